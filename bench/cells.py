@@ -1,0 +1,153 @@
+"""The cells of the pass-through benchmark: one small load each, on one relay, giving figures by name."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from bench import load
+from bench.machine import describe
+from bench.processes import cpu_ns, memory_bytes
+from bench.relays import Relay
+from bench.stats import percentile
+
+_SETTLE_S = 0.05
+_SPARE_FILES = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How much each cell does."""
+
+    seconds: float
+    bulk_bytes: int
+    idle_connections: int
+
+
+FULL = Sizes(seconds=2.0, bulk_bytes=4_000_000_000, idle_connections=10_000)
+QUICK = Sizes(seconds=1.0, bulk_bytes=2_000_000_000, idle_connections=10_000)
+
+Measure = Callable[[Relay, Sizes], dict[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    name: str
+    label: str
+    upstream: str
+    measure: Measure
+    columns: tuple[tuple[str, str], ...]
+    """Metric and heading, in the order of the table."""
+    fresh: bool = False
+    """The relay is started anew for it: memory that was once used would hide what is measured."""
+    needs: tuple[str, ...] = ()
+    """Programs without which it cannot run."""
+
+
+class _Meter:
+    """CPU time of a relay since it was made."""
+
+    def __init__(self, relay: Relay) -> None:
+        self._pids = relay.pids()
+        self._start_ns = cpu_ns(self._pids)
+
+    def spent_us(self) -> float:
+        # Connections that the load left behind are still being closed.
+        time.sleep(_SETTLE_S)
+        return (cpu_ns(self._pids) - self._start_ns) / 1e3
+
+
+def _requests(connections: int) -> Measure:
+    def measure(relay: Relay, sizes: Sizes) -> dict[str, float]:
+        meter = _Meter(relay)
+        count = load.requests(relay.ports["http"], sizes.seconds, connections)
+        _expect_no_failures(count)
+        return {"per_s": count.per_second, "cpu_us": meter.spent_us() / count.done}
+
+    return measure
+
+
+def _connect(close: str) -> Measure:
+    def measure(relay: Relay, sizes: Sizes) -> dict[str, float]:
+        meter = _Meter(relay)
+        count = load.connect(relay.ports["echo"], sizes.seconds, 8, close)
+        _expect_no_failures(count)
+        return {"per_s": count.per_second, "cpu_us": meter.spent_us() / count.done}
+
+    return measure
+
+
+def _bulk(relay: Relay, sizes: Sizes) -> dict[str, float]:
+    meter = _Meter(relay)
+    count = load.bulk(relay.ports["sink"], sizes.bulk_bytes)
+    gigabytes = count.done / 1e9
+    return {"gb_per_s": gigabytes / count.elapsed_s, "cpu_s_per_gb": meter.spent_us() / 1e6 / gigabytes}
+
+
+def _round_trips(relay: Relay, sizes: Sizes) -> dict[str, float]:
+    rtt_us = load.pace(relay.ports["echo"], connections=10, rate_per_s=1000, seconds=sizes.seconds).rtt_us
+    return {
+        "p50_us": percentile(rtt_us, 50),
+        "p99_us": percentile(rtt_us, 99),
+        "p999_us": percentile(rtt_us, 99.9),
+    }
+
+
+def _idle(relay: Relay, sizes: Sizes) -> dict[str, float]:
+    # A first connection pays for what the relay sets up once.
+    with load.idle(relay.ports["echo"], 1):
+        pids = relay.pids()
+    before = memory_bytes(pids)
+    with load.idle(relay.ports["echo"], _allowed(sizes.idle_connections)) as opened:
+        time.sleep(_SETTLE_S)
+        grown = memory_bytes(pids) - before
+    if opened == 0:
+        raise load.LoadError("idle: no connection came up")
+    return {"kb": grown / 1024 / opened, "connections": float(opened)}
+
+
+def _allowed(connections: int) -> int:
+    """A relay needs two descriptors a connection, and some for itself."""
+    return min(connections, (describe().open_files - _SPARE_FILES) // 2)
+
+
+def _expect_no_failures(count: load.Count) -> None:
+    if count.failed or not count.done:
+        raise load.LoadError(f"{count.failed} of {count.done + count.failed} failed")
+
+
+_PER_REQUEST = (("per_s", "req/s"), ("cpu_us", "CPU µs/req"))
+_PER_CONNECTION = (("per_s", "conn/s"), ("cpu_us", "CPU µs/conn"))
+
+CELLS: tuple[Cell, ...] = (
+    *(
+        Cell(
+            f"requests-{connections}",
+            f"HTTP requests, {connections} connection{'s' if connections > 1 else ''}",
+            "http",
+            _requests(connections),
+            _PER_REQUEST,
+            needs=("wrk", "nginx"),
+        )
+        for connections in (1, 64, 512)
+    ),
+    Cell("connect", "New connections, closed by RST", "echo", _connect("rst"), _PER_CONNECTION),
+    Cell("connect-fin", "New connections, closed in good order", "echo", _connect("fin"), _PER_CONNECTION),
+    Cell("bulk", "Bulk", "sink", _bulk, (("gb_per_s", "GB/s"), ("cpu_s_per_gb", "CPU s/GB"))),
+    Cell(
+        "rtt",
+        "Round trips at 1,000/s",
+        "echo",
+        _round_trips,
+        (("p50_us", "p50 µs"), ("p99_us", "p99 µs"), ("p999_us", "p99.9 µs")),
+    ),
+    Cell(
+        "idle",
+        "Idle connections",
+        "echo",
+        _idle,
+        (("kb", "KB/connection"), ("connections", "held")),
+        fresh=True,
+    ),
+)

@@ -1,0 +1,92 @@
+"""Configurations of the peers and of the HTTP origin, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+_STREAM_MODULE = Path("/usr/lib/nginx/modules/ngx_stream_module.so")
+_SPARE_FILES = 200
+# haproxy keeps descriptors back for the pipes it splices through; idle connections need none.
+_PIPES = 64
+
+
+def haproxy_config(upstreams: Mapping[str, int], ports: Mapping[str, int], open_files: int) -> str:
+    """TCP mode on one thread. Splicing is forced where bulk goes through, and left to it elsewhere."""
+    lines = [
+        "global",
+        "  nbthread 1",
+        # As large as a pipe may be without privileges; with its default of 64 KB it takes twice the CPU.
+        "  tune.pipesize 1048576",
+        f"  maxconn {(open_files - _SPARE_FILES - 2 * _PIPES) // 2}",
+        f"  maxpipes {_PIPES}",
+        "defaults",
+        "  mode tcp",
+        "  timeout connect 5s",
+        "  timeout client 10m",
+        "  timeout server 10m",
+        "  option splice-auto",
+    ]
+    for name, upstream in upstreams.items():
+        lines += [f"listen {name}", f"  bind 127.0.0.1:{ports[name]}"]
+        if name == "sink":
+            lines += ["  option splice-request", "  option splice-response"]
+        lines += [f"  server origin 127.0.0.1:{upstream}"]
+    return "\n".join([*lines, ""])
+
+
+def nginx_stream_config(
+    upstreams: Mapping[str, int], ports: Mapping[str, int], open_files: int, folder: Path
+) -> str:
+    load_module = [f"load_module {_STREAM_MODULE};"] if _STREAM_MODULE.exists() else []
+    servers = [
+        f"  server {{ listen 127.0.0.1:{ports[name]} backlog=4096; proxy_pass 127.0.0.1:{upstream}; }}"
+        for name, upstream in upstreams.items()
+    ]
+    return "\n".join(
+        [
+            *load_module,
+            *_nginx_main(open_files, folder, "nginx-stream"),
+            "stream {",
+            "  tcp_nodelay on;",
+            "  proxy_timeout 10m;",
+            "  access_log off;",
+            *servers,
+            "}",
+            "",
+        ]
+    )
+
+
+def nginx_origin_config(port: int, open_files: int, folder: Path) -> str:
+    """A small fixed answer, so that the origin costs as little as it can."""
+    temporary = [
+        f"  {kind}_temp_path {folder / 'origin-temporary'};"
+        for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    ]
+    return "\n".join(
+        [
+            *_nginx_main(open_files, folder, "nginx-origin"),
+            "http {",
+            "  access_log off;",
+            "  keepalive_requests 1000000000;",
+            *temporary,
+            "  server {",
+            f"    listen 127.0.0.1:{port} backlog=4096;",
+            '    location / { return 200 "0123456789abcdef0123456789abcdef"; }',
+            "  }",
+            "}",
+            "",
+        ]
+    )
+
+
+def _nginx_main(open_files: int, folder: Path, name: str) -> list[str]:
+    return [
+        "daemon off;",
+        "worker_processes 1;",
+        f"worker_rlimit_nofile {open_files};",
+        f"pid {folder / name}.pid;",
+        "error_log stderr error;",
+        f"events {{ worker_connections {open_files - _SPARE_FILES}; }}",
+    ]

@@ -1,0 +1,323 @@
+"""The experiments of the fidelity benchmark: a fault, a load, and the checks that follow.
+
+Lateness of one direction is what a chunk waits beyond what was asked. From outside it is half of
+(RTT through the relay − RTT without a relay − requested RTT), so it includes the relay's own work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from bench import load
+from bench.checks import Check
+from bench.relays import Injection, Relay
+from bench.stats import (
+    amount_before,
+    binomial_interval,
+    count_levels,
+    ks_distance,
+    largest_window,
+    mean,
+    normal_cdf,
+    percentile,
+)
+
+BOTH_WAYS_GROUP = "Latency, 50 ms each way, 100 connections, 800 messages/s"
+LATENESS_LIMIT_US = 250.0
+KS_LIMIT = 0.05
+RATE_LIMIT_PERCENT = 0.2
+WINDOW_LIMIT = 1.1
+BULK_LIMIT = 0.25
+LOSS_CONFIDENCE = 0.999
+
+_WINDOW_S = 0.1
+_LOSS_RATE = 0.05
+_LOSS_CONNECTIONS = 400
+# The first retransmission timer; a message that came later than this, less timer noise, was lost.
+_LOSS_COST_US = 200_000 - 5_000
+_JITTER_MS, _JITTER_HZ = 40.0, 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What every experiment is given."""
+
+    seconds: float
+    rate_seconds: float
+    bulk_bytes: int
+    direct_p50_us: float
+
+
+Measure = Callable[[Relay, Context], list[Check]]
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    name: str
+    upstream: str
+    injection: Injection
+    measure: Measure
+
+
+def baseline_us(port: int, seconds: float) -> float:
+    """The median RTT without a relay, under the load of the main latency experiment."""
+    return percentile(load.pace(port, 100, 800, seconds).rtt_us, 50)
+
+
+def _latency_both_ways(relay: Relay, context: Context) -> list[Check]:
+    requested_us = 2 * 50_000
+    rtt_us = load.pace(relay.ports["echo"], 100, 800, context.seconds).rtt_us
+    lateness_us = [(rtt - context.direct_p50_us - requested_us) / 2 for rtt in rtt_us]
+    group, asked = BOTH_WAYS_GROUP, "100 ms RTT"
+    middle = percentile(lateness_us, 50)
+    return [
+        _earliest(group, asked, rtt_us, requested_us),
+        Check(
+            group,
+            "median lateness of one direction",
+            asked,
+            f"{_ms(percentile(rtt_us, 50))} RTT",
+            "µs",
+            middle,
+            wanted=0.0,
+            allowed=(None, LATENESS_LIMIT_US),
+            spread=(percentile(lateness_us, 1), percentile(lateness_us, 99)),
+        ),
+        *_tail(group, asked, rtt_us, requested_us + context.direct_p50_us),
+    ]
+
+
+def _earliest(group: str, asked: str, rtt_us: Sequence[float], requested_us: float) -> Check:
+    first_us = min(rtt_us)
+    return Check(
+        group,
+        "earliest: nothing early",
+        asked,
+        _ms(first_us),
+        "µs",
+        first_us - requested_us,
+        wanted=0.0,
+        allowed=(0.0, None),
+    )
+
+
+def _tail(group: str, asked: str, rtt_us: Sequence[float], expected_us: float) -> list[Check]:
+    return [
+        Check(group, f"{name} RTT error", asked, _ms(rtt), "µs", rtt - expected_us, wanted=0.0, judged=False)
+        for name, rtt in (("mean", mean(rtt_us)), ("p99", percentile(rtt_us, 99)))
+    ]
+
+
+def _latency_one_way(delay_ms: float) -> Measure:
+    def measure(relay: Relay, context: Context) -> list[Check]:
+        rtt_us = load.pace(relay.ports["echo"], 20, 200, context.seconds / 2).rtt_us
+        group, asked = f"Latency, {delay_ms:g} ms one way", f"{delay_ms:g} ms"
+        middle_us = percentile(rtt_us, 50)
+        errors_us = [rtt - context.direct_p50_us - delay_ms * 1000 for rtt in rtt_us]
+        return [
+            _earliest(group, asked, rtt_us, delay_ms * 1000),
+            Check(
+                group,
+                "median error",
+                asked,
+                _ms(middle_us),
+                "µs",
+                percentile(errors_us, 50),
+                wanted=0.0,
+                spread=(percentile(errors_us, 1), percentile(errors_us, 99)),
+                judged=False,
+            ),
+        ]
+
+    return measure
+
+
+def _normal(relay: Relay, context: Context) -> list[Check]:
+    # Half a second between messages of a connection: none waits behind a slower one before it.
+    rtt_us = load.pace(relay.ports["echo"], 250, 500, context.seconds).rtt_us
+    delays_ms = [(rtt - context.direct_p50_us) / 1000 for rtt in rtt_us]
+    distance = ks_distance(delays_ms, lambda x: normal_cdf(x, 100, 20))
+    return [
+        Check(
+            "Latency, normal distribution",
+            "Kolmogorov-Smirnov D",
+            "normal(100, 20) ms",
+            f"mean {mean(delays_ms):.1f} ms, n = {len(delays_ms):,}",
+            "",
+            distance,
+            wanted=0.0,
+            allowed=(None, KS_LIMIT),
+        )
+    ]
+
+
+def _jitter(relay: Relay, context: Context) -> list[Check]:
+    pace = load.pace(relay.ports["echo"], 1, 200, context.seconds)
+    delays_ms = [(rtt - context.direct_p50_us) / 1000 for rtt in pace.rtt_us]
+    changes_hz = count_levels(delays_ms, flat_within=0.5, at_least=4) / context.seconds
+    group = "Jitter"
+    return [
+        Check(
+            group,
+            "changes of the delay",
+            f"{_JITTER_HZ:g} Hz",
+            f"{changes_hz:.2f} Hz",
+            "Hz",
+            changes_hz,
+            wanted=_JITTER_HZ,
+            # Neighbours that happen to be drawn within 1 ms of each other cannot be told apart.
+            allowed=(0.8 * _JITTER_HZ, 1.1 * _JITTER_HZ),
+            judged=False,
+        ),
+        Check(
+            group,
+            "longest delay (p99)",
+            f"at most {_JITTER_MS:g} ms",
+            f"{percentile(delays_ms, 99):.2f} ms",
+            "ms",
+            percentile(delays_ms, 99),
+            allowed=(0.0, _JITTER_MS + 1),
+            spread=(min(delays_ms), max(delays_ms)),
+            judged=False,
+        ),
+    ]
+
+
+def _bandwidth(rate_bps: float) -> Measure:
+    def measure(relay: Relay, context: Context) -> list[Check]:
+        seen = load.receive(relay.ports["source"], context.rate_seconds)
+        got_bps = sum(seen.amounts) / seen.elapsed_s
+        window = largest_window(seen.at_s, seen.amounts, _WINDOW_S) / (rate_bps * _WINDOW_S)
+        first = amount_before(seen.at_s, seen.amounts, 1.0) / rate_bps
+        asked = f"{rate_bps / 1000:,.0f} KB/s"
+        group = f"Bandwidth, {asked}"
+        return [
+            Check(
+                group,
+                f"rate over {context.rate_seconds:g} s",
+                asked,
+                f"{got_bps / 1000:,.2f} KB/s",
+                "%",
+                100 * (got_bps / rate_bps - 1),
+                wanted=0.0,
+                allowed=(-RATE_LIMIT_PERCENT, RATE_LIMIT_PERCENT),
+            ),
+            Check(
+                group,
+                "largest 100 ms window",
+                asked,
+                f"{window * rate_bps / 1000:,.1f} KB/s",
+                "×",
+                window,
+                wanted=1.0,
+                allowed=(None, WINDOW_LIMIT),
+            ),
+            Check(group, "first second", asked, f"{first:.3f} ×", "×", first, wanted=1.0, judged=False),
+        ]
+
+    return measure
+
+
+def _loss(relay: Relay, context: Context) -> list[Check]:
+    pace = load.pace(relay.ports["echo"], _LOSS_CONNECTIONS, 2 * _LOSS_CONNECTIONS, context.seconds)
+    late = sum(rtt >= _LOSS_COST_US for rtt in pace.rtt_us)
+    return [loss_check("messages that came a timer late", late, len(pace.rtt_us))]
+
+
+def loss_check(label: str, losses: int, segments: int) -> Check:
+    """Allowed is what chance allows at the requested rate."""
+    low, high = binomial_interval(round(_LOSS_RATE * segments), segments, LOSS_CONFIDENCE)
+    return Check(
+        "Packet loss",
+        label,
+        f"{100 * _LOSS_RATE:g} %",
+        f"{losses:,} of {segments:,}",
+        "%",
+        round(100 * losses / segments, 3),
+        wanted=100 * _LOSS_RATE,
+        allowed=(round(100 * low, 3), round(100 * high, 3)),
+    )
+
+
+def loss_segments(context: Context) -> int:
+    """All messages of the loss experiment, those of the warm-up included: each is one segment."""
+    return int(2 * _LOSS_CONNECTIONS * context.seconds) + _LOSS_CONNECTIONS
+
+
+def bulk_check(delayed_gb_per_s: float, plain_gb_per_s: float, peak_bytes: int) -> list[Check]:
+    group = "Bulk through 50 ms each way"
+    return [
+        Check(
+            group,
+            "throughput, × pass-through",
+            "as pass-through",
+            f"{delayed_gb_per_s:.2f} of {plain_gb_per_s:.2f} GB/s",
+            "×",
+            delayed_gb_per_s / plain_gb_per_s,
+            wanted=1.0,
+            allowed=(BULK_LIMIT, None),
+        ),
+        Check(group, "peak memory", "–", f"{peak_bytes / 1e6:,.0f} MB", "MB", peak_bytes / 1e6, judged=False),
+    ]
+
+
+def _ms(micros: float) -> str:
+    return f"{micros / 1000:.3f} ms"
+
+
+def _latency(mean_ms: float, direction: str, stddev_ms: float = 0) -> Injection:
+    """On the side `server`, ingress is the reply and egress the request. Toxiproxy draws no normal delay."""
+    streams = ("upstream", "downstream") if direction == "both" else ("downstream",)
+    toxics = tuple(
+        {"type": "latency", "stream": stream, "attributes": {"latency": mean_ms}} for stream in streams
+    )
+    spread = ("--latency-stddev", f"{stddev_ms:g}") if stddev_ms else ()
+    return Injection(
+        flags=(
+            "--with-latency",
+            "--latency-per-read-write",
+            *("--latency-mean", f"{mean_ms:g}", *spread),
+            *("--latency-direction", direction),
+        ),
+        toxics=None if stddev_ms else toxics,
+        prototype=(f"{mean_ms:g}",) if direction == "both" and not stddev_ms else None,
+    )
+
+
+def _rate(rate_bps: int) -> Injection:
+    return Injection(
+        flags=("--with-bandwidth", "--bandwidth-rate", str(rate_bps), "--bandwidth-unit", "Bps"),
+        toxics=({"type": "bandwidth", "stream": "downstream", "attributes": {"rate": rate_bps // 1000}},),
+        prototype=("0", str(rate_bps)),
+    )
+
+
+BOTH_WAYS = _latency(50, "both")
+LOSS = Injection(
+    flags=("--json", "--with-packet-loss", "--packet-loss-rate", f"{_LOSS_RATE:g}"),
+    toxics=None,
+    prototype=None,
+)
+_JITTER = Injection(
+    flags=(
+        "--with-jitter",
+        *("--jitter-amplitude", f"{_JITTER_MS:g}"),
+        *("--jitter-frequency", f"{_JITTER_HZ:g}"),
+    ),
+    toxics=None,
+    prototype=None,
+)
+
+EXPERIMENTS: tuple[Experiment, ...] = (
+    Experiment("latency", "echo", BOTH_WAYS, _latency_both_ways),
+    *(
+        Experiment(f"latency-{delay_ms}", "echo", _latency(delay_ms, "ingress"), _latency_one_way(delay_ms))
+        for delay_ms in (5, 20, 100, 300)
+    ),
+    Experiment("normal", "echo", _latency(100, "ingress", 20), _normal),
+    Experiment("jitter", "echo", _JITTER, _jitter),
+    Experiment("bandwidth-100k", "source", _rate(100_000), _bandwidth(100_000)),
+    Experiment("bandwidth-1m", "source", _rate(1_000_000), _bandwidth(1_000_000)),
+    Experiment("loss", "echo", LOSS, _loss),
+)

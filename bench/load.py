@@ -1,0 +1,158 @@
+"""Runs the load generators (our own loadgen, and wrk) and gives what they measured as values."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.machine import BENCH, OUT, find_program
+from bench.processes import StartError, end_group
+
+_LOADGEN = OUT / "loadgen"
+_GRACE_S = 40.0
+
+
+class LoadError(Exception):
+    """A load generator failed; the figures of its cell do not exist."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Round trips, in the order of their arrival."""
+
+    sent: int
+    at_s: list[float]
+    rtt_us: list[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    elapsed_s: float
+    at_s: list[float]
+    amounts: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """So many units of work in so much time."""
+
+    done: int
+    failed: int
+    elapsed_s: float
+
+    @property
+    def per_second(self) -> float:
+        return self.done / self.elapsed_s
+
+
+def build() -> None:
+    """Compiles loadgen where its source is newer than the program."""
+    source = BENCH / "loadgen.c"
+    OUT.mkdir(exist_ok=True)
+    if _LOADGEN.exists() and _LOADGEN.stat().st_mtime >= source.stat().st_mtime:
+        return
+    compiler = find_program("cc")
+    if compiler is None:
+        raise StartError("no C compiler: apt-get install gcc libc6-dev (or run bench/install.sh)")
+    command = [compiler, "-O2", "-Wall", "-Wextra", "-pthread", "-o", str(_LOADGEN), str(source)]
+    subprocess.run(command, check=True, timeout=60)
+
+
+@contextmanager
+def server(kind: str) -> Iterator[int]:
+    """An echo, sink or source server; gives its port."""
+    process = subprocess.Popen([str(_LOADGEN), kind], stdout=subprocess.PIPE, start_new_session=True)
+    try:
+        assert process.stdout is not None
+        yield int(json.loads(process.stdout.readline())["port"])
+    finally:
+        end_group(process)
+        if process.stdout:
+            process.stdout.close()
+
+
+def connect(port: int, seconds: float, parallel: int, close: str) -> Count:
+    answer = _run_loadgen(seconds, "connect", port, seconds, parallel, close)
+    return Count(answer["made"], answer["failed"], answer["elapsed_ns"] / 1e9)
+
+
+def bulk(port: int, amount: int) -> Count:
+    answer = _run_loadgen(60, "bulk", port, amount)
+    return Count(answer["bytes"], 0, answer["elapsed_ns"] / 1e9)
+
+
+def pace(port: int, connections: int, rate_per_s: float, seconds: float) -> Pace:
+    answer = _run_loadgen(seconds, "pace", port, connections, rate_per_s, seconds)
+    return Pace(
+        sent=answer["sent"],
+        at_s=[ns / 1e9 for ns in answer["at_ns"]],
+        rtt_us=[ns / 1e3 for ns in answer["rtt_ns"]],
+    )
+
+
+def receive(port: int, seconds: float) -> Arrivals:
+    answer = _run_loadgen(seconds, "rate", port, seconds)
+    return Arrivals(answer["elapsed_ns"] / 1e9, [ns / 1e9 for ns in answer["at_ns"]], answer["bytes"])
+
+
+@contextmanager
+def idle(port: int, connections: int) -> Iterator[int]:
+    """Holds connections open; gives how many came up, and fails at the end if one has died."""
+    process = subprocess.Popen(
+        [str(_LOADGEN), "idle", str(port), str(connections)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    try:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        if not first:
+            raise LoadError("idle: the client ended early")
+        opened = int(json.loads(first)["opened"])
+        yield opened
+        answer, _ = process.communicate(timeout=_GRACE_S)
+        alive = json.loads(answer)["alive"]
+        if alive != opened:
+            raise LoadError(f"idle: {opened - alive} of {opened} connections died")
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def requests(port: int, seconds: float, connections: int) -> Count:
+    """HTTP requests over kept-alive connections, by wrk."""
+    wrk = find_program("wrk")
+    assert wrk is not None
+    answer = _run(
+        [
+            wrk,
+            "--threads=1",
+            f"--connections={connections}",
+            # wrk takes whole seconds only.
+            f"--duration={max(1, round(seconds))}s",
+            f"--script={BENCH / 'wrk.lua'}",
+            f"http://127.0.0.1:{port}/",
+        ],
+        seconds,
+    )
+    return Count(answer["requests"], answer["errors"], answer["elapsed_us"] / 1e6)
+
+
+def _run_loadgen(seconds: float, *words: object) -> Any:
+    return _run([str(_LOADGEN), *map(str, words)], seconds)
+
+
+def _run(command: Sequence[str], seconds: float) -> Any:
+    """Runs a client to its end and parses the JSON on its last line."""
+    name = f"{Path(command[0]).name} {command[1]}"
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=seconds + _GRACE_S, check=False)
+    except subprocess.TimeoutExpired:
+        raise LoadError(f"{name}: no end after {seconds + _GRACE_S:g} s") from None
+    if done.returncode != 0:
+        raise LoadError(f"{name}: {done.stderr.decode(errors='replace').strip()}")
+    return json.loads(done.stdout.splitlines()[-1])

@@ -1,0 +1,89 @@
+"""What the machine is and allows. Nothing here may name the host or a folder of it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import resource
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+BENCH = Path(__file__).parent
+PROJECT = BENCH.parent
+OUT = BENCH / "out"
+
+_DEBIAN_PACKAGE = {
+    "haproxy": "haproxy",
+    "nginx": "nginx libnginx-mod-stream",
+    "wrk": "wrk",
+    "cc": "gcc libc6-dev",
+}
+_SBIN = "/usr/local/sbin:/usr/sbin:/sbin"
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    cores: int
+    system: str
+    python: str
+    open_files: int
+    """The limit that the benchmark could reach: a proxy needs two descriptors a connection."""
+
+    def sentence(self) -> str:
+        return f"{self.cores} cores, {self.system}, Python {self.python}, {self.open_files:,} open files"
+
+
+@dataclass(frozen=True, slots=True)
+class CpuTimes:
+    """The machine's own account, in clock ticks, since it was started."""
+
+    total: int
+    steal: int
+
+
+def describe() -> Machine:
+    major, minor = platform.release().split(".")[:2]
+    return Machine(
+        cores=os.cpu_count() or 1,
+        system=f"{platform.system()} {major}.{minor}",
+        python=platform.python_version(),
+        open_files=resource.getrlimit(resource.RLIMIT_NOFILE)[0],
+    )
+
+
+def raise_open_files(wanted: int) -> int:
+    """Raises the limit for this process and all it starts, as far as allowed; returns what was reached."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    for limit in ((wanted, max(wanted, hard)), (min(wanted, hard), hard)):
+        if soft >= wanted:
+            break
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limit)
+            break
+        except (ValueError, OSError):
+            continue
+    return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+def find_program(name: str) -> str | None:
+    """Debian keeps daemons in sbin, which is not on every user's path."""
+    return shutil.which(name, path=f"{os.environ.get('PATH', os.defpath)}:{_SBIN}")
+
+
+def missing(name: str) -> str | None:
+    """None if the program is there; otherwise what to install."""
+    if find_program(name):
+        return None
+    package = _DEBIAN_PACKAGE.get(name, name)
+    return f"{name} is not installed: apt-get install {package} (or run bench/install.sh)"
+
+
+def cpu_times() -> CpuTimes:
+    fields = [int(word) for word in Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]]
+    return CpuTimes(total=sum(fields[:8]), steal=fields[7])
+
+
+def steal_percent(before: CpuTimes, after: CpuTimes) -> float:
+    """The share of time that the hypervisor gave to others: above 2 % figures mean little."""
+    return 100 * (after.steal - before.steal) / max(after.total - before.total, 1)

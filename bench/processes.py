@@ -1,0 +1,148 @@
+"""Processes that always end: started in an ExitStack, ended by its unwinding, also on Ctrl-C and SIGTERM.
+
+Also what they cost: CPU time and memory of a process with all its children.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+START_LIMIT_S = 10.0
+_END_LIMIT_S = 3.0
+_PR_SET_PDEATHSIG = 1
+_LIBC = ctypes.CDLL(None)
+
+
+class StartError(Exception):
+    """A program did not come up; the text says which one and what it printed."""
+
+
+def _die_with_parent() -> None:
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+@contextmanager
+def running(
+    command: Sequence[str], log: Path, stdout: Path | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Starts a program in a process group of its own and ends the whole group afterwards."""
+    with ExitStack() as files:
+        errors = files.enter_context(log.open("wb"))
+        output: IO[bytes] = files.enter_context(stdout.open("wb")) if stdout else errors
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors,
+            start_new_session=True,
+            preexec_fn=_die_with_parent,
+        )
+        try:
+            yield process
+        finally:
+            end_group(process)
+
+
+def end_group(process: subprocess.Popen[bytes]) -> None:
+    """Asks the group to end, then makes it. The group's id is the process's own: it leads its session."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(_END_LIMIT_S)
+    # Children may outlive their parent, so what is left of the group is killed in any case.
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait(_END_LIMIT_S)
+
+
+@contextmanager
+def ended_on_sigterm() -> Iterator[None]:
+    """SIGTERM unwinds the stack as Ctrl-C does."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that were free a moment ago, all different."""
+    with ExitStack() as stack:
+        ports = []
+        for _ in range(count):
+            listener = stack.enter_context(socket.socket())
+            listener.bind(("127.0.0.1", 0))
+            ports.append(int(listener.getsockname()[1]))
+        return ports
+
+
+def wait_for_ports(ports: Sequence[int], process: subprocess.Popen[bytes], name: str, log: Path) -> None:
+    """Returns when all ports accept."""
+    end_s = time.monotonic() + START_LIMIT_S
+    for port in ports:
+        while True:
+            with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+                break
+            if process.poll() is not None or time.monotonic() > end_s:
+                raise StartError(f"{name} did not start: {_last_line(log)}")
+            time.sleep(0.01)
+
+
+def _last_line(log: Path) -> str:
+    """The last line only: what comes before may name folders of this machine."""
+    return (log.read_text(errors="replace").strip().splitlines() or ["it printed nothing"])[-1]
+
+
+def with_children(pids: Sequence[int]) -> list[int]:
+    """The processes and all that descend from them."""
+    children: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):
+                # The name in brackets may hold spaces and brackets: fields are counted from its end.
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                children.setdefault(int(fields[1]), []).append(int(entry.name))
+    found = list(pids)
+    for pid in found:
+        found.extend(children.get(pid, ()))
+    return found
+
+
+def cpu_ns(pids: Sequence[int]) -> int:
+    """User and system time of all threads of these processes, to the nanosecond."""
+    total = 0
+    for pid in pids:
+        with suppress(OSError):
+            # How Linux names the CPU clock of another process; see clock_getcpuclockid(3).
+            total += time.clock_gettime_ns((~pid << 3) | 2)
+    return total
+
+
+def memory_bytes(pids: Sequence[int]) -> int:
+    """Proportional set size, so that pages shared by parent and children count once."""
+    return sum(_proc_bytes(pid, "smaps_rollup", "Pss:") for pid in pids)
+
+
+def peak_memory_bytes(pids: Sequence[int]) -> int:
+    return sum(_proc_bytes(pid, "status", "VmHWM:") for pid in pids)
+
+
+def _proc_bytes(pid: int, file: str, field: str) -> int:
+    with suppress(OSError):
+        for line in Path(f"/proc/{pid}/{file}").read_text().splitlines():
+            if line.startswith(field):
+                return int(line.split()[1]) * 1024
+    return 0

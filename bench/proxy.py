@@ -1,0 +1,213 @@
+"""`python -m bench.proxy`: what it costs to pass bytes through, beside the peers, in one interleaved run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from bench import machine
+from bench.cells import CELLS, FULL, QUICK, Cell, Sizes
+from bench.load import LoadError
+from bench.options import chosen_relays, parser, progress, setup_from
+from bench.origin import start_upstreams
+from bench.processes import StartError
+from bench.relays import NO_FAULT, OURS, Relay, RelayKind, Setup
+from bench.stats import median
+from bench.tables import Table, aligned, figure
+from bench.targets import Verdict, judge
+
+ROUNDS = 3
+
+
+@dataclass
+class Result:
+    machine: machine.Machine
+    rounds: int
+    steal_percent: float = 0.0
+    relays: list[str] = field(default_factory=list)
+    figures: dict[str, dict[str, dict[str, float]]] = field(default_factory=dict)
+    """Cell, relay, metric: medians."""
+    skipped: list[str] = field(default_factory=list)
+
+    def verdicts(self) -> list[Verdict]:
+        return judge(self.figures)
+
+    def to_json(self) -> dict[str, Any]:
+        verdicts = [
+            {"label": v.target.label, "figure": v.figure, "limit": v.target.limit, "verdict": v.word}
+            for v in self.verdicts()
+        ]
+        return {**asdict(self), "verdicts": verdicts}
+
+
+def run(options: argparse.Namespace) -> Result:
+    cells = [cell for cell in CELLS if not options.only or cell.name in options.only]
+    with setup_from(options) as setup, ExitStack() as stack:
+        result = Result(machine.describe(), options.rounds)
+        cells = _possible(cells, result)
+        kinds = chosen_relays(options, setup, result.skipped)
+        upstreams = start_upstreams(stack, setup, sorted({cell.upstream for cell in cells}))
+        relays = _start_all(stack, setup, kinds, upstreams, result)
+        before = machine.cpu_times()
+        samples = _measure_all(setup, cells, relays, upstreams, options, result)
+        result.steal_percent = machine.steal_percent(before, machine.cpu_times())
+        result.figures = medians(samples)
+        progress("")
+        return result
+
+
+def _possible(cells: Sequence[Cell], result: Result) -> list[Cell]:
+    possible = []
+    for cell in cells:
+        lacking = [why for program in cell.needs if (why := machine.missing(program))]
+        if lacking:
+            result.skipped.append(f"{cell.name} left out: {'; '.join(lacking)}")
+        else:
+            possible.append(cell)
+    return possible
+
+
+def _start_all(
+    stack: ExitStack,
+    setup: Setup,
+    kinds: Sequence[RelayKind],
+    upstreams: Mapping[str, int],
+    result: Result,
+) -> list[tuple[RelayKind, Relay]]:
+    relays = []
+    for kind in kinds:
+        try:
+            relays.append((kind, kind.start(stack, setup, upstreams, NO_FAULT)))
+            result.relays.append(kind.name)
+        except StartError as error:
+            result.skipped.append(f"{kind.name} left out: {error}")
+    return relays
+
+
+Samples = dict[str, dict[str, list[dict[str, float]]]]
+
+
+def _measure_all(
+    setup: Setup,
+    cells: Sequence[Cell],
+    relays: Sequence[tuple[RelayKind, Relay]],
+    upstreams: Mapping[str, int],
+    options: argparse.Namespace,
+    result: Result,
+) -> Samples:
+    """Round after round, so that a noisy minute hits all relays; each round begins with another one."""
+    sizes = QUICK if options.quick else FULL
+    samples: Samples = {cell.name: {kind.name: [] for kind, _ in relays} for cell in cells}
+    for number in range(options.rounds):
+        shift = number % max(len(relays), 1)
+        for cell in cells:
+            for kind, relay in [*relays[shift:], *relays[:shift]]:
+                progress(f"round {number + 1}/{options.rounds}: {cell.name}, {kind.name}")
+                try:
+                    sample = _measure(setup, cell, kind, relay, upstreams, sizes)
+                    samples[cell.name][kind.name].append(sample)
+                except (LoadError, StartError) as error:
+                    result.skipped.append(f"{cell.name} of {kind.name}, round {number + 1}: {error}")
+    return samples
+
+
+def _measure(
+    setup: Setup,
+    cell: Cell,
+    kind: RelayKind,
+    relay: Relay,
+    upstreams: Mapping[str, int],
+    sizes: Sizes,
+) -> dict[str, float]:
+    if not cell.fresh:
+        return cell.measure(relay, sizes)
+    with ExitStack() as stack:
+        return cell.measure(kind.start(stack, setup, upstreams, NO_FAULT), sizes)
+
+
+def medians(samples: Samples) -> dict[str, dict[str, dict[str, float]]]:
+    return {
+        cell: {
+            relay: {metric: median([one[metric] for one in rounds]) for metric in rounds[0]}
+            for relay, rounds in by_relay.items()
+            if rounds
+        }
+        for cell, by_relay in samples.items()
+    }
+
+
+def figure_table(result: Result, cell: Cell) -> Table:
+    """One cell: a row for each relay. Nobody pays for going direct, so its costs are left blank."""
+    head = [cell.label, *(heading for _, heading in cell.columns)]
+    rows = [
+        [relay, *(_shown(relay, metric, metrics) for metric, _ in cell.columns)]
+        for relay, metrics in result.figures.get(cell.name, {}).items()
+    ]
+    return head, rows
+
+
+def _shown(relay: str, metric: str, metrics: Mapping[str, float]) -> str:
+    if relay == "direct" and metric in ("cpu_us", "cpu_s_per_gb", "kb"):
+        return "–"
+    return figure(metrics.get(metric))
+
+
+def verdict_table(result: Result) -> Table:
+    """Our verdicts, and beside them what other relays that inject faults reach."""
+    others = [name for name in ("toxiproxy", "prototype") if name in result.relays]
+    columns = [judge(result.figures, subject=name) for name in others]
+    rows = [
+        [
+            ours.target.label,
+            f"≤ {ours.target.limit:g}",
+            figure(ours.figure),
+            ours.word,
+            *(figure(column[index].figure) for column in columns),
+        ]
+        for index, ours in enumerate(result.verdicts())
+        if ours.target.cell in result.figures
+    ]
+    return ["target", "limit", OURS, "verdict", *others], rows
+
+
+def print_result(result: Result) -> None:
+    print(f"{result.machine.sentence()}; medians of {result.rounds} rounds", end="; ")
+    print(f"steal {result.steal_percent:.1f} %", end="\n\n")
+    for cell in CELLS:
+        if cell.name in result.figures:
+            print(aligned(*figure_table(result, cell)), end="\n\n")
+    print(aligned(*verdict_table(result)))
+    for sentence in result.skipped:
+        print(f"note: {sentence}")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help=f"default {ROUNDS}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    command = parser("bench.proxy", __doc__ or "")
+    add_options(command)
+    command.add_argument("--only", action="append", choices=[cell.name for cell in CELLS], help="repeatable")
+    options = command.parse_args(arguments)
+    try:
+        result = run(options)
+    except StartError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 3
+    except KeyboardInterrupt:
+        print("bench: interrupted; everything that was started has been ended", file=sys.stderr)
+        return 130
+    print_result(result)
+    if options.json:
+        options.json.write_text(json.dumps(result.to_json(), indent=2) + "\n")
+    return 1 if any(v.word == "MISS" for v in result.verdicts()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,209 @@
+"""The relays that are measured, one row each: how each is started, and with which fault.
+
+A relay stands between clients and several upstreams (`http`, `echo`, `sink`, `source`) and has one port
+for each. What is measured on it is not known here.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.configs import haproxy_config, nginx_stream_config
+from bench.machine import find_program, missing
+from bench.processes import StartError, free_ports, running, wait_for_ports, with_children
+
+OURS = "faultkit"
+
+
+@dataclass(frozen=True, slots=True)
+class Injection:
+    """One fault in the language of each relay that can inject. None: this relay cannot do it."""
+
+    flags: tuple[str, ...] = ()
+    toxics: tuple[Mapping[str, Any], ...] | None = ()
+    prototype: tuple[str, ...] | None = ()
+
+
+NO_FAULT = Injection()
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What the user chose, and where relays may put their files."""
+
+    folder: Path
+    open_files: int
+    fault: str | None = None
+    toxiproxy: str | None = None
+    prototype: str | None = None
+    pin: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Relay:
+    name: str
+    ports: Mapping[str, int]
+    """The port for each upstream."""
+    roots: tuple[int, ...]
+    events: Path | None = None
+    """Where a relay that reports writes one JSON event a line."""
+
+    def pids(self) -> list[int]:
+        return with_children(self.roots)
+
+
+Start = Callable[[ExitStack, Setup, Mapping[str, int], Injection], Relay]
+
+
+@dataclass(frozen=True, slots=True)
+class RelayKind:
+    name: str
+    start: Start
+    why_not: Callable[[Setup], str | None]
+    """None if it can be measured; otherwise what is missing."""
+    can: Callable[[Injection], bool]
+    optional: bool = False
+    """Measured only where the user names its program."""
+
+
+def find_fault() -> str | None:
+    """The `fault` of the environment that runs the benchmark, else the one on the path."""
+    beside = Path(sys.executable).parent / "fault"
+    return str(beside) if beside.exists() else find_program("fault")
+
+
+def _start_direct(
+    stack: ExitStack, setup: Setup, upstreams: Mapping[str, int], injection: Injection
+) -> Relay:
+    return Relay("direct", upstreams, ())
+
+
+def _start_fault(stack: ExitStack, setup: Setup, upstreams: Mapping[str, int], injection: Injection) -> Relay:
+    ports = dict(zip(upstreams, free_ports(len(upstreams)), strict=True))
+    command = [str(setup.fault), "run", "--no-ui", "--disable-http-proxy", *injection.flags]
+    for name, upstream in upstreams.items():
+        command += ["--proxy", f"{ports[name]}=tcp://127.0.0.1:{upstream}"]
+    events = setup.folder / "fault-events.jsonl" if "--json" in injection.flags else None
+    return _start_one(stack, setup, OURS, command, ports, events)
+
+
+def _start_haproxy(
+    stack: ExitStack, setup: Setup, upstreams: Mapping[str, int], injection: Injection
+) -> Relay:
+    ports = dict(zip(upstreams, free_ports(len(upstreams)), strict=True))
+    config = setup.folder / "haproxy.cfg"
+    config.write_text(haproxy_config(upstreams, ports, setup.open_files))
+    return _start_one(stack, setup, "haproxy", [_program("haproxy"), "-db", "-f", str(config)], ports)
+
+
+def _start_nginx(stack: ExitStack, setup: Setup, upstreams: Mapping[str, int], injection: Injection) -> Relay:
+    ports = dict(zip(upstreams, free_ports(len(upstreams)), strict=True))
+    config = setup.folder / "nginx-stream.conf"
+    config.write_text(nginx_stream_config(upstreams, ports, setup.open_files, setup.folder))
+    command = [_program("nginx"), "-c", str(config), "-e", "stderr"]
+    return _start_one(stack, setup, "nginx", command, ports)
+
+
+def _start_prototype(
+    stack: ExitStack, setup: Setup, upstreams: Mapping[str, int], injection: Injection
+) -> Relay:
+    """It serves one upstream a process, and cannot splice what it delays."""
+    ports = dict(zip(upstreams, free_ports(len(upstreams)), strict=True))
+    mode = "epoll" if injection.prototype else "epollsplice"
+    roots: list[int] = []
+    for name, upstream in upstreams.items():
+        words = [str(setup.prototype), mode, str(ports[name]), str(upstream), *(injection.prototype or ())]
+        relay = _start_one(stack, setup, f"prototype-{name}", [sys.executable, *words], {name: ports[name]})
+        roots.extend(relay.roots)
+    return Relay("prototype", ports, tuple(roots))
+
+
+def _start_toxiproxy(
+    stack: ExitStack, setup: Setup, upstreams: Mapping[str, int], injection: Injection
+) -> Relay:
+    *fronts, api = free_ports(len(upstreams) + 1)
+    ports = dict(zip(upstreams, fronts, strict=True))
+    command = [str(setup.toxiproxy), "-host", "127.0.0.1", "-port", str(api)]
+    relay = _start_one(stack, setup, "toxiproxy", command, {"api": api})
+    for name, upstream in upstreams.items():
+        proxy = {"name": name, "listen": f"127.0.0.1:{ports[name]}", "upstream": f"127.0.0.1:{upstream}"}
+        _post(api, "/proxies", proxy)
+        for toxic in injection.toxics or ():
+            _post(api, f"/proxies/{name}/toxics", toxic)
+    return Relay("toxiproxy", ports, relay.roots)
+
+
+def _post(port: int, path: str, body: Mapping[str, Any]) -> None:
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{port}{path}",
+        data=json.dumps(body).encode(),
+        # It refuses what looks like a browser, so the client names itself.
+        headers={"Content-Type": "application/json", "User-Agent": "faultkit-bench"},
+    )
+    urllib.request.urlopen(request, timeout=5).close()
+
+
+def _start_one(
+    stack: ExitStack,
+    setup: Setup,
+    name: str,
+    command: Sequence[str],
+    ports: Mapping[str, int],
+    events: Path | None = None,
+) -> Relay:
+    if setup.pin:
+        command = ["taskset", "-c", "0", *command]
+    log = setup.folder / f"{name}.log"
+    process: subprocess.Popen[bytes] = stack.enter_context(running(command, log, events))
+    wait_for_ports(list(ports.values()), process, name, log)
+    return Relay(name, ports, (process.pid,), events)
+
+
+def _program(name: str) -> str:
+    program = find_program(name)
+    if program is None:
+        raise StartError(missing(name) or name)
+    return program
+
+
+def _is_pass_through(injection: Injection) -> bool:
+    return injection == NO_FAULT
+
+
+def _always(injection: Injection) -> bool:
+    return True
+
+
+RELAYS: tuple[RelayKind, ...] = (
+    RelayKind("direct", _start_direct, lambda setup: None, _is_pass_through),
+    RelayKind(
+        OURS,
+        _start_fault,
+        lambda setup: None if setup.fault else "the fault command is not installed: pip install -e .",
+        _always,
+    ),
+    RelayKind("haproxy", _start_haproxy, lambda setup: missing("haproxy"), _is_pass_through),
+    RelayKind("nginx", _start_nginx, lambda setup: missing("nginx"), _is_pass_through),
+    RelayKind(
+        "toxiproxy",
+        _start_toxiproxy,
+        lambda setup: None if setup.toxiproxy else "no --toxiproxy PATH was given",
+        lambda injection: injection.toxics is not None,
+        optional=True,
+    ),
+    RelayKind(
+        "prototype",
+        _start_prototype,
+        lambda setup: None if setup.prototype else "no --prototype PATH was given",
+        lambda injection: injection.prototype is not None,
+        optional=True,
+    ),
+)

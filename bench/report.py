@@ -1,0 +1,107 @@
+"""`python -m bench`: both benchmarks, and docs/benchmarks.md written anew from their figures."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Sequence
+
+from bench import fidelity, proxy
+from bench.cells import CELLS
+from bench.machine import PROJECT
+from bench.options import parser
+from bench.processes import StartError
+from bench.relays import OURS
+from bench.tables import markdown
+
+DOCUMENT = PROJECT / "docs" / "benchmarks.md"
+CARD = PROJECT / "docs" / "fidelity.svg"
+
+_INTRODUCTION = """\
+# Benchmarks
+
+Written by `python -m bench` (`make bench`); change the benchmark, not this page.
+
+All programs run on one machine and talk over loopback. Clients, relays and origins share its cores, so
+absolute figures say more about the machine than about a relay: read the columns against each other. The CPU
+time of the relay's own processes is the steadiest of them. `direct` is the same load without a relay.
+"""
+
+_PROXY_METHOD = """\
+Faultkit runs as `fault run` without faults; haproxy in TCP mode with one thread, 1 MB pipes and splicing
+forced for bulk; nginx `stream` with one worker. Relays take turns within each round, and each round begins
+with another one. Requests are HTTP/1.1 over kept-alive connections (wrk, nginx as origin). Memory is the
+growth of the proportional set size of the relay's processes with all connections open and silent.
+"""
+
+_FIDELITY_METHOD = """\
+Messages of 64 bytes leave at fixed times, whether or not earlier ones have come back, and carry the instant
+of their sending. *Lateness of one direction* is half of (RTT through the relay − median RTT without a relay
+− requested RTT), so it includes the relay's own work; the proxy's own account counts from the instant at
+which bytes were due. Loss is counted twice: by messages that came a retransmission timer late, and by the
+events of `fault run --json`; allowed is what chance allows 999 times in 1,000.
+"""
+
+
+def write_document(passing: proxy.Result, faithful: fidelity.Result) -> None:
+    DOCUMENT.parent.mkdir(exist_ok=True)
+    DOCUMENT.write_text(document(passing, faithful))
+    shutil.copyfile(fidelity.CARD, CARD)
+
+
+def document(passing: proxy.Result, faithful: fidelity.Result) -> str:
+    parts = [
+        _INTRODUCTION,
+        f"Machine: {passing.machine.sentence()}. Time stolen by its hypervisor during the run: "
+        f"{passing.steal_percent:.1f} %.",
+        "## Passing bytes through",
+        f"{_PROXY_METHOD}Medians of {passing.rounds} rounds.",
+        markdown(*proxy.verdict_table(passing)),
+        *(markdown(*proxy.figure_table(passing, cell)) for cell in CELLS if cell.name in passing.figures),
+        "## Fidelity: requested against measured",
+        "![Fidelity card](fidelity.svg)",
+        f"{_FIDELITY_METHOD}Median RTT without a relay: {faithful.direct_p50_us:.0f} µs.",
+        markdown(*fidelity.check_table(faithful)),
+        *_notes([*passing.skipped, *faithful.skipped]),
+    ]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _notes(sentences: Sequence[str]) -> list[str]:
+    return (
+        ["## Left out in this run", "\n".join(f"- {sentence}" for sentence in sentences)] if sentences else []
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    command = parser("bench", __doc__ or "")
+    proxy.add_options(command)
+    options = command.parse_args(arguments, argparse.Namespace(only=None))
+    try:
+        passing = proxy.run(options)
+        proxy.print_result(passing)
+        print()
+        faithful = fidelity.run(options)
+        fidelity.print_result(faithful)
+    except StartError as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 3
+    except KeyboardInterrupt:
+        print("bench: interrupted; everything that was started has been ended", file=sys.stderr)
+        return 130
+    fidelity.write_card(faithful)
+    if OURS in passing.relays and faithful.ours():
+        write_document(passing, faithful)
+    else:
+        print(f"bench: {DOCUMENT.name} is left as it is: faultkit itself was not measured", file=sys.stderr)
+    if options.json:
+        both = {"proxy": passing.to_json(), "fidelity": faithful.to_json()}
+        options.json.write_text(json.dumps(both, indent=2) + "\n")
+    missed = [v for v in passing.verdicts() if v.word == "MISS"]
+    return 1 if missed or any(check.word == "MISS" for check in faithful.ours()) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,20 @@
+"""HTTP delay: a request waits before it goes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from faultkit.faults.fault import HttpFault, HttpVerdict, setting
+from faultkit.rng import Rng
+
+
+@dataclass(frozen=True)
+class HttpDelay(HttpFault):
+    kind: ClassVar[str] = "http_delay"
+    summary: ClassVar[str] = "Requests wait before they go on."
+
+    delay_ms: float = setting(1000.0, "How long they wait.", unit="ms", minimum=0)
+
+    def judge(self, rng: Rng) -> HttpVerdict:
+        return HttpVerdict(delay_s=self.delay_ms / 1000)

@@ -1,0 +1,62 @@
+"""Faults from and to plain data, with errors that name the field.
+
+Where the data was written (YAML, flags, a tool call) is known to the caller alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from difflib import get_close_matches
+
+from faultkit.errors import InputError
+from faultkit.faults import FAULTS
+from faultkit.faults.fault import Fault
+from faultkit.faults.settings import schema_of
+
+
+def fault_type(kind: str) -> type[Fault]:
+    """The row of the table. The error has no path: the caller knows where the kind was written."""
+    if kind not in FAULTS:
+        raise InputError("", _unknown("fault", kind, FAULTS))
+    return FAULTS[kind]
+
+
+def parse_fault(kind: str, settings: Mapping[str, object]) -> Fault:
+    """The fault of this kind. Errors about a setting have its name as their path."""
+    cls = fault_type(kind)
+    names = cls.settings()
+    for name in settings:
+        if name not in names:
+            raise InputError(str(name), _unknown(f"setting of {kind}", name, names))
+    try:
+        return cls(**settings)
+    except ValueError as error:
+        name, _, problem = str(error).partition(": ")
+        if name not in names:
+            raise InputError("", str(error)) from error
+        raise InputError(name, problem) from error
+
+
+def dump_fault(fault: Fault) -> dict[str, object]:
+    """The settings that differ from the defaults; `parse_fault` takes them back."""
+    return {f.name: value for f in fields(fault) if (value := getattr(fault, f.name)) != f.default}
+
+
+def fault_schema(cls: type[Fault]) -> dict[str, object]:
+    """JSON Schema of the settings."""
+    facts, types = cls.settings(), cls.types()
+    return {
+        "type": "object",
+        "title": cls.kind,
+        "description": cls.summary,
+        "properties": {f.name: schema_of(types[f.name], facts[f.name], f.default) for f in fields(cls)},
+        "additionalProperties": False,
+    }
+
+
+def _unknown(what: str, name: object, known: Iterable[str]) -> str:
+    names = list(known)
+    close = get_close_matches(str(name).replace("-", "_"), names, n=1)
+    guess = f"; did you mean {close[0]!r}?" if close else ""
+    return f"unknown {what} {name!r}{guess} (known: {', '.join(names) or 'none'})"

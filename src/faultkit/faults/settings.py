@@ -1,0 +1,127 @@
+"""One field of a fault: what users need to know of it, what it is called, and which values it takes.
+
+The facts stand once, at the field. Checks, schemas, flags and variables are read off them here; how a
+whole fault is parsed is `faultkit.faults.parse`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import MISSING, dataclass, field
+from types import NoneType
+from typing import Any, get_args
+
+_MOST_WHOLE = 2**1023
+"""The largest power of two that a float can hold."""
+_UNIT_SUFFIXES = ("_ms", "_us", "_s", "_hz", "_bytes")
+_TYPES: dict[object, tuple[str, str]] = {
+    float: ("number", "a number"),
+    int: ("integer", "a whole number"),
+    bool: ("boolean", "true or false"),
+    str: ("string", "a text"),
+}
+"""For each type a field may have: its name in JSON Schema and in our messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What the table tells about one field of a fault: enough for YAML, flags, schemas and help."""
+
+    help: str
+    unit: str = ""
+    minimum: float | None = None
+    maximum: float | None = None
+    above: float | None = None
+    choices: tuple[str, ...] = ()
+    flag: str | None = None
+    """The command-line name where it is not the field's own without its unit."""
+    flag_sets: str | None = None
+    """The flag is a switch that sets this value."""
+    env: str | None = None
+    """The environment variable where it is not FAULT_<FAULT>_<FLAG>."""
+
+
+def setting(default: Any = MISSING, /, help: str = "", **facts: Any) -> Any:
+    """A field of a fault, with what users need to know of it."""
+    return field(default=default, metadata={"setting": Setting(help, **facts)})
+
+
+def flag_of(name: str, fact: Setting) -> str:
+    """The command-line name of a field: `mean` for `mean_ms`, `call-upstream` for `call_upstream`."""
+    if fact.flag is not None:
+        return fact.flag
+    stem = next((name.removesuffix(suffix) for suffix in _UNIT_SUFFIXES if name.endswith(suffix)), name)
+    return stem.replace("_", "-")
+
+
+def checked(name: str, type_: object, fact: Setting, value: object) -> object:
+    """The value as the field keeps it; ValueError says what was expected and what came."""
+    base, optional = _base(type_)
+    if optional and value is None:
+        return None
+    if base is float and type(value) is int and abs(value) <= _MOST_WHOLE:
+        value = float(value)
+    # Not isinstance: True is an int to Python, but never a number to a user.
+    if type(value) is base and _allowed(fact, value):
+        return value
+    raise ValueError(f"{name}: expected {_expected(base, fact)}, got {_shown(value)}")
+
+
+def schema_of(type_: object, fact: Setting, default: object) -> dict[str, object]:
+    """JSON Schema of one field."""
+    base, optional = _base(type_)
+    name = _TYPES[base][0]
+    schema: dict[str, object] = {
+        "type": [name, "null"] if optional else name,
+        "description": f"{fact.help} [{fact.unit}]" if fact.unit else fact.help,
+    }
+    limits = {"minimum": fact.minimum, "maximum": fact.maximum, "exclusiveMinimum": fact.above}
+    schema.update({key: limit for key, limit in limits.items() if limit is not None})
+    if fact.choices:
+        schema["enum"] = list(fact.choices)
+    if default is not MISSING:
+        schema["default"] = default
+    return schema
+
+
+def _base(type_: object) -> tuple[type, bool]:
+    """The plain type below `Literal[...]` and `... | None`, and whether None is a value."""
+    if isinstance(type_, type):
+        return type_, False
+    arguments = get_args(type_)
+    plain = [argument for argument in arguments if argument is not NoneType]
+    base = plain[0] if isinstance(plain[0], type) else type(plain[0])
+    return base, len(plain) < len(arguments)
+
+
+def _allowed(fact: Setting, value: object) -> bool:
+    if fact.choices:
+        return value in fact.choices
+    if not isinstance(value, (int, float)):
+        return True
+    return (
+        (type(value) is int or math.isfinite(value))
+        and (fact.minimum is None or value >= fact.minimum)
+        and (fact.maximum is None or value <= fact.maximum)
+        and (fact.above is None or value > fact.above)
+    )
+
+
+def _expected(base: type, fact: Setting) -> str:
+    if fact.choices:
+        return "one of " + ", ".join(fact.choices)
+    text = _TYPES[base][1]
+    if fact.minimum is not None and fact.maximum is not None:
+        return f"{text} from {fact.minimum:g} to {fact.maximum:g}"
+    if fact.minimum is not None:
+        return f"{text} of at least {fact.minimum:g}"
+    if fact.above is not None:
+        return f"{text} above {fact.above:g}"
+    return text
+
+
+def _shown(value: object) -> str:
+    """A value as users write it in YAML or JSON."""
+    if value is None:
+        return "nothing"
+    return str(value).lower() if isinstance(value, bool) else repr(value)

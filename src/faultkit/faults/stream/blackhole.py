@@ -1,0 +1,59 @@
+"""Blackhole: nothing comes through.
+
+`stall` does not even read, so the sender's buffers fill up; what was read before is kept and comes out
+when the fault is taken off. `discard` reads and drops, so the sender believes that all is well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from faultkit.faults.events import Event, moved
+from faultkit.faults.fault import FOREVER, Stream, StreamFault, StreamFilter, setting
+from faultkit.faults.stream.cut import CutFilter, close_at
+from faultkit.faults.stream.discard import DiscardFilter
+
+
+@dataclass(frozen=True)
+class Blackhole(StreamFault):
+    kind: ClassVar[str] = "blackhole"
+    summary: ClassVar[str] = "Nothing comes through, and nobody is told."
+    lossy: ClassVar[bool] = True
+
+    mode: Literal["stall", "discard"] = setting(
+        "stall", "Stop reading, or read and drop.", choices=("stall", "discard")
+    )
+    close_after_ms: float = setting(
+        0.0, "Close the connection this long after the fault began; 0 is never.", unit="ms", minimum=0
+    )
+
+    @property
+    def loses_bytes(self) -> bool:
+        return self.mode == "discard" or self.close_after_ms > 0
+
+    @property
+    def withholds_end(self) -> bool:
+        return self.mode == "stall"
+
+    def open(self, stream: Stream) -> StreamFilter:
+        filter = DiscardFilter if self.mode == "discard" else _StallFilter
+        return filter(stream, close_at(stream, self.close_after_ms))
+
+
+class _StallFilter(CutFilter):
+    __slots__ = ("_held",)
+
+    def __init__(self, stream: Stream, close_at: float) -> None:
+        super().__init__(stream, close_at)
+        self._held: list[Event] = []
+        self.ready_at = FOREVER
+
+    def feed(self, event: Event) -> Iterable[Event]:
+        if not self.is_over:
+            self._held.append(event)
+        return ()
+
+    def finish(self, at: float) -> Iterable[Event]:
+        return () if self.is_over else [moved(event, at) for event in self._held]

@@ -1,0 +1,31 @@
+"""Timeout: all bytes are dropped, and after a while the connection closes.
+
+The time counts from the fault's start and is never wound up again, so a talkative peer cannot keep the
+connection alive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from faultkit.faults.fault import Stream, StreamFault, StreamFilter, setting
+from faultkit.faults.stream.cut import close_at
+from faultkit.faults.stream.discard import DiscardFilter
+
+
+@dataclass(frozen=True)
+class Timeout(StreamFault):
+    kind: ClassVar[str] = "timeout"
+    summary: ClassVar[str] = "All bytes are dropped; after a while the connection closes."
+    lossy: ClassVar[bool] = True
+
+    timeout_ms: float = setting(
+        0.0,
+        "Close this long after the fault began; 0 is never.",
+        unit="ms",
+        minimum=0,
+    )
+
+    def open(self, stream: Stream) -> StreamFilter:
+        return DiscardFilter(stream, close_at(stream, self.timeout_ms))

@@ -1,0 +1,89 @@
+"""Plan: rules and a seed, the one value that files, flags, HTTP, proxy and reports exchange.
+
+Also its plain form (`dump_plan`) and its short id. Reading documents is `faultkit.plan.parse`.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from hashlib import sha256
+
+from faultkit.faults.parse import dump_fault
+from faultkit.plan.match import Match
+from faultkit.plan.rule import Rule
+from faultkit.plan.shape import shown
+from faultkit.plan.trigger import Trigger
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    rules: tuple[Rule, ...] = ()
+    seed: int | str = 0
+
+    def __post_init__(self) -> None:
+        if not _is_seed(self.seed):
+            raise ValueError(f"seed: expected a whole number of at least 0 or a text, got {shown(self.seed)}")
+        names: set[str] = set()
+        for index, rule in enumerate(self.rules):
+            if rule.name in names:
+                raise ValueError(
+                    f'rules[{index}].name: expected a name that no rule before it has, got "{rule.name}"'
+                )
+            names.add(rule.name)
+
+    @property
+    def digest(self) -> str:
+        """A short id: equal for plans that do the same with the same names, on every machine."""
+        # The seed 7 and the seed "7" give the same random numbers, so they give the same id.
+        document = {**dump_plan(self), "seed": str(self.seed)}
+        canonical = json.dumps(document, sort_keys=True, separators=(",", ":"))
+        return sha256(canonical.encode()).hexdigest()[:12]
+
+
+def _is_seed(seed: int | str) -> bool:
+    if isinstance(seed, str):
+        # Half of a surrogate pair has no UTF-8, and random numbers are keyed by UTF-8.
+        return seed != "" and not any("\ud800" <= character <= "\udfff" for character in seed)
+    return not isinstance(seed, bool) and seed >= 0
+
+
+def dump_plan(plan: Plan) -> dict[str, object]:
+    """Plain data for YAML or JSON, without what has its default; `parse_plan` gives the plan back."""
+    return {"seed": plan.seed, "rules": [dump_rule(rule) for rule in plan.rules]}
+
+
+def dump_rule(rule: Rule) -> dict[str, object]:
+    parts = {
+        "with": dump_fault(rule.fault),
+        "match": _dump_match(rule.match),
+        "trigger": _dump_trigger(rule.trigger),
+        "schedule": str(rule.schedule),
+    }
+    return {"name": rule.name, "fault": rule.fault.kind, **{key: part for key, part in parts.items() if part}}
+
+
+def _dump_match(match: Match) -> dict[str, object]:
+    usual = Match()
+    given: dict[str, object] = {
+        key: getattr(match, key)
+        for key in ("proxy", "side", "direction", "path")
+        if getattr(match, key) != getattr(usual, key)
+    }
+    if match.method is not None:
+        given["method"] = match.method if isinstance(match.method, str) else list(match.method)
+    if match.headers:
+        given["headers"] = dict(match.headers)
+    return given
+
+
+def _dump_trigger(trigger: Trigger) -> dict[str, object]:
+    usual = Trigger()
+    given: dict[str, object] = {
+        key: getattr(trigger, key)
+        for key in ("first", "after", "every")
+        if getattr(trigger, key) != getattr(usual, key)
+    }
+    if trigger.probability != usual.probability:
+        given["probability"] = float(trigger.probability)
+    return given

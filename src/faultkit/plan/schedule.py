@@ -1,0 +1,232 @@
+"""Schedule: during which periods of a run a rule acts; its text, and its place on a time line.
+
+    schedule = period *( ";" period )
+    period   = item *( "," item )         each key at most once, in any order
+    item     = "start:" T                 default 0
+             | "duration:" T              default: to the end of the run
+             | "every:" T                 the period comes again each T
+             | "times:" N                 … but N times in all
+    T        = N "%" of the run's duration | a duration such as "1h 30m" | a number of seconds
+
+Periods add up: the rule acts while at least one of them holds. No period at all means always.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TypeAlias
+
+from faultkit.errors import InputError
+from faultkit.plan.shape import reject_unknown_keys, shown
+from faultkit.plan.windows import ALWAYS, Wave, Windows, merge, to_us
+from faultkit.units import LONGEST_S, format_duration, parse_duration
+
+GRAMMAR = (
+    'periods joined by ";", each of start:T, duration:T, every:T, times:N joined by ",", '
+    'where T is "10s", "50%" or a number of seconds'
+)
+KEYS = ("start", "duration", "every", "times")
+
+
+@dataclass(frozen=True, slots=True)
+class Seconds:
+    value: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.value <= LONGEST_S:
+            raise ValueError(f"expected a number of seconds of at least 0, got {shown(self.value)}")
+
+    def __str__(self) -> str:
+        return format_duration(self.value)
+
+    def resolve_us(self, total_s: float | None) -> int:
+        return to_us(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Percent:
+    """A share of the run's total duration."""
+
+    value: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.value <= 100:
+            raise ValueError(f'expected a percentage from 0% to 100%, got "{self}"')
+
+    def __str__(self) -> str:
+        return f"{Decimal(repr(float(self.value))):f}".removesuffix(".0") + "%"
+
+    def resolve_us(self, total_s: float | None) -> int:
+        if total_s is None:
+            raise ValueError("percentages need a total duration (--duration)")
+        return to_us(total_s * self.value / 100)
+
+
+Time: TypeAlias = Seconds | Percent
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    start: Time = Seconds(0)
+    duration: Time | None = None
+    every: Time | None = None
+    times: int | None = None
+    """How often it holds in all, the first time included."""
+
+    def __post_init__(self) -> None:
+        for name, value in (("duration", self.duration), ("every", self.every)):
+            if value is not None and value.value == 0:
+                raise ValueError(f'{name}: expected more than 0, got "{value}"')
+        if self.every is not None and self.duration is None:
+            raise ValueError(f'every: expected a duration beside it, got "every:{self.every}" alone')
+        if self.times is not None and self.times < 1:
+            raise ValueError(f"times: expected a whole number of at least 1, got {shown(self.times)}")
+        if self.times is not None and self.every is None:
+            raise ValueError(f'times: expected an every beside it, got "times:{self.times}" alone')
+        if (
+            self.every is not None
+            and self.duration is not None
+            and type(self.every) is type(self.duration)
+            and self.every.value < self.duration.value
+        ):
+            raise ValueError(_too_dense(self.every, self.duration))
+
+    def __str__(self) -> str:
+        given = {key: getattr(self, key) for key in KEYS}
+        items = [f"{key}:{value}" for key, value in given.items() if value is not None]
+        if self.start == Seconds(0) and len(items) > 1:
+            del items[0]
+        return ",".join(items)
+
+    def resolve(self, total_s: float | None) -> Wave:
+        wave = Wave(
+            self.start.resolve_us(total_s),
+            None if self.duration is None else self.duration.resolve_us(total_s),
+            None if self.every is None else self.every.resolve_us(total_s),
+            self.times,
+        )
+        if wave.duration_us == 0:
+            raise ValueError(f'duration: expected at least 1 µs, got "{self.duration}"')
+        if wave.every_us is not None and wave.duration_us is not None and wave.every_us < wave.duration_us:
+            raise ValueError(_too_dense(self.every, self.duration))
+        return wave
+
+
+def _too_dense(every: Time | None, duration: Time | None) -> str:
+    return f'every: expected at least the duration ("{duration}"), got "{every}"'
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    periods: tuple[Period, ...] = ()
+
+    @property
+    def needs_total(self) -> bool:
+        """True if it speaks of shares of the run, so that the run must have a duration."""
+        return any(isinstance(time, Percent) for p in self.periods for time in (p.start, p.duration, p.every))
+
+    def __str__(self) -> str:
+        return ";".join(map(str, self.periods))
+
+    def resolve(self, total_s: float | None = None) -> Windows:
+        """The schedule on a run of `total_s` seconds (None: a run without a known end)."""
+        if not self.periods:
+            return ALWAYS
+        try:
+            return merge(period.resolve(total_s) for period in self.periods)
+        except ValueError as error:
+            raise InputError("schedule", str(error)) from None
+
+
+def parse_schedule(value: object) -> Schedule:
+    """A schedule from its text, from a mapping with the same keys, or from a list of either."""
+    if isinstance(value, str):
+        return Schedule(_parse_text(value))
+    if isinstance(value, Mapping):
+        return Schedule((_parse_mapping(value, "schedule"),))
+    if isinstance(value, list | tuple):
+        return Schedule(tuple(_parse_element(element, f"schedule[{i}]") for i, element in enumerate(value)))
+    raise InputError("schedule", f"expected text, a mapping or a list of periods, got {shown(value)}")
+
+
+def _parse_text(text: str) -> tuple[Period, ...]:
+    if not text.strip():
+        return ()
+    return tuple(_parse_period(piece) for piece in text.split(";"))
+
+
+def _parse_period(piece: str) -> Period:
+    given: dict[str, str] = {}
+    for item in piece.split(","):
+        key, colon, rest = (part.strip() for part in item.partition(":"))
+        if not colon or key not in KEYS:
+            raise _bad_piece(f"got {shown(item.strip())}")
+        if key in given:
+            raise _bad_piece(f'got "{key}" twice in {shown(piece.strip())}')
+        given[key] = rest
+    try:
+        return _period(given)
+    except ValueError as error:
+        raise _bad_piece(f"in {shown(piece.strip())}, {error}") from None
+
+
+def _bad_piece(problem: str) -> InputError:
+    return InputError("schedule", f"expected {GRAMMAR}; {problem}")
+
+
+def _parse_element(element: object, path: str) -> Period:
+    if isinstance(element, Mapping):
+        return _parse_mapping(element, path)
+    if not isinstance(element, str):
+        raise InputError(path, f"expected a period as text or a mapping, got {shown(element)}")
+    try:
+        return _parse_period(element)
+    except InputError as error:
+        raise InputError(path, error.problem) from None
+
+
+def _parse_mapping(value: Mapping[object, object], path: str) -> Period:
+    reject_unknown_keys(value, KEYS, path)
+    try:
+        return _period({str(key): each for key, each in value.items()})
+    except ValueError as error:
+        field, _, problem = str(error).partition(": ")
+        raise InputError(f"{path}.{field}", problem) from None
+
+
+def _period(given: Mapping[str, object]) -> Period:
+    """Raises ValueError that begins with the key at fault."""
+    times = {key: _named(key, given[key]) for key in ("start", "duration", "every") if key in given}
+    return Period(**times, times=_parse_times(given["times"]) if "times" in given else None)
+
+
+def _named(key: str, value: object) -> Time:
+    try:
+        return parse_time(value)
+    except ValueError as error:
+        raise ValueError(f"{key}: {error}") from None
+
+
+def parse_time(value: object) -> Time:
+    """`50%`, a duration, or a number of seconds."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return Seconds(value)
+    if not isinstance(value, str):
+        raise ValueError(f"expected a duration or a percentage, got {shown(value)}")
+    text = value.strip()
+    if not text.endswith("%"):
+        return Seconds(parse_duration(text))
+    try:
+        return Percent(float(text[:-1]))
+    except ValueError:
+        raise ValueError(f"expected a percentage from 0% to 100%, got {shown(value)}") from None
+
+
+def _parse_times(value: object) -> int:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 9:
+        return int(value)
+    raise ValueError(f"times: expected a whole number of at least 1, got {shown(value)}")

@@ -1,0 +1,1 @@
+"""The data plane: relay, listeners, TLS, HTTP and live control."""

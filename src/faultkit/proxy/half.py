@@ -1,0 +1,434 @@
+"""One direction of one connection: bytes from a source socket to a target socket.
+
+Where no fault touches the bytes, they are copied (small chunks) or spliced in the kernel (bulk). Where
+one does, they go through a `Lane`, and leave it when their time has come. This file is the hot path:
+it is written for few Python steps per chunk.
+
+    source ──recv──▶ [lane] ──▶ (TLS, HTTP) ──▶ [far] ──▶ out ──send──▶ target
+
+`lane` is None where nothing acts; `far` exists only where a layer such as TLS stands between the two
+sockets, because then each side of it has faults of its own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import sys
+from collections import deque
+from collections.abc import Callable
+from socket import SocketType
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from faultkit.faults.events import Close, Data, Eof, Event, Reset
+from faultkit.faults.fault import FOREVER
+from faultkit.plan import Flow
+from faultkit.proxy.active import ActiveRule
+from faultkit.proxy.lane import Lane
+from faultkit.proxy.poller import READABLE, WRITABLE
+
+if TYPE_CHECKING:
+    from faultkit.proxy.link import Link
+
+CHUNK = 65536
+_TURNS = 16
+"""Chunks that one direction may move before it gives way to the others."""
+_SPLICE_TURNS = 8
+_BULK = 16384
+_BIG_READS_BEFORE_SPLICE = 4
+_PIPE_SIZE = 1 << 20
+_CAN_SPLICE = sys.platform == "linux"
+_SET_PIPE_SIZE = 1031
+_SPLICE_FLAGS = os.SPLICE_F_MOVE | os.SPLICE_F_NONBLOCK if _CAN_SPLICE else 0
+
+Ending: TypeAlias = Literal["eof", "close", "reset"]
+
+
+class Half:
+    __slots__ = (
+        "big_reads",
+        "ending",
+        "far",
+        "flow",
+        "held",
+        "lane",
+        "link",
+        "moved",
+        "out",
+        "out_bytes",
+        "paced_at",
+        "pipe",
+        "piped",
+        "readable",
+        "rearm",
+        "recv",
+        "send",
+        "shut",
+        "source",
+        "target",
+        "timer_at",
+        "writable",
+    )
+
+    def __init__(self, link: Link, flow: Flow, rearm: Callable[[int, int], None] | None) -> None:
+        self.link = link
+        self.flow: Flow = flow
+        self.rearm = rearm
+        self.source: SocketType | None = None
+        self.target: SocketType | None = None
+        self.recv: Callable[[int], bytes] = _nothing_to_recv
+        self.send: Callable[[bytes | memoryview], int] = _nobody_to_send_to
+        self.readable = False
+        self.writable = False
+        self.ending = False
+        """The source has hung up: a short read does not mean that it is drained."""
+        self.shut = False
+        """The end of this direction has been passed on."""
+        self.moved = 0
+        self.out: deque[bytes | memoryview | Ending] | None = None
+        """What has left the lanes and waits for the target to take it."""
+        self.out_bytes = 0
+        self.big_reads = 0
+        self.pipe: tuple[int, int] | None = None
+        self.piped = 0
+        self.lane: Lane[ActiveRule] | None = None
+        self.far: Lane[ActiveRule] | None = None
+        self.timer_at = FOREVER
+        self.paced_at = FOREVER
+        """When a filter was ready for more bytes than had been read: they count as come at that instant."""
+        self.held = 0
+        """Bytes of this half that the plane's budget knows of."""
+
+    def read_from(self, source: SocketType | None) -> None:
+        self.source = source
+        self.recv = source.recv if source is not None else _nothing_to_recv
+
+    def write_to(self, target: SocketType | None) -> None:
+        self.target = target
+        self.send = target.send if target is not None else _nobody_to_send_to
+
+    # --- nothing acts -------------------------------------------------------------------------
+
+    def pump(self) -> None:
+        """Move what can be moved now."""
+        if self.lane is not None:
+            self._pump_lane(self.lane)
+            return
+        if self.out is not None and not self.flush():
+            return
+        if self.pipe is not None:
+            self._splice(self.pipe)
+            return
+        turns = _TURNS
+        try:
+            while self.readable and self.writable:
+                chunk = self.recv(CHUNK)
+                size = len(chunk)
+                if size == 0:
+                    self._end("eof")
+                    return
+                try:
+                    sent = self.send(chunk)
+                except BlockingIOError:
+                    sent = 0
+                self.moved += sent
+                if sent < size:
+                    self._keep(memoryview(chunk)[sent:])
+                    self._target_is_full()
+                if size < CHUNK and not self.ending:
+                    self.readable = False
+                    if self.rearm is not None:
+                        self._source_is_dry()
+                if size < _BULK:
+                    self.big_reads = 0
+                else:
+                    self.big_reads += 1
+                    if self.big_reads >= _BIG_READS_BEFORE_SPLICE and self._open_pipe():
+                        self.link.loop.again.append(self.pump)
+                        return
+                turns -= 1
+                if not turns:
+                    self.link.loop.again.append(self.pump)
+                    return
+        except BlockingIOError:
+            self._source_is_dry()
+        except OSError:
+            self.link.reset()
+
+    def _splice(self, pipe: tuple[int, int]) -> None:
+        """Move bytes from socket to socket inside the kernel, through a pipe."""
+        if self.source is None or self.target is None:
+            return
+        outlet, inlet = pipe
+        source, target = self.source.fileno(), self.target.fileno()
+        try:
+            for _ in range(_SPLICE_TURNS):
+                if not self.piped:
+                    if not self.readable or not self.writable:
+                        return
+                    try:
+                        self.piped = os.splice(source, inlet, _PIPE_SIZE, flags=_SPLICE_FLAGS)
+                    except BlockingIOError:
+                        self._source_is_dry()
+                        return
+                    if not self.piped:
+                        self._end("eof")
+                        return
+                while self.piped:
+                    if not self.writable:
+                        return
+                    try:
+                        sent = os.splice(outlet, target, self.piped, flags=_SPLICE_FLAGS)
+                    except BlockingIOError:
+                        self._target_is_full()
+                        return
+                    self.piped -= sent
+                    self.moved += sent
+            self.link.loop.again.append(self.pump)
+        except OSError:
+            self.link.reset()
+
+    def _open_pipe(self) -> bool:
+        self.big_reads = 0
+        if not _CAN_SPLICE:
+            return False
+        pipe = self.link.plane.borrow_pipe()
+        if pipe is None:
+            return False
+        self.pipe = pipe
+        self.link.plane.spliced[self] = self.moved
+        return True
+
+    def leave_pipe(self) -> None:
+        """Back to copying. Bytes still in the pipe go first."""
+        if self.pipe is None:
+            return
+        while self.piped:
+            rest = os.read(self.pipe[0], self.piped)
+            self.piped -= len(rest)
+            self._keep(memoryview(rest))
+        self.link.plane.return_pipe(self.pipe)
+        self.link.plane.spliced.pop(self, None)
+        self.pipe = None
+        self.big_reads = 0
+
+    def abandon(self) -> None:
+        """The connection is gone. A pipe that still holds bytes cannot be lent again."""
+        if self.held:
+            self.link.plane.budget.held -= self.held
+            self.held = 0
+        if self.pipe is not None:
+            self.link.plane.return_pipe(self.pipe, clean=not self.piped)
+            self.link.plane.spliced.pop(self, None)
+            self.pipe = None
+
+    # --- faults act ---------------------------------------------------------------------------
+
+    def _pump_lane(self, lane: Lane[ActiveRule]) -> None:
+        clock = self.link.loop.clock
+        turns = _TURNS
+        while True:
+            now = clock()
+            self.release(now)
+            if self.link.dead or not self.readable or not self._wants_input(lane, now):
+                break
+            try:
+                chunk = self.recv(lane.read_size)
+            except BlockingIOError:
+                self._source_is_dry()
+                continue
+            except OSError:
+                self.readable = False
+                lane.feed(Reset(now))
+                continue
+            if not chunk:
+                self.readable = False
+                lane.feed(Eof(now))
+                continue
+            # Bytes that lay in the socket because a filter asked us to stop reading did not come late.
+            lane.feed(Data(min(now, self.paced_at), chunk))
+            if len(chunk) < lane.read_size:
+                self.paced_at = FOREVER
+                if not self.ending:
+                    self._source_is_dry()
+            turns -= 1
+            if not turns:
+                self.link.loop.again.append(self.pump)
+                break
+        if not self.link.dead:
+            self._settle(lane)
+
+    def _wants_input(self, lane: Lane[ActiveRule], now: float) -> bool:
+        held = lane.held_bytes + self.out_bytes
+        if self.far is not None:
+            held += self.far.held_bytes
+        if not self.link.plane.budget.allows(held, held - self.held):
+            return False
+        ready_at = lane.ready_at()
+        if ready_at > now:
+            self.paced_at = ready_at
+            self._arm(ready_at)
+            return False
+        return self.link.middle is None or self.link.middle.wants_input(self.flow)
+
+    def release(self, now: float) -> None:
+        """Let go of everything that is due."""
+        lane, far = self.lane, self.far
+        if lane is not None:
+            events = lane.advance(now)
+            if events:
+                if lane.stages:
+                    self._record_lateness(events, now)
+                if far is not None:
+                    self.link.cross(self, events, now)
+                else:
+                    self._pass_on(events)
+        if far is not None and not self.link.dead:
+            events = far.advance(now)
+            if events:
+                if far.stages:
+                    self._record_lateness(events, now)
+                self._pass_on(events)
+        if self.out is not None and not self.link.dead:
+            self.flush()
+
+    def _settle(self, lane: Lane[ActiveRule]) -> None:
+        """Ask to be called again when there is something to do, and tell the budget what is held."""
+        next_at = lane.next_at()
+        held = lane.held_bytes + self.out_bytes
+        if self.far is not None:
+            next_at = min(next_at, self.far.next_at())
+            held += self.far.held_bytes
+        elif lane.idle:
+            self.lane = None
+            if self.readable:
+                self.link.loop.again.append(self.pump)
+        self._arm(next_at)
+        self.link.plane.budget.held += held - self.held
+        self.held = held
+
+    def feed_far(self, event: Event) -> None:
+        """Hand over what comes out of the layer between the sockets."""
+        assert self.far is not None
+        self.far.feed(event)
+
+    def settle(self) -> None:
+        """After somebody else has fed the far lane."""
+        if self.lane is not None and not self.link.dead:
+            self._settle(self.lane)
+
+    def _record_lateness(self, events: list[Event], now: float) -> None:
+        if self.writable and self.out is None:  # A receiver that does not read is not our lateness.
+            for event in events:
+                self.link.plane.lateness.record(now - event.at)
+
+    def _pass_on(self, events: list[Event]) -> None:
+        for event in events:
+            match event:
+                case Data(payload=payload):
+                    self._keep(payload)
+                case Eof():
+                    self._keep("eof")
+                case Close():
+                    self._keep("close")
+                case Reset():
+                    self._keep("reset")
+
+    def _arm(self, at: float) -> None:
+        if at < self.timer_at:
+            self.timer_at = at
+            self.link.loop.call_at(at, self._timer_due)
+
+    def _timer_due(self, at: float) -> None:
+        if at == self.timer_at:
+            self.timer_at = FOREVER
+            if not self.link.dead:
+                self.pump()
+
+    # --- leaving ------------------------------------------------------------------------------
+
+    def flush(self) -> bool:
+        """Send what waits. True if nothing waits any more and this direction goes on."""
+        out = self.out
+        if out is None:
+            return True
+        if self.target is None:
+            return False
+        try:
+            while out:
+                head = out[0]
+                if isinstance(head, str):
+                    self._finish(head)
+                    return False
+                if not self.writable:
+                    return False
+                try:
+                    sent = self.send(head)
+                except BlockingIOError:
+                    self._target_is_full()
+                    return False
+                self.moved += sent
+                self.out_bytes -= sent
+                if sent < len(head):
+                    out[0] = memoryview(head)[sent:]
+                else:
+                    out.popleft()
+        except OSError:
+            self.link.reset()
+            return False
+        self.out = None
+        return True
+
+    def _finish(self, how: Ending) -> None:
+        if how == "reset":
+            self.link.reset()
+        elif how == "close":
+            self.link.close("close")
+        else:
+            self.out = None
+            if not self.shut:
+                self.shut = True
+                self.link.pass_end(self)
+
+    def _end(self, how: Ending) -> None:
+        self.readable = False
+        self._keep(how)
+        self.flush()
+
+    def _keep(self, item: bytes | memoryview | Ending) -> None:
+        if self.out is None:
+            self.out = deque()
+        self.out.append(item)
+        if not isinstance(item, str):
+            self.out_bytes += len(item)
+
+    def _source_is_dry(self) -> None:
+        self.readable = False
+        if self.rearm is not None and self.source is not None:
+            self.rearm(self.source.fileno(), READABLE)
+
+    def _target_is_full(self) -> None:
+        self.writable = False
+        if self.rearm is not None and self.target is not None:
+            self.rearm(self.target.fileno(), WRITABLE)
+
+
+def _nothing_to_recv(size: int) -> bytes:
+    raise BlockingIOError
+
+
+def _nobody_to_send_to(data: bytes | memoryview) -> int:
+    raise BlockingIOError
+
+
+def new_pipe() -> tuple[int, int] | None:
+    """A pipe to splice through, or None when descriptors have run out."""
+    try:
+        outlet, inlet = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    # Where the user's share of pipe memory is spent, the default size works too, a little slower.
+    with contextlib.suppress(OSError):
+        fcntl.fcntl(inlet, _SET_PIPE_SIZE, _PIPE_SIZE)
+    return outlet, inlet

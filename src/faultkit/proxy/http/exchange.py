@@ -1,0 +1,371 @@
+"""One client connection that speaks HTTP/1.1: which bytes go where, and when.
+
+Requests are judged one by one as their heads arrive. What no verdict touches passes byte for byte,
+as it comes. Answers of our own are written in their turn among the upstream's responses.
+
+    inline     nothing is rewritten; what is not HTTP/1.1 passes raw, without faults
+    reverse    Host names the upstream; a request that cannot be read is answered by 400
+    forward    each request names its origin; CONNECT opens a tunnel
+
+The exchange knows no sockets and no clock. It finds messages only through the framers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, TypeAlias
+
+from faultkit.faults.events import Close, Data, Eof, Event, Reset
+from faultkit.faults.fault import FOREVER, HttpVerdict
+from faultkit.proxy.http.answer import ESTABLISHED, Answer
+from faultkit.proxy.http.framing import Blank, Body, End, Opaque, ResponseFramer
+from faultkit.proxy.http.heads import RequestHead, ResponseHead
+from faultkit.proxy.http.order import Order
+from faultkit.proxy.http.output import Hangup, Output
+from faultkit.proxy.http.target import Origin, for_origin, origin_of, with_host
+from faultkit.proxy.http.turn import Turn
+
+Mode: TypeAlias = Literal["inline", "reverse", "forward"]
+Judge: TypeAlias = Callable[[RequestHead], HttpVerdict]
+
+
+class HttpExchange(Order):
+    """Feed it what happens on both legs; do what it returns, in order.
+
+    After a `Hangup`, events of that leg are not to be fed any more.
+    """
+
+    __slots__ = ("_host", "_judge", "_mode", "wake_at")
+
+    def __init__(self, judge: Judge, mode: Mode = "inline", host: str | None = None) -> None:
+        """`host` is what the Host field says in reverse mode (see `host_field`)."""
+        if mode == "reverse" and not host:
+            raise ValueError(f"host: expected host[:port] in reverse mode, got {host!r}")
+        super().__init__(forward=mode == "forward")
+        self.wake_at = FOREVER
+        """Delays are later times on outputs, so there is never a need to be woken."""
+        self._judge = judge
+        self._mode = mode
+        self._host = host or ""
+
+    def wake(self, at: float) -> list[Output]:
+        return []
+
+    def from_client(self, event: Event) -> list[Output]:
+        """Something happened on the client's leg."""
+        out = self._out = []
+        if self._closed:
+            return out
+        if isinstance(event, (Close, Reset)):
+            self._client_gone(event)
+        else:
+            self._read_client(event)
+        return out
+
+    def from_upstream(self, event: Event) -> list[Output]:
+        """Something happened on the upstream's leg."""
+        out = self._out = []
+        if self._closed or (self._forward and self._leg is None):
+            return out
+        if not isinstance(event, Data):
+            self._pass_partial_response(event.at)
+            self._upstream_ended(event)
+        elif self._raw_down:
+            self._to_client(event)
+        else:
+            self._read_responses(event)
+        return out
+
+    def dialled(self, at: float) -> list[Output]:
+        """The leg asked for by `Dial` is there."""
+        out = self._out = []
+        if self._closed:
+            return out
+        turn, origin, wire = self._take_waiting()
+        self._leg = origin
+        self._responses = ResponseFramer()
+        if turn.connects:
+            self._to_client(Data(at, ESTABLISHED))
+            self._current = None
+            self._go_raw("CONNECT tunnel", at)
+            return out
+        assert turn.head is not None
+        self._turns.append(turn)
+        self._responses.expect(turn.head.method)
+        self._to_upstream(Data(at, wire))
+        self._resume(at)
+        return out
+
+    def dial_failed(self, at: float, reason: str) -> list[Output]:
+        """The leg cannot be had. A reason that speaks of a timeout gives 504, any other 502."""
+        out = self._out = []
+        if self._closed:
+            return out
+        turn, origin, _ = self._take_waiting()
+        status = 504 if "timed out" in reason.lower() or "timeout" in reason.lower() else 502
+        turn.answer_with(
+            turn.answer or Answer(status, f"cannot connect to {origin}: {reason}\n", injected=False)
+        )
+        turn.drop_request()
+        turn.ready_at = max(turn.ready_at, at)
+        self._turns.append(turn)
+        if turn.connects:
+            # What the client may have sent after CONNECT was not meant for us.
+            turn.closing = self._deaf = True
+            turn.make_due(at)
+            self._answer()
+        else:
+            self._resume(at)
+        return out
+
+    # What the client sends.
+
+    def _read_client(self, event: Data | Eof) -> None:
+        if self._closed or self._deaf:
+            return
+        if self._pause is not None:
+            self._hold(event)
+        elif isinstance(event, Eof):
+            self._client_eof(event)
+        elif self._raw_up and not self._swallows:
+            if event.payload:
+                self._to_upstream(event)
+        else:
+            self._read_requests(event)
+
+    def _read_requests(self, event: Data) -> None:
+        framer = self._requests
+        framer.feed(event.payload)
+        run: list[bytes] = []
+        while (piece := framer.next_piece()) is not None:
+            if isinstance(piece, RequestHead):
+                self._begin(piece, event, run)
+            elif isinstance(piece, End):
+                self._request_ended(event, run)
+            elif isinstance(piece, Body):
+                turn = self._current
+                assert turn is not None
+                if turn.sent:
+                    run.append(piece.raw)
+                else:
+                    turn.continues = False
+            elif isinstance(piece, Opaque):
+                self._client_unframed(piece.raw, event, run)
+            elif isinstance(piece, Blank) and not self._forward:
+                run.append(piece.raw)
+            if self._pause is not None or self._deaf or self._closed:
+                break
+        self._flush_up(run, event)
+        if self._pause is not None:
+            # Even when empty: the end of a request without a body costs no bytes.
+            self._hold(Data(event.at, framer.take_rest()))
+        elif self._current is not None and not self._current.sent:
+            self._answer()
+
+    def _begin(self, head: RequestHead, event: Data, run: list[bytes]) -> None:
+        """A head is there: judge it, and send the request on its way."""
+        wire: bytes = head.raw
+        origin: Origin | None = None
+        connect = head.method == "CONNECT"
+        if self._mode != "inline":
+            try:
+                if self._forward:
+                    origin = origin_of(head)
+                    wire = b"" if connect else for_origin(head)
+                else:
+                    wire = with_host(head, self._host)
+            except ValueError as problem:
+                self._flush_up(run, event)
+                self._refuse(str(problem), event.at)
+                return
+        turn = self._current = Turn(head)
+        if not connect:
+            verdict = self._judge(head)
+            if verdict.delay_s > 0:
+                self._flush_up(run, event)
+                self._upstream_at = max(self._upstream_at, event.at + verdict.delay_s)
+            if verdict.status is not None:
+                turn.answer_with(Answer(verdict.status, verdict.body or ""))
+                turn.ready_at = max(self._upstream_at, event.at)
+                if not verdict.call_upstream:
+                    turn.drop_request()
+        if origin is not None and turn.sent and (connect or origin != self._leg):
+            turn.ready_at = max(self._upstream_at, event.at)
+            self._flush_up(run, event)
+            self._waiting = (turn, origin, wire)
+            self._pause = "drain"
+            if not self._turns:
+                self._dial()
+            return
+        self._turns.append(turn)
+        if turn.sent:
+            self._responses.expect(head.method)
+            run.append(wire)
+
+    def _request_ended(self, event: Data, run: list[bytes]) -> None:
+        turn, self._current = self._current, None
+        assert turn is not None
+        turn.whole = True
+        if not turn.sent:
+            self._flush_up(run, event)
+            if turn.answer is not None and not turn.due:
+                turn.make_due(event.at)
+                self._answer()
+            if self._raw_up and (rest := self._requests.take_rest()):
+                run.append(rest)
+        elif turn.head is not None and turn.head.may_switch and self._turns and self._turns[-1] is turn:
+            self._pause = "switch"
+
+    def _client_unframed(self, raw: bytes, event: Data, run: list[bytes]) -> None:
+        reason = self._requests.opaque_reason or ""
+        if self._mode != "inline" or self._swallows:
+            self._flush_up(run, event)
+            self._refuse(reason, event.at)
+            return
+        self.opaque_reason = self.opaque_reason or reason
+        self._raw_up = True
+        self._current = None
+        run.append(raw)
+        if not self._turns:
+            self._pass_partial_response(event.at)
+            self._raw_down = True
+
+    def _refuse(self, problem: str, at: float) -> None:
+        """The client's bytes make no sense from here on: 400 in its turn, then the end."""
+        self._deaf = True
+        turn, self._current = self._current, None
+        if turn is None:
+            turn = Turn(None)
+            self._turns.append(turn)
+        elif turn not in self._turns or turn.started:
+            # Its response is with the client, in whole or in part: there is no room for another.
+            self._shut(at)
+            return
+        turn.answer_with(turn.answer or Answer(400, f"bad request: {problem}\n", injected=False))
+        turn.sent = False
+        turn.closing = True
+        turn.make_due(at)
+        self._answer()
+
+    def _client_eof(self, event: Eof) -> None:
+        if self._raw_up and not self._swallows:
+            self._to_upstream(event)
+            return
+        turn = self._current
+        rest = self._requests.take_rest()
+        if rest.strip(b"\r\n") and turn is None and self._mode != "inline":
+            self._refuse("the head is cut short", event.at)
+            return
+        self._client_ended = True
+        if turn is not None and not turn.sent:
+            # A request cut short gets no answer.
+            self._current = None
+            if turn in self._turns:
+                self._turns.remove(turn)
+        elif rest and not (self._forward and turn is None):
+            self._to_upstream(Data(event.at, rest))
+        if not self._forward or (turn is not None and turn.sent):
+            # A forward proxy passes an end on only where it cuts a request.
+            self._to_upstream(event)
+        self._answer()
+
+    def _client_gone(self, event: Close | Reset) -> None:
+        held = [held.payload for held in self._backlog if isinstance(held, Data)]
+        rest = b"".join((self._requests.take_rest(), *held))
+        if rest and not self._deaf and not self._swallows and (self._mode == "inline" or self._raw_up):
+            self._to_upstream(Data(event.at, rest))
+        if not self._forward or self._leg is not None:
+            self._to_upstream(event)
+        elif self._pause == "dial":
+            self._out.append(Hangup())
+        self._finish()
+
+    # What the upstream sends.
+
+    def _read_responses(self, event: Data) -> None:
+        framer, turns = self._responses, self._turns
+        framer.feed(event.payload)
+        run: list[bytes] = []
+        while (piece := framer.next_piece()) is not None:
+            if isinstance(piece, Opaque):
+                self._upstream_unframed(piece.raw, event, run)
+                return
+            if isinstance(piece, Blank):
+                if not self._forward and (not turns or turns[0].answer is None):
+                    run.append(piece.raw)
+                continue
+            turn = turns[0]
+            if isinstance(piece, End):
+                self._response_ended(turn, event, run)
+                if self._closed or (self._forward and self._leg is None):
+                    return
+                continue
+            if turn.answer is None:
+                turn.started = True
+                run.append(piece.raw)
+            elif isinstance(piece, ResponseHead) and piece.status == 100:
+                # The upstream wants the body, and the client may be waiting to hear so.
+                run.append(piece.raw)
+            if isinstance(piece, ResponseHead):
+                if framer.opaque_reason is not None:
+                    self._switched(turn, framer.opaque_reason, event, run)
+                    return
+                if self._forward and turn.answer is None and not piece.interim:
+                    # One of the two heads told the peer that the connection ends here.
+                    turn.closing = not (piece.keep_alive and turn.keeps_alive)
+        self._flush_down(run, event)
+
+    def _response_ended(self, turn: Turn, event: Data, run: list[bytes]) -> None:
+        turns = self._turns
+        if turn.answer is not None:
+            self._flush_down(run, event)
+            turn.make_due(event.at)
+            self._answer()
+            return
+        turns.popleft()
+        if turn.closing:
+            self._flush_down(run, event)
+            self._shut(event.at)
+        elif turns:
+            if turns[0].answer is not None:
+                self._flush_down(run, event)
+                self._answer()
+        elif self._pause is not None or self._client_ended:
+            self._flush_down(run, event)
+            self._drained(event.at)
+
+    def _switched(self, turn: Turn, reason: str, event: Data, run: list[bytes]) -> None:
+        """The upstream agreed to speak something else."""
+        if turn.answer is not None:
+            self._flush_down(run, event)
+            self._drop_upstream(event.at)
+            return
+        if rest := self._responses.take_rest():
+            run.append(rest)
+        self._flush_down(run, event)
+        self._go_raw(reason, event.at)
+
+    def _upstream_unframed(self, raw: bytes, event: Data, run: list[bytes]) -> None:
+        """What the upstream sent is no response, or has no safe end."""
+        front = self._turns[0] if self._turns else None
+        if front.answer is not None if front is not None else self._forward:
+            self._flush_down(run, event)
+            self._drop_upstream(event.at)
+            return
+        run.append(raw)
+        self._flush_down(run, event)
+        reason = self._responses.opaque_reason or ""
+        if not self._forward:
+            self._go_raw(reason, event.at)
+            return
+        # It ends with the stream, and nothing can follow it on this connection.
+        self.opaque_reason = self.opaque_reason or reason
+        self._raw_down = self._deaf = True
+        while self._turns and self._turns[-1] is not front:
+            self._turns.pop()
+
+    def _pass_partial_response(self, at: float) -> None:
+        """What is kept of a response head goes to the client, if the response would have."""
+        rest = self._responses.take_rest()
+        if rest and (self._turns[0].answer is None if self._turns else not self._forward):
+            self._to_client(Data(at, rest))

@@ -1,0 +1,387 @@
+"""One client connection and its upstream connection: how they begin, change and end.
+
+Half-close is kept: the end of one direction is passed on and the other lives on. A reset is passed on
+as a reset. A failed dial resets the client, which is as near to a refused connection as an accepted
+one can get.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import struct
+from collections.abc import Callable
+from socket import SocketType
+from typing import TYPE_CHECKING
+
+from faultkit.faults.events import Event
+from faultkit.faults.fault import NameFault, Stream, StreamFault, StreamFilter
+from faultkit.plan import Flow
+from faultkit.proxy.active import ActiveRule, in_flow
+from faultkit.proxy.address import Endpoint
+from faultkit.proxy.dial import Address, Dial, literal_address
+from faultkit.proxy.half import Half
+from faultkit.proxy.happenings import Closed, DialFailed, Injected
+from faultkit.proxy.lane import Lane
+from faultkit.proxy.poller import ENDED, FAILED, READABLE, WRITABLE
+
+if TYPE_CHECKING:
+    from faultkit.proxy.middle import Middle
+    from faultkit.proxy.proxy import Proxy
+
+_READ_OR_END = READABLE | ENDED | FAILED
+_MOST_DRAINS = 16
+_ABANDONED_S = 60
+_RESET_ON_CLOSE = struct.pack("ii", 1, 0)
+
+
+class Link:
+    __slots__ = (
+        "_dial",
+        "_hits",
+        "_hung_up_at",
+        "_wanted",
+        "client",
+        "dead",
+        "down",
+        "exempt",
+        "loop",
+        "middle",
+        "opened_at",
+        "ordinal",
+        "plane",
+        "proxy",
+        "up",
+        "upstream",
+    )
+
+    def __init__(self, proxy: Proxy, client: SocketType, ordinal: int) -> None:
+        self.proxy = proxy
+        self.plane = proxy.plane
+        self.loop = proxy.plane.loop
+        self.ordinal = ordinal
+        self.client = client
+        self.upstream: SocketType | None = None
+        self.dead = False
+        self.exempt = False
+        """No rule acts on it: its upstream is not among those that the user wants broken."""
+        self.middle: Middle | None = None
+        self.opened_at = self.loop.clock()
+        self.up = Half(self, "to_upstream", self.loop.poller.rearm)
+        self.up.read_from(client)
+        self.down = Half(self, "to_client", self.loop.poller.rearm)
+        self.down.write_to(client)
+        self.down.writable = True
+        self._hits: dict[ActiveRule, bool] | None = None
+        self._dial: Dial | None = None
+        self._hung_up_at: float | None = None
+        self._wanted: Endpoint | None = None
+
+    def begin(self) -> None:
+        """The client is let in: set up what acts on it, and dial where the upstream is known."""
+        fd = self.client.fileno()
+        self.loop.handlers[fd] = self.client_ready
+        self.middle = self.proxy.new_middle(self)
+        if self.middle is not None:
+            for half in (self.up, self.down):
+                half.lane, half.far = Lane(), Lane()
+        if self.proxy.stream_rules:
+            self.restage(self.opened_at)
+        self.loop.poller.add(fd)
+        if self.proxy.spec.upstream is not None:
+            self.dial(self.proxy.spec.upstream, self.proxy.literal)
+
+    # --- what the sockets tell ----------------------------------------------------------------
+
+    def client_ready(self, flags: int) -> None:
+        up, down = self.up, self.down
+        if flags & _READ_OR_END:
+            up.readable = True
+            if flags & (ENDED | FAILED):
+                up.ending = True
+            if flags & WRITABLE and not down.writable:
+                down.writable = True
+                down.pump()
+                if self.dead:
+                    return
+            up.pump()
+        elif not down.writable:
+            down.writable = True
+            down.pump()
+
+    def upstream_ready(self, flags: int) -> None:
+        up, down = self.up, self.down
+        if flags & _READ_OR_END:
+            down.readable = True
+            if flags & (ENDED | FAILED):
+                down.ending = True
+            if flags & WRITABLE and not up.writable:
+                up.writable = True
+                up.pump()
+                if self.dead:
+                    return
+            down.pump()
+        elif not up.writable:
+            up.writable = True
+            up.pump()
+
+    # --- the upstream -------------------------------------------------------------------------
+
+    def dial(self, upstream: Endpoint, literal: Address | None = None) -> None:
+        """Connect to `upstream`; name faults act first, if it is a name."""
+        self._wanted = upstream
+        address = literal or literal_address(upstream.host, upstream.port)
+        if address is not None:
+            self._connect([address])
+            return
+        delay_s = 0.0
+        for state in () if self.exempt else self.proxy.rules_of("name"):
+            fault = state.rule.fault
+            assert isinstance(fault, NameFault)
+            if not state.fires(self.proxy.name, str(self.ordinal)):
+                continue
+            resolution = fault.resolve(state.rng(self.proxy.name, self.ordinal, "name"))
+            delay_s += resolution.delay_s
+            if resolution.delay_s:
+                self.note(state, None, 0, "delay_ms", resolution.delay_s * 1000)
+            if resolution.fail:
+                self.note(state, None, 0, "name_not_found", 1.0)
+                self.later(delay_s, self._name_not_found)
+                return
+        self.later(delay_s, lambda: self._resolve(upstream))
+
+    def dial_origin(self, origin: Endpoint) -> None:
+        """A forward proxy's client has said where it wants to go."""
+        broken = self.proxy.spec.broken
+        self.exempt = broken is not None and not broken.covers(origin.host, origin.port)
+        if self.proxy.stream_rules:
+            self.restage(self.loop.clock())
+        self.dial(origin)
+
+    def tls_failed(self, why: str) -> None:
+        """The upstream was reached, but the two could not agree on TLS."""
+        self.hang_up()
+        self._dial_failed(why)
+
+    def later(self, delay_s: float, action: Callable[[], None]) -> None:
+        """Do it after a delay, unless the connection is gone by then."""
+
+        def due(at: float) -> None:
+            if not self.dead:
+                action()
+
+        if delay_s:
+            self.loop.call_at(self.loop.clock() + delay_s, due)
+        else:
+            due(0.0)
+
+    def _resolve(self, upstream: Endpoint) -> None:
+        def resolved(result: list[Address] | str) -> None:
+            if self.dead:
+                return
+            if isinstance(result, str):
+                self._dial_failed(result)
+            else:
+                self._connect(result)
+
+        self.plane.resolver.resolve(upstream.host, upstream.port, resolved)
+
+    def _name_not_found(self) -> None:
+        assert self._wanted is not None
+        self._dial_failed(f"cannot resolve {self._wanted.host}: injected failure")
+
+    def _connect(self, addresses: list[Address]) -> None:
+        deadline = self.loop.clock() + self.proxy.spec.connect_timeout_s
+        self._dial = Dial(self.loop, addresses, deadline, self._dialled)
+        self.plane.dials.add(self._dial)
+        self._dial.start()
+
+    def _dialled(self, result: SocketType | str) -> None:
+        if self._dial is not None:
+            self.plane.dials.discard(self._dial)
+            self._dial = None
+        if isinstance(result, str):
+            self._dial_failed(result)
+            return
+        self.upstream = result
+        self.loop.handlers[result.fileno()] = self.upstream_ready
+        self.up.write_to(result)
+        self.down.read_from(result)
+        self.up.writable = True
+        if self.middle is not None:
+            self.middle.connected(self.loop.clock())
+        self.up.pump()
+
+    def _dial_failed(self, why: str) -> None:
+        self.proxy.dial_failures += 1
+        now = self.loop.clock()
+        self.plane.tell(DialFailed(now, self.proxy.name, self.ordinal, str(self._wanted), why))
+        if self.middle is None or not self.middle.dial_failed(self.loop.clock(), why):
+            self.reset("refused")
+
+    def hang_up(self) -> None:
+        """Let the present upstream go; the client stays (its next request goes elsewhere)."""
+        if self._dial is not None:
+            self._dial.abandon()
+            self.plane.dials.discard(self._dial)
+            self._dial = None
+        if self.upstream is not None:
+            self._drop(self.upstream, reset=False)
+        self.upstream = None
+        self.up.write_to(None)
+        self.down.read_from(None)
+        self.up.writable = self.down.readable = self.down.ending = False
+        # Nothing that was under way to or from this upstream may reach the next one, or the client.
+        self.up.out, self.up.out_bytes = None, 0
+        self.up.far, self.down.lane = Lane(), Lane()
+
+    # --- faults -------------------------------------------------------------------------------
+
+    def restage(self, now: float) -> None:
+        """Let exactly the rules that act now act on this connection."""
+        rules = [] if self.exempt else [rule for rule in self.proxy.stream_rules if self._is_hit(rule)]
+        for half in (self.up, self.down):
+            self._restage_half(half, rules, now)
+            if self.dead:
+                return
+
+    def _restage_half(self, half: Half, rules: list[ActiveRule], now: float) -> None:
+        near = in_flow(rules, half.flow, "client" if half is self.up else "server")
+        far = in_flow(rules, half.flow, "server" if half is self.up else "client")
+
+        def open_filter(state: ActiveRule) -> StreamFilter:
+            return self._open_filter(state, half.flow, now)
+
+        half.release(now)
+        if self.dead:
+            return
+        if half.far is not None and half.lane is not None:
+            half.far.restage(far, open_filter, now)
+            half.lane.restage(near, open_filter, now)
+        elif near or far or half.lane is not None:
+            half.leave_pipe()
+            if half.lane is None:
+                half.lane = Lane()
+            half.lane.restage(near + far, open_filter, now)
+        else:
+            return
+        self.loop.again.append(half.pump)
+
+    def _is_hit(self, state: ActiveRule) -> bool:
+        """Drawn once for a connection and a rule, and kept for its life."""
+        if state.rule.trigger.always:
+            return True
+        if self._hits is None:
+            self._hits = {}
+        if state not in self._hits:
+            self._hits[state] = state.fires(self.proxy.name, str(self.ordinal))
+        return self._hits[state]
+
+    def _open_filter(self, state: ActiveRule, flow: Flow, now: float) -> StreamFilter:
+        fault = state.rule.fault
+        assert isinstance(fault, StreamFault)
+        count = 0
+
+        def note(effect: str, value: float) -> None:
+            nonlocal count
+            self.note(state, flow, count, effect, value)
+            count += 1
+
+        rng = state.rng(self.proxy.name, self.ordinal, flow)
+        return fault.open(Stream(now, rng, note, state.shared(self.proxy.name, flow)))
+
+    def note(self, state: ActiveRule, flow: Flow | None, n: int, effect: str, value: float) -> None:
+        """A fault did something."""
+        state.injected += 1
+        self.proxy.injected += 1
+        if self.plane.observed:
+            rule = state.rule
+            self.plane.tell(
+                Injected(
+                    self.loop.clock(),
+                    self.proxy.name,
+                    self.ordinal,
+                    flow,
+                    rule.name,
+                    rule.fault.kind,
+                    n,
+                    effect,
+                    value,
+                )
+            )
+
+    def cross(self, half: Half, events: list[Event], now: float) -> None:
+        """Carry events over the layer between the two sockets, and let go what comes out of it."""
+        assert self.middle is not None
+        if half is self.up:
+            self.middle.from_client(events)
+        else:
+            self.middle.from_upstream(events)
+        other = self.down if half is self.up else self.up
+        if not self.dead:
+            other.release(now)
+            other.settle()
+
+    # --- ends ---------------------------------------------------------------------------------
+
+    def pass_end(self, half: Half) -> None:
+        """The end of one direction is passed on; when both have ended, so has the connection."""
+        if half.target is not None:
+            with contextlib.suppress(OSError):
+                half.target.shutdown(socket.SHUT_WR)
+        if self.up.shut and self.down.shut:
+            self.close("end")
+
+    def reset(self, how: str = "reset") -> None:
+        self._end(how, reset=True)
+
+    def close(self, how: str = "close") -> None:
+        self._end(how, reset=False)
+
+    def end_if_abandoned(self, now: float) -> None:
+        """Both ends have hung up and a fault holds back the rest: nobody will ever read it.
+
+        A half-closed client may still be waiting, which cannot be told apart: hence the long wait.
+        """
+        if not (self.up.ending and self.down.ending):
+            return
+        if self._hung_up_at is None:
+            self._hung_up_at = now
+        elif now - self._hung_up_at > _ABANDONED_S:
+            self.close("abandoned")
+
+    def abort(self) -> None:
+        self.reset()
+
+    def _end(self, how: str, reset: bool) -> None:
+        if self.dead:
+            return
+        self.dead = True
+        if self._dial is not None:
+            self._dial.abandon()
+            self.plane.dials.discard(self._dial)
+        self.up.abandon()
+        self.down.abandon()
+        self._drop(self.client, reset)
+        if self.upstream is not None:
+            self._drop(self.upstream, reset)
+        self.proxy.forget(self)
+        if self.plane.observed:
+            now = self.loop.clock()
+            moved = (self.up.moved, self.down.moved)
+            self.plane.tell(
+                Closed(now, self.proxy.name, self.ordinal, how, *moved, seconds=now - self.opened_at)
+            )
+
+    def _drop(self, end: SocketType, reset: bool) -> None:
+        self.loop.handlers.pop(end.fileno(), None)
+        if self.loop.poller.rearm is not None:
+            self.loop.poller.remove(end.fileno())  # epoll forgets a closed descriptor by itself.
+        with contextlib.suppress(OSError):
+            if reset:
+                end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+            else:
+                for _ in range(_MOST_DRAINS):  # Unread bytes would turn the FIN into a reset.
+                    if not end.recv(65536):
+                        break
+        end.close()

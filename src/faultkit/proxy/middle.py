@@ -1,0 +1,184 @@
+"""What stands between the two sockets of a link where bytes are not simply passed on: HTTP, TLS or both.
+
+client ─▶ up.lane ─▶ ( HTTP ─▶ TLS ) ─▶ up.far ─▶ upstream
+client ◀─ down.far ◀─ ( HTTP ◀─ TLS ) ◀─ down.lane ◀─ upstream
+"""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import replace
+from typing import TYPE_CHECKING, assert_never
+
+from faultkit.faults.events import Data, Eof, Event
+from faultkit.faults.fault import HttpFault, HttpVerdict
+from faultkit.plan import Flow
+from faultkit.proxy.address import Endpoint
+from faultkit.proxy.happenings import Requested
+from faultkit.proxy.http import (
+    Dial,
+    Hangup,
+    HttpExchange,
+    Output,
+    RequestHead,
+    ToClient,
+    ToUpstream,
+    host_field,
+    origin_of,
+)
+from faultkit.proxy.tls import TlsLeg, tls_context
+
+if TYPE_CHECKING:
+    from faultkit.proxy.link import Link
+
+
+class Middle:
+    __slots__ = ("_exchange", "_forward", "_link", "_tls", "_wire_at")
+
+    def __init__(self, link: Link) -> None:
+        spec = link.proxy.spec
+        self._link = link
+        self._forward = spec.upstream is None
+        self._wire_at = 0.0
+        """No record may overtake another: one that is delayed holds back those after it."""
+        self._tls: TlsLeg | None = None
+        self._exchange: HttpExchange | None = None
+        if spec.upstream is None:
+            self._exchange = HttpExchange(self._judge, "forward")
+            return
+        if spec.tls:
+            self._tls = TlsLeg(tls_context(spec.verify), spec.upstream.host)
+        if spec.rewrite_host:
+            host = host_field(spec.upstream.host, spec.upstream.port, spec.tls)
+            self._exchange = HttpExchange(self._judge, "reverse", host)
+        elif link.proxy.understands_http():
+            self._exchange = HttpExchange(self._judge, "inline")
+
+    def wants_input(self, flow: Flow) -> bool:
+        return flow == "to_client" or self._exchange is None or self._exchange.wants_input
+
+    # --- what happens on the two sides --------------------------------------------------------
+
+    def from_client(self, events: list[Event]) -> None:
+        for event in events:
+            if self._exchange is None:
+                self._send(event)
+            else:
+                self._carry_out(self._exchange.from_client(event))
+
+    def from_upstream(self, events: list[Event]) -> None:
+        for event in events:
+            for plain in (event,) if self._tls is None else self._decrypt(self._tls, event):
+                if self._exchange is None:
+                    self._link.down.feed_far(plain)
+                else:
+                    self._carry_out(self._exchange.from_upstream(plain))
+
+    def connected(self, at: float) -> None:
+        """The upstream's socket is there; TLS begins, where it is wanted."""
+        if self._tls is not None:
+            self._put_records(at, self._tls.start())
+        elif self._forward and self._exchange is not None:
+            self._carry_out(self._exchange.dialled(at))
+
+    def dial_failed(self, at: float, why: str) -> bool:
+        """True if the client is told in its own language; False leaves it to the link."""
+        if not self._forward or self._exchange is None:
+            return False
+        self._carry_out(self._exchange.dial_failed(at, why))
+        self._link.down.release(at)
+        self._link.down.settle()
+        return True
+
+    # --- HTTP ---------------------------------------------------------------------------------
+
+    def _carry_out(self, outputs: list[Output]) -> None:
+        for output in outputs:
+            match output:
+                case ToClient(event):
+                    self._link.down.feed_far(event)
+                case ToUpstream(event):
+                    self._send(event)
+                case Hangup():
+                    self._link.hang_up()
+                    self._tls = None
+                case Dial(host, port, tls):
+                    self._tls = TlsLeg(tls_context(self._link.proxy.spec.verify), host) if tls else None
+                    self._link.dial_origin(Endpoint(host, port))
+                case _:
+                    assert_never(output)
+
+    def _judge(self, head: RequestHead) -> HttpVerdict:
+        """All acting rules that match: delays add up, the first status counts."""
+        link = self._link
+        proxy = link.proxy
+        ordinal = proxy.requests
+        proxy.requests += 1
+        injected: list[str] = []
+        verdict = HttpVerdict()
+        for state in () if self._is_spared(head) else proxy.rules_of("http"):
+            fault = state.rule.fault
+            assert isinstance(fault, HttpFault)
+            if not state.rule.match.covers_request(head.method, head.target, head.headers):
+                continue
+            if not state.fires(proxy.name, str(ordinal)):
+                continue
+            own = fault.judge(state.rng(proxy.name, ordinal, "http"))
+            verdict = replace(verdict, delay_s=verdict.delay_s + own.delay_s)
+            if own.delay_s:
+                link.note(state, None, ordinal, "delay_ms", own.delay_s * 1000)
+            if own.status is not None and verdict.status is None:
+                verdict = replace(own, delay_s=verdict.delay_s)
+                link.note(state, None, ordinal, "status", own.status)
+            injected.append(state.rule.name)
+        if link.plane.observed:
+            at = link.loop.clock()
+            link.plane.tell(
+                Requested(at, proxy.name, link.ordinal, head.method, head.target, tuple(injected))
+            )
+        return verdict
+
+    def _is_spared(self, head: RequestHead) -> bool:
+        broken = self._link.proxy.spec.broken
+        if not self._forward or broken is None:
+            return False
+        origin = origin_of(head)
+        return not broken.covers(origin.host, origin.port)
+
+    # --- TLS ----------------------------------------------------------------------------------
+
+    def _send(self, event: Event) -> None:
+        """Towards the upstream, as records if it speaks TLS."""
+        tls = self._tls
+        if tls is None:
+            self._link.up.feed_far(event)
+        elif isinstance(event, Data):
+            tls.encrypt(event.payload)
+            self._put_records(event.at, tls.records())
+        else:
+            if isinstance(event, Eof) and tls.ready:
+                tls.finish()
+                self._put_records(event.at, tls.records())
+            self._link.up.feed_far(replace(event, at=max(event.at, self._wire_at)))
+
+    def _put_records(self, at: float, records: bytes) -> None:
+        self._wire_at = max(self._wire_at, at)
+        if records:
+            self._link.up.feed_far(Data(self._wire_at, records))
+
+    def _decrypt(self, tls: TlsLeg, event: Event) -> list[Event]:
+        if not isinstance(event, Data):
+            return [event]
+        was_ready, had_ended = tls.ready, tls.ended
+        try:
+            plain = tls.decrypt(event.payload)
+        except ssl.SSLError as error:
+            self._link.tls_failed(f"TLS: {error.reason or error}".lower().replace("tls:", "TLS:"))
+            return []
+        self._put_records(event.at, tls.records())
+        if tls.ready and not was_ready and self._forward and self._exchange is not None:
+            self._carry_out(self._exchange.dialled(event.at))
+        events: list[Event] = [Data(event.at, plain)] if plain else []
+        if tls.ended and not had_ended:
+            events.append(Eof(event.at))
+        return events

@@ -1,0 +1,239 @@
+"""The data plane: a thread with a loop, its proxies, and the plan that acts on them.
+
+The control plane (command line, HTTP APIs) calls the public methods from other threads; each hands
+its work to the loop's thread and waits for the answer. Plans and specs are plain data.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
+
+from faultkit.errors import InputError, RunError
+from faultkit.plan import Plan
+from faultkit.proxy.active import ActivePlan
+from faultkit.proxy.address import Endpoint
+from faultkit.proxy.budget import Budget
+from faultkit.proxy.dial import Dial, Resolver
+from faultkit.proxy.half import Half, new_pipe
+from faultkit.proxy.happenings import Happening, RulesChanged
+from faultkit.proxy.lateness import Lateness
+from faultkit.proxy.loop import Loop
+from faultkit.proxy.poller import Poller
+from faultkit.proxy.proxy import Proxy, listen
+from faultkit.proxy.snapshot import Snapshot
+from faultkit.proxy.spec import ProxySpec
+
+_SWEEP_S = 1.0
+_IDLE_PIPES = 16
+_MOST_HAPPENINGS = 200_000
+_THREAD_SWITCH_S = 0.0005
+"""Python's default of 5 ms would let a busy control thread make every release that much late."""
+
+Answer = TypeVar("Answer")
+
+
+class Plane:
+    """Use it as a context manager, or call `start` and `close`."""
+
+    def __init__(
+        self,
+        plan: Plan | None = None,
+        *,
+        total_s: float | None = None,
+        observed: bool = False,
+        poller: Poller | None = None,
+    ) -> None:
+        self.loop = Loop(poller)
+        self.resolver = Resolver(self.loop)
+        self.lateness = Lateness()
+        self.budget = Budget()
+        self.observed = observed
+        """Whether every single connection and injection is told; counters are always kept."""
+        self.dials: set[Dial] = set()
+        self.spliced: dict[Half, int] = {}
+        """Halves that have a pipe, and how many bytes they had moved at the last sweep."""
+        self.active = ActivePlan(plan or Plan(), self.loop.clock(), total_s)
+        self._proxies: dict[str, Proxy] = {}
+        self._happenings: deque[Happening] = deque()
+        self._dropped = 0
+        self._pipes: list[tuple[int, int]] = []
+        self._thread = threading.Thread(target=self._run, name="fault-plane", daemon=True)
+        self._switch_s = sys.getswitchinterval()
+
+    # --- for the control plane: any thread ----------------------------------------------------
+
+    def __enter__(self) -> Plane:
+        self.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def start(self) -> None:
+        sys.setswitchinterval(_THREAD_SWITCH_S)
+        self._thread.start()
+
+    def close(self) -> None:
+        """End every connection, give every port back, end the thread."""
+        if self._thread.is_alive():
+            self.call(self._close_all)
+            self._thread.join()
+        sys.setswitchinterval(self._switch_s)
+        self.resolver.close()
+        self.loop.close()
+        for pipe in self._pipes:
+            _close_pipe(pipe)
+        self._pipes.clear()
+
+    def call(self, work: Callable[[], Answer]) -> Answer:
+        """Run `work` in the loop's thread and wait for what it gives."""
+        if threading.current_thread() is self._thread:
+            return work()
+        if not self._thread.is_alive():
+            raise RunError("the proxy has ended")
+        answer: Future[Answer] = Future()
+
+        def run() -> None:
+            try:
+                answer.set_result(work())
+            except BaseException as error:
+                answer.set_exception(error)
+
+        self.loop.call_from_thread(run)
+        return answer.result()
+
+    def open_proxy(self, spec: ProxySpec, enabled: bool = True) -> Endpoint:
+        """Listen; returns where. A port that cannot be had is a TargetError, and nothing is left."""
+        if spec.name in self._proxies:
+            raise InputError("proxy", f'the name "{spec.name}" is taken')
+        listener = listen(spec.name, spec.listen)
+
+        def begin() -> Endpoint:
+            proxy = self._proxies[spec.name] = Proxy(self, spec, listener)
+            proxy.set_enabled(enabled)
+            proxy.apply_rules(self.loop.clock())
+            return proxy.bound
+
+        return self.call(begin)
+
+    def close_proxy(self, name: str) -> None:
+        self.call(lambda: self._proxies.pop(name).close())
+
+    def set_enabled(self, name: str, enabled: bool) -> None:
+        """A disabled proxy refuses new connections and has dropped the old ones."""
+        self.call(lambda: self._proxies[name].set_enabled(enabled))
+
+    def set_plan(self, plan: Plan, total_s: float | None = None) -> None:
+        """Put another plan to work, at once and on live connections too. Rules that stay go on as they were."""
+
+        def change() -> None:
+            now = self.loop.clock()
+            self.active = ActivePlan(
+                plan, now, total_s if total_s is not None else self.active.total_s, self.active
+            )
+            self._apply_rules(now)
+
+        self.call(change)
+
+    @property
+    def plan(self) -> Plan:
+        return self.active.plan
+
+    def snapshot(self) -> Snapshot:
+        return self.call(self._snapshot)
+
+    def happenings(self) -> list[Happening]:
+        """What has happened since the last call, in order."""
+        taken: list[Happening] = []
+        while self._happenings:
+            taken.append(self._happenings.popleft())
+        return taken
+
+    # --- for the data plane: the loop's thread ------------------------------------------------
+
+    def tell(self, happening: Happening) -> None:
+        if len(self._happenings) < _MOST_HAPPENINGS:
+            self._happenings.append(happening)
+        else:
+            self._dropped += 1
+
+    def borrow_pipe(self) -> tuple[int, int] | None:
+        return self._pipes.pop() if self._pipes else new_pipe()
+
+    def return_pipe(self, pipe: tuple[int, int], clean: bool = True) -> None:
+        if clean and len(self._pipes) < _IDLE_PIPES:
+            self._pipes.append(pipe)
+        else:
+            _close_pipe(pipe)
+
+    def _run(self) -> None:
+        now = self.loop.clock()
+        self.loop.call_at(now + _SWEEP_S, self._sweep)
+        self._await_next_change(now)
+        self.loop.run()
+
+    def _apply_rules(self, now: float) -> None:
+        for proxy in tuple(self._proxies.values()):
+            proxy.apply_rules(now)
+        if self.observed:
+            self.tell(RulesChanged(now, "*", self.active.acting_names()))
+        self._await_next_change(now)
+
+    def _await_next_change(self, now: float) -> None:
+        """Wake at the next edge of a schedule of the present plan."""
+        active = self.active
+        at = active.next_change(now)
+        if at == float("inf"):
+            return
+
+        def edge(at: float) -> None:
+            if self.active is active:
+                now = self.loop.clock()
+                active.refresh(now)
+                self._apply_rules(now)
+
+        self.loop.call_at(at, edge)
+
+    def _sweep(self, at: float) -> None:
+        """Once a second: give up slow dials, take pipes from halves that fell silent, end abandoned links."""
+        now = self.loop.clock()
+        for dial in tuple(self.dials):
+            if dial.deadline <= now:
+                dial.give_up("timed out")
+        for half, moved in tuple(self.spliced.items()):
+            if half.moved != moved:
+                self.spliced[half] = half.moved
+            elif not half.piped:
+                half.leave_pipe()
+        for proxy in tuple(self._proxies.values()):
+            if proxy.stream_rules:
+                for link in tuple(proxy.links.values()):
+                    link.end_if_abandoned(now)
+        self.loop.call_at(now + _SWEEP_S, self._sweep)
+
+    def _close_all(self) -> None:
+        for proxy in self._proxies.values():
+            proxy.close()
+        self._proxies.clear()
+        self.loop.stop()
+
+    def _snapshot(self) -> Snapshot:
+        return Snapshot(
+            tuple(proxy.counts() for proxy in self._proxies.values()),
+            self.active.acting_names(),
+            {state.rule.name: state.injected for state in self.active.rules},
+            self.lateness.summary(),
+            self.budget.held,
+            self._dropped,
+        )
+
+
+def _close_pipe(pipe: tuple[int, int]) -> None:
+    os.close(pipe[0])
+    os.close(pipe[1])

@@ -1,0 +1,239 @@
+"""One listening port and the connections that came in through it."""
+
+from __future__ import annotations
+
+import errno
+import socket
+from socket import SocketType
+from typing import TYPE_CHECKING
+
+from faultkit.errors import TargetError
+from faultkit.faults.fault import ConnectionFault, Level
+from faultkit.proxy.active import ActiveRule
+from faultkit.proxy.address import Endpoint
+from faultkit.proxy.dial import literal_address
+from faultkit.proxy.happenings import Opened, Trouble
+from faultkit.proxy.link import Link
+from faultkit.proxy.snapshot import ProxyCounts
+from faultkit.proxy.spec import ProxySpec
+
+if TYPE_CHECKING:
+    from faultkit.proxy.middle import Middle
+    from faultkit.proxy.plane import Plane
+
+_BACKLOG = 4096
+_ACCEPTS_PER_ROUND = 64
+_OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_PAUSE_S = 0.1
+
+
+def listen(name: str, endpoint: Endpoint) -> socket.socket:
+    """Take the port, at once and in the caller's thread, so that a taken one is an error right there."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(
+            endpoint.host, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except OSError as error:
+        raise TargetError(f"{name}: cannot listen on {endpoint}: {error.strerror or error}") from None
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if family == socket.AF_INET6:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.bind(address)
+        listener.listen(_BACKLOG)
+    except (OSError, OverflowError) as error:
+        listener.close()
+        why = getattr(error, "strerror", None) or error
+        raise TargetError(f"{name}: cannot listen on {endpoint}: {why}") from None
+    listener.setblocking(False)
+    return listener
+
+
+class Proxy:
+    """Lives in the loop's thread, but for `snapshot`, which only reads."""
+
+    def __init__(self, plane: Plane, spec: ProxySpec, listener: socket.socket) -> None:
+        self.plane = plane
+        self.spec = spec
+        self.name = spec.name
+        host, port = listener.getsockname()[:2]
+        self.bound = Endpoint(host, port)
+        self.literal = (
+            None if spec.upstream is None else literal_address(spec.upstream.host, spec.upstream.port)
+        )
+        self.links: dict[int, Link] = {}
+        self.stream_rules: tuple[ActiveRule, ...] = ()
+        self.connection_rules: tuple[ActiveRule, ...] = ()
+        self.accepted = 0
+        self.dial_failures = 0
+        self.injected = 0
+        self.requests = 0
+        self.closed_moved = [0, 0]
+        """Bytes to the upstream and to the client of connections that are gone."""
+        self._listener = listener
+        self._family = int(listener.family)
+        self._enabled = True
+        self._open = False
+        """Whether the listener takes connections just now."""
+        self._refusing = False
+        plane.loop.handlers[listener.fileno()] = self._accept_ready
+
+    # --- rules --------------------------------------------------------------------------------
+
+    def rules_of(self, level: Level) -> tuple[ActiveRule, ...]:
+        return self.plane.active.of(self.name, level)
+
+    def apply_rules(self, now: float) -> None:
+        """The set of acting rules has changed: on the listener, and on every live connection."""
+        self.connection_rules = self.rules_of("connection")
+        stream_rules = self.rules_of("stream")
+        changed = stream_rules != self.stream_rules
+        self.stream_rules = stream_rules
+        self._refusing = any(self._refuses_all(state) for state in self.connection_rules)
+        self._open_or_shut()
+        if changed:
+            for link in tuple(self.links.values()):
+                if not link.dead:
+                    link.restage(now)
+
+    def _refuses_all(self, state: ActiveRule) -> bool:
+        """A rule that refuses every connection shuts the port: clients get ECONNREFUSED from the kernel."""
+        fault = state.rule.fault
+        assert isinstance(fault, ConnectionFault)
+        return state.rule.trigger.always and fault.admit(state.rng(self.name, "port")).refuse
+
+    # --- the port -----------------------------------------------------------------------------
+
+    def set_enabled(self, enabled: bool) -> None:
+        """A disabled proxy refuses connections and drops those it has."""
+        self._enabled = enabled
+        self._open_or_shut()
+        if not enabled:
+            self._drop_links()
+
+    def _open_or_shut(self) -> None:
+        wanted = self._enabled and not self._refusing
+        if wanted == self._open:
+            return
+        loop = self.plane.loop
+        if wanted:
+            try:
+                self._listener.listen(_BACKLOG)
+            except OSError as error:
+                self._trouble(f"cannot listen on {self.bound} again: {error.strerror}")
+                loop.call_at(loop.clock() + _PAUSE_S, lambda at: self._open_or_shut())
+                return
+            loop.poller.add_listener(self._listener.fileno())
+        else:
+            loop.poller.remove(self._listener.fileno())
+            # Linux: the socket leaves the listening state and keeps its port, so the kernel refuses.
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._open = wanted
+
+    def start(self) -> None:
+        self._open_or_shut()
+
+    def close(self) -> None:
+        """Give the port back and end every connection."""
+        fd = self._listener.fileno()
+        self.plane.loop.poller.remove(fd)
+        self.plane.loop.handlers.pop(fd, None)
+        self._listener.close()
+        self._enabled = self._open = False
+        self._drop_links()
+
+    def _drop_links(self) -> None:
+        for link in tuple(self.links.values()):
+            link.close()
+
+    def _trouble(self, what: str) -> None:
+        self.plane.tell(Trouble(self.plane.loop.clock(), self.name, what))
+
+    # --- connections --------------------------------------------------------------------------
+
+    def _accept_ready(self, flags: int) -> None:
+        for _ in range(_ACCEPTS_PER_ROUND):
+            try:
+                # What socket.accept does, less its Python layer, which costs a tenth of a connection.
+                fd, address = self._listener._accept()  # type: ignore[attr-defined]
+            except BlockingIOError:
+                return
+            except OSError as error:
+                if error.errno in _OUT_OF_RESOURCES:
+                    self._pause_accepting(error)
+                    return
+                continue  # The client went away before we took it.
+            client = SocketType(self._family, socket.SOCK_STREAM, 0, fd)
+            client.setblocking(False)
+            self._admit(client, address)
+
+    def _pause_accepting(self, error: OSError) -> None:
+        """Out of descriptors: clients wait in the kernel's queue until some are free again."""
+        self._trouble(f"accepting pauses for {_PAUSE_S:g} s: {error.strerror}")
+        loop = self.plane.loop
+        loop.poller.remove(self._listener.fileno())
+
+        def resume(at: float) -> None:
+            if self._open:
+                loop.poller.add_listener(self._listener.fileno())
+
+        loop.call_at(loop.clock() + _PAUSE_S, resume)
+
+    def _admit(self, client: SocketType, address: tuple[object, ...]) -> None:
+        ordinal = self.accepted
+        self.accepted = ordinal + 1
+        link = self.links[ordinal] = Link(self, client, ordinal)
+        if self.plane.observed:
+            self.plane.tell(Opened(link.opened_at, self.name, ordinal, f"{address[0]}:{address[1]}"))
+        delay_s = 0.0
+        for state in self.connection_rules:
+            fault = state.rule.fault
+            assert isinstance(fault, ConnectionFault)
+            if not state.fires(self.name, str(ordinal)):
+                continue
+            admission = fault.admit(state.rng(self.name, ordinal, "admit"))
+            if admission.refuse:
+                link.note(state, None, 0, "refused", 1.0)
+                link.reset("refused")
+                return
+            link.note(state, None, 0, "delay_ms", admission.delay_s * 1000)
+            delay_s += admission.delay_s
+        if delay_s:
+            link.later(delay_s, link.begin)
+        else:
+            link.begin()
+
+    def new_middle(self, link: Link) -> Middle | None:
+        """The layer between the two sockets, where bytes are not simply passed on."""
+        spec = self.spec
+        if spec.tls or spec.rewrite_host or spec.upstream is None or self.understands_http():
+            from faultkit.proxy.middle import Middle
+
+            return Middle(link)
+        return None
+
+    def understands_http(self) -> bool:
+        """Requests are told apart only where some rule may act on them: it costs the fast path."""
+        return self.spec.speaks == "http" and self.plane.active.plans(self.name, "http")
+
+    def counts(self) -> ProxyCounts:
+        links = tuple(self.links.values())
+        return ProxyCounts(
+            self.name,
+            self.bound,
+            self.spec.upstream,
+            self.accepted,
+            len(links),
+            self.closed_moved[0] + sum(link.up.moved for link in links),
+            self.closed_moved[1] + sum(link.down.moved for link in links),
+            self.requests,
+            self.injected,
+            self.dial_failures,
+        )
+
+    def forget(self, link: Link) -> None:
+        del self.links[link.ordinal]
+        self.closed_moved[0] += link.up.moved
+        self.closed_moved[1] += link.down.moved

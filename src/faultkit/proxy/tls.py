@@ -1,0 +1,90 @@
+"""TLS towards an upstream, without sockets: plain bytes on one side, records on the other.
+
+Faults of the server side act on the records, as they would on the wire, the handshake included; faults
+of the client side act on the plain bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ssl
+from functools import lru_cache
+
+_READ = 65536
+
+
+@lru_cache(maxsize=4)
+def tls_context(verify: bool) -> ssl.SSLContext:
+    """Shared by all connections: loading the system's certificates takes long."""
+    context = ssl.create_default_context()
+    if not verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+class TlsLeg:
+    """The client's end of one TLS connection. Raises ssl.SSLError when the two cannot agree."""
+
+    __slots__ = ("_incoming", "_outgoing", "_tls", "_waiting", "ended", "ready")
+
+    def __init__(self, context: ssl.SSLContext, host: str) -> None:
+        self._incoming = ssl.MemoryBIO()
+        self._outgoing = ssl.MemoryBIO()
+        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=host)
+        self._waiting: list[bytes] = []
+        self.ready = False
+        """The handshake is done."""
+        self.ended = False
+        """The upstream has said that nothing more comes."""
+
+    def start(self) -> bytes:
+        """The first records of the handshake."""
+        self._shake()
+        return self.records()
+
+    def encrypt(self, plain: bytes) -> None:
+        """The records are in `records`, once the handshake is done."""
+        if self.ready:
+            self._tls.write(plain)
+        else:
+            self._waiting.append(plain)
+
+    def decrypt(self, records: bytes) -> bytes:
+        """Plain bytes; there may be records to send as well."""
+        self._incoming.write(records)
+        if not self.ready:
+            self._shake()
+        pieces: list[bytes] = []
+        while self.ready and not self.ended:
+            try:
+                piece = self._tls.read(_READ)
+            except ssl.SSLWantReadError:
+                break
+            except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
+                piece = b""
+            if not piece:
+                self.ended = True
+                break
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    def records(self) -> bytes:
+        """What must go to the upstream."""
+        return self._outgoing.read()
+
+    def finish(self) -> None:
+        """Tell the upstream that nothing more comes from us."""
+        # It wants the other side's farewell too, which may come later or never.
+        with contextlib.suppress(ssl.SSLError):
+            self._tls.unwrap()
+
+    def _shake(self) -> None:
+        try:
+            self._tls.do_handshake()
+        except ssl.SSLWantReadError:
+            return
+        self.ready = True
+        for plain in self._waiting:
+            self._tls.write(plain)
+        self._waiting.clear()

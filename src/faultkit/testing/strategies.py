@@ -1,0 +1,56 @@
+"""Hypothesis strategies for faults and streams, made from the table of faults.
+
+Needs `hypothesis`, which is why `faultkit.testing` does not import it by itself.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import Any
+
+from hypothesis import reject
+from hypothesis import strategies as st
+
+from faultkit.faults.events import Close, Data, Eof, Event, Reset
+from faultkit.faults.fault import Fault, Setting
+
+_MOST = 1_000_000
+"""For numbers without a bound of their own."""
+
+
+@st.composite
+def faults(draw: st.DrawFn, cls: type[Fault]) -> Fault:
+    """Any fault of this class, with any settings that it accepts."""
+    types = cls.types()
+    values = {name: draw(_values(types[name], fact)) for name, fact in cls.settings().items()}
+    try:
+        return cls(**values)
+    except ValueError:
+        reject()
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> list[Event]:
+    """Some chunks in the order of time, and perhaps an end."""
+    payloads = draw(st.lists(st.binary(min_size=1, max_size=64), max_size=6))
+    repeats = st.sampled_from((1, 1, 40))
+    times = list(accumulate(draw(st.floats(0, 2)) for _ in range(len(payloads) + 1)))
+    chunks: list[Event] = [
+        Data(at, payload * draw(repeats)) for at, payload in zip(times, payloads, strict=False)
+    ]
+    end = draw(st.sampled_from((None, Eof, Close, Reset)))
+    return chunks if end is None else [*chunks, end(times[-1])]
+
+
+def _values(type_: object, fact: Setting) -> st.SearchStrategy[Any]:
+    if fact.choices:
+        return st.sampled_from(fact.choices)
+    lowest = fact.above if fact.minimum is None else fact.minimum
+    highest = min(_MOST, _MOST if fact.maximum is None else fact.maximum)
+    if type_ is float:
+        return st.floats(lowest, highest, exclude_min=fact.above is not None)
+    if type_ is int:
+        return st.integers(int(lowest or 0), int(highest))
+    if type_ is bool:
+        return st.booleans()
+    return st.none() | st.text()

@@ -1,0 +1,52 @@
+"""Targets of pass-through, and the verdicts on figures."""
+
+from __future__ import annotations
+
+from bench.cells import CELLS
+from bench.machine import Machine
+from bench.proxy import Result, medians, verdict_table
+from bench.relays import RELAYS
+from bench.targets import TARGETS, Target, judge
+
+RATIO = Target("CPU per GB, × haproxy", "bulk", "cpu_s_per_gb", "haproxy", 1.3)
+PLAIN = Target("KB per idle connection", "idle", "kb", None, 3.0)
+
+
+def _figures(ours: float, peer: float) -> dict[str, dict[str, dict[str, float]]]:
+    return {"bulk": {"faultkit": {"cpu_s_per_gb": ours}, "haproxy": {"cpu_s_per_gb": peer}}}
+
+
+def test_a_ratio_at_its_limit_passes_and_above_it_misses() -> None:
+    assert [(v.figure, v.word) for v in judge(_figures(0.13, 0.1), (RATIO,))] == [(1.3, "PASS")]
+    assert [(v.figure, v.word) for v in judge(_figures(0.14, 0.1), (RATIO,))] == [(0.14 / 0.1, "MISS")]
+
+
+def test_a_figure_of_our_own_needs_no_peer() -> None:
+    (verdict,) = judge({"idle": {"faultkit": {"kb": 1.5}}}, (PLAIN,))
+    assert (verdict.figure, verdict.word) == (1.5, "PASS")
+
+
+def test_what_was_not_measured_is_neither_passed_nor_missed() -> None:
+    figures = {"bulk": {"faultkit": {"cpu_s_per_gb": 0.1}}}
+    assert [v.word for v in judge(figures, (RATIO, PLAIN))] == ["not measured", "not measured"]
+
+
+def test_every_target_names_a_cell_a_metric_and_a_peer_that_exist() -> None:
+    columns = {cell.name: {metric for metric, _ in cell.columns} for cell in CELLS}
+    names = {kind.name for kind in RELAYS} | {None}
+    for target in TARGETS:
+        assert target.metric in columns[target.cell]
+        assert target.peer in names
+
+
+def test_medians_are_taken_over_rounds_and_skip_relays_without_any() -> None:
+    rounds = [{"per_s": 1.0}, {"per_s": 9.0}, {"per_s": 3.0}]
+    assert medians({"connect": {"nginx": rounds, "haproxy": []}}) == {"connect": {"nginx": {"per_s": 3.0}}}
+
+
+def test_the_verdict_table_shows_only_cells_that_ran() -> None:
+    result = Result(Machine(2, "Linux 6.1", "3.11.7", 1024), rounds=3, relays=["faultkit", "haproxy"])
+    result.figures = _figures(0.2, 0.1)
+    head, rows = verdict_table(result)
+    assert list(head) == ["target", "limit", "faultkit", "verdict"]
+    assert [list(row) for row in rows] == [["CPU per GB, × haproxy", "≤ 1.3", "2.00", "MISS"]]

@@ -1,0 +1,9 @@
+from __future__ import annotations
+
+from faultkit.faults.fault import HttpVerdict
+from faultkit.faults.http.http_delay import HttpDelay
+from faultkit.rng import Rng
+
+
+def test_a_request_waits_and_goes_on() -> None:
+    assert HttpDelay(delay_ms=750).judge(Rng.keyed(0)) == HttpVerdict(delay_s=0.75)

@@ -1,0 +1,91 @@
+"""The table of faults: its order, its names on the command line, and the purity of what it holds."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import faultkit.faults
+from faultkit.faults import FAULTS
+from faultkit.faults.fault import Fault
+
+SOURCES = sorted(Path(faultkit.faults.__file__).parent.rglob("*.py"))
+
+
+def test_users_see_the_faults_in_this_order() -> None:
+    assert " ".join(FAULTS) == (
+        "latency jitter bandwidth packet_loss blackhole reset half_open slow_close limit_data slicer "
+        "timeout corrupt refuse slow_accept dns http_error http_delay"
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "flag", "env"),
+    [
+        ("latency", "distribution", "latency-distribution", "FAULT_LATENCY_DISTRIBUTION"),
+        ("latency", "per", "latency-per-read-write", "FAULT_LATENCY_PER_READ_WRITE"),
+        ("latency", "mean_ms", "latency-mean", "FAULT_LATENCY_MEAN"),
+        ("latency", "stddev_ms", "latency-stddev", "FAULT_LATENCY_STANDARD_DEVIATION"),
+        ("latency", "shape", "latency-shape", "FAULT_LATENCY_SHAPE"),
+        ("latency", "scale_ms", "latency-scale", "FAULT_LATENCY_SCALE"),
+        ("latency", "min_ms", "latency-min", "FAULT_LATENCY_MIN"),
+        ("latency", "max_ms", "latency-max", "FAULT_LATENCY_MAX"),
+        ("bandwidth", "rate", "bandwidth-rate", "FAULT_BANDWIDTH_RATE"),
+        ("bandwidth", "unit", "bandwidth-unit", "FAULT_BANDWIDTH_UNIT"),
+        ("jitter", "amplitude_ms", "jitter-amplitude", "FAULT_JITTER_AMPLITUDE"),
+        ("jitter", "frequency_hz", "jitter-frequency", "FAULT_JITTER_FREQ"),
+        ("http_error", "status", "http-response-status", "FAULT_HTTP_FAULT_STATUS"),
+        ("http_error", "body", "http-response-body", "FAULT_HTTP_FAULT_BODY"),
+        ("packet_loss", "segment_bytes", "packet-loss-segment", "FAULT_PACKET_LOSS_SEGMENT"),
+        ("slicer", "delay_us", "slicer-delay", "FAULT_SLICER_DELAY"),
+        ("limit_data", "bytes", "limit-data-bytes", "FAULT_LIMIT_DATA_BYTES"),
+    ],
+)
+def test_flags_and_variables_have_the_names_that_users_know(
+    kind: str, name: str, flag: str, env: str
+) -> None:
+    fault = FAULTS[kind]
+    assert f"{fault.flag_name()}-{fault.flag_of(name)}" == flag
+    assert fault.env_of(name) == env
+
+
+@pytest.mark.parametrize(
+    ("kind", "flag", "env"),
+    [
+        ("packet_loss", "packet-loss", "FAULT_PACKET_LOSS"),
+        ("dns", "dns", "FAULT_DNS"),
+        ("http_error", "http-response", "FAULT_HTTP_FAULT"),
+    ],
+)
+def test_a_fault_has_a_name_on_the_command_line(kind: str, flag: str, env: str) -> None:
+    assert (FAULTS[kind].flag_name(), FAULTS[kind].env_name()) == (flag, env)
+
+
+def test_no_two_settings_share_a_flag_or_a_variable() -> None:
+    flags = [f"{cls.flag_name()}-{cls.flag_of(name)}" for cls in FAULTS.values() for name in cls.settings()]
+    envs = [cls.env_of(name) for cls in FAULTS.values() for name in cls.settings()]
+    assert len(flags) == len(set(flags))
+    assert len(envs) == len(set(envs))
+
+
+@pytest.mark.parametrize("cls", FAULTS.values(), ids=FAULTS)
+def test_every_fault_and_every_setting_says_what_it_does(cls: type[Fault]) -> None:
+    assert cls.summary.endswith(".")
+    for name, fact in cls.settings().items():
+        assert fact.help.endswith("."), name
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.stem)
+def test_faults_import_nothing_that_waits_reads_or_tells_the_time(source: Path) -> None:
+    imported: set[str] = set()
+    for node in ast.walk(ast.parse(source.read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            imported.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            imported.add(node.module or "")
+    ours = {name for name in imported if name.startswith("faultkit")}
+    assert all(name.startswith(("faultkit.faults", "faultkit.rng", "faultkit.errors")) for name in ours)
+    allowed = {"__future__", "collections.abc", "dataclasses", "difflib", "math", "types", "typing"}
+    assert imported - ours <= allowed

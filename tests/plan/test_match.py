@@ -1,0 +1,118 @@
+"""Match: which proxies and which requests a rule is about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from faultkit.plan.match import Match, escape_glob, path_of
+
+
+@pytest.mark.parametrize(
+    ("glob", "name", "covered"),
+    [
+        ("*", "db", True),
+        ("db", "db", True),
+        ("db", "DB", False),
+        ("db", "db-2", False),
+        ("db*", "db-2", True),
+        ("db-?", "db-2", True),
+        ("db-[12]", "db-3", False),
+    ],
+)
+def test_proxy_names_are_matched_as_whole_globs_with_case(glob: str, name: str, covered: bool) -> None:
+    assert Match(proxy=glob).covers_proxy(name) is covered
+
+
+@pytest.mark.parametrize(
+    ("match", "covered"),
+    [
+        (Match(), True),
+        (Match(method="GET"), True),
+        (Match(method="get"), True),
+        (Match(method="POST"), False),
+        (Match(method=("POST", "get")), True),
+        (Match(path="/users/*"), True),
+        (Match(path="/users"), False),
+        (Match(path="/USERS/*"), False),
+        (Match(path="/users/7?page=2"), False),
+        (Match(headers=(("accept", "*json"),)), True),
+        (Match(headers=(("ACCEPT", "*json"),)), True),
+        (Match(headers=(("accept", "*JSON"),)), False),
+        (Match(headers=(("x-tag", "b"),)), True),
+        (Match(headers=(("x-tag", "b"), ("accept", "text/*"))), False),
+        (Match(headers=(("x-none", "*"),)), False),
+        (Match(method="GET", path="/users/?", headers=(("x-tag", "a"),)), True),
+    ],
+)
+def test_a_request_is_covered_if_every_condition_holds(match: Match, covered: bool) -> None:
+    headers = [("Accept", "application/json"), ("X-Tag", "a"), ("X-Tag", "b")]
+    assert match.covers_request("Get", "/users/7?page=2", headers) is covered
+
+
+@pytest.mark.parametrize(
+    ("target", "path"),
+    [
+        ("/a/b", "/a/b"),
+        ("/a?x=/b", "/a"),
+        ("/", "/"),
+        ("*", "*"),
+        ("http://example.com/a?b", "/a"),
+        ("http://example.com", "/"),
+        ("http://example.com?b", "/"),
+        ("/go?to=http://example.com/x", "/go"),
+        ("example.com:443", "example.com:443"),
+    ],
+)
+def test_the_path_is_what_remains_of_a_target_without_host_and_query(target: str, path: str) -> None:
+    assert path_of(target) == path
+
+
+@settings(deadline=None)
+@given(st.text(), st.text())
+def test_an_escaped_name_matches_itself_and_nothing_else(name: str, other: str) -> None:
+    assert Match(proxy=escape_glob(name) or "x").covers_proxy(name or "x")
+    assert Match(proxy=escape_glob(name) or "x").covers_proxy(other) is (other == (name or "x"))
+
+
+def test_only_names_one_proxy_even_if_its_name_looks_like_a_glob() -> None:
+    match = Match.only("db[1]*", direction="both")
+    assert match.covers_proxy("db[1]*")
+    assert not match.covers_proxy("db1")
+    assert match.flows == ("to_upstream", "to_client")
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"proxy": ""}, 'proxy: expected a name or a glob, got ""'),
+        ({"side": "left"}, 'side: expected one of client, server, got "left"'),
+        ({"direction": "in"}, 'direction: expected one of ingress, egress, both, got "in"'),
+        ({"method": ()}, "method: expected at least one method, got none"),
+        ({"method": ""}, 'method: expected an HTTP method such as GET, got ""'),
+        ({"method": ("GET", "A B")}, 'method: expected an HTTP method such as GET, got "A B"'),
+        ({"path": ""}, 'path: expected a glob such as "/api/*", got ""'),
+        ({"headers": (("a b", "*"),)}, 'headers: expected a header name, got "a b"'),
+        ({"headers": (("A", "*"), ("a", "1"))}, 'headers: expected each name once, got "a" again'),
+    ],
+)
+def test_a_match_that_can_never_hold_is_refused(fields: dict[str, Any], problem: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        Match(**fields)
+    assert str(caught.value) == problem
+
+
+@pytest.mark.parametrize(
+    ("match", "needs"),
+    [
+        (Match(proxy="db", side="client"), False),
+        (Match(method="GET"), True),
+        (Match(path="/"), True),
+        (Match(headers=(("a", "*"),)), True),
+    ],
+)
+def test_only_conditions_on_requests_need_http(match: Match, needs: bool) -> None:
+    assert match.needs_http is needs

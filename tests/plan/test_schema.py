@@ -1,0 +1,95 @@
+"""The JSON Schema of a plan says what the parser does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import fields
+from typing import Any
+
+import pytest
+
+from faultkit.faults import FAULTS
+from faultkit.plan import Match, Period, Rule, Trigger, plan_schema
+from faultkit.plan.parse import MATCH_KEYS, PLAN_KEYS, RULE_KEYS, TRIGGER_KEYS
+from faultkit.plan.schedule import KEYS
+
+SCHEMA: dict[str, Any] = plan_schema()
+DEFS: dict[str, Any] = SCHEMA["$defs"]
+
+
+def test_the_schema_is_plain_json_of_its_draft() -> None:
+    assert json.loads(json.dumps(SCHEMA)) == SCHEMA
+    assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+
+
+@pytest.mark.parametrize(
+    ("definition", "keys"),
+    [
+        (SCHEMA, PLAN_KEYS),
+        (DEFS["rule"], RULE_KEYS),
+        (DEFS["match"], MATCH_KEYS),
+        (DEFS["trigger"], TRIGGER_KEYS),
+        (DEFS["period"], KEYS),
+    ],
+)
+def test_the_schema_knows_the_keys_that_the_parser_knows(
+    definition: dict[str, Any], keys: tuple[str, ...]
+) -> None:
+    assert set(definition["properties"]) == set(keys)
+    assert definition["additionalProperties"] is False
+
+
+@pytest.mark.parametrize(
+    ("cls", "keys"), [(Match, MATCH_KEYS), (Trigger, TRIGGER_KEYS), (Period, KEYS), (Rule, RULE_KEYS)]
+)
+def test_the_keys_are_the_fields_of_the_values(cls: type, keys: tuple[str, ...]) -> None:
+    # `with` holds the settings of the fault, which is a field of its own in the value.
+    assert {f.name for f in fields(cls)} == set(keys) - {"with"}
+
+
+def test_every_fault_of_the_table_has_its_settings_in_the_schema() -> None:
+    assert DEFS["rule"]["properties"]["fault"] == {"enum": list(FAULTS)}
+    assert len(DEFS["rule"]["allOf"]) == len(FAULTS)
+    for (kind, fault), branch in zip(FAULTS.items(), DEFS["rule"]["allOf"], strict=True):
+        assert branch["if"]["properties"]["fault"] == {"const": kind}
+        assert branch["then"]["properties"]["with"] == {"$ref": f"#/$defs/with-{kind}"}
+        assert set(DEFS[f"with-{kind}"]["properties"]) == set(fault.settings())
+
+
+@pytest.mark.parametrize(
+    ("kind", "barred"),
+    [
+        ("latency", {"method": False, "path": False, "headers": False}),
+        ("http_error", {"side": {"const": "server"}, "direction": {"const": "ingress"}}),
+        (
+            "refuse",
+            {
+                "method": False,
+                "path": False,
+                "headers": False,
+                "side": {"const": "server"},
+                "direction": {"const": "ingress"},
+            },
+        ),
+    ],
+)
+def test_conditions_that_a_level_cannot_mind_are_barred(kind: str, barred: dict[str, object]) -> None:
+    branch = DEFS["rule"]["allOf"][list(FAULTS).index(kind)]
+    assert branch["then"]["properties"]["match"] == {"properties": barred}
+
+
+def references(node: object) -> Iterator[str]:
+    if isinstance(node, dict):
+        if isinstance(node.get("$ref"), str):
+            yield node["$ref"]
+        for child in node.values():
+            yield from references(child)
+    elif isinstance(node, list):
+        for child in node:
+            yield from references(child)
+
+
+def test_every_reference_leads_somewhere() -> None:
+    found = set(references(SCHEMA))
+    assert found == {f"#/$defs/{name}" for name in DEFS}
