@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from bench import load
 from bench.checks import Check
+from bench.injections import BOTH_WAYS, JITTER, JITTER_HZ, JITTER_MS, LOSS, LOSS_RATE, bandwidth, latency
 from bench.relays import Injection, Relay
 from bench.stats import (
     amount_before,
@@ -32,11 +33,9 @@ BULK_LIMIT = 0.25
 LOSS_CONFIDENCE = 0.999
 
 _WINDOW_S = 0.1
-_LOSS_RATE = 0.05
 _LOSS_CONNECTIONS = 400
 # The first retransmission timer; a message that came later than this, less timer noise, was lost.
 _LOSS_COST_US = 200_000 - 5_000
-_JITTER_MS, _JITTER_HZ = 40.0, 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,23 +160,23 @@ def _jitter(relay: Relay, context: Context) -> list[Check]:
         Check(
             group,
             "changes of the delay",
-            f"{_JITTER_HZ:g} Hz",
+            f"{JITTER_HZ:g} Hz",
             f"{changes_hz:.2f} Hz",
             "Hz",
             changes_hz,
-            wanted=_JITTER_HZ,
+            wanted=JITTER_HZ,
             # Neighbours that happen to be drawn within 1 ms of each other cannot be told apart.
-            allowed=(0.8 * _JITTER_HZ, 1.1 * _JITTER_HZ),
+            allowed=(0.8 * JITTER_HZ, 1.1 * JITTER_HZ),
             judged=False,
         ),
         Check(
             group,
             "longest delay (p99)",
-            f"at most {_JITTER_MS:g} ms",
+            f"at most {JITTER_MS:g} ms",
             f"{percentile(delays_ms, 99):.2f} ms",
             "ms",
             percentile(delays_ms, 99),
-            allowed=(0.0, _JITTER_MS + 1),
+            allowed=(0.0, JITTER_MS + 1),
             spread=(min(delays_ms), max(delays_ms)),
             judged=False,
         ),
@@ -227,15 +226,15 @@ def _loss(relay: Relay, context: Context) -> list[Check]:
 
 def loss_check(label: str, losses: int, segments: int) -> Check:
     """Allowed is what chance allows at the requested rate."""
-    low, high = binomial_interval(round(_LOSS_RATE * segments), segments, LOSS_CONFIDENCE)
+    low, high = binomial_interval(round(LOSS_RATE * segments), segments, LOSS_CONFIDENCE)
     return Check(
         "Packet loss",
         label,
-        f"{100 * _LOSS_RATE:g} %",
+        f"{100 * LOSS_RATE:g} %",
         f"{losses:,} of {segments:,}",
         "%",
         round(100 * losses / segments, 3),
-        wanted=100 * _LOSS_RATE,
+        wanted=100 * LOSS_RATE,
         allowed=(round(100 * low, 3), round(100 * high, 3)),
     )
 
@@ -266,58 +265,15 @@ def _ms(micros: float) -> str:
     return f"{micros / 1000:.3f} ms"
 
 
-def _latency(mean_ms: float, direction: str, stddev_ms: float = 0) -> Injection:
-    """On the side `server`, ingress is the reply and egress the request. Toxiproxy draws no normal delay."""
-    streams = ("upstream", "downstream") if direction == "both" else ("downstream",)
-    toxics = tuple(
-        {"type": "latency", "stream": stream, "attributes": {"latency": mean_ms}} for stream in streams
-    )
-    spread = ("--latency-stddev", f"{stddev_ms:g}") if stddev_ms else ()
-    return Injection(
-        flags=(
-            "--with-latency",
-            "--latency-per-read-write",
-            *("--latency-mean", f"{mean_ms:g}", *spread),
-            *("--latency-direction", direction),
-        ),
-        toxics=None if stddev_ms else toxics,
-        prototype=(f"{mean_ms:g}",) if direction == "both" and not stddev_ms else None,
-    )
-
-
-def _rate(rate_bps: int) -> Injection:
-    return Injection(
-        flags=("--with-bandwidth", "--bandwidth-rate", str(rate_bps), "--bandwidth-unit", "Bps"),
-        toxics=({"type": "bandwidth", "stream": "downstream", "attributes": {"rate": rate_bps // 1000}},),
-        prototype=("0", str(rate_bps)),
-    )
-
-
-BOTH_WAYS = _latency(50, "both")
-LOSS = Injection(
-    flags=("--json", "--with-packet-loss", "--packet-loss-rate", f"{_LOSS_RATE:g}"),
-    toxics=None,
-    prototype=None,
-)
-_JITTER = Injection(
-    flags=(
-        "--with-jitter",
-        *("--jitter-amplitude", f"{_JITTER_MS:g}"),
-        *("--jitter-frequency", f"{_JITTER_HZ:g}"),
-    ),
-    toxics=None,
-    prototype=None,
-)
-
 EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment("latency", "echo", BOTH_WAYS, _latency_both_ways),
     *(
-        Experiment(f"latency-{delay_ms}", "echo", _latency(delay_ms, "ingress"), _latency_one_way(delay_ms))
+        Experiment(f"latency-{delay_ms}", "echo", latency(delay_ms, "ingress"), _latency_one_way(delay_ms))
         for delay_ms in (5, 20, 100, 300)
     ),
-    Experiment("normal", "echo", _latency(100, "ingress", 20), _normal),
-    Experiment("jitter", "echo", _JITTER, _jitter),
-    Experiment("bandwidth-100k", "source", _rate(100_000), _bandwidth(100_000)),
-    Experiment("bandwidth-1m", "source", _rate(1_000_000), _bandwidth(1_000_000)),
+    Experiment("normal", "echo", latency(100, "ingress", 20), _normal),
+    Experiment("jitter", "echo", JITTER, _jitter),
+    Experiment("bandwidth-100k", "source", bandwidth(100_000), _bandwidth(100_000)),
+    Experiment("bandwidth-1m", "source", bandwidth(1_000_000), _bandwidth(1_000_000)),
     Experiment("loss", "echo", LOSS, _loss),
 )

@@ -15,7 +15,6 @@ from bench.card import draw_card
 from bench.checks import Check
 from bench.events import Reported, parse_events
 from bench.experiments import (
-    BOTH_WAYS,
     BOTH_WAYS_GROUP,
     EXPERIMENTS,
     LATENESS_LIMIT_US,
@@ -26,6 +25,7 @@ from bench.experiments import (
     loss_check,
     loss_segments,
 )
+from bench.injections import BOTH_WAYS
 from bench.load import LoadError
 from bench.options import chosen_relays, parser, progress, setup_from
 from bench.origin import start_upstreams

@@ -54,7 +54,8 @@ def build() -> None:
     """Compiles loadgen where its source is newer than the program."""
     source = BENCH / "loadgen.c"
     OUT.mkdir(exist_ok=True)
-    if _LOADGEN.exists() and _LOADGEN.stat().st_mtime >= source.stat().st_mtime:
+    newest = max(file.stat().st_mtime for file in (source, BENCH / "loadgen.h"))
+    if _LOADGEN.exists() and _LOADGEN.stat().st_mtime >= newest:
         return
     compiler = find_program("cc")
     if compiler is None:

@@ -114,7 +114,7 @@ class StreamFilter:
         """When `wake` wants to be called, whether or not anything arrives."""
         self.ready_at: float = 0.0
         """No input is wanted before this instant: this is how a filter pushes back. FOREVER stalls."""
-        self.read_size: int = 65536
+        self.read_size: int = 262144
         """How many bytes it likes to be fed at a time."""
 
     def feed(self, event: Event) -> Iterable[Event]:

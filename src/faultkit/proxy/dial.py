@@ -118,6 +118,10 @@ class Dial:
                 return
         self._socket = None
         self._done(upstream)
+        # Whoever takes the socket must hear of this edge too: the first bytes may have come with it.
+        taker = self._loop.handlers.get(upstream.fileno())
+        if taker is not None:
+            taker(flags)
 
     def give_up(self, why: str) -> None:
         """Try no further address."""

@@ -359,8 +359,11 @@ class Half:
             while out:
                 head = out[0]
                 if isinstance(head, str):
+                    out.popleft()
                     self._finish(head)
-                    return False
+                    if self.link.dead:
+                        return False
+                    continue
                 if not self.writable:
                     return False
                 try:
@@ -385,11 +388,9 @@ class Half:
             self.link.reset()
         elif how == "close":
             self.link.close("close")
-        else:
-            self.out = None
-            if not self.shut:
-                self.shut = True
-                self.link.pass_end(self)
+        elif not self.shut:
+            self.shut = True
+            self.link.pass_end(self)
 
     def _end(self, how: Ending) -> None:
         self.readable = False

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
 from typing import Generic, TypeVar
 
-from faultkit.faults.events import Data, Event
+from faultkit.faults.events import Data, Event, moved
 from faultkit.faults.fault import FOREVER, StreamFilter
 
 Key = TypeVar("Key", bound=Hashable)
@@ -123,7 +122,7 @@ class Lane(Generic[Key]):
             freed += stage.filter.finish(now)
             rest = [self._dequeue(queue) for _ in range(len(queue))]
             for event in freed:
-                self._enqueue(queue, replace(event, at=now))
+                self._enqueue(queue, moved(event, now))
             for event in rest:
                 self._enqueue(queue, event)
         self.stages = [kept.get(key) or Stage(key, open_filter(key)) for key in keys]

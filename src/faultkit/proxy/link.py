@@ -209,7 +209,10 @@ class Link:
         self.down.read_from(result)
         self.up.writable = True
         if self.middle is not None:
-            self.middle.connected(self.loop.clock())
+            now = self.loop.clock()
+            self.middle.connected(now)
+            self.down.release(now)
+            self.down.settle()
         self.up.pump()
 
     def _dial_failed(self, why: str) -> None:

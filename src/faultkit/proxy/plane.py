@@ -130,7 +130,7 @@ class Plane:
         self.call(lambda: self._proxies[name].set_enabled(enabled))
 
     def set_plan(self, plan: Plan, total_s: float | None = None) -> None:
-        """Put another plan to work, at once and on live connections too. Rules that stay go on as they were."""
+        """Put another plan to work, at once and on live connections too. Rules that stay keep their state."""
 
         def change() -> None:
             now = self.loop.clock()

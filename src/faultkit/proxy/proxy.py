@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import errno
 import socket
+import sys
 from socket import SocketType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from faultkit.errors import TargetError
 from faultkit.faults.fault import ConnectionFault, Level
@@ -35,6 +36,8 @@ def listen(name: str, endpoint: Endpoint) -> socket.socket:
         )[0]
     except OSError as error:
         raise TargetError(f"{name}: cannot listen on {endpoint}: {error.strerror or error}") from None
+    if endpoint.port == 0:
+        address = _free_address(family, address)
     listener = socket.socket(family, socket.SOCK_STREAM)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -49,6 +52,14 @@ def listen(name: str, endpoint: Endpoint) -> socket.socket:
         raise TargetError(f"{name}: cannot listen on {endpoint}: {why}") from None
     listener.setblocking(False)
     return listener
+
+
+def _free_address(family: int, address: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The same address with a free port: Linux keeps a shut port only if it was asked for by number."""
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.bind(address)
+        bound: tuple[Any, ...] = probe.getsockname()
+        return bound
 
 
 class Proxy:
@@ -78,7 +89,6 @@ class Proxy:
         self._open = False
         """Whether the listener takes connections just now."""
         self._refusing = False
-        plane.loop.handlers[listener.fileno()] = self._accept_ready
 
     # --- rules --------------------------------------------------------------------------------
 
@@ -117,31 +127,42 @@ class Proxy:
         wanted = self._enabled and not self._refusing
         if wanted == self._open:
             return
-        loop = self.plane.loop
         if wanted:
-            try:
-                self._listener.listen(_BACKLOG)
-            except OSError as error:
-                self._trouble(f"cannot listen on {self.bound} again: {error.strerror}")
-                loop.call_at(loop.clock() + _PAUSE_S, lambda at: self._open_or_shut())
-                return
-            loop.poller.add_listener(self._listener.fileno())
+            self._open_port()
         else:
-            loop.poller.remove(self._listener.fileno())
-            # Linux: the socket leaves the listening state and keeps its port, so the kernel refuses.
-            self._listener.shutdown(socket.SHUT_RDWR)
-        self._open = wanted
+            self._shut_port()
 
-    def start(self) -> None:
-        self._open_or_shut()
+    def _open_port(self) -> None:
+        loop = self.plane.loop
+        try:
+            if self._listener.fileno() < 0:
+                self._listener = listen(self.name, self.bound)
+            else:
+                self._listener.listen(_BACKLOG)
+        except (OSError, TargetError) as error:
+            self._trouble(f"cannot listen on {self.bound} again: {error}")
+            loop.call_at(loop.clock() + _PAUSE_S, lambda at: self._open_or_shut())
+            return
+        loop.handlers[self._listener.fileno()] = self._accept_ready
+        loop.poller.add_listener(self._listener.fileno())
+        self._open = True
+
+    def _shut_port(self) -> None:
+        loop = self.plane.loop
+        loop.poller.remove(self._listener.fileno())
+        loop.handlers.pop(self._listener.fileno(), None)
+        if sys.platform == "linux":
+            # The socket leaves the listening state and keeps its port: the kernel refuses for us.
+            self._listener.shutdown(socket.SHUT_RDWR)
+        else:
+            self._listener.close()
+        self._open = False
 
     def close(self) -> None:
         """Give the port back and end every connection."""
-        fd = self._listener.fileno()
-        self.plane.loop.poller.remove(fd)
-        self.plane.loop.handlers.pop(fd, None)
+        self._enabled = False
+        self._open_or_shut()
         self._listener.close()
-        self._enabled = self._open = False
         self._drop_links()
 
     def _drop_links(self) -> None:

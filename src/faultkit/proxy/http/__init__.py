@@ -1,12 +1,16 @@
 """HTTP/1.1 without I/O: bytes and times in, bytes and times out.
 
     heads      the head of a request or response, parsed as far as someone asks
+    parsing    a head from its bytes
     body       which body a head announces
+    chunks     how far a chunked body goes
     framing    where messages begin and end in a stream of bytes
     target     the origin a request is meant for, and heads rewritten for it
     answer     the responses that the proxy writes itself
     output     what an exchange asks of the relay
-    exchange   one client connection: faults, order of responses, reverse and forward proxying
+    turn       one request and its place in the order of responses
+    order      whose turn it is, when legs end, what is held back
+    exchange   one client connection: faults, reverse and forward proxying
 
 Nothing here knows sockets, asyncio or a clock.
 """

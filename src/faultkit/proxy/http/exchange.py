@@ -54,6 +54,7 @@ class HttpExchange(Order):
     def from_client(self, event: Event) -> list[Output]:
         """Something happened on the client's leg."""
         out = self._out = []
+        self._now = event.at
         if self._closed:
             return out
         if isinstance(event, (Close, Reset)):
@@ -65,6 +66,7 @@ class HttpExchange(Order):
     def from_upstream(self, event: Event) -> list[Output]:
         """Something happened on the upstream's leg."""
         out = self._out = []
+        self._now = event.at
         if self._closed or (self._forward and self._leg is None):
             return out
         if not isinstance(event, Data):
@@ -79,6 +81,7 @@ class HttpExchange(Order):
     def dialled(self, at: float) -> list[Output]:
         """The leg asked for by `Dial` is there."""
         out = self._out = []
+        self._now = at
         if self._closed:
             return out
         turn, origin, wire = self._take_waiting()
@@ -87,18 +90,19 @@ class HttpExchange(Order):
         if turn.connects:
             self._to_client(Data(at, ESTABLISHED))
             self._current = None
-            self._go_raw("CONNECT tunnel", at)
+            self._go_raw("CONNECT tunnel")
             return out
         assert turn.head is not None
         self._turns.append(turn)
         self._responses.expect(turn.head.method)
         self._to_upstream(Data(at, wire))
-        self._resume(at)
+        self._resume()
         return out
 
     def dial_failed(self, at: float, reason: str) -> list[Output]:
         """The leg cannot be had. A reason that speaks of a timeout gives 504, any other 502."""
         out = self._out = []
+        self._now = at
         if self._closed:
             return out
         turn, origin, _ = self._take_waiting()
@@ -115,7 +119,7 @@ class HttpExchange(Order):
             turn.make_due(at)
             self._answer()
         else:
-            self._resume(at)
+            self._resume()
         return out
 
     # What the client sends.
@@ -287,32 +291,32 @@ class HttpExchange(Order):
         framer.feed(event.payload)
         run: list[bytes] = []
         while (piece := framer.next_piece()) is not None:
-            if isinstance(piece, Opaque):
-                self._upstream_unframed(piece.raw, event, run)
-                return
-            if isinstance(piece, Blank):
-                if not self._forward and (not turns or turns[0].answer is None):
+            if isinstance(piece, Body):
+                if turns[0].answer is None:
                     run.append(piece.raw)
-                continue
-            turn = turns[0]
-            if isinstance(piece, End):
-                self._response_ended(turn, event, run)
+            elif isinstance(piece, End):
+                self._response_ended(turns[0], event, run)
                 if self._closed or (self._forward and self._leg is None):
                     return
-                continue
-            if turn.answer is None:
-                turn.started = True
-                run.append(piece.raw)
-            elif isinstance(piece, ResponseHead) and piece.status == 100:
-                # The upstream wants the body, and the client may be waiting to hear so.
-                run.append(piece.raw)
-            if isinstance(piece, ResponseHead):
+            elif isinstance(piece, ResponseHead):
+                turn = turns[0]
+                if turn.answer is None:
+                    turn.started = True
+                    run.append(piece.raw)
+                    if self._forward and not piece.interim:
+                        # One of the two heads told the peer that the connection ends here.
+                        turn.closing = not (piece.keep_alive and turn.keeps_alive)
+                elif piece.status == 100:
+                    # The upstream wants the body, and the client may be waiting to hear so.
+                    run.append(piece.raw)
                 if framer.opaque_reason is not None:
                     self._switched(turn, framer.opaque_reason, event, run)
                     return
-                if self._forward and turn.answer is None and not piece.interim:
-                    # One of the two heads told the peer that the connection ends here.
-                    turn.closing = not (piece.keep_alive and turn.keeps_alive)
+            elif isinstance(piece, Opaque):
+                self._upstream_unframed(piece.raw, event, run)
+                return
+            elif not self._forward and (not turns or turns[0].answer is None):
+                run.append(piece.raw)
         self._flush_down(run, event)
 
     def _response_ended(self, turn: Turn, event: Data, run: list[bytes]) -> None:
@@ -332,31 +336,31 @@ class HttpExchange(Order):
                 self._answer()
         elif self._pause is not None or self._client_ended:
             self._flush_down(run, event)
-            self._drained(event.at)
+            self._drained()
 
     def _switched(self, turn: Turn, reason: str, event: Data, run: list[bytes]) -> None:
         """The upstream agreed to speak something else."""
         if turn.answer is not None:
             self._flush_down(run, event)
-            self._drop_upstream(event.at)
+            self._drop_upstream()
             return
         if rest := self._responses.take_rest():
             run.append(rest)
         self._flush_down(run, event)
-        self._go_raw(reason, event.at)
+        self._go_raw(reason)
 
     def _upstream_unframed(self, raw: bytes, event: Data, run: list[bytes]) -> None:
         """What the upstream sent is no response, or has no safe end."""
         front = self._turns[0] if self._turns else None
         if front.answer is not None if front is not None else self._forward:
             self._flush_down(run, event)
-            self._drop_upstream(event.at)
+            self._drop_upstream()
             return
         run.append(raw)
         self._flush_down(run, event)
         reason = self._responses.opaque_reason or ""
         if not self._forward:
-            self._go_raw(reason, event.at)
+            self._go_raw(reason)
             return
         # It ends with the stream, and nothing can follow it on this connection.
         self.opaque_reason = self.opaque_reason or reason

@@ -37,6 +37,7 @@ class Order:
         "_forward",
         "_held_bytes",
         "_leg",
+        "_now",
         "_out",
         "_pause",
         "_raw_down",
@@ -61,7 +62,10 @@ class Order:
         """Requests whose responses are not finished, oldest first."""
         self._current: Turn | None = None
         """The request that is being read."""
+        self._now = 0.0
+        """When the event happened that is being dealt with."""
         self._client_at = 0.0
+        """Nothing goes to the client before; likewise for the upstream."""
         self._upstream_at = 0.0
         self._raw_up = False
         self._raw_down = False
@@ -119,18 +123,18 @@ class Order:
             if turn.closing:
                 self._shut(turn.ready_at)
                 return
-        self._drained(self._client_at)
+        self._drained()
 
-    def _drained(self, at: float) -> None:
+    def _drained(self) -> None:
         """No response is outstanding."""
         if self._upstream_end is not None:
             self._pass_upstream_end(self._upstream_end)
         elif self._pause == "switch":
-            self._resume(at)
+            self._resume()
         elif self._pause == "drain":
             self._dial()
         elif self._forward and self._client_ended:
-            self._shut(at)
+            self._shut(self._now)
 
     # Ends.
 
@@ -153,10 +157,10 @@ class Order:
             self._upstream_end = event
         self._answer()
 
-    def _drop_upstream(self, at: float) -> None:
+    def _drop_upstream(self) -> None:
         """The upstream's leg is of no use any more, but the client's may be."""
         self._out.append(Hangup())
-        self._upstream_ended(Close(at), hung_up=True)
+        self._upstream_ended(Close(self._now), hung_up=True)
 
     def _pass_upstream_end(self, event: Eof | Close | Reset) -> None:
         self._upstream_end = None
@@ -169,7 +173,7 @@ class Order:
         self._to_client(event)
         if isinstance(event, Eof):
             # No answer can follow, so there is nothing to judge; the upstream may still be reading.
-            self._go_raw(None, event.at)
+            self._go_raw(None)
         else:
             self._finish()
 
@@ -187,15 +191,15 @@ class Order:
         self._held_bytes = 0
         self._waiting = self._pause = None
 
-    def _go_raw(self, reason: str | None, at: float) -> None:
+    def _go_raw(self, reason: str | None) -> None:
         """From here on bytes pass both ways, once a request that is being dropped has ended."""
         self.opaque_reason = self.opaque_reason or reason
         self._raw_up = self._raw_down = True
         self._turns.clear()
         if not self._swallows and (rest := self._requests.take_rest()):
-            self._to_upstream(Data(at, rest))
+            self._to_upstream(Data(self._now, rest))
         if self._pause is not None:
-            self._resume(at)
+            self._resume()
 
     # Pauses.
 
@@ -204,10 +208,10 @@ class Order:
         if isinstance(event, Data):
             self._held_bytes += len(event.payload)
 
-    def _resume(self, at: float) -> None:
+    def _resume(self) -> None:
         """Read what the client has sent meanwhile; it goes out no earlier than now."""
         self._pause = None
-        self._upstream_at = max(self._upstream_at, at)
+        self._upstream_at = max(self._upstream_at, self._now)
         backlog, self._backlog = self._backlog, []
         self._held_bytes = 0
         for event in backlog:

@@ -1,0 +1,67 @@
+"""The log: where it goes, how much of it there is, and how a traceback gets there. Quiet by default."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import traceback
+from dataclasses import dataclass
+
+from faultkit.errors import InputError
+
+LEVELS: dict[str, int] = {
+    "trace": logging.DEBUG,
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warn": logging.WARNING,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+    "off": logging.CRITICAL + 1,
+}
+_FORM = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+@dataclass(frozen=True, slots=True)
+class LogSettings:
+    file: str | None = None
+    level: str = "info"
+    stdout: bool = False
+
+
+def start_log(settings: LogSettings) -> None:
+    """Send the log of `faultkit` to the file, to stdout, to both, or (usually) to nowhere."""
+    level = LEVELS.get(settings.level.lower())
+    if level is None:
+        raise InputError("--log-level", f'expected one of {", ".join(LEVELS)}, got "{settings.level}"')
+    log = logging.getLogger("faultkit")
+    for old in tuple(log.handlers):
+        log.removeHandler(old)
+        old.close()
+    log.setLevel(level)
+    log.propagate = False
+    log.addHandler(logging.NullHandler())
+    if settings.file is not None:
+        try:
+            log.addHandler(_formatted(logging.FileHandler(settings.file, encoding="utf-8")))
+        except OSError as error:
+            why = (error.strerror or str(error)).lower()
+            problem = f'expected a file that can be written, got "{settings.file}": {why}'
+            raise InputError("--log-file", problem) from None
+    if settings.stdout:
+        log.addHandler(_formatted(logging.StreamHandler(sys.stdout)))
+
+
+def _formatted(handler: logging.Handler) -> logging.Handler:
+    handler.setFormatter(logging.Formatter(_FORM))
+    return handler
+
+
+def log_traceback(error: BaseException, settings: LogSettings) -> str:
+    """Keep the traceback where the user asked for it; returns where to look for it."""
+    logging.getLogger("faultkit").error("unexpected error", exc_info=error)
+    if settings.file is not None:
+        return f"the traceback is in {settings.file}"
+    if LEVELS.get(settings.level.lower()) == logging.DEBUG:
+        traceback.print_exception(error)
+        return "the traceback is above"
+    return "`fault --log-level debug …` shows the traceback"

@@ -1,0 +1,157 @@
+"""The console entry of `fault`: global options, the table of commands, and how errors reach a user.
+
+Imports nothing but click at the top, so that `fault --help` answers at once: each command's module is
+imported when the command is called.
+
+Exit codes: 0 done, 1 a result that was not met, 2 wrong input, 3 no target, 4 could not finish,
+130 interrupted, 141 nobody reads our output.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import NamedTuple, NoReturn
+
+import click
+
+from faultkit import __version__
+from faultkit.errors import FaultkitError
+
+INTERRUPTED, NO_READER, UNEXPECTED = 130, 141, 4
+
+
+class Entry(NamedTuple):
+    module: str
+    """Its attribute `command` is the click command."""
+    summary: str
+
+
+COMMANDS: dict[str, Entry] = {
+    "run": Entry("faultkit.cli.run", "Stand between a client and what it depends on, and break it."),
+    "faults": Entry("faultkit.cli.faults", "Show the faults there are and their settings."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's module only when the command is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command = import_module(COMMANDS[name].module).command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+
+
+@click.group(
+    cls=LazyGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="`fault COMMAND --help` explains a command. Each flag can also be set by its FAULT_* variable.",
+)
+@click.version_option(__version__, prog_name="fault")
+@click.option("--log-file", metavar="PATH", envvar="FAULT_LOG_FILE", help="Write a log to this file.")
+@click.option(
+    "--log-level",
+    metavar="LEVEL",
+    envvar="FAULT_LOG_LEVEL",
+    default="info",
+    show_default=True,
+    help="debug, info, warning, error or off; with debug, every connection and traceback is logged.",
+)
+@click.option(
+    "--log-stdout", is_flag=True, envvar="FAULT_WITH_STDOUT_LOGGING", help="Write the log to stdout too."
+)
+@click.pass_context
+def fault(ctx: click.Context, log_file: str | None, log_level: str, log_stdout: bool) -> None:
+    """Break things on purpose and prove that they recover."""
+    from faultkit.cli.log import LogSettings, start_log
+
+    ctx.obj = LogSettings(log_file, log_level, log_stdout)
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help(), err=True)
+        ctx.exit(2)
+    start_log(ctx.obj)
+
+
+def invoke(args: list[str] | None = None) -> int:
+    """Run one command line and give its exit code; every error has been shown by then."""
+    try:
+        with fault.make_context("fault", sys.argv[1:] if args is None else list(args)) as ctx:
+            code = _invoke(ctx)
+        sys.stdout.flush()
+        return code
+    except click.exceptions.Exit as exit:
+        return exit.exit_code
+    except click.ClickException as error:
+        return _show_usage(error)
+    except FaultkitError as error:
+        _complain(str(error))
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return INTERRUPTED
+    except BrokenPipeError:
+        _drop_stdout()
+        return NO_READER
+
+
+def _invoke(ctx: click.Context) -> int:
+    known = (click.exceptions.Exit, click.Abort, click.ClickException, FaultkitError, BrokenPipeError)
+    try:
+        code = fault.invoke(ctx)
+        return code if isinstance(code, int) else 0
+    except known:
+        raise
+    except Exception as error:
+        from faultkit.cli.log import LogSettings, log_traceback
+
+        settings = ctx.obj if isinstance(ctx.obj, LogSettings) else LogSettings()
+        where = log_traceback(error, settings)
+        _complain(f"unexpected {type(error).__name__}: {_one_line(str(error))} ({where})")
+        return UNEXPECTED
+
+
+def _show_usage(error: click.ClickException) -> int:
+    ctx = getattr(error, "ctx", None)
+    path = ctx.command_path if ctx is not None else "fault"
+    _complain(f"{_one_line(error.format_message()).rstrip('.')} (see `{path} --help`)")
+    return error.exit_code
+
+
+def _complain(text: str) -> None:
+    click.echo(f"error: {_one_line(text)}", err=True)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _drop_stdout() -> None:
+    """Python flushes stdout once more at its end: let that go nowhere instead of complaining."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def leave(code: int) -> NoReturn:
+    """End the process now. A thread that hangs in the system's resolver must not hold it up."""
+    threads = sys.modules.get("threading")
+    others = [] if threads is None else threads.enumerate()
+    if any(not thread.daemon and thread is not threads.main_thread() for thread in others if threads):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)
+
+
+def main() -> NoReturn:
+    if "_FAULT_COMPLETE" in os.environ:
+        fault.main(prog_name="fault")  # Prints a completion script or suggestions, and exits.
+    leave(invoke())

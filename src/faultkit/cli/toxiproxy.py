@@ -1,0 +1,53 @@
+"""`fault toxiproxy`: a drop-in for a Toxiproxy server."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import click
+
+
+@click.command("toxiproxy")
+@click.option("--host", "-host", default="localhost", show_default=True, help="Host that the API listens on.")
+@click.option(
+    "--port",
+    "-port",
+    type=click.IntRange(0, 65535),
+    default=8474,
+    show_default=True,
+    help="Port that the API listens on; 0 takes any free port.",
+)
+@click.option(
+    "--config",
+    "-config",
+    type=click.Path(path_type=Path),
+    help="JSON file with a list of proxies to open.",
+)
+@click.option("--seed", "-seed", help="Seed of all random draws; without it, a random one.")
+@click.option("--proxy-metrics", "-proxy-metrics", is_flag=True, hidden=True, help="Always on.")
+@click.option("--runtime-metrics", "-runtime-metrics", is_flag=True, hidden=True, help="Has no effect.")
+def command(
+    host: str, port: int, config: Path | None, seed: str | None, proxy_metrics: bool, runtime_metrics: bool
+) -> None:
+    """Serve the API of Toxiproxy, so that its clients can break connections here.
+
+    Proxies and toxics are made with any Toxiproxy client; those of FILE are opened at the start. It runs
+    until Ctrl-C or SIGTERM.
+    """
+    from faultkit.proxy.toxiproxy.server import ToxiproxyServer
+
+    server = ToxiproxyServer(host, port, _seed(seed))
+    try:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: server.stop())
+        opened = server.populate(config) if config is not None else 0
+        click.echo(f"Toxiproxy API on http://{server.endpoint}, proxies {opened}, seed {server.seed}")
+        server.run()
+    finally:
+        server.close()
+
+
+def _seed(text: str | None) -> int | str | None:
+    """The original's seeds are whole numbers; a text will do as well."""
+    return int(text) if text is not None and text.isascii() and text.isdigit() else text or None

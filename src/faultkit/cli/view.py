@@ -1,0 +1,201 @@
+"""The live view of a run on a terminal. Drawn a few times a second: the data plane shares the interpreter."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from faultkit.cli.output import Ending, Run, end_lines, human_bytes, target_text
+from faultkit.faults.parse import dump_fault
+from faultkit.plan import Rule, Windows
+from faultkit.proxy.happenings import Happening, Trouble
+from faultkit.proxy.snapshot import Snapshot
+from faultkit.units import format_duration
+
+_BAR = 32
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_MINUTE = 60
+
+
+class View:
+    """An output (see `faultkit.cli.output`) for people who watch."""
+
+    every_s = 0.25
+    observes = False
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._live = Live(console=console or Console(), auto_refresh=False, transient=True)
+        self._rates = Rates()
+        self._trouble = ""
+        self._run: Run | None = None
+        self._windows: dict[str, Windows] = {}
+
+    def started(self, run: Run) -> None:
+        self._run = run
+        self._windows = {rule.name: rule.schedule.resolve(run.duration_s) for rule in run.plan.rules}
+        self._live.start()
+
+    def happened(self, happenings: list[Happening]) -> None:
+        for happening in happenings:
+            if isinstance(happening, Trouble):
+                self._trouble = f"{happening.proxy}: {happening.what}"
+
+    def tick(self, snapshot: Snapshot, now: float) -> None:
+        assert self._run is not None
+        self._rates.record(snapshot, now)
+        self._live.update(
+            screen(self._run, snapshot, self._windows, self._rates, now, self._trouble), refresh=True
+        )
+
+    def ended(self, ending: Ending) -> None:
+        self._live.stop()
+        for line in end_lines(ending):
+            self._live.console.print(line, highlight=False, markup=False)
+
+    def close(self) -> None:
+        self._live.stop()
+
+
+class Rates:
+    """Bytes a second, now and over the last minute."""
+
+    def __init__(self) -> None:
+        self.now_bps = (0.0, 0.0)
+        """To the upstream and to the client."""
+        self.seconds: deque[float] = deque(maxlen=_MINUTE)
+        """Bytes of both directions in each of the last seconds."""
+        self._last: tuple[float, int, int] | None = None
+        self._mark: tuple[float, int] | None = None
+
+    def record(self, snapshot: Snapshot, now: float) -> None:
+        up = sum(proxy.to_upstream_bytes for proxy in snapshot.proxies)
+        down = sum(proxy.to_client_bytes for proxy in snapshot.proxies)
+        if self._last is not None and now > self._last[0]:
+            elapsed = now - self._last[0]
+            self.now_bps = ((up - self._last[1]) / elapsed, (down - self._last[2]) / elapsed)
+        self._last = (now, up, down)
+        if self._mark is None:
+            self._mark = (now, up + down)
+        elif now - self._mark[0] >= 1:
+            self.seconds.append((up + down - self._mark[1]) / (now - self._mark[0]))
+            self._mark = (now, up + down)
+
+
+def screen(
+    run: Run, snapshot: Snapshot, windows: dict[str, Windows], rates: Rates, now: float, trouble: str = ""
+) -> RenderableType:
+    """The whole view as one value."""
+    elapsed_s = now - run.began
+    parts: list[RenderableType] = [
+        _proxies(run, snapshot),
+        _rules(run, snapshot, windows, elapsed_s),
+        _counters(snapshot, rates),
+        _clock(run, elapsed_s),
+    ]
+    if trouble:
+        parts.append(Text(f"warning: {trouble}", style="yellow"))
+    return Group(*parts)
+
+
+def _proxies(run: Run, snapshot: Snapshot) -> Table:
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for title in ("proxy", "listens on", "leads to"):
+        table.add_column(title, overflow="fold")
+    for title in ("live", "total", "requests", "up", "down", "errors"):
+        table.add_column(title, justify="right")
+    counts = {proxy.name: proxy for proxy in snapshot.proxies}
+    for spec, bound in run.proxies:
+        seen = counts.get(spec.name)
+        figures = (
+            ["", "", "", "", "", ""]
+            if seen is None
+            else [
+                str(seen.live),
+                str(seen.accepted),
+                str(seen.requests) if seen.requests else "–",
+                human_bytes(seen.to_upstream_bytes),
+                human_bytes(seen.to_client_bytes),
+                str(seen.dial_failures),
+            ]
+        )
+        table.add_row(Text(spec.name, "bold"), str(bound), Text(target_text(spec)), *figures)
+    return table
+
+
+def _rules(run: Run, snapshot: Snapshot, windows: dict[str, Windows], elapsed_s: float) -> RenderableType:
+    # Rules of a plan that came over the control API are known by name and count only.
+    known = {rule.name: rule for rule in run.plan.rules}
+    if not snapshot.injected:
+        return Text("\nno faults: everything passes", style="dim")
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for title in ("fault", "settings", "when"):
+        table.add_column(title, overflow="fold")
+    table.add_column("injected", justify="right")
+    for name, count in snapshot.injected.items():
+        acting = name in snapshot.acting
+        rule = known.get(name)
+        when = Text("on" if acting else "off")
+        if rule is not None and name in windows:
+            when = schedule_bar(rule, windows[name], elapsed_s, run.duration_s)
+        settings = Text("") if rule is None else Text(_settings(rule))
+        table.add_row(
+            Text(("● " if acting else "○ ") + name, "green" if acting else "dim"), settings, when, str(count)
+        )
+    return table
+
+
+def _settings(rule: Rule) -> str:
+    given = ", ".join(f"{key}={value}" for key, value in dump_fault(rule.fault).items())
+    where = f" on {rule.match.side} {rule.match.direction}" if rule.fault.level == "stream" else ""
+    chance = f" p={rule.trigger.probability:g}" if rule.trigger.probability != 1 else ""
+    return f"{given or 'as usual'}{where}{chance}"
+
+
+def schedule_bar(rule: Rule, windows: Windows, elapsed_s: float, total_s: float | None) -> Text:
+    """When the rule acts, along the run: a full block while it does, and a bright one for now."""
+    if not rule.schedule.periods:
+        return Text("always")
+    if total_s is None:
+        change_s = windows.next_change(elapsed_s)
+        state = "on" if windows.active(elapsed_s) else "off"
+        rest = "" if change_s == float("inf") else f", changes in {change_s - elapsed_s:.0f} s"
+        return Text(f"{state}{rest}")
+    bar = Text()
+    here = min(_BAR - 1, int(elapsed_s / total_s * _BAR))
+    for cell in range(_BAR):
+        on = windows.active((cell + 0.5) / _BAR * total_s)
+        bar.append("█" if on else "░", "bold cyan" if cell == here else "")
+    return bar
+
+
+def _counters(snapshot: Snapshot, rates: Rates) -> Text:
+    late = snapshot.lateness
+    up_bps, down_bps = rates.now_bps
+    line = Text("\n")
+    line.append(f"↑ {human_bytes(up_bps)}/s  ↓ {human_bytes(down_bps)}/s  ")
+    line.append(sparkline(tuple(rates.seconds)), "cyan")
+    line.append(f"\ninjected {sum(snapshot.injected.values())}")
+    if late.count:
+        line.append(f"   lateness p50 {late.p50_us:.0f} µs, p99 {late.p99_us:.0f} µs", "dim")
+    return line
+
+
+def sparkline(values: tuple[float, ...]) -> str:
+    """One block a value, from the lowest to the highest of them; nothing moves without traffic."""
+    top = max(values, default=0.0)
+    if top <= 0:
+        return _BLOCKS[0] * len(values)
+    return "".join(_BLOCKS[min(len(_BLOCKS) - 1, int(value / top * len(_BLOCKS)))] for value in values)
+
+
+def _clock(run: Run, elapsed_s: float) -> Text:
+    text = f"seed {run.plan.seed}   {format_duration(int(max(0.0, elapsed_s)))}"
+    if run.duration_s is not None:
+        text += f" of {format_duration(run.duration_s)}"
+    if run.control is not None:
+        text += f"   control http://{run.control}"
+    return Text(f"{text}   Ctrl-C ends it", style="dim")

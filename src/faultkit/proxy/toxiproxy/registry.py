@@ -1,0 +1,273 @@
+"""The proxies and toxics there are, and how they get onto the plane.
+
+Any thread may call; one lock makes each call a whole. The plan on the plane is always derived anew from
+all toxics; the plane itself sees which rules have changed.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field, replace
+
+from faultkit.errors import FaultkitError
+from faultkit.plan import Plan
+from faultkit.proxy.address import Endpoint
+from faultkit.proxy.plane import Plane
+from faultkit.proxy.snapshot import Snapshot
+from faultkit.proxy.spec import ProxySpec
+from faultkit.proxy.toxiproxy.proxies import Wanted, new_proxy, populated_proxies, updated_proxy
+from faultkit.proxy.toxiproxy.refusals import (
+    Refusal,
+    proxy_exists,
+    proxy_not_found,
+    toxic_exists,
+    toxic_not_found,
+)
+from faultkit.proxy.toxiproxy.toxics import Toxic, in_list_order, new_toxic, rule_of, updated_toxic
+
+Document = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Bytes that have passed through a proxy with these addresses, since the server began."""
+
+    proxy: str
+    listener: str
+    upstream: str
+    to_upstream_bytes: int
+    to_client_bytes: int
+
+
+@dataclass(slots=True)
+class _Entry:
+    wanted: Wanted
+    bound: Endpoint | None = None
+    """Where it listens, or will again; None if it has no port."""
+    toxics: list[Toxic] = field(default_factory=list)
+
+    @property
+    def listen(self) -> str:
+        return self.wanted.listen if self.bound is None else str(self.bound)
+
+    def document(self) -> Document:
+        return {
+            "name": self.wanted.name,
+            "listen": self.listen,
+            "upstream": self.wanted.upstream,
+            "enabled": self.wanted.enabled,
+            "toxics": [toxic.document() for toxic in in_list_order(self.toxics)],
+        }
+
+
+class Registry:
+    def __init__(self, plane: Plane, seed: int | str) -> None:
+        self._plane = plane
+        self._seed = seed
+        self._lock = threading.Lock()
+        self._entries: dict[str, _Entry] = {}
+        self._past: dict[tuple[str, str, str], tuple[int, int]] = {}
+        """Bytes of ports that have been given back, by name, listener and upstream."""
+        plane.set_plan(Plan((), seed))
+
+    # --- proxies ------------------------------------------------------------------------------
+
+    def proxies(self) -> Document:
+        with self._lock:
+            return {name: entry.document() for name, entry in self._entries.items()}
+
+    def proxy(self, name: str) -> Document:
+        with self._lock:
+            return self._entry(name).document()
+
+    def add_proxy(self, document: object) -> Document:
+        with self._lock:
+            wanted = new_proxy(document)
+            if wanted.name in self._entries:
+                raise proxy_exists()
+            return self._add(wanted).document()
+
+    def update_proxy(self, name: str, document: object) -> Document:
+        with self._lock:
+            entry = self._entry(name)
+            current = replace(entry.wanted, listen=entry.listen)
+            wanted = updated_proxy(current, document)
+            if self._is_same(entry, wanted):
+                self._set_enabled(entry, wanted.enabled)
+            else:
+                self._move(entry, wanted)
+            return entry.document()
+
+    def delete_proxy(self, name: str) -> None:
+        with self._lock:
+            self._remove(self._entry(name))
+
+    def populate(self, document: object) -> list[Document]:
+        """Have these proxies. One that has the same addresses already is kept, toxics and all."""
+        with self._lock:
+            return [self._add_or_replace(wanted).document() for wanted in populated_proxies(document)]
+
+    def reset(self) -> None:
+        """Enable all proxies and take all toxics off."""
+        with self._lock:
+            for entry in self._entries.values():
+                entry.toxics.clear()
+            self._apply()
+            for entry in self._entries.values():
+                self._set_enabled(entry, True)
+
+    # --- toxics -------------------------------------------------------------------------------
+
+    def toxics(self, proxy: str) -> list[Document]:
+        with self._lock:
+            return [toxic.document() for toxic in in_list_order(self._entry(proxy).toxics)]
+
+    def toxic(self, proxy: str, name: str) -> Document:
+        with self._lock:
+            entry = self._entry(proxy)
+            return entry.toxics[_place(entry, name)].document()
+
+    def add_toxic(self, proxy: str, document: object) -> Document:
+        with self._lock:
+            entry = self._entry(proxy)
+            toxic = new_toxic(document)
+            if any(toxic.name == other.name for other in entry.toxics):
+                raise toxic_exists()
+            entry.toxics.append(toxic)
+            self._apply()
+            return toxic.document()
+
+    def update_toxic(self, proxy: str, name: str, document: object) -> Document:
+        with self._lock:
+            entry = self._entry(proxy)
+            place = _place(entry, name)
+            entry.toxics[place] = toxic = updated_toxic(entry.toxics[place], document)
+            self._apply()
+            return toxic.document()
+
+    def delete_toxic(self, proxy: str, name: str) -> None:
+        with self._lock:
+            entry = self._entry(proxy)
+            del entry.toxics[_place(entry, name)]
+            self._apply()
+
+    # --- figures ------------------------------------------------------------------------------
+
+    def traffic(self) -> list[Traffic]:
+        """Counters never go back, whatever is disabled, moved or deleted."""
+        with self._lock:
+            sums = dict(self._past)
+            for counts in self._plane.snapshot().proxies:
+                entry = self._entries[counts.name]
+                _count(sums, entry, counts.to_upstream_bytes, counts.to_client_bytes)
+            return [Traffic(*labels, *moved) for labels, moved in sums.items()]
+
+    # --- with the lock held -------------------------------------------------------------------
+
+    def _entry(self, name: str) -> _Entry:
+        if name not in self._entries:
+            raise proxy_not_found()
+        return self._entries[name]
+
+    def _add(self, wanted: Wanted) -> _Entry:
+        entry = _Entry(replace(wanted, enabled=False))
+        self._set_enabled(entry, wanted.enabled)
+        self._entries[wanted.name] = entry
+        return entry
+
+    def _add_or_replace(self, wanted: Wanted) -> _Entry:
+        entry = self._entries.get(wanted.name)
+        if entry is None:
+            return self._add(wanted)
+        if self._is_same(entry, wanted):
+            self._set_enabled(entry, wanted.enabled)
+            return entry
+        entry.toxics.clear()
+        self._apply()
+        self._move(entry, wanted)
+        return entry
+
+    def _remove(self, entry: _Entry) -> None:
+        self._give_port_back(entry)
+        del self._entries[entry.wanted.name]
+        self._apply()
+
+    def _is_same(self, entry: _Entry, wanted: Wanted) -> bool:
+        """Whether the proxy has these addresses. Any port will do where any port was asked for."""
+        if entry.wanted.upstream_endpoint() != wanted.upstream_endpoint():
+            return False
+        asked = wanted.listen_endpoint()
+        if asked == entry.wanted.listen_endpoint():
+            return True
+        return entry.bound is not None and asked in (entry.bound, Endpoint(entry.bound.host, 0))
+
+    def _move(self, entry: _Entry, wanted: Wanted) -> None:
+        """Other addresses: connections end, toxics stay. If the port cannot be had, all is as before."""
+        before, bound = entry.wanted, entry.bound
+        self._give_port_back(entry)
+        entry.wanted = replace(wanted, enabled=False)
+        try:
+            self._set_enabled(entry, wanted.enabled)
+        except Refusal:
+            entry.wanted = replace(before, enabled=False, listen=str(bound) if bound else before.listen)
+            self._set_enabled(entry, before.enabled)
+            raise
+
+    def _set_enabled(self, entry: _Entry, enabled: bool) -> None:
+        if enabled == entry.wanted.enabled:
+            return
+        if enabled and entry.bound is None:
+            self._take_port(entry)
+        else:
+            if enabled:
+                self._check_port_is_free(entry)
+            self._plane.set_enabled(entry.wanted.name, enabled)
+        entry.wanted = replace(entry.wanted, enabled=enabled)
+
+    def _take_port(self, entry: _Entry) -> None:
+        wanted = entry.wanted
+        spec = ProxySpec(wanted.name, wanted.listen_endpoint(), wanted.upstream_endpoint())
+        try:
+            entry.bound = self._plane.open_proxy(spec)
+        except FaultkitError as error:
+            raise Refusal(500, str(error)) from None
+
+    def _check_port_is_free(self, entry: _Entry) -> None:
+        """A disabled proxy keeps its port, but the kernel lets another socket of ours listen there."""
+        for other in self._entries.values():
+            if other is not entry and other.bound == entry.bound and other.wanted.enabled:
+                raise Refusal(500, f"{entry.wanted.name}: cannot listen on {entry.bound}: in use")
+
+    def _give_port_back(self, entry: _Entry) -> None:
+        if entry.bound is None:
+            return
+        name = entry.wanted.name
+        for counts in self._plane.call(lambda: self._last_snapshot(name)).proxies:
+            if counts.name == name:
+                _count(self._past, entry, counts.to_upstream_bytes, counts.to_client_bytes)
+        entry.bound = None
+
+    def _last_snapshot(self, name: str) -> Snapshot:
+        """In one turn of the plane's loop, so that no byte passes between the count and the end."""
+        snapshot = self._plane.snapshot()
+        self._plane.close_proxy(name)
+        return snapshot
+
+    def _apply(self) -> None:
+        rules = (rule_of(name, toxic) for name, entry in self._entries.items() for toxic in entry.toxics)
+        self._plane.set_plan(Plan(tuple(rule for rule in rules if rule is not None), self._seed))
+
+
+def _place(entry: _Entry, toxic_name: str) -> int:
+    for place, toxic in enumerate(entry.toxics):
+        if toxic.name == toxic_name:
+            return place
+    raise toxic_not_found()
+
+
+def _count(
+    sums: dict[tuple[str, str, str], tuple[int, int]], entry: _Entry, to_upstream: int, to_client: int
+) -> None:
+    labels = (entry.wanted.name, entry.listen, entry.wanted.upstream)
+    before = sums.get(labels, (0, 0))
+    sums[labels] = (before[0] + to_upstream, before[1] + to_client)

@@ -1,0 +1,212 @@
+"""Toxics as the API has them, and the fault and rule that each becomes. Pure.
+
+A toxic names a type, a stream and attributes; attributes that are left out are 0, as in the original.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+from urllib.parse import quote
+
+from faultkit.faults.fault import StreamFault
+from faultkit.faults.stream.bandwidth import Bandwidth
+from faultkit.faults.stream.blackhole import Blackhole
+from faultkit.faults.stream.latency import Latency
+from faultkit.faults.stream.limit_data import LimitData
+from faultkit.faults.stream.packet_loss import PacketLoss
+from faultkit.faults.stream.slicer import Slicer
+from faultkit.faults.stream.slow_close import SlowClose
+from faultkit.faults.stream.timeout import Timeout
+from faultkit.plan import Match, Rule, Side, Trigger
+from faultkit.proxy.toxiproxy import body as fields
+from faultkit.proxy.toxiproxy.faults import JitteredLatency, ResetPeer
+from faultkit.proxy.toxiproxy.refusals import bad_body, invalid_stream, invalid_type
+
+StreamName: TypeAlias = Literal["upstream", "downstream"]
+
+_SIDES: dict[StreamName, Side] = {"upstream": "client", "downstream": "server"}
+"""From which socket the bytes of a stream are read. The order is that of the API's lists."""
+
+Attributes: TypeAlias = Mapping[str, float]
+
+_MOST_KBPS = 10**12
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    name: str
+    is_whole: bool = True
+    minimum: int | None = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ToxicType:
+    fault: Callable[[Attributes], StreamFault | None]
+    """None where the toxic does nothing."""
+    attributes: tuple[Attribute, ...] = ()
+
+
+def _latency(given: Attributes) -> StreamFault:
+    jitter = max(0, given["jitter"])
+    low, high = given["latency"] - jitter, max(0, given["latency"] + jitter)
+    usual = Latency(distribution="uniform", per="operation", min_ms=max(0, low), max_ms=high)
+    if low >= 0 or not high:
+        return usual
+    return JitteredLatency(distribution="uniform", per="operation", max_ms=high, low_ms=low)
+
+
+def _bandwidth(given: Attributes) -> StreamFault:
+    if not given["rate"]:
+        return Blackhole(mode="stall")
+    return Bandwidth(rate=min(given["rate"], _MOST_KBPS), unit="KBps")
+
+
+def _slow_close(given: Attributes) -> StreamFault:
+    return SlowClose(delay_ms=given["delay"])
+
+
+def _timeout(given: Attributes) -> StreamFault:
+    return Timeout(timeout_ms=given["timeout"])
+
+
+def _reset_peer(given: Attributes) -> StreamFault:
+    return ResetPeer(after_ms=given["timeout"], on="data")
+
+
+def _slicer(given: Attributes) -> StreamFault:
+    return Slicer(
+        average_bytes=max(1, int(given["average_size"])),
+        variation_bytes=max(0, int(given["size_variation"])),
+        delay_us=max(0, given["delay"]),
+    )
+
+
+def _limit_data(given: Attributes) -> StreamFault:
+    return LimitData(bytes=int(given["bytes"]))
+
+
+def _packet_loss(given: Attributes) -> StreamFault:
+    rate = _share(given["loss_rate"])
+    return PacketLoss(
+        model="gilbert-elliott",
+        good_to_bad=rate,
+        bad_to_good=1 - min(1.0, rate + _share(given["correlation"])),
+        good_loss=0.0,
+        bad_loss=1.0,
+    )
+
+
+def _noop(given: Attributes) -> None:
+    return None
+
+
+TOXIC_TYPES: dict[str, ToxicType] = {
+    "latency": ToxicType(_latency, (Attribute("latency", minimum=None), Attribute("jitter", minimum=None))),
+    "bandwidth": ToxicType(_bandwidth, (Attribute("rate"),)),
+    "slow_close": ToxicType(_slow_close, (Attribute("delay"),)),
+    "timeout": ToxicType(_timeout, (Attribute("timeout"),)),
+    "reset_peer": ToxicType(_reset_peer, (Attribute("timeout"),)),
+    "slicer": ToxicType(
+        _slicer,
+        (
+            Attribute("average_size", minimum=None),
+            Attribute("size_variation", minimum=None),
+            Attribute("delay", minimum=None),
+        ),
+    ),
+    "limit_data": ToxicType(_limit_data, (Attribute("bytes"),)),
+    "packet_loss": ToxicType(
+        _packet_loss,
+        (
+            Attribute("loss_rate", is_whole=False, minimum=None),
+            Attribute("correlation", is_whole=False, minimum=None),
+        ),
+    ),
+    "noop": ToxicType(_noop),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Toxic:
+    name: str
+    type: str
+    stream: StreamName
+    toxicity: float
+    attributes: Attributes
+
+    def document(self) -> dict[str, object]:
+        return {
+            "attributes": dict(self.attributes),
+            "name": self.name,
+            "type": self.type,
+            "stream": self.stream,
+            "toxicity": self.toxicity,
+        }
+
+    def fault(self) -> StreamFault | None:
+        return TOXIC_TYPES[self.type].fault(self.attributes)
+
+
+def new_toxic(document: object) -> Toxic:
+    """From the body of a request that adds one."""
+    given = fields.mapping(document)
+    type_name = fields.text(given, "type")
+    stream_text = fields.text(given, "stream", "downstream")
+    stream = next((name for name in _SIDES if name == stream_text.lower()), None)
+    if stream is None:
+        raise invalid_stream()
+    if type_name not in TOXIC_TYPES:
+        raise invalid_type()
+    return Toxic(
+        fields.text(given, "name") or f"{type_name}_{stream}",
+        type_name,
+        stream,
+        fields.number(given, "toxicity", 1.0),
+        _attributes(type_name, given, {}),
+    )
+
+
+def updated_toxic(toxic: Toxic, document: object) -> Toxic:
+    """Toxicity and attributes can change; what the body leaves out stays as it is."""
+    given = fields.mapping(document)
+    return replace(
+        toxic,
+        toxicity=fields.number(given, "toxicity", toxic.toxicity),
+        attributes=_attributes(toxic.type, given, toxic.attributes),
+    )
+
+
+def _attributes(type_name: str, document: Mapping[str, object], before: Attributes) -> Attributes:
+    given = fields.mapping(document.get("attributes"), "attributes")
+    values: dict[str, float] = {}
+    for attribute in TOXIC_TYPES[type_name].attributes:
+        name = attribute.name
+        old = before.get(name, 0)
+        value = fields.whole(given, name, int(old)) if attribute.is_whole else fields.number(given, name, old)
+        if attribute.minimum is not None and value < attribute.minimum:
+            raise bad_body(f"{name}: expected at least {attribute.minimum}, got {value}")
+        values[name] = value
+    return values
+
+
+def in_list_order(toxics: list[Toxic]) -> list[Toxic]:
+    """Upstream toxics first, each stream in the order of its chain."""
+    return [toxic for stream in _SIDES for toxic in toxics if toxic.stream == stream]
+
+
+def rule_of(proxy_name: str, toxic: Toxic) -> Rule | None:
+    """The rule that does what the toxic says; None where it can do nothing."""
+    probability = _share(toxic.toxicity)
+    fault = toxic.fault()
+    if fault is None or not probability:
+        return None
+    match = Match.only(proxy_name, _SIDES[toxic.stream], "ingress")
+    # The name keys the random numbers, so a toxic that is updated hits the same connections as before.
+    name = "/".join(quote(part, safe="", errors="surrogatepass") for part in (proxy_name, toxic.name))
+    return Rule(name, fault, match, Trigger(probability=probability))
+
+
+def _share(value: float) -> float:
+    return min(1.0, max(0.0, float(value)))
