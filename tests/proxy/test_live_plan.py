@@ -22,6 +22,7 @@ from tests.proxy.wires import (
     expected_digest,
     joined,
     plan_of,
+    read_all,
     read_exactly,
     received_digest,
     send_hashed,
@@ -134,8 +135,7 @@ def test_a_trigger_is_drawn_once_for_a_connection_and_the_same_for_the_same_seed
                 with client, server:
                     server.sendall(b"ab")
                     server.shutdown(socket.SHUT_WR)
-                    received = b"".join(iter(lambda: client.recv(10), b""))
-                    cut.append(received == b"a")
+                    cut.append(read_all(client) == b"a")
         return cut
 
     first = hits(1)
