@@ -84,7 +84,7 @@ def _setting_flags(fault: type[Fault]) -> Iterator[Flag]:
 def _metavar(type_: object, unit: str, choices: tuple[str, ...]) -> str:
     if choices:
         return "|".join(choices)
-    return (unit.upper() or "N") if type_ in (int, float) else "TEXT"
+    return (unit.replace("µ", "u").upper() or "N") if type_ in (int, float) else "TEXT"
 
 
 def _rule_flags(fault: type[Fault]) -> Iterator[Flag]:

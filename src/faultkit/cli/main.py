@@ -31,6 +31,7 @@ class Entry(NamedTuple):
 COMMANDS: dict[str, Entry] = {
     "run": Entry("faultkit.cli.run", "Stand between a client and what it depends on, and break it."),
     "faults": Entry("faultkit.cli.faults", "Show the faults there are and their settings."),
+    "toxiproxy": Entry("faultkit.cli.toxiproxy", "Serve the API of Toxiproxy, as a drop-in."),
 }
 
 

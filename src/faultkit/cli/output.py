@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Protocol, TextIO
 
 from faultkit.plan import Plan
@@ -22,6 +22,8 @@ from faultkit.proxy.happenings import (
     RulesChanged,
     Trouble,
 )
+from faultkit.proxy.plain import plain_happening, plain_snapshot
+from faultkit.proxy.plane import Plane
 from faultkit.proxy.snapshot import Snapshot
 from faultkit.proxy.spec import ProxySpec
 from faultkit.units import format_duration
@@ -58,25 +60,12 @@ class Output(Protocol):
 
     def happened(self, happenings: list[Happening]) -> None: ...
 
-    def tick(self, snapshot: Snapshot, now: float) -> None: ...
+    def tick(self, plane: Plane, now: float) -> None: ...
 
     def ended(self, ending: Ending) -> None: ...
 
-
-def snapshot_dict(snapshot: Snapshot) -> dict[str, Any]:
-    """Plain data, with addresses as text."""
-    document = asdict(snapshot)
-    for proxy, counts in zip(document["proxies"], snapshot.proxies, strict=True):
-        proxy["listen"] = str(counts.listen)
-        proxy["upstream"] = None if counts.upstream is None else str(counts.upstream)
-    document["acting"] = list(snapshot.acting)
-    return document
-
-
-def event_dict(happening: Happening, began: float) -> dict[str, Any]:
-    document = happening.as_dict()
-    at = document.pop("at")
-    return {"event": document.pop("event"), "t": round(at - began, 6), **document}
+    def close(self) -> None:
+        """Give the terminal back, whatever happened."""
 
 
 class JsonLines:
@@ -117,17 +106,20 @@ class JsonLines:
 
     def happened(self, happenings: list[Happening]) -> None:
         for happening in happenings:
-            self._write(event_dict(happening, self._began))
+            self._write(plain_happening(happening, self._began))
         if happenings:
             self._stream.flush()
 
-    def tick(self, snapshot: Snapshot, now: float) -> None:
+    def tick(self, plane: Plane, now: float) -> None:
         """Nothing: what JSON readers need is in the events."""
 
     def ended(self, ending: Ending) -> None:
         head = {"event": "ended", "t": round(ending.seconds, 6), "reason": ending.reason}
-        self._write({**head, **snapshot_dict(ending.snapshot)})
+        self._write({**head, **plain_snapshot(ending.snapshot)})
         self._stream.flush()
+
+    def close(self) -> None:
+        """Nothing is held."""
 
     def _write(self, document: dict[str, Any]) -> None:
         self._stream.write(json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n")
@@ -149,11 +141,14 @@ class Plain:
         troubles = [happening for happening in happenings if isinstance(happening, Trouble)]
         self._write(*(f"warning: {trouble.proxy}: {trouble.what}" for trouble in troubles))
 
-    def tick(self, snapshot: Snapshot, now: float) -> None:
+    def tick(self, plane: Plane, now: float) -> None:
         """Nothing: it is for people who look at it later."""
 
     def ended(self, ending: Ending) -> None:
         self._write(*end_lines(ending))
+
+    def close(self) -> None:
+        """Nothing is held."""
 
     def _write(self, *lines: str) -> None:
         if lines:
@@ -223,9 +218,9 @@ def target_text(spec: ProxySpec) -> str:
     if spec.upstream is not None:
         return f"{spec.upstream}{' (TLS)' if spec.tls else ''}"
     if spec.broken is None:
-        return "HTTP forward proxy, faults act on every upstream"
+        return "any host (HTTP proxy; faults act on all)"
     names = ", ".join(map(str, spec.broken.upstreams))
-    return f"HTTP forward proxy, faults act on {names or 'no upstream'}"
+    return f"any host (HTTP proxy; faults act on {names or 'none'})"
 
 
 def end_lines(ending: Ending) -> list[str]:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+_STOP = (signal.SIGINT, signal.SIGTERM)
+
 
 @click.command("toxiproxy")
 @click.option("--host", "-host", default="localhost", show_default=True, help="Host that the API listens on.")
@@ -38,14 +40,16 @@ def command(
     from faultkit.proxy.toxiproxy.server import ToxiproxyServer
 
     server = ToxiproxyServer(host, port, _seed(seed))
+    # While it serves, the server has handlers of its own; what it caught, it raises again for these.
+    before = {number: signal.signal(number, lambda *_: server.stop()) for number in _STOP}
     try:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: server.stop())
         opened = server.populate(config) if config is not None else 0
         click.echo(f"Toxiproxy API on http://{server.endpoint}, proxies {opened}, seed {server.seed}")
         server.run()
     finally:
         server.close()
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _seed(text: str | None) -> int | str | None:

@@ -13,10 +13,11 @@ from faultkit.cli.output import Ending, Run, end_lines, human_bytes, target_text
 from faultkit.faults.parse import dump_fault
 from faultkit.plan import Rule, Windows
 from faultkit.proxy.happenings import Happening, Trouble
+from faultkit.proxy.plane import Plane
 from faultkit.proxy.snapshot import Snapshot
 from faultkit.units import format_duration
 
-_BAR = 32
+_BAR = 24
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _MINUTE = 60
 
@@ -44,8 +45,9 @@ class View:
             if isinstance(happening, Trouble):
                 self._trouble = f"{happening.proxy}: {happening.what}"
 
-    def tick(self, snapshot: Snapshot, now: float) -> None:
+    def tick(self, plane: Plane, now: float) -> None:
         assert self._run is not None
+        snapshot = plane.snapshot()
         self._rates.record(snapshot, now)
         self._live.update(
             screen(self._run, snapshot, self._windows, self._rates, now, self._trouble), refresh=True
@@ -103,26 +105,21 @@ def screen(
 
 def _proxies(run: Run, snapshot: Snapshot) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for title in ("proxy", "listens on", "leads to"):
-        table.add_column(title, overflow="fold")
+    table.add_column("proxy", overflow="fold")
     for title in ("live", "total", "requests", "up", "down", "errors"):
-        table.add_column(title, justify="right")
+        table.add_column(title, justify="right", no_wrap=True)
     counts = {proxy.name: proxy for proxy in snapshot.proxies}
     for spec, bound in run.proxies:
-        seen = counts.get(spec.name)
-        figures = (
-            ["", "", "", "", "", ""]
-            if seen is None
-            else [
-                str(seen.live),
-                str(seen.accepted),
-                str(seen.requests) if seen.requests else "–",
-                human_bytes(seen.to_upstream_bytes),
-                human_bytes(seen.to_client_bytes),
-                str(seen.dial_failures),
-            ]
+        seen = counts[spec.name]
+        table.add_row(
+            Text.assemble((str(bound), "bold"), f" → {target_text(spec)}"),
+            str(seen.live),
+            str(seen.accepted),
+            str(seen.requests) if seen.requests else "–",
+            human_bytes(seen.to_upstream_bytes),
+            human_bytes(seen.to_client_bytes),
+            str(seen.dial_failures),
         )
-        table.add_row(Text(spec.name, "bold"), str(bound), Text(target_text(spec)), *figures)
     return table
 
 
@@ -132,8 +129,9 @@ def _rules(run: Run, snapshot: Snapshot, windows: dict[str, Windows], elapsed_s:
     if not snapshot.injected:
         return Text("\nno faults: everything passes", style="dim")
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
-    for title in ("fault", "settings", "when"):
-        table.add_column(title, overflow="fold")
+    table.add_column("fault", no_wrap=True)
+    table.add_column("settings", overflow="fold")
+    table.add_column("when", no_wrap=True)
     table.add_column("injected", justify="right")
     for name, count in snapshot.injected.items():
         acting = name in snapshot.acting

@@ -14,7 +14,7 @@ from socket import SocketType
 from typing import TypeAlias
 
 from faultkit.proxy.loop import Loop
-from faultkit.proxy.poller import ENDED, FAILED
+from faultkit.proxy.poller import ENDED, FAILED, WRITABLE
 
 Address: TypeAlias = tuple[int, tuple[object, ...]]
 """Family and socket address."""
@@ -83,7 +83,8 @@ class Dial:
 
     def start(self) -> None:
         """Begin with the next address; calls `done` with a connected socket, or with why there is none."""
-        for index, (family, address) in enumerate(self._addresses):
+        while self._addresses:
+            family, address = self._addresses.pop(0)
             try:
                 upstream = SocketType(family, _STREAM)
             except OSError as error:
@@ -97,7 +98,6 @@ class Dial:
             except OSError as error:  # For example an address that this family does not take.
                 code = error.errno or errno.EINVAL
             if code in _IN_PROGRESS:
-                self._addresses = self._addresses[index + 1 :]
                 self._socket = upstream
                 self._loop.handlers[upstream.fileno()] = self._ready
                 self._loop.poller.add(upstream.fileno())
@@ -118,10 +118,11 @@ class Dial:
                 return
         self._socket = None
         self._done(upstream)
-        # Whoever takes the socket must hear of this edge too: the first bytes may have come with it.
-        taker = self._loop.handlers.get(upstream.fileno())
-        if taker is not None:
-            taker(flags)
+        if flags != WRITABLE:
+            # Whoever takes the socket must hear of this edge too: the first bytes may have come with it.
+            taker = self._loop.handlers.get(upstream.fileno())
+            if taker is not None:
+                taker(flags)
 
     def give_up(self, why: str) -> None:
         """Try no further address."""

@@ -71,16 +71,16 @@ class Half:
         "writable",
     )
 
-    def __init__(self, link: Link, flow: Flow, rearm: Callable[[int, int], None] | None) -> None:
+    def __init__(self, link: Link, flow: Flow, source: SocketType | None, target: SocketType | None) -> None:
         self.link = link
         self.flow: Flow = flow
-        self.rearm = rearm
-        self.source: SocketType | None = None
-        self.target: SocketType | None = None
-        self.recv: Callable[[int], bytes] = _nothing_to_recv
-        self.send: Callable[[bytes | memoryview], int] = _nobody_to_send_to
+        self.rearm = link.loop.poller.rearm
+        self.source = source
+        self.target = target
+        self.recv: Callable[[int], bytes] = _nothing_to_recv if source is None else source.recv
+        self.send: Callable[[bytes | memoryview], int] = _nobody_to_send_to if target is None else target.send
         self.readable = False
-        self.writable = False
+        self.writable = target is not None
         self.ending = False
         """The source has hung up: a short read does not mean that it is drained."""
         self.shut = False

@@ -77,6 +77,8 @@ class Proxy:
         self.links: dict[int, Link] = {}
         self.stream_rules: tuple[ActiveRule, ...] = ()
         self.connection_rules: tuple[ActiveRule, ...] = ()
+        self.layered = False
+        """Whether TLS or HTTP stands between the two sockets of a new connection."""
         self.accepted = 0
         self.dial_failures = 0
         self.injected = 0
@@ -98,6 +100,9 @@ class Proxy:
     def apply_rules(self, now: float) -> None:
         """The set of acting rules has changed: on the listener, and on every live connection."""
         self.connection_rules = self.rules_of("connection")
+        self.layered = bool(
+            self.spec.tls or self.spec.rewrite_host or self.spec.upstream is None or self.understands_http()
+        )
         stream_rules = self.rules_of("stream")
         changed = stream_rules != self.stream_rules
         self.stream_rules = stream_rules
@@ -226,14 +231,11 @@ class Proxy:
         else:
             link.begin()
 
-    def new_middle(self, link: Link) -> Middle | None:
-        """The layer between the two sockets, where bytes are not simply passed on."""
-        spec = self.spec
-        if spec.tls or spec.rewrite_host or spec.upstream is None or self.understands_http():
-            from faultkit.proxy.middle import Middle
+    def new_middle(self, link: Link) -> Middle:
+        """The layer between the two sockets of a link. TLS and HTTP are imported only where they are used."""
+        from faultkit.proxy.middle import Middle
 
-            return Middle(link)
-        return None
+        return Middle(link)
 
     def understands_http(self) -> bool:
         """Requests are told apart only where some rule may act on them: it costs the fast path."""

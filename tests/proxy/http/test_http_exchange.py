@@ -148,7 +148,9 @@ def test_leave_is_given_in_turn_and_not_to_a_client_that_did_not_wait() -> None:
         down(2.0, b"HTTP/1.1 100 Continue\r\n\r\n"),
     ]
     assert exchange.from_client(Data(3.0, b"hello")) == [down(3.0, BROKEN)]
-    assert inline().from_client(Data(1.0, head + b"hello")) == [down(1.0, BROKEN)]
+    exchange = inline()
+    assert exchange.from_client(Data(1.0, head + b"he")) == []
+    assert exchange.from_client(Data(2.0, b"llo")) == [down(2.0, BROKEN)]
 
 
 def test_a_head_request_gets_the_same_head_without_a_body() -> None:
@@ -368,6 +370,25 @@ def test_a_request_that_we_drop_is_dropped_to_its_end_even_when_all_else_passes(
     assert exchange.transparent
 
 
+CHUNKED_BAD = b"POST /bad HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+def test_a_part_of_a_request_that_we_drop_never_reaches_the_upstream() -> None:
+    exchange = inline()
+    exchange.from_client(Data(1.0, GET + CHUNKED_BAD + b"5"))
+    assert exchange.from_upstream(Data(2.0, b"<html>")) == [down(2.0, b"<html>")]
+    assert exchange.from_client(Data(3.0, b"\r\nhello\r\n0\r\n\r\n" + BAD)) == [up(3.0, BAD)]
+    exchange = inline()
+    exchange.from_client(Data(1.0, CHUNKED_BAD + b"5"))
+    assert exchange.from_client(Close(2.0)) == [ToUpstream(Close(2.0))]
+
+
+def test_what_is_kept_of_the_upstream_passes_before_all_passes_raw() -> None:
+    exchange = inline()
+    assert exchange.from_upstream(Data(1.0, b"\r")) == []
+    assert exchange.from_client(Data(2.0, b"\x00")) == [down(2.0, b"\r"), up(2.0, b"\x00")]
+
+
 def test_an_unreadable_response_that_we_replace_costs_the_upstream_leg() -> None:
     exchange = inline(REPLACE)
     exchange.from_client(Data(1.0, BAD))
@@ -400,6 +421,14 @@ def test_a_declined_upgrade_lets_http_go_on() -> None:
     assert exchange.from_client(Data(2.0, BAD + GET)) == []
     assert exchange.from_upstream(Data(3.0, OK)) == [down(3.0, OK), down(3.0, BROKEN), up(3.0, GET)]
     assert exchange.opaque_reason is None
+
+
+def test_an_upgrade_that_is_answered_before_its_body_has_come_is_decided() -> None:
+    exchange = inline()
+    head = b"POST / HTTP/1.1\r\nUpgrade: h2c\r\nContent-Length: 5\r\n\r\n"
+    exchange.from_client(Data(1.0, head))
+    exchange.from_upstream(Data(2.0, OK))
+    assert exchange.from_client(Data(3.0, b"hello" + BAD)) == [up(3.0, b"hello"), down(3.0, BROKEN)]
 
 
 def test_an_upgrade_that_is_aborted_never_happens() -> None:
@@ -547,4 +576,15 @@ def test_reverse_mode_answers_400_to_a_body_that_breaks_off_unless_a_response_ha
     exchange = reverse()
     exchange.from_client(Data(1.0, head))
     exchange.from_upstream(Data(2.0, OK[:-1]))
+    assert exchange.from_client(Data(3.0, b"zz\r\n")) == [ToClient(Close(3.0)), Hangup()]
+    exchange = reverse()
+    exchange.from_client(Data(1.0, head))
+    exchange.from_upstream(Data(2.0, OK))
+    assert exchange.from_client(Data(3.0, b"zz\r\n")) == [ToClient(Close(3.0)), Hangup()]
+
+
+def test_a_body_that_breaks_off_after_our_own_answer_ends_the_connection() -> None:
+    exchange = reverse(REPLACE)
+    exchange.from_client(Data(1.0, CHUNKED_BAD))
+    assert exchange.from_upstream(Data(2.0, OK)) == [down(2.0, BROKEN)]
     assert exchange.from_client(Data(3.0, b"zz\r\n")) == [ToClient(Close(3.0)), Hangup()]

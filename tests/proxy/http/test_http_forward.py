@@ -68,6 +68,12 @@ def test_another_origin_waits_for_the_responses_of_the_first() -> None:
     assert exchange.dialled(5.0) == [up(5.0, A_WIRE)]
 
 
+def test_bytes_after_the_last_response_of_a_leg_go_with_it() -> None:
+    exchange = connected()
+    exchange.from_client(Data(1.0, A + B))
+    assert exchange.from_upstream(Data(2.0, OK + b"junk")) == [down(2.0, OK), Hangup(), Dial("b", 8080)]
+
+
 def test_a_body_is_held_until_the_leg_is_there() -> None:
     exchange = forward()
     head = b"POST http://a/ HTTP/1.1\r\nContent-Length: 5\r\n\r\n"
@@ -92,6 +98,14 @@ def test_a_delay_counts_from_the_arrival_of_the_request() -> None:
     exchange = forward(HttpVerdict(delay_s=5.0))
     assert exchange.from_client(Data(1.0, B)) == [Dial("b", 8080)]
     assert exchange.dialled(2.0) == [up(6.0, B_WIRE)]
+
+
+def test_a_delayed_request_is_not_told_of_a_failed_leg_before_its_time() -> None:
+    exchange = forward(HttpVerdict(delay_s=5.0))
+    exchange.from_client(Data(1.0, B))
+    (output,) = exchange.dial_failed(2.0, "refused")
+    assert isinstance(output, ToClient)
+    assert output.event.at == 6.0
 
 
 def test_an_aborted_request_needs_no_leg() -> None:
@@ -280,6 +294,14 @@ def test_a_response_that_ends_with_the_leg_ends_the_client() -> None:
     endless = b"HTTP/1.1 200 OK\r\n\r\nall"
     assert exchange.from_upstream(Data(2.0, endless)) == [down(2.0, endless)]
     assert exchange.from_upstream(Eof(3.0)) == [Hangup(), ToClient(Close(3.0))]
+
+
+def test_the_rest_of_a_request_that_was_answered_early_goes_nowhere_when_the_leg_is_gone() -> None:
+    exchange = connected()
+    exchange.from_client(Data(1.0, b"POST http://a/ HTTP/1.1\r\nContent-Length: 5\r\n\r\n"))
+    exchange.from_upstream(Data(2.0, OK))
+    assert exchange.from_upstream(Eof(3.0)) == [Hangup()]
+    assert exchange.from_client(Data(4.0, b"hello" + A)) == [Dial("a", 80)]
 
 
 def test_bytes_of_an_idle_leg_cost_it() -> None:

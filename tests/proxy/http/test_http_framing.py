@@ -234,6 +234,7 @@ def test_what_is_not_safely_a_request_makes_the_framer_opaque(data: bytes, reaso
         (b"5\r\nhelloX\r\n", "a chunk does not end where its size says"),
         (b"0\r\nA: b\nC: d\r\n\r\n", "bare CR or LF in a trailer"),
         (b"0\r\nA: " + b"x" * 70000, "trailer section over 65536 bytes"),
+        (b"0\r\n" + b"A: b\r\n" * 12000, "trailer section over 65536 bytes"),
     ],
 )
 def test_a_bad_chunk_makes_the_framer_opaque(body: bytes, reason: str) -> None:
@@ -345,6 +346,17 @@ def test_a_framer_becomes_opaque_when_it_is_told() -> None:
     pieces_of(framer, GET)
     framer.become_opaque("upgrade")
     assert pieces_of(framer, GET) == [Opaque(GET)]
+
+
+def test_a_framer_whose_rest_is_taken_begins_that_head_anew() -> None:
+    framer = RequestFramer()
+    pieces_of(framer, b"GET / HTTP/1.1\r\nHost: x")
+    assert framer.take_rest() == b"GET / HTTP/1.1\r\nHost: x"
+    short = b"GET / HTTP/1.1\r\n\r\n"
+    assert outline(pieces_of(framer, short)) == [("RequestHead", short), ("End", b"")]
+    pieces_of(framer, b"GET / HTTP/1.1\r\nHost: x")
+    framer.take_rest()
+    assert pieces_of(framer, b"\x16\x03") == [Opaque(b"\x16\x03")]
 
 
 def test_a_head_tells_its_parts() -> None:

@@ -36,7 +36,7 @@ class Chunks:
                 pos += step
                 self._left -= step
             if self._left:
-                if self._left > 2 or not self._crlf(buffer, pos):
+                if not self._crlf(buffer, pos):
                     return pos
                 pos += 2
                 self._left = 0

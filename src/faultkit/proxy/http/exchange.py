@@ -217,7 +217,8 @@ class HttpExchange(Order):
                 self._answer()
             if self._raw_up and (rest := self._requests.take_rest()):
                 run.append(rest)
-        elif turn.head is not None and turn.head.may_switch and self._turns and self._turns[-1] is turn:
+        elif turn.head is not None and turn.head.may_switch and self._turns:
+            # Not if its response has come already: then no turn is left, for this was the last one.
             self._pause = "switch"
 
     def _client_unframed(self, raw: bytes, event: Data, run: list[bytes]) -> None:
@@ -276,7 +277,7 @@ class HttpExchange(Order):
     def _client_gone(self, event: Close | Reset) -> None:
         held = [held.payload for held in self._backlog if isinstance(held, Data)]
         rest = b"".join((self._requests.take_rest(), *held))
-        if rest and not self._deaf and not self._swallows and (self._mode == "inline" or self._raw_up):
+        if rest and not self._swallows and (self._mode == "inline" or self._raw_up):
             self._to_upstream(Data(event.at, rest))
         if not self._forward or self._leg is not None:
             self._to_upstream(event)

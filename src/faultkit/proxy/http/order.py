@@ -209,8 +209,9 @@ class Order:
             self._held_bytes += len(event.payload)
 
     def _resume(self) -> None:
-        """Read what the client has sent meanwhile; it goes out no earlier than now."""
+        """Read what the client has sent meanwhile; what comes of it comes no earlier than now."""
         self._pause = None
+        self._client_at = max(self._client_at, self._now)
         self._upstream_at = max(self._upstream_at, self._now)
         backlog, self._backlog = self._backlog, []
         self._held_bytes = 0

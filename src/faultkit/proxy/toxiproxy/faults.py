@@ -63,4 +63,4 @@ class _ResetPeerFilter(CutFilter):
         return (self.cut(ResetEvent(at)),)
 
     def finish(self, at: float) -> Iterable[Event]:
-        return [moved(event, at) for event in self._held]
+        return () if self.is_over else [moved(event, at) for event in self._held]

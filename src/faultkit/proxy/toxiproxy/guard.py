@@ -19,13 +19,14 @@ class Guard:
         self._local_only = local_only
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        refusal = self._refusal(Headers(scope=scope)) if scope["type"] == "http" else None
+        refusal = self.refusal(Headers(scope=scope)) if scope["type"] == "http" else None
         if refusal is None:
             await self._app(scope, receive, send)
         else:
             await JSONResponse(refusal.document(), refusal.status)(scope, receive, send)
 
-    def _refusal(self, headers: Headers) -> Refusal | None:
+    def refusal(self, headers: Headers) -> Refusal | None:
+        """Why a request with these headers is not served, if so."""
         if headers.get("user-agent", "").startswith("Mozilla/"):
             return Refusal(403, "User agent not allowed")
         # A page can make its own name lead to 127.0.0.1, but it cannot make the browser hide that name.

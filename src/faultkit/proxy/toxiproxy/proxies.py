@@ -23,7 +23,9 @@ class Wanted:
     enabled: bool
 
     def listen_endpoint(self) -> Endpoint:
-        return _endpoint(self.listen, "listen")
+        endpoint = _endpoint(self.listen, "listen")
+        # One address, whatever order the machine's host file has: clients look for proxies on 127.0.0.1.
+        return Endpoint(LOOPBACK, endpoint.port) if endpoint.host == "localhost" else endpoint
 
     def upstream_endpoint(self) -> Endpoint:
         upstream = _endpoint(self.upstream, "upstream")
@@ -76,8 +78,6 @@ def _wanted(given: Mapping[str, object], name: str, listen: str, upstream: str, 
 
 def _endpoint(text: str, name: str) -> Endpoint:
     try:
-        endpoint = parse_endpoint(text, path=name)
+        return parse_endpoint(text, path=name)
     except InputError as error:
         raise bad_body(error) from None
-    # One address, whatever order the machine's host file has: clients look for proxies on 127.0.0.1.
-    return Endpoint(LOOPBACK, endpoint.port) if endpoint.host == "localhost" else endpoint

@@ -182,9 +182,14 @@ class Registry:
         if self._is_same(entry, wanted):
             self._set_enabled(entry, wanted.enabled)
             return entry
-        entry.toxics.clear()
+        toxics, entry.toxics = entry.toxics, []
         self._apply()
-        self._move(entry, wanted)
+        try:
+            self._move(entry, wanted)
+        except Refusal:
+            entry.toxics = toxics
+            self._apply()
+            raise
         return entry
 
     def _remove(self, entry: _Entry) -> None:

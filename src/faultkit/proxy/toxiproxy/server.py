@@ -18,7 +18,7 @@ from faultkit.proxy.toxiproxy.refusals import Refusal
 from faultkit.proxy.toxiproxy.registry import Registry
 
 DEFAULT_HOST, DEFAULT_PORT = "localhost", 8474
-_GRACE_S = 2
+_GRACE_S, _KEEP_ALIVE_S = 2, 60
 
 
 class ToxiproxyServer:
@@ -46,6 +46,7 @@ class ToxiproxyServer:
                 log_level="warning",
                 access_log=False,
                 server_header=False,
+                timeout_keep_alive=_KEEP_ALIVE_S,
                 timeout_graceful_shutdown=_GRACE_S,
             )
         )

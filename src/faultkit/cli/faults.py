@@ -1,0 +1,148 @@
+"""`fault faults`: the vocabulary as people and as machines read it, straight from the table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import MISSING, fields
+from typing import Any
+
+import click
+
+from faultkit.cli.flags import Flag, flags_of, switch_of
+from faultkit.errors import InputError
+from faultkit.faults import FAULTS
+from faultkit.faults.fault import Fault
+from faultkit.faults.parse import fault_schema, fault_type
+from faultkit.faults.settings import Setting
+
+
+@click.command(epilog="For example: fault faults latency")
+@click.argument("kind", required=False)
+@click.option("--json", "as_json", is_flag=True, help="As JSON, with the schema of the settings.")
+@click.option("--schema", is_flag=True, help="The JSON Schema of a plan file, for editors.")
+def command(kind: str | None, as_json: bool, schema: bool) -> None:
+    """Show the faults there are, or the settings of one KIND."""
+    if schema:
+        from faultkit.plan import plan_schema
+
+        _print_json(plan_schema() if kind is None else fault_schema(_fault(kind)))
+    elif as_json:
+        chosen = list(FAULTS.values()) if kind is None else [_fault(kind)]
+        documents = [describe(fault) for fault in chosen]
+        _print_json(documents if kind is None else documents[0])
+    elif kind is None:
+        rows = [("KIND", "LEVEL", "WHAT IT DOES")]
+        rows += [(fault.kind, fault.level, fault.summary) for fault in FAULTS.values()]
+        click.echo(_columns(rows))
+        click.echo("\n`fault faults KIND` shows the settings, flags and an example of one.")
+    else:
+        click.echo(explain(_fault(kind)))
+
+
+def describe(fault: type[Fault]) -> dict[str, Any]:
+    """A fault as plain data."""
+    flags = [switch_of(fault), *flags_of(fault)]
+    return {
+        "kind": fault.kind,
+        "level": fault.level,
+        "summary": fault.summary,
+        "settings": fault_schema(fault)["properties"],
+        "flags": [{"flag": flag.option, "env": flag.env, "sets": flag.path} for flag in flags],
+    }
+
+
+def explain(fault: type[Fault]) -> str:
+    """A fault as a page of text."""
+    parts = [f"{fault.kind} (level: {fault.level})", fault.summary]
+    settings = _settings(fault)
+    if settings:
+        parts += ["", "Settings:", _indented(settings)]
+    parts += ["", "Flags and variables:", _indented(_flags(fault)), "", "In a plan file:"]
+    parts.append(_indented(example(fault)))
+    return "\n".join(parts)
+
+
+def example(fault: type[Fault]) -> str:
+    """YAML of a plan that names every setting with its default, and shows where the rest goes."""
+    import yaml
+
+    rule: dict[str, Any] = {"name": f"my-{fault.flag_name()}", "fault": fault.kind}
+    usual = {field.name: field.default for field in fields(fault) if field.default is not MISSING}
+    if usual:
+        rule["with"] = usual
+    rule["match"] = {"proxy": "*"}
+    if fault.level == "stream":
+        rule["match"] |= {"side": "server", "direction": "ingress"}
+    if fault.level == "http":
+        rule["match"] |= {"method": "GET", "path": "/api/*"}
+    rule["trigger"] = {"probability": 0.5}
+    rule["schedule"] = "start:10s,duration:30s"
+    text: str = yaml.safe_dump({"seed": 7, "rules": [rule]}, sort_keys=False, default_flow_style=False)
+    return text.rstrip()
+
+
+def _settings(fault: type[Fault]) -> str:
+    facts = fault.settings()
+    rows = [
+        (
+            field.name,
+            _range(facts[field.name]),
+            "default " + _shown(field.default),
+            facts[field.name].help,
+        )
+        for field in fields(fault)
+    ]
+    return _columns(rows) if rows else ""
+
+
+def _range(fact: Setting) -> str:
+    if fact.choices:
+        return " | ".join(fact.choices)
+    unit = f" {fact.unit}" if fact.unit else ""
+    if fact.minimum is not None and fact.maximum is not None:
+        return f"{fact.minimum:g} to {fact.maximum:g}{unit}"
+    if fact.minimum is not None:
+        return f"≥ {fact.minimum:g}{unit}"
+    return f"> {fact.above:g}{unit}" if fact.above is not None else unit.strip()
+
+
+def _flags(fault: type[Fault]) -> str:
+    return _columns([_flag_row(flag) for flag in (switch_of(fault), *flags_of(fault))])
+
+
+def _flag_row(flag: Flag) -> tuple[str, str, str]:
+    if flag.sets is not None:
+        return flag.option, flag.env, ""
+    return f"{flag.option} {flag.metavar}", flag.env, "" if flag.default is None else _shown(flag.default)
+
+
+def _shown(value: object) -> str:
+    if value is None or value is MISSING:
+        return "none"
+    return f"{value:g}" if isinstance(value, float) else json.dumps(value).strip('"')
+
+
+def _columns(rows: Sequence[tuple[str, ...]]) -> str:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())
+
+
+def _fault(kind: str) -> type[Fault]:
+    """By its kind, with hyphens or underscores, or by the name that its flags have."""
+    of_flags = {fault.flag_name(): fault for fault in FAULTS.values()}
+    if kind in of_flags:
+        return of_flags[kind]
+    try:
+        return fault_type(kind.replace("-", "_"))
+    except InputError as error:
+        raise InputError("KIND", error.problem) from None
+
+
+def _print_json(document: object) -> None:
+    click.echo(json.dumps(document, indent=2, ensure_ascii=False))

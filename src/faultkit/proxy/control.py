@@ -1,0 +1,362 @@
+"""The HTTP control API of a running data plane: read its state, and change its plan for a while.
+
+    GET    /healthz            is it there (the only one without a token)
+    GET    /plan               the plan that holds, in the form that PUT takes
+    PUT    /plan?ttl=60        put another plan in its place
+    POST   /rules?ttl=60       add one rule
+    DELETE /rules/{name}       take a rule away
+    GET    /status             counters, and when changes expire
+    GET    /events             what happens, as server-sent events
+
+It listens on loopback only, wants a bearer token, and turns web pages away (Host and Origin are checked),
+since a page in a browser can reach loopback too. Every change ends by itself after `ttl` seconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import json
+import math
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import uvicorn
+import yaml
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from faultkit.errors import InputError, RunError
+from faultkit.plan import Plan, dump_plan, dump_rule, parse_plan, parse_rule
+from faultkit.proxy.address import Endpoint
+from faultkit.proxy.happenings import Happening
+from faultkit.proxy.leases import NEVER, Leases
+from faultkit.proxy.plain import plain_happening, plain_snapshot
+from faultkit.proxy.plane import Plane
+from faultkit.proxy.proxy import listen
+
+USUAL_TTL_S = 600.0
+LONGEST_TTL_S = 86_400.0
+MOST_BODY_BYTES = 1 << 20
+_MOST_WAITING_EVENTS = 10_000
+_KEEP_ALIVE_S = 15.0
+_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+class Problem(Exception):
+    """An answer that is no success."""
+
+    def __init__(self, status: int, problem: str, path: str = "") -> None:
+        super().__init__(problem)
+        self.status = status
+        self.error = {"path": path, "problem": problem}
+
+
+class Control:
+    """The API at work, in a thread of its own. Use it as a context manager."""
+
+    def __init__(
+        self,
+        plane: Plane,
+        listen_on: Endpoint,
+        token: str,
+        clock: Callable[[], float] = time.monotonic,
+        began: float | None = None,
+    ) -> None:
+        if listen_on.host not in _LOOPBACK:
+            raise InputError("control", f"expected a loopback address, got {listen_on}")
+        self._plane = plane
+        self._token = token.encode()
+        self._clock = clock
+        self._began = plane.loop.clock() if began is None else began
+        self._leases = Leases.of(plane.plan)
+        self._lock = threading.Lock()
+        """Changes come from the API's thread, expiries from the thread that calls `tick`."""
+        self._listeners: set[asyncio.Queue[Happening | None]] = set()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._socket = listen("control", listen_on)
+        host, port = self._socket.getsockname()[:2]
+        self.bound = Endpoint(host, port)
+        config = uvicorn.Config(
+            self._app(),
+            http="h11",
+            ws="none",
+            lifespan="off",
+            loop="asyncio",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=1,
+        )
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._serve, name="fault-control", daemon=True)
+
+    def __enter__(self) -> Control:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._to_listeners([None])
+        self._server.should_exit = True
+        self._thread.join()
+        self._socket.close()
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether anybody reads `/events`, so that the plane should tell everything."""
+        return bool(self._listeners)
+
+    def publish(self, happenings: list[Happening]) -> None:
+        """Hand on what happened to those who read `/events`. Any thread."""
+        if happenings and self._listeners:
+            self._to_listeners(list(happenings))
+
+    def tick(self) -> None:
+        """Undo the changes whose time is over. Call it a few times a second."""
+        if self._clock() >= self._leases.next_expiry:
+            self._change(lambda leases: leases)
+
+    # --- changes ------------------------------------------------------------------------------
+
+    def _change(self, make: Callable[[Leases], Leases]) -> Leases:
+        """Put what `make` gives to work. If the plane does not take it, nothing has changed."""
+        with self._lock:
+            before = self._leases.plan
+            leases = make(self._leases.at(self._clock()))
+            if leases.plan != before:
+                self._plane.set_plan(leases.plan)
+            self._leases = leases
+            return leases
+
+    def _expiry(self, ttl_s: float) -> dict[str, Any]:
+        at = time.gmtime(time.time() + ttl_s) if ttl_s else None
+        return {
+            "expires_in_s": ttl_s or None,
+            "expires_at": None if at is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", at),
+        }
+
+    def _until(self, ttl_s: float) -> float:
+        return self._clock() + ttl_s if ttl_s else NEVER
+
+    # --- handlers: the API's thread -----------------------------------------------------------
+
+    async def _healthz(self, request: Request) -> Response:
+        return JSONResponse({"ok": True})
+
+    async def _get_plan(self, request: Request) -> Response:
+        return JSONResponse(dump_plan(self._change(lambda leases: leases).plan))
+
+    async def _put_plan(self, request: Request) -> Response:
+        ttl_s = _ttl(request)
+        document = _document(request, await _body(request))
+        if isinstance(document, dict) and "seed" not in document:
+            document = {**document, "seed": self._leases.plan.seed}
+        plan = parse_plan(document)
+        self._change(lambda leases: leases.replaced(plan, self._until(ttl_s)))
+        return JSONResponse({"plan": dump_plan(plan), "digest": plan.digest, **self._expiry(ttl_s)})
+
+    async def _post_rule(self, request: Request) -> Response:
+        ttl_s = _ttl(request)
+        document = _document(request, await _body(request))
+        added = ""
+
+        def add(leases: Leases) -> Leases:
+            nonlocal added
+            names = {rule.name for rule in leases.plan.rules}
+            rule = parse_rule(document, names)
+            if rule.name in names:
+                raise Problem(409, f'a rule named "{rule.name}" is there already', "name")
+            added = rule.name
+            return leases.added(rule, self._until(ttl_s))
+
+        plan = self._change(add).plan
+        rule = next(rule for rule in plan.rules if rule.name == added)
+        body = {"rule": dump_rule(rule), "digest": plan.digest, **self._expiry(ttl_s)}
+        return JSONResponse(body, status_code=201)
+
+    async def _delete_rule(self, request: Request) -> Response:
+        name = request.path_params["name"]
+
+        def remove(leases: Leases) -> Leases:
+            if all(rule.name != name for rule in leases.plan.rules):
+                raise Problem(404, f'there is no rule named "{name}"', "name")
+            return leases.removed(name)
+
+        plan: Plan = self._change(remove).plan
+        return JSONResponse({"removed": name, "digest": plan.digest})
+
+    async def _status(self, request: Request) -> Response:
+        leases = self._change(lambda leases: leases)
+        now = self._clock()
+        expires = {
+            name: None if until == NEVER else round(until - now, 3) for name, until in leases.until.items()
+        }
+        return JSONResponse(
+            {
+                "elapsed_s": round(self._plane.loop.clock() - self._began, 3),
+                "digest": leases.plan.digest,
+                "expires_in_s": expires,
+                **plain_snapshot(self._plane.snapshot()),
+            }
+        )
+
+    async def _events(self, request: Request) -> Response:
+        headers = {"cache-control": "no-store"}
+        return StreamingResponse(self._stream(), media_type="text/event-stream", headers=headers)
+
+    async def _stream(self) -> AsyncIterator[str]:
+        waiting: asyncio.Queue[Happening | None] = asyncio.Queue(_MOST_WAITING_EVENTS)
+        self._listeners.add(waiting)
+        self._plane.observed = True
+        try:
+            # Whoever has read this line misses nothing from here on.
+            yield ": what happens from here on\n\n"
+            while True:
+                try:
+                    happening = await asyncio.wait_for(waiting.get(), _KEEP_ALIVE_S)
+                except TimeoutError:
+                    yield ": still here\n\n"
+                    continue
+                if happening is None:
+                    return
+                line = json.dumps(plain_happening(happening, self._began), ensure_ascii=False)
+                yield f"data: {line}\n\n"
+        finally:
+            self._listeners.discard(waiting)
+
+    # --- the server ---------------------------------------------------------------------------
+
+    def _app(self) -> ASGIApp:
+        routes = [
+            Route("/healthz", self._healthz, methods=["GET"]),
+            Route("/plan", self._get_plan, methods=["GET"]),
+            Route("/plan", self._put_plan, methods=["PUT"]),
+            Route("/rules", self._post_rule, methods=["POST"]),
+            Route("/rules/{name:path}", self._delete_rule, methods=["DELETE"]),
+            Route("/status", self._status, methods=["GET"]),
+            Route("/events", self._events, methods=["GET"]),
+        ]
+        handlers: dict[Any, Callable[[Request, Exception], Awaitable[Response]]] = {
+            Problem: _show_problem,
+            InputError: _show_input_error,
+            RunError: _show_run_error,
+            HTTPException: _show_http_exception,
+        }
+        return Guard(Starlette(routes=routes, exception_handlers=handlers), self.bound, self._token)
+
+    def _serve(self) -> None:
+        asyncio.run(self._serve_until_told())
+
+    async def _serve_until_told(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        await self._server.serve(sockets=[self._socket])
+
+    def _to_listeners(self, happenings: list[Any]) -> None:
+        def hand_on() -> None:
+            for waiting in tuple(self._listeners):
+                for happening in happenings:
+                    if waiting.full():
+                        waiting.get_nowait()  # A reader that is too slow loses the oldest, never stops us.
+                    waiting.put_nowait(happening)
+
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(hand_on)
+
+
+class Guard:
+    """Who may speak at all: the right Host, no foreign Origin, the token."""
+
+    def __init__(self, app: ASGIApp, bound: Endpoint, token: bytes) -> None:
+        self._app = app
+        self._token = token
+        names = {*_LOOPBACK, bound.host}
+        self._hosts = {str(Endpoint(name, bound.port)) for name in names}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        problem = self._problem(Request(scope))
+        if problem is None:
+            await self._app(scope, receive, send)
+            return
+        await _answer(problem)(scope, receive, send)
+
+    def _problem(self, request: Request) -> Problem | None:
+        host = request.headers.get("host", "")
+        if host.lower() not in self._hosts:
+            return Problem(403, f'expected a loopback Host with our port, got "{host[:80]}"', "Host")
+        for origin in request.headers.getlist("origin"):
+            if origin.lower() != f"http://{host.lower()}":
+                return Problem(403, f'expected no foreign Origin, got "{origin[:80]}"', "Origin")
+        if request.url.path == "/healthz":
+            return None
+        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        if scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), self._token):
+            return Problem(401, "expected Authorization: Bearer TOKEN", "Authorization")
+        return None
+
+
+def _ttl(request: Request) -> float:
+    text = request.query_params.get("ttl")
+    if text is None:
+        return USUAL_TTL_S
+    try:
+        ttl_s = float(text)
+    except ValueError:
+        ttl_s = math.nan
+    if not 0 <= ttl_s <= LONGEST_TTL_S:
+        raise Problem(400, f'expected seconds from 0 (no end) to {LONGEST_TTL_S:g}, got "{text[:40]}"', "ttl")
+    return ttl_s
+
+
+async def _body(request: Request) -> bytes:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MOST_BODY_BYTES:
+            raise Problem(413, f"expected at most {MOST_BODY_BYTES} bytes, got more", "body")
+    return bytes(body)
+
+
+def _document(request: Request, body: bytes) -> object:
+    """JSON if the request says so, else YAML (of which JSON is nearly a part)."""
+    try:
+        text = body.decode()
+        if "json" in request.headers.get("content-type", ""):
+            return json.loads(text)
+        return yaml.safe_load(text)
+    except (ValueError, yaml.YAMLError, RecursionError) as error:
+        line = " ".join(str(error).split())
+        raise Problem(400, f"expected JSON or YAML, got something else: {line[:200]}", "body") from None
+
+
+def _answer(problem: Problem) -> Response:
+    headers = {"www-authenticate": "Bearer"} if problem.status == 401 else None
+    return JSONResponse({"error": problem.error}, problem.status, headers)
+
+
+async def _show_problem(request: Request, error: Exception) -> Response:
+    assert isinstance(error, Problem)
+    return _answer(error)
+
+
+async def _show_input_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, InputError)
+    return _answer(Problem(400, error.problem, error.path))
+
+
+async def _show_run_error(request: Request, error: Exception) -> Response:
+    return _answer(Problem(503, str(error)))
+
+
+async def _show_http_exception(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    response = _answer(Problem(error.status_code, error.detail, request.url.path))
+    response.headers.update(error.headers or {})
+    return response

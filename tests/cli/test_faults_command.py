@@ -1,0 +1,66 @@
+"""`fault faults`: what it shows is what the table says, and its examples work."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from faultkit.cli.faults import example, explain
+from faultkit.cli.flags import flags_of, switch_of
+from faultkit.cli.main import invoke
+from faultkit.faults import FAULTS
+from faultkit.plan import plan_schema, read_plan
+
+
+def shown(capsys: pytest.CaptureFixture[str], *args: str) -> str:
+    assert invoke(["faults", *args]) == 0
+    return capsys.readouterr().out
+
+
+def test_the_table_has_a_row_for_each_fault_in_order(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = shown(capsys).splitlines()[1 : 1 + len(FAULTS)]
+    assert [tuple(row.split(maxsplit=2)) for row in rows] == [
+        (fault.kind, fault.level, fault.summary) for fault in FAULTS.values()
+    ]
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_the_page_of_a_fault_names_its_settings_flags_and_variables(kind: str) -> None:
+    fault = FAULTS[kind]
+    words = set(explain(fault).split())
+    assert set(fault.settings()) <= words
+    for flag in (switch_of(fault), *flags_of(fault)):
+        assert {flag.option, flag.env} <= words
+
+
+@pytest.mark.parametrize("kind", FAULTS)
+def test_the_example_of_a_fault_is_a_plan(kind: str) -> None:
+    (rule,) = read_plan(example(FAULTS[kind])).rules
+    assert rule.fault == FAULTS[kind]()
+
+
+def test_ranges_and_defaults_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [" ".join(line.split()) for line in shown(capsys, "http_error").splitlines()]
+    assert "status 200 to 599 default 500 Status of the answer." in lines
+    assert "--http-response-status N FAULT_HTTP_FAULT_STATUS 500" in lines
+
+
+@pytest.mark.parametrize("name", ["http_error", "http-error", "http-response"])
+def test_a_fault_is_found_by_kind_or_by_the_name_of_its_flags(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert shown(capsys, name).startswith("http_error (level: http)\n")
+
+
+def test_json_has_every_fault_with_its_settings_and_flags(capsys: pytest.CaptureFixture[str]) -> None:
+    documents = json.loads(shown(capsys, "--json"))
+    assert [document["kind"] for document in documents] == list(FAULTS)
+    one = json.loads(shown(capsys, "latency", "--json"))
+    assert one == documents[0]
+    assert one["settings"]["mean_ms"]["minimum"] == 0
+    assert {"flag": "--latency-mean", "env": "FAULT_LATENCY_MEAN", "sets": "with.mean_ms"} in one["flags"]
+
+
+def test_the_schema_is_that_of_plans(capsys: pytest.CaptureFixture[str]) -> None:
+    assert json.loads(shown(capsys, "--schema")) == plan_schema()

@@ -1,0 +1,167 @@
+"""The console entry: help that costs little, errors that are one line, exit codes that mean something."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from faultkit import __version__
+from faultkit.cli import main
+from faultkit.errors import InputError, RunError, TargetError
+
+PATIENCE_S = 20
+HEAVY = (
+    "yaml",
+    "rich",
+    "asyncio",
+    "ssl",
+    "starlette",
+    "uvicorn",
+    "logging",
+    "faultkit.faults",
+    "faultkit.plan",
+)
+
+
+def python(code: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE_S)
+
+
+def failing_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make `fault run` raise."""
+
+    @click.command()
+    def command() -> None:
+        raise error
+
+    monkeypatch.setattr(main.LazyGroup, "get_command", lambda self, ctx, name: command)
+
+
+def test_help_lists_the_commands_and_imports_none_of_them() -> None:
+    done = python(
+        "import sys\n"
+        "from faultkit.cli.main import invoke\n"
+        "code = invoke(['--help'])\n"
+        f"print('imported', [name for name in {HEAVY!r} if name in sys.modules], code)"
+    )
+    assert "Stand between a client and what it depends on" in done.stdout
+    assert done.stdout.splitlines()[-1] == "imported [] 0"
+
+
+def test_every_command_in_the_table_can_be_imported() -> None:
+    for name in main.COMMANDS:
+        command = main.fault.get_command(click.Context(main.fault), name)
+        assert command is not None
+        assert command.callback is not None
+
+
+def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.invoke(["--version"]) == 0
+    assert capsys.readouterr().out == f"fault, version {__version__}\n"
+
+
+def test_no_command_shows_the_help_and_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.invoke([]) == 2
+    assert capsys.readouterr().err.startswith("Usage: fault")
+
+
+@pytest.mark.parametrize(
+    ("args", "part"),
+    [
+        (["--bogus"], "--bogus"),
+        (["runn"], "runn"),
+        (["run", "--bogus"], "--bogus"),
+        (["run", "--duration"], "--duration"),
+        (["--log-level", "loud", "faults"], "--log-level: expected one of"),
+        (["--log-file", "/nowhere/at/all", "faults"], "--log-file: expected a file"),
+        (["faults", "latencyy"], "did you mean 'latency'?"),
+    ],
+)
+def test_wrong_use_is_one_line_and_exit_2(
+    args: list[str], part: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.invoke(args) == 2
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith("error: ")
+    assert shown.err.count("\n") == 1
+    assert part in shown.err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "line"),
+    [
+        (InputError("rules[0].fault", "expected x, got y"), 2, "error: rules[0].fault: expected x, got y\n"),
+        (TargetError("port 80 is taken"), 3, "error: port 80 is taken\n"),
+        (RunError("two\nlines"), 4, "error: two lines\n"),
+        (
+            KeyError("lost"),
+            4,
+            "error: unexpected KeyError: 'lost' (`fault --log-level debug …` shows the traceback)\n",
+        ),
+        (KeyboardInterrupt(), 130, ""),
+    ],
+)
+def test_an_error_is_one_line_and_its_exit_code(
+    error: BaseException,
+    code: int,
+    line: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    failing_with(error, monkeypatch)
+    assert main.invoke(["run"]) == code
+    assert capsys.readouterr().err == line
+
+
+def test_an_unexpected_error_leaves_its_traceback_in_the_log_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "fault.log"
+    failing_with(ZeroDivisionError("oops"), monkeypatch)
+    assert main.invoke(["--log-file", str(log), "run"]) == 4
+    assert (
+        capsys.readouterr().err == f"error: unexpected ZeroDivisionError: oops (the traceback is in {log})\n"
+    )
+    assert "Traceback (most recent call last)" in log.read_text()
+    main.invoke(["faults", "refuse"])  # Another start of the log closes the file.
+
+
+def test_at_level_debug_the_traceback_is_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failing_with(ZeroDivisionError("oops"), monkeypatch)
+    assert main.invoke(["--log-level", "debug", "run"]) == 4
+    shown = capsys.readouterr().err
+    assert shown.startswith("Traceback")
+    assert shown.endswith("error: unexpected ZeroDivisionError: oops (the traceback is above)\n")
+
+
+def test_a_reader_that_leaves_is_no_error_to_talk_about() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "faultkit", "faults", "--schema"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    shown = process.stderr.read()
+    process.stderr.close()
+    assert (process.wait(PATIENCE_S), shown) == (141, "")
+
+
+def test_a_thread_that_hangs_does_not_hold_up_the_end() -> None:
+    done = python(
+        "import threading\n"
+        "from faultkit.cli.main import leave\n"
+        "threading.Thread(target=threading.Event().wait).start()\n"
+        "print('out', flush=False)\n"
+        "leave(7)"
+    )
+    assert (done.returncode, done.stdout) == (7, "out\n")

@@ -1,0 +1,128 @@
+"""`fault run` with something wrong: one line that names it, the right exit code, and nothing left behind."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from pathlib import Path
+
+import pytest
+
+from faultkit.cli.main import invoke
+from faultkit.proxy.address import Endpoint
+
+ALONE = "--disable-http-proxy"
+
+
+def complaint(capsys: pytest.CaptureFixture[str], *args: str, code: int) -> str:
+    """What one failing `fault run` says, without `error: `."""
+    threads = threading.active_count()
+    assert invoke(["run", "--no-ui", *args]) == code
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert shown.err.startswith("error: ")
+    assert shown.err.count("\n") == 1
+    assert threading.active_count() == threads
+    return shown.err.removeprefix("error: ").rstrip("\n")
+
+
+@pytest.mark.parametrize(
+    ("args", "start"),
+    [
+        (
+            ["--proxy", "9090"],
+            '--proxy: expected PORT=HOST:PORT such as "9090=https://example.com", got no "="',
+        ),
+        (["--proxy", "99999=localhost:80"], '--proxy: expected a port from 0 to 65535, got "99999"'),
+        (["--proxy", "9=h:1", "--proxy", "9=h:2"], "--proxy: expected each port once, got 127.0.0.1:9 again"),
+        (["--disable-http-proxy"], "--proxy: expected at least one with --disable-http-proxy, got none"),
+        (["--proxy-address", "host:port"], '--proxy-address: expected a port from 0 to 65535, got "port"'),
+        (["-u", "http://h/path"], "--upstream: expected only a host and a port, got a path"),
+        (["--duration", "soon"], '--duration: expected a duration such as "10s"'),
+        (["--duration", "0s"], '--duration: expected more than 0, got "0s"'),
+        (["--seed", ""], '--seed: expected a whole number of at least 0 or a text, got ""'),
+        (["--control", "0.0.0.0:7900"], "--control: expected a loopback address, got 0.0.0.0:7900"),
+        (["--with-latency", "--latency-sched", "begin:1s"], "--latency-sched: expected periods joined by"),
+        (
+            ["--with-latency", "--latency-sched", "start:10%"],
+            "--latency-sched: percentages need a total duration (--duration)",
+        ),
+        (
+            ["--with-jitter", "--jitter-amplitude", "-1"],
+            "--jitter-amplitude: expected a number of at least 0",
+        ),
+        (["--jitter-amplitude", "1"], "--jitter-amplitude: expected --with-jitter beside it, got it alone"),
+        (["--plan", "no-such-file.yaml"], "no-such-file.yaml: cannot be read: no such file or directory"),
+    ],
+)
+def test_wrong_input_ends_with_2(args: list[str], start: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert complaint(capsys, *args, code=2).startswith(start)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("rules: [{fault: latencyy}]", "rules[0].fault: unknown fault 'latencyy'; did you mean 'latency'?"),
+        (
+            "rules: [{fault: jitter}, {fault: latency, with: {mean_ms: -5}}]",
+            "rules[1].with.mean_ms: expected a number of at least 0, got -5.0",
+        ),
+        (
+            "rules: [{fault: latency, schedule: 'start:50%'}]",
+            "rules[0].schedule: percentages need a total duration (--duration)",
+        ),
+        ("rules: [", "line 1, column 9: "),
+    ],
+)
+def test_a_wrong_plan_file_ends_with_2_and_the_path_of_the_mistake(
+    text: str, problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "plan.yaml"
+    file.write_text(text)
+    assert complaint(capsys, "--plan", str(file), code=2).startswith(f"{file}: {problem}")
+
+
+def test_json_and_a_log_on_stdout_cannot_both_be(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["--log-stdout", "run", "--json"]) == 2
+    assert (
+        capsys.readouterr().err == "error: --json: expected stdout for itself, got --log-stdout beside it\n"
+    )
+
+
+def test_a_port_that_is_taken_ends_with_3(echo: Endpoint, capsys: pytest.CaptureFixture[str]) -> None:
+    said = complaint(capsys, ALONE, "--proxy", f"{echo.port}={echo}", code=3)
+    assert said == f"{echo.port}: cannot listen on {echo}: Address already in use"
+
+
+def test_ports_that_were_opened_before_the_error_are_given_back(
+    echo: Endpoint, closed_port: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    maps = ("--proxy", f"{closed_port}={echo}", "--proxy", f"{echo.port}={echo}")
+    assert "Address already in use" in complaint(capsys, ALONE, *maps, code=3)
+    socket.create_server(("127.0.0.1", closed_port)).close()
+
+
+def test_a_taken_address_of_a_forward_proxy_that_was_asked_for_ends_with_3(
+    echo: Endpoint, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = complaint(capsys, "--proxy-address", str(echo), "--proxy", f"0={echo}", code=3)
+    assert said == f"http: cannot listen on {echo}: Address already in use"
+
+
+def test_a_taken_control_port_ends_with_3(echo: Endpoint, capsys: pytest.CaptureFixture[str]) -> None:
+    said = complaint(capsys, ALONE, "--proxy", f"0={echo}", "--control", str(echo), code=3)
+    assert said == f"control: cannot listen on {echo}: Address already in use"
+
+
+def test_an_upstream_that_refuses_ends_with_3(closed_port: int, capsys: pytest.CaptureFixture[str]) -> None:
+    said = complaint(capsys, ALONE, "--proxy", f"0=127.0.0.1:{closed_port}", code=3)
+    assert said == (
+        f"0: cannot reach 127.0.0.1:{closed_port}: Connection refused (--no-check skips this test)"
+    )
+
+
+def test_an_upstream_without_an_address_ends_with_3(capsys: pytest.CaptureFixture[str]) -> None:
+    # An empty label can never be resolved, and no server is asked about it.
+    name = "a" * 63 + ".invalid"
+    said = complaint(capsys, ALONE, "--proxy", f"0={name}:80", "--connect-timeout", "5s", code=3)
+    assert said.startswith(f"0: cannot reach {name}:80: ")

@@ -1,0 +1,142 @@
+"""What a command line of `fault run` asks for, as a job."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from faultkit.cli.run import command, hints, job_of
+from faultkit.cli.session import Job
+from faultkit.plan import dump_plan
+from faultkit.proxy.address import Endpoint, UpstreamSet
+
+
+def job(*args: str) -> Job:
+    return job_of(command.make_context("run", list(args)))
+
+
+def test_the_command_that_everybody_tries_first() -> None:
+    made = job(
+        "--with-latency", "--latency-mean", "300", "--proxy", "34000=https://jsonplaceholder.typicode.com"
+    )
+    assert dump_plan(made.plan)["rules"] == [
+        {"name": "latency", "fault": "latency", "with": {"mean_ms": 300.0}}
+    ]
+    (spec,) = made.maps
+    assert (spec.name, spec.listen, spec.upstream, spec.tls) == (
+        "34000",
+        Endpoint("127.0.0.1", 34000),
+        Endpoint("jsonplaceholder.typicode.com", 443),
+        True,
+    )
+    assert made.forward is not None
+    assert (made.forward.name, made.forward.listen) == ("http", Endpoint("127.0.0.1", 3180))
+    assert made.forward_optional
+    assert hints(made) == []
+
+
+def test_a_proxy_is_named_by_its_port_and_names_stay_apart() -> None:
+    made = job("--proxy", "80=h:1", "--proxy", "127.0.0.2:80=h:2", "--proxy", "0=h:3", "--proxy", "0=h:4")
+    assert [spec.name for spec in made.maps] == ["80", "80-2", "0", "0-2"]
+
+
+def test_options_reach_every_proxy() -> None:
+    made = job("--proxy", "80=h:1", "--insecure", "--connect-timeout", "250ms", "--no-check")
+    assert made.forward is not None
+    assert [(spec.verify, spec.connect_timeout_s) for spec in (*made.maps, made.forward)] == [
+        (False, 0.25)
+    ] * 2
+    assert not made.checks_upstreams
+
+
+@pytest.mark.parametrize("asked", [["-u", "h"], ["--proxy-address", "127.0.0.1:3180"]])
+def test_a_forward_proxy_that_was_asked_for_is_not_optional(asked: list[str]) -> None:
+    assert not job("--proxy", "80=h:1", *asked).forward_optional
+
+
+def test_without_maps_the_forward_proxy_is_not_optional() -> None:
+    assert not job().forward_optional
+
+
+def test_upstreams_come_repeated_as_a_list_or_from_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = UpstreamSet.parse(["a:1", "b:2"])
+    for args in (["-u", "a:1", "--upstream", "b:2"], ["-u", "a:1,b:2"]):
+        forward = job(*args).forward
+        assert forward is not None
+        assert forward.broken == wanted
+    monkeypatch.setenv("FAULT_UPSTREAMS", "a:1,b:2")
+    forward = job().forward
+    assert forward is not None
+    assert forward.broken == wanted
+
+
+def test_variables_stand_in_for_options(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {
+        "FAULT_HTTP_PROXY_ADDRESS": "127.0.0.1:4000",
+        "FAULT_PROXY_DURATION": "1m 30s",
+        "FAULT_SEED": "7",
+        "FAULT_CONTROL_ADDRESS": "127.0.0.1:7999",
+        "FAULT_CONTROL_TOKEN": "secret",
+    }.items():
+        monkeypatch.setenv(name, value)
+    made = job()
+    assert made.forward is not None
+    assert made.forward.listen == Endpoint("127.0.0.1", 4000)
+    assert (made.duration_s, made.plan.seed) == (90.0, 7)
+    assert (made.control, made.control_token) == (Endpoint("127.0.0.1", 7999), "secret")
+    monkeypatch.setenv("FAULT_DISABLE_HTTP_PROXY", "true")
+    assert job("--proxy", "80=h:1").forward is None
+
+
+def test_control_may_stand_alone_or_with_an_address() -> None:
+    assert job().control is None
+    assert job("--control").control == Endpoint("127.0.0.1", 7900)
+    assert job("--control", "--tail").control == Endpoint("127.0.0.1", 7900)
+    assert job("--control", "localhost:1234").control == Endpoint("localhost", 1234)
+
+
+def test_rules_of_a_file_come_first_and_names_are_made_unique(tmp_path: Path) -> None:
+    file = tmp_path / "plan.yaml"
+    file.write_text("seed: 5\nrules: [{fault: latency}, {name: jitter, fault: reset}]")
+    args = ["--plan", str(file), "--with-jitter", "--with-latency"]
+    made = job(*args)
+    assert [rule.name for rule in made.plan.rules] == ["latency", "jitter", "latency-2", "jitter-2"]
+    assert made.plan.seed == 5
+    assert job(*args, "--seed", "6").plan.seed == 6
+    assert job(*args, "--seed", "blue").plan.seed == "blue"
+
+
+def test_without_a_seed_each_run_has_its_own() -> None:
+    assert job().plan.seed != job().plan.seed
+
+
+@pytest.mark.parametrize(
+    ("args", "hint"),
+    [
+        (
+            ["--with-latency"],
+            "the faults touch nothing: name what they may break with --upstream HOST, or --proxy MAP",
+        ),
+        (
+            ["--with-http-response", "--proxy", "80=h:1"],
+            "http_error touches nothing: it needs an http:// or https:// upstream, or --upstream",
+        ),
+    ],
+)
+def test_faults_that_will_never_act_are_told(args: list[str], hint: str) -> None:
+    assert hints(job(*args)) == [hint]
+
+
+def test_a_rule_for_a_proxy_that_is_not_there_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "plan.yaml"
+    file.write_text("rules: [{fault: latency, match: {proxy: db}}]")
+    made = job("--plan", str(file), "--proxy", "80=h:1")
+    assert hints(made) == ['latency touches nothing: no proxy is named "db" (there are 80, http)']
+
+
+@pytest.mark.parametrize(
+    "args", [[], ["--with-http-response", "-u", "*"], ["--with-http-response", "--proxy", "80=http://h"]]
+)
+def test_faults_that_may_act_need_no_word(args: list[str]) -> None:
+    assert hints(job(*args)) == []

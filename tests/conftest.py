@@ -1,0 +1,79 @@
+"""What all tests share: a hypothesis profile without deadlines, and an echo server on real sockets."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+from faultkit.proxy.address import Endpoint
+
+# A busy machine is no bug in the code under test.
+settings.register_profile("faultkit", deadline=None)
+settings.load_profile("faultkit")
+
+_PATIENCE_S = 5.0
+
+
+class EchoServer:
+    """Sends back what it is sent, on a free port of loopback. Each connection has a thread."""
+
+    def __init__(self) -> None:
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.endpoint = Endpoint("127.0.0.1", self._listener.getsockname()[1])
+        self._connections: set[socket.socket] = set()
+        self._threads: list[threading.Thread] = []
+        self._lock = threading.Lock()
+        self._start(self._accept)
+
+    def close(self) -> None:
+        # Shutting down wakes the thread that waits there; closing alone would not.
+        with contextlib.suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        with self._lock:
+            for connection in self._connections:
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_RDWR)
+        for thread in tuple(self._threads):
+            thread.join(_PATIENCE_S)
+
+    def _start(self, work: object, *args: object) -> None:
+        thread = threading.Thread(target=work, args=args, daemon=True)  # type: ignore[arg-type]
+        self._threads.append(thread)
+        thread.start()
+
+    def _accept(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._listener.accept()
+                with self._lock:
+                    self._connections.add(connection)
+                self._start(self._echo, connection)
+
+    def _echo(self, connection: socket.socket) -> None:
+        with connection, contextlib.suppress(OSError):
+            while chunk := connection.recv(65536):
+                connection.sendall(chunk)
+        with self._lock:
+            self._connections.discard(connection)
+
+
+@pytest.fixture
+def echo() -> Iterator[Endpoint]:
+    """Where an echo server listens."""
+    server = EchoServer()
+    yield server.endpoint
+    server.close()
+
+
+@pytest.fixture
+def closed_port() -> int:
+    """A port on which nobody listens just now."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port: int = listener.getsockname()[1]
+    return port

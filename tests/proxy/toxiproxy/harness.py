@@ -1,0 +1,169 @@
+"""A real server on a port of its own, a plain HTTP client for it, and both ends of a proxied connection."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from typing import Any
+
+from faultkit.proxy.address import Endpoint
+from faultkit.proxy.toxiproxy.server import ToxiproxyServer
+
+PATIENCE_S = 5.0
+SILENCE_S = 0.2
+"""How long a test listens before it believes that nothing comes."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    status: int
+    body: bytes
+    content_type: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+@dataclass(frozen=True)
+class Api:
+    endpoint: Endpoint
+
+    def call(
+        self, method: str, path: str, document: Any = None, raw: bytes | None = None, **headers: str
+    ) -> Reply:
+        connection = HTTPConnection(self.endpoint.host, self.endpoint.port, timeout=PATIENCE_S)
+        body = raw if raw is not None else None if document is None else json.dumps(document).encode()
+        try:
+            connection.request(
+                method, path, body, {key.replace("_", "-"): value for key, value in headers.items()}
+            )
+            response = connection.getresponse()
+            return Reply(response.status, response.read(), response.getheader("content-type") or "")
+        finally:
+            connection.close()
+
+    def ok(self, method: str, path: str, document: Any = None) -> Any:
+        reply = self.call(method, path, document)
+        assert reply.status in (200, 201, 204), reply
+        return reply.json if reply.body else None
+
+    def add_toxic(
+        self, type: str, stream: str = "downstream", toxicity: float = 1.0, **attributes: Any
+    ) -> Any:
+        document = {"type": type, "stream": stream, "toxicity": toxicity, "attributes": attributes}
+        return self.ok("POST", "/proxies/wire/toxics", document)
+
+
+@contextmanager
+def serving(seed: int = 7, host: str = "localhost") -> Iterator[Api]:
+    server = ToxiproxyServer(host, 0, seed)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        yield Api(server.endpoint)
+    finally:
+        server.stop()
+        thread.join()
+        server.close()
+
+
+def address_of(text: str) -> tuple[str, int]:
+    host, _, port = text.rpartition(":")
+    return host, int(port)
+
+
+def connect(listen: str) -> socket.socket:
+    sock = socket.create_connection(address_of(listen), timeout=PATIENCE_S)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return sock
+
+
+@contextmanager
+def upstream() -> Iterator[socket.socket]:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.settimeout(PATIENCE_S)
+        yield listener
+
+
+def text_of(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"{host}:{port}"
+
+
+@dataclass(frozen=True)
+class Wire:
+    """A server that has one proxy, `wire`, and the listener behind it."""
+
+    api: Api
+    listen: str
+    upstream: socket.socket
+
+    @contextmanager
+    def joined(self) -> Iterator[tuple[socket.socket, socket.socket]]:
+        """The client's and the upstream's socket of one new connection."""
+        with connect(self.listen) as client:
+            server, _ = self.upstream.accept()
+            with server:
+                server.settimeout(PATIENCE_S)
+                yield client, server
+
+
+@contextmanager
+def wired() -> Iterator[Wire]:
+    with upstream() as listener, serving() as api:
+        proxy = api.ok("POST", "/proxies", {"name": "wire", "upstream": text_of(listener)})
+        yield Wire(api, proxy["listen"], listener)
+
+
+def read_exactly(sock: socket.socket, size: int) -> bytes:
+    got = b""
+    while len(got) < size:
+        piece = sock.recv(size - len(got))
+        assert piece, f"the stream ended after {len(got)} of {size} bytes"
+        got += piece
+    return got
+
+
+def read_all(sock: socket.socket) -> bytes:
+    got = b""
+    while piece := sock.recv(65536):
+        got += piece
+    return got
+
+
+def is_silent(sock: socket.socket) -> bool:
+    """Whether neither bytes nor an end come for a while."""
+    sock.settimeout(SILENCE_S)
+    try:
+        sock.recv(1)
+    except TimeoutError:
+        return True
+    finally:
+        sock.settimeout(PATIENCE_S)
+    return False
+
+
+def seen_by(sock: socket.socket, patience_s: float = PATIENCE_S) -> str:
+    """How the stream goes on, as a client sees it: bytes, EOF, the name of the error, or silence."""
+    sock.settimeout(patience_s)
+    try:
+        piece = sock.recv(65536)
+    except TimeoutError:
+        return "silence"
+    except ConnectionResetError:
+        return "ECONNRESET"
+    finally:
+        sock.settimeout(PATIENCE_S)
+    return repr(piece) if piece else "EOF"
+
+
+def send_if_open(sock: socket.socket, payload: bytes) -> None:
+    """A toxic may have ended the connection by now."""
+    with suppress(ConnectionError):
+        sock.sendall(payload)
