@@ -8,8 +8,13 @@ from faultkit.faults.stream.blackhole import Blackhole
 from faultkit.testing import open_filter, run_filter
 
 
-def test_stall_wants_no_input_and_gives_nothing() -> None:
-    assert open_filter(Blackhole()).ready_at == FOREVER
+def test_stall_takes_the_first_bytes_then_wants_no_more_and_gives_nothing() -> None:
+    notes: list[tuple[str, float]] = []
+    filter = open_filter(Blackhole(), notes=notes)
+    assert filter.ready_at == 0.0
+    assert list(filter.feed(Data(0.0, b"abc"))) == []
+    assert filter.ready_at == FOREVER
+    assert notes == [("stalled_bytes", 3)]
     assert run_filter(Blackhole(), Data(0.0, b"a"), Eof(1.0)) == []
 
 

@@ -53,7 +53,7 @@ class Api:
             body = json.dumps(body).encode()
             sent["Content-Type"] = "application/json"
         try:
-            connection.request(method, path, body, {**sent, **(headers or {})})  # type: ignore[arg-type]
+            connection.request(method, path, body, {**sent, **(headers or {})})
             response = connection.getresponse()
             return response.status, json.loads(response.read())
         finally:
@@ -178,11 +178,12 @@ def test_a_rule_is_taken_away(api: Api) -> None:
     [
         ("PUT", "/plan", {"rules": [{"fault": "latencyy"}]}, "rules[0].fault"),
         ("PUT", "/plan", {"rules": [{"fault": "latency", "with": {"mean_ms": -1}}]}, "rules[0].with.mean_ms"),
-        ("PUT", "/plan", {"rules": [{"fault": "latency", "schedule": "start:50%"}]}, "schedule"),
+        ("PUT", "/plan", {"rules": [{"fault": "latency", "schedule": "start:50%"}]}, "rules[0].schedule"),
         ("PUT", "/plan", [], ""),
         ("PUT", "/plan", b"rules: [", "body"),
         ("PUT", "/plan", b"\xff\xfe", "body"),
         ("POST", "/rules", {"fault": "latency", "match": {"side": "left"}}, "match.side"),
+        ("POST", "/rules", {"fault": "latency", "schedule": "start:50%"}, "schedule"),
         ("POST", "/rules?ttl=-1", SLOW, "ttl"),
         ("POST", "/rules?ttl=86401", SLOW, "ttl"),
         ("POST", "/rules?ttl=nan", SLOW, "ttl"),

@@ -99,8 +99,9 @@ def test_a_rule_that_stays_keeps_its_state() -> None:
 
 def test_a_stall_pushes_back_and_gives_everything_when_removed() -> None:
     lane = lane_of(Blackhole())
-    assert lane.ready_at() == FOREVER
     lane.feed(Data(0.0, b"kept"))
+    assert lane.advance(0.0) == []
+    assert lane.ready_at() == FOREVER
     lane.feed(Eof(0.0))
     assert lane.advance(99.0) == []
     restage(lane, (), 100.0)

@@ -50,11 +50,11 @@ class Job:
 def run_job(job: Job, output: Output) -> None:
     """Returns when the time is over, or when a signal says stop. Both are good ends."""
     raise_descriptor_limit()
+    if job.checks_upstreams:  # Nothing is open yet, so that Ctrl-C may simply interrupt it.
+        timeout_s = min((spec.connect_timeout_s for spec in job.maps), default=0.0)
+        check_upstreams(((s.name, s.upstream) for s in job.maps if s.upstream is not None), timeout_s)
     with contextlib.ExitStack() as stack:
         stop = stack.enter_context(StopSignal())
-        if job.checks_upstreams:
-            timeout_s = min((spec.connect_timeout_s for spec in job.maps), default=0.0)
-            check_upstreams(((s.name, s.upstream) for s in job.maps if s.upstream is not None), timeout_s)
         stack.callback(output.close)
         began = time.monotonic()
         observed = output.observes or _log.isEnabledFor(logging.DEBUG)

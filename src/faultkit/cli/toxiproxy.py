@@ -24,6 +24,7 @@ _STOP = (signal.SIGINT, signal.SIGTERM)
     "--config",
     "-config",
     type=click.Path(path_type=Path),
+    metavar="FILE",
     help="JSON file with a list of proxies to open.",
 )
 @click.option("--seed", "-seed", help="Seed of all random draws; without it, a random one.")

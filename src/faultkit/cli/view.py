@@ -11,7 +11,7 @@ from rich.text import Text
 
 from faultkit.cli.output import Ending, Run, end_lines, human_bytes, target_text
 from faultkit.faults.parse import dump_fault
-from faultkit.plan import Rule, Windows
+from faultkit.plan import Plan, Rule, Windows
 from faultkit.proxy.happenings import Happening, Trouble
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.snapshot import Snapshot
@@ -50,7 +50,8 @@ class View:
         snapshot = plane.snapshot()
         self._rates.record(snapshot, now)
         self._live.update(
-            screen(self._run, snapshot, self._windows, self._rates, now, self._trouble), refresh=True
+            screen(self._run, plane.plan, snapshot, self._windows, self._rates, now, self._trouble),
+            refresh=True,
         )
 
     def ended(self, ending: Ending) -> None:
@@ -88,13 +89,19 @@ class Rates:
 
 
 def screen(
-    run: Run, snapshot: Snapshot, windows: dict[str, Windows], rates: Rates, now: float, trouble: str = ""
+    run: Run,
+    plan: Plan,
+    snapshot: Snapshot,
+    windows: dict[str, Windows],
+    rates: Rates,
+    now: float,
+    trouble: str = "",
 ) -> RenderableType:
-    """The whole view as one value."""
+    """The whole view as one value. `plan` holds now; the control API may have changed it since the start."""
     elapsed_s = now - run.began
     parts: list[RenderableType] = [
         _proxies(run, snapshot),
-        _rules(run, snapshot, windows, elapsed_s),
+        _rules(run, plan, snapshot, windows, elapsed_s),
         _counters(snapshot, rates),
         _clock(run, elapsed_s),
     ]
@@ -123,26 +130,24 @@ def _proxies(run: Run, snapshot: Snapshot) -> Table:
     return table
 
 
-def _rules(run: Run, snapshot: Snapshot, windows: dict[str, Windows], elapsed_s: float) -> RenderableType:
-    # Rules of a plan that came over the control API are known by name and count only.
-    known = {rule.name: rule for rule in run.plan.rules}
-    if not snapshot.injected:
+def _rules(
+    run: Run, plan: Plan, snapshot: Snapshot, windows: dict[str, Windows], elapsed_s: float
+) -> RenderableType:
+    if not plan.rules:
         return Text("\nno faults: everything passes", style="dim")
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("fault", no_wrap=True)
     table.add_column("settings", overflow="fold")
     table.add_column("when", no_wrap=True)
     table.add_column("injected", justify="right")
-    for name, count in snapshot.injected.items():
-        acting = name in snapshot.acting
-        rule = known.get(name)
+    for rule in plan.rules:
+        acting = rule.name in snapshot.acting
         when = Text("on" if acting else "off")
-        if rule is not None and name in windows:
-            when = schedule_bar(rule, windows[name], elapsed_s, run.duration_s)
-        settings = Text("") if rule is None else Text(_settings(rule))
-        table.add_row(
-            Text(("● " if acting else "○ ") + name, "green" if acting else "dim"), settings, when, str(count)
-        )
+        # The schedule of a rule that came later counts from another instant than the run.
+        if rule in run.plan.rules:
+            when = schedule_bar(rule, windows[rule.name], elapsed_s, run.duration_s)
+        name = Text(("● " if acting else "○ ") + rule.name, "green" if acting else "dim")
+        table.add_row(name, Text(_settings(rule)), when, str(snapshot.injected.get(rule.name, 0)))
     return table
 
 

@@ -33,7 +33,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from faultkit.errors import InputError, RunError
-from faultkit.plan import Plan, dump_plan, dump_rule, parse_plan, parse_rule
+from faultkit.plan import Plan, Rule, dump_plan, dump_rule, parse_plan, parse_rule
 from faultkit.proxy.address import Endpoint
 from faultkit.proxy.happenings import Happening
 from faultkit.proxy.leases import NEVER, Leases
@@ -134,6 +134,13 @@ class Control:
             self._leases = leases
             return leases
 
+    def _check_schedule(self, rule: Rule, path: str) -> None:
+        """The plane would refuse it too, but it does not know where the rule was written."""
+        try:
+            rule.schedule.resolve(self._plane.active.total_s)
+        except InputError as error:
+            raise error.within(path) from None
+
     def _expiry(self, ttl_s: float) -> dict[str, Any]:
         at = time.gmtime(time.time() + ttl_s) if ttl_s else None
         return {
@@ -158,6 +165,8 @@ class Control:
         if isinstance(document, dict) and "seed" not in document:
             document = {**document, "seed": self._leases.plan.seed}
         plan = parse_plan(document)
+        for index, rule in enumerate(plan.rules):
+            self._check_schedule(rule, f"rules[{index}]")
         self._change(lambda leases: leases.replaced(plan, self._until(ttl_s)))
         return JSONResponse({"plan": dump_plan(plan), "digest": plan.digest, **self._expiry(ttl_s)})
 

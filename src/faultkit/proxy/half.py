@@ -213,6 +213,10 @@ class Half:
         self.pipe = None
         self.big_reads = 0
 
+    def abort(self) -> None:
+        """Something of ours failed midway: a reset is honest, a stream with a hole is not."""
+        self.link.abort()
+
     def abandon(self) -> None:
         """The connection is gone. A pipe that still holds bytes cannot be lent again."""
         if self.held:

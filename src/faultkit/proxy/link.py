@@ -251,6 +251,9 @@ class Link:
 
     def restage(self, now: float) -> None:
         """Let exactly the rules that act now act on this connection."""
+        if self._hits:
+            known = self.plane.active.rules
+            self._hits = {state: hit for state, hit in self._hits.items() if state in known}
         rules = [] if self.exempt else [rule for rule in self.proxy.stream_rules if self._is_hit(rule)]
         for half in (self.up, self.down):
             self._restage_half(half, rules, now)

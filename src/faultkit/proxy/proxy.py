@@ -43,7 +43,8 @@ def listen(name: str, endpoint: Endpoint) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if family == socket.AF_INET6:
-            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            everywhere = endpoint.host == "::"
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, not everywhere)
         listener.bind(address)
         listener.listen(_BACKLOG)
     except (OSError, OverflowError) as error:
@@ -127,6 +128,9 @@ class Proxy:
         self._open_or_shut()
         if not enabled:
             self._drop_links()
+        elif not (self._open or self._refusing):
+            self._enabled = False
+            raise TargetError(f"{self.name}: cannot listen on {self.bound}: the port is taken")
 
     def _open_or_shut(self) -> None:
         wanted = self._enabled and not self._refusing

@@ -66,7 +66,7 @@ class Relay:
 
     def __init__(self, forward: bool) -> None:
         self.leg: Literal["none", "dialling", "up"] = "none" if forward else "up"
-        self.client_open = self.upstream_open = True
+        self.client_open = True
         self.last_at: dict[type[Output], float] = {ToClient: 0.0, ToUpstream: 0.0}
 
     def carry_out(self, outputs: list[Output], now: float) -> None:

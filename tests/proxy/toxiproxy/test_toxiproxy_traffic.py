@@ -292,6 +292,11 @@ def test_changes_of_other_toxics_do_not_roll_the_dice_again() -> None:
 
 def test_toxics_come_and_go_under_load_and_lose_no_byte() -> None:
     payload = bytes(range(256)) * 40_000
+    chain: dict[str, dict[str, Any]] = {
+        "latency": {"latency": 2, "jitter": 4},
+        "slicer": {"average_size": 20_000, "size_variation": 500},
+        "reset_peer": {"timeout": 60_000},
+    }
     with wired() as wire, wire.joined() as (client, server):
 
         def send() -> None:
@@ -307,17 +312,33 @@ def test_toxics_come_and_go_under_load_and_lose_no_byte() -> None:
         for thread in threads:
             thread.start()
         for turn in range(60):
-            for name, attributes in (
-                ("latency", {"latency": 2, "jitter": 4}),
-                ("slicer", {"average_size": 20_000, "size_variation": 500}),
-                ("reset_peer", {"timeout": 60_000}),
-            ):
+            for name, attributes in chain.items():
                 wire.api.add_toxic(name, **attributes)
             rate = {"attributes": {"rate": turn % 2 * 5000}}
             wire.api.ok("PATCH", "/proxies/wire/toxics/bandwidth_downstream", rate)
-            for name in ("latency", "slicer", "reset_peer"):
+            for name in chain:
                 wire.api.ok("DELETE", f"/proxies/wire/toxics/{name}_downstream")
         wire.api.ok("POST", "/reset")
         for thread in threads:
             thread.join()
         assert received == [payload]
+
+
+def test_an_update_of_a_timeout_closes_the_connections_that_lost_bytes() -> None:
+    with wired() as wire, wire.joined() as (client, server):
+        wire.api.add_toxic("timeout")
+        server.sendall(b"lost")
+        assert is_silent(client)
+        change = {"attributes": {"timeout": 60_000}}
+        wire.api.ok("PATCH", "/proxies/wire/toxics/timeout_downstream", change)
+        assert seen_by(client) == "EOF"
+
+
+def test_an_update_of_limit_data_counts_from_0_again() -> None:
+    with wired() as wire, wire.joined() as (client, server):
+        wire.api.add_toxic("limit_data", bytes=5)
+        server.sendall(b"1234")
+        assert read_exactly(client, 4) == b"1234"
+        wire.api.ok("PATCH", "/proxies/wire/toxics/limit_data_downstream", {"attributes": {"bytes": 3}})
+        server.sendall(b"56789")
+        assert read_all(client) == b"567"

@@ -1,7 +1,7 @@
 """Blackhole: nothing comes through.
 
-`stall` does not even read, so the sender's buffers fill up; what was read before is kept and comes out
-when the fault is taken off. `discard` reads and drops, so the sender believes that all is well.
+`stall` stops reading at the first bytes, so the sender's buffers fill up; what was read is kept and
+comes out when the fault is taken off. `discard` reads and drops, so the sender believes that all is well.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from faultkit.faults.events import Event, moved
+from faultkit.faults.events import Data, Event, moved
 from faultkit.faults.fault import FOREVER, Stream, StreamFault, StreamFilter, setting
 from faultkit.faults.stream.cut import CutFilter, close_at
 from faultkit.faults.stream.discard import DiscardFilter
@@ -48,11 +48,15 @@ class _StallFilter(CutFilter):
     def __init__(self, stream: Stream, close_at: float) -> None:
         super().__init__(stream, close_at)
         self._held: list[Event] = []
-        self.ready_at = FOREVER
+        # The first bytes are taken, to know that something was held back; then reading stops.
+        self.read_size = 4096
 
     def feed(self, event: Event) -> Iterable[Event]:
         if not self.is_over:
             self._held.append(event)
+            self.ready_at = FOREVER
+            if isinstance(event, Data):
+                self.note("stalled_bytes", len(event.payload))
         return ()
 
     def finish(self, at: float) -> Iterable[Event]:

@@ -53,8 +53,7 @@ class HttpExchange(Order):
 
     def from_client(self, event: Event) -> list[Output]:
         """Something happened on the client's leg."""
-        out = self._out = []
-        self._now = event.at
+        out = self._at(event.at)
         if self._closed:
             return out
         if isinstance(event, (Close, Reset)):
@@ -65,8 +64,7 @@ class HttpExchange(Order):
 
     def from_upstream(self, event: Event) -> list[Output]:
         """Something happened on the upstream's leg."""
-        out = self._out = []
-        self._now = event.at
+        out = self._at(event.at)
         if self._closed or (self._forward and self._leg is None):
             return out
         if not isinstance(event, Data):
@@ -80,8 +78,7 @@ class HttpExchange(Order):
 
     def dialled(self, at: float) -> list[Output]:
         """The leg asked for by `Dial` is there."""
-        out = self._out = []
-        self._now = at
+        out = self._at(at)
         if self._closed:
             return out
         turn, origin, wire = self._take_waiting()
@@ -101,8 +98,7 @@ class HttpExchange(Order):
 
     def dial_failed(self, at: float, reason: str) -> list[Output]:
         """The leg cannot be had. A reason that speaks of a timeout gives 504, any other 502."""
-        out = self._out = []
-        self._now = at
+        out = self._at(at)
         if self._closed:
             return out
         turn, origin, _ = self._take_waiting()
@@ -229,7 +225,10 @@ class HttpExchange(Order):
             return
         self.opaque_reason = self.opaque_reason or reason
         self._raw_up = True
-        self._current = None
+        if self._current is not None:
+            # No more will ever be known of this request.
+            self._current.whole = True
+            self._current = None
         run.append(raw)
         if not self._turns:
             self._pass_partial_response(event.at)
@@ -269,7 +268,7 @@ class HttpExchange(Order):
                 self._turns.remove(turn)
         elif rest and not (self._forward and turn is None):
             self._to_upstream(Data(event.at, rest))
-        if not self._forward or (turn is not None and turn.sent):
+        if self._reachable and (not self._forward or (turn is not None and turn.sent)):
             # A forward proxy passes an end on only where it cuts a request.
             self._to_upstream(event)
         self._answer()
@@ -279,7 +278,7 @@ class HttpExchange(Order):
         rest = b"".join((self._requests.take_rest(), *held))
         if rest and not self._swallows and (self._mode == "inline" or self._raw_up):
             self._to_upstream(Data(event.at, rest))
-        if not self._forward or self._leg is not None:
+        if self._reachable:
             self._to_upstream(event)
         elif self._pause == "dial":
             self._out.append(Hangup())

@@ -98,6 +98,13 @@ class Order:
         """The request that is being read is dropped."""
         return self._current is not None and not self._current.sent
 
+    @property
+    def _reachable(self) -> bool:
+        """There is an upstream leg that takes bytes."""
+        if self._forward:
+            return self._leg is not None
+        return self._upstream_end is None or isinstance(self._upstream_end, Eof)
+
     def _read_client(self, event: Data | Eof) -> None:
         raise NotImplementedError
 
@@ -180,7 +187,7 @@ class Order:
     def _shut(self, at: float) -> None:
         """The client's connection ends, by us."""
         self._to_client(Close(at))
-        if not self._forward or self._leg is not None:
+        if self._reachable:
             self._out.append(Hangup())
         self._finish()
 
@@ -209,10 +216,8 @@ class Order:
             self._held_bytes += len(event.payload)
 
     def _resume(self) -> None:
-        """Read what the client has sent meanwhile; what comes of it comes no earlier than now."""
+        """Read what the client has sent meanwhile."""
         self._pause = None
-        self._client_at = max(self._client_at, self._now)
-        self._upstream_at = max(self._upstream_at, self._now)
         backlog, self._backlog = self._backlog, []
         self._held_bytes = 0
         for event in backlog:
@@ -234,7 +239,18 @@ class Order:
         self._waiting = None
         return waiting
 
-    # Times never decrease in a direction.
+    # Times never decrease in a direction, and nothing goes out before now.
+
+    def _at(self, now: float) -> list[Output]:
+        """Something happens: the outputs for it are collected in the list returned."""
+        self._now = now
+        if now > self._client_at:
+            self._client_at = now
+        if now > self._upstream_at:
+            self._upstream_at = now
+        out: list[Output] = []
+        self._out = out
+        return out
 
     def _to_upstream(self, event: Event) -> None:
         if event.at < self._upstream_at:

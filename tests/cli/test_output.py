@@ -1,0 +1,115 @@
+"""What a run says, as exact text, without a run."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+
+import pytest
+
+from faultkit.cli.output import Ending, JsonLines, Plain, Run, end_lines, human_bytes, tail_line, target_text
+from faultkit.plan import read_plan
+from faultkit.proxy.address import Endpoint, UpstreamSet
+from faultkit.proxy.happenings import (
+    Closed,
+    DialFailed,
+    Happening,
+    Injected,
+    Opened,
+    Requested,
+    RulesChanged,
+    Trouble,
+)
+from faultkit.proxy.lateness import LatenessSummary
+from faultkit.proxy.snapshot import ProxyCounts, Snapshot
+from faultkit.proxy.spec import ProxySpec
+
+HERE, THERE = Endpoint("127.0.0.1", 9000), Endpoint("db", 5432)
+COUNTS = ProxyCounts("9000", HERE, THERE, 3, 0, 1500, 2_000_000, 0, 7, 1)
+LATE = LatenessSummary(12, 20.0, 90.4, 100.6, 0)
+ENDING = Ending("interrupt", 12.34, Snapshot((COUNTS,), ("latency",), {"latency": 7}, LATE, 0, 5))
+
+
+@pytest.mark.parametrize(
+    ("happening", "line"),
+    [
+        (Opened(11.5, "9000", 0, "127.0.0.1:4"), "    1.500000  9000   #0     opened    from 127.0.0.1:4"),
+        (
+            Closed(12.0, "9000", 0, "end", 10, 2500, 0.25),
+            "    2.000000  9000   #0     closed    end, 10 B up, 2.5 kB down, 0.250 s",
+        ),
+        (
+            Injected(11.0, "9000", 1, "to_client", "slow", "latency", 0, "delay_ms", 100.0),
+            "    1.000000  9000   #1     injected  slow to_client delay_ms=100",
+        ),
+        (
+            Requested(11.0, "http", 2, "GET", "/a", ("bad",)),
+            "    1.000000  http   #2     request   GET /a  [bad]",
+        ),
+        (
+            DialFailed(11.0, "9000", 3, "db:5432", "refused"),
+            "    1.000000  9000   #3     no dial   db:5432: refused",
+        ),
+        (RulesChanged(11.0, "*", ()), "    1.000000  *             rules     none act"),
+        (
+            Trouble(11.0, "9000", "out of descriptors"),
+            "    1.000000  9000          trouble   out of descriptors",
+        ),
+    ],
+)
+def test_tail_shows_when_where_and_what(happening: Happening, line: str) -> None:
+    assert tail_line(happening, began=10.0) == line
+
+
+def test_the_summary_has_what_went_through_what_was_done_and_how_exactly() -> None:
+    assert end_lines(ENDING) == [
+        "ended (interrupt) after 12.3 s",
+        "connections: 3 (1 could not reach the upstream), 1.5 kB up, 2.0 MB down",
+        "injected: latency 7",
+        "lateness of 12 releases: p50 20 µs, p99 90 µs, max 101 µs",
+        "warning: 5 events were not shown: too many at once",
+    ]
+
+
+def test_json_lines_are_one_object_each_with_times_since_the_start() -> None:
+    stream = StringIO()
+    output = JsonLines(stream)
+    plan = read_plan("seed: 7\nrules: [{fault: latency}]")
+    output.started(Run(plan, ((ProxySpec("9000", HERE, THERE), HERE),), began=10.0))
+    output.happened([Opened(11.5000004, "9000", 0, "c")])
+    output.ended(ENDING)
+    started, opened, ended = (json.loads(line) for line in stream.getvalue().splitlines())
+    assert (started["seed"], started["plan"], started["rules"]) == (7, plan.digest, ["latency"])
+    assert opened == {"event": "opened", "t": 1.5, "proxy": "9000", "connection": 0, "client": "c"}
+    assert (ended["event"], ended["t"], ended["dropped_happenings"]) == ("ended", 12.34, 5)
+    assert (ended["proxies"][0]["listen"], ended["proxies"][0]["upstream"]) == ("127.0.0.1:9000", "db:5432")
+
+
+def test_plain_output_tells_troubles_and_nothing_else_in_between() -> None:
+    stream = StringIO()
+    Plain(stream).happened([Opened(1.0, "9000", 0, "c"), Trouble(1.0, "9000", "accepting pauses")])
+    assert stream.getvalue() == "warning: 9000: accepting pauses\n"
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        (ProxySpec("a", HERE, THERE), "db:5432"),
+        (ProxySpec("a", HERE, THERE, tls=True), "db:5432 (TLS)"),
+        (ProxySpec("a", HERE), "any host (HTTP proxy; faults act on all)"),
+        (ProxySpec("a", HERE, broken=UpstreamSet()), "any host (HTTP proxy; faults act on none)"),
+        (
+            ProxySpec("a", HERE, broken=UpstreamSet.parse(["x:1,y"])),
+            "any host (HTTP proxy; faults act on x:1, y)",
+        ),
+    ],
+)
+def test_a_proxy_says_where_it_leads(spec: ProxySpec, text: str) -> None:
+    assert target_text(spec) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "text"), [(0, "0 B"), (999, "999 B"), (1000, "1.0 kB"), (1.5e9, "1.5 GB"), (2e15, "2000.0 TB")]
+)
+def test_bytes_are_counted_in_thousands(count: float, text: str) -> None:
+    assert human_bytes(count) == text
