@@ -107,7 +107,7 @@ class StreamFilter:
     `wake` was called.
     """
 
-    __slots__ = ("read_size", "ready_at", "wake_at")
+    __slots__ = ("blind", "read_size", "ready_at", "wake_at")
 
     def __init__(self) -> None:
         self.wake_at: float = FOREVER
@@ -116,6 +116,8 @@ class StreamFilter:
         """No input is wanted before this instant: this is how a filter pushes back. FOREVER stalls."""
         self.read_size: int = 262144
         """How many bytes it likes to be fed at a time."""
+        self.blind: bool = False
+        """It asks for nothing but the size of payloads and passes them on: they may stay in the kernel."""
 
     def feed(self, event: Event) -> Iterable[Event]:
         """What becomes of one event."""

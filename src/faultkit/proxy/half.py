@@ -12,20 +12,17 @@ sockets, because then each side of it has faults of its own.
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import os
-import sys
 from collections import deque
 from collections.abc import Callable
 from socket import SocketType
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from faultkit.faults.events import Close, Data, Eof, Event, Reset
 from faultkit.faults.fault import FOREVER
 from faultkit.plan import Flow
 from faultkit.proxy.active import ActiveRule
 from faultkit.proxy.lane import Lane
+from faultkit.proxy.pipes import CAN_SPLICE, Parcel, ParcelLine
 from faultkit.proxy.poller import READABLE, WRITABLE
 
 if TYPE_CHECKING:
@@ -37,10 +34,6 @@ _TURNS = 16
 _SPLICE_TURNS = 8
 _BULK = 16384
 _BIG_READS_BEFORE_SPLICE = 4
-_PIPE_SIZE = 1 << 20
-_CAN_SPLICE = sys.platform == "linux"
-_SET_PIPE_SIZE = 1031
-_SPLICE_FLAGS = os.SPLICE_F_MOVE | os.SPLICE_F_NONBLOCK if _CAN_SPLICE else 0
 
 Ending: TypeAlias = Literal["eof", "close", "reset"]
 
@@ -53,13 +46,12 @@ class Half:
         "flow",
         "held",
         "lane",
+        "line",
         "link",
         "moved",
         "out",
         "out_bytes",
         "paced_at",
-        "pipe",
-        "piped",
         "readable",
         "rearm",
         "recv",
@@ -86,12 +78,12 @@ class Half:
         self.shut = False
         """The end of this direction has been passed on."""
         self.moved = 0
-        self.out: deque[bytes | memoryview | Ending] | None = None
+        self.out: deque[bytes | memoryview | Parcel | Ending] | None = None
         """What has left the lanes and waits for the target to take it."""
         self.out_bytes = 0
         self.big_reads = 0
-        self.pipe: tuple[int, int] | None = None
-        self.piped = 0
+        self.line: ParcelLine | None = None
+        """Where bulk bytes wait that nobody looks at; each is described by a parcel in a lane or in `out`."""
         self.lane: Lane[ActiveRule] | None = None
         self.far: Lane[ActiveRule] | None = None
         self.timer_at = FOREVER
@@ -117,8 +109,8 @@ class Half:
             return
         if self.out is not None and not self.flush():
             return
-        if self.pipe is not None:
-            self._splice(self.pipe)
+        if self.line is not None:
+            self._splice(self.line)
             return
         turns = _TURNS
         try:
@@ -144,7 +136,7 @@ class Half:
                     self.big_reads = 0
                 else:
                     self.big_reads += 1
-                    if self.big_reads >= _BIG_READS_BEFORE_SPLICE and self._open_pipe():
+                    if self.big_reads >= _BIG_READS_BEFORE_SPLICE and self._open_line():
                         self.link.loop.again.append(self.pump)
                         return
                 turns -= 1
@@ -156,76 +148,64 @@ class Half:
         except OSError:
             self.link.reset()
 
-    def _splice(self, pipe: tuple[int, int]) -> None:
-        """Move bytes from socket to socket inside the kernel, through a pipe."""
+    def _splice(self, line: ParcelLine) -> None:
+        """Move bytes from socket to socket inside the kernel."""
         if self.source is None or self.target is None:
             return
-        outlet, inlet = pipe
         source, target = self.source.fileno(), self.target.fileno()
         try:
             for _ in range(_SPLICE_TURNS):
-                if not self.piped:
-                    if not self.readable or not self.writable:
-                        return
+                if not self.readable or not self.writable:
+                    return
+                parcel = line.take(source, self.ending)
+                if parcel is None:
+                    self.leave_line()
+                    break
+                if not parcel.size:
+                    self._end("eof")
+                    return
+                while parcel.size:
                     try:
-                        self.piped = os.splice(source, inlet, _PIPE_SIZE, flags=_SPLICE_FLAGS)
+                        sent = line.give(target, parcel.size)
                     except BlockingIOError:
-                        self._source_is_dry()
-                        return
-                    if not self.piped:
-                        self._end("eof")
-                        return
-                while self.piped:
-                    if not self.writable:
-                        return
-                    try:
-                        sent = os.splice(outlet, target, self.piped, flags=_SPLICE_FLAGS)
-                    except BlockingIOError:
+                        self._keep(parcel)
                         self._target_is_full()
                         return
-                    self.piped -= sent
+                    parcel.size -= sent
                     self.moved += sent
             self.link.loop.again.append(self.pump)
+        except BlockingIOError:
+            self._source_is_dry()
         except OSError:
             self.link.reset()
 
-    def _open_pipe(self) -> bool:
-        self.big_reads = 0
-        if not _CAN_SPLICE:
+    def _open_line(self) -> bool:
+        """Have bulk bytes wait in pipes from now on, where that is possible."""
+        if not CAN_SPLICE:
+            self.big_reads = 0
             return False
-        pipe = self.link.plane.borrow_pipe()
-        if pipe is None:
-            return False
-        self.pipe = pipe
-        self.link.plane.spliced[self] = self.moved
+        if self.line is None:
+            self.line = ParcelLine(self.link.plane.pipes)
+            self.link.plane.spliced[self] = self.moved
         return True
 
-    def leave_pipe(self) -> None:
-        """Back to copying. Bytes still in the pipe go first."""
-        if self.pipe is None:
-            return
-        while self.piped:
-            rest = os.read(self.pipe[0], self.piped)
-            self.piped -= len(rest)
-            self._keep(memoryview(rest))
-        self.link.plane.return_pipe(self.pipe)
-        self.link.plane.spliced.pop(self, None)
-        self.pipe = None
-        self.big_reads = 0
+    def leave_line(self) -> None:
+        """Back to copying; the line must be empty."""
+        if self.line is not None:
+            self.line.close()
+            self.line = None
+            self.big_reads = 0
+            self.link.plane.spliced.pop(self, None)
 
     def abort(self) -> None:
         """Something of ours failed midway: a reset is honest, a stream with a hole is not."""
         self.link.abort()
 
     def abandon(self) -> None:
-        """The connection is gone. A pipe that still holds bytes cannot be lent again."""
-        if self.held:
-            self.link.plane.budget.held -= self.held
-            self.held = 0
-        if self.pipe is not None:
-            self.link.plane.return_pipe(self.pipe, clean=not self.piped)
-            self.link.plane.spliced.pop(self, None)
-            self.pipe = None
+        """The connection is gone."""
+        self.link.plane.budget.held -= self.held
+        self.held = 0
+        self.leave_line()
 
     # --- faults act ---------------------------------------------------------------------------
 
@@ -238,7 +218,7 @@ class Half:
             if self.link.dead or not self.readable or not self._wants_input(lane, now):
                 break
             try:
-                chunk = self.recv(lane.read_size)
+                chunk = self._read(lane)
             except BlockingIOError:
                 self._source_is_dry()
                 continue
@@ -252,7 +232,8 @@ class Half:
                 continue
             # Bytes that lay in the socket because a filter asked us to stop reading did not come late.
             lane.feed(Data(min(now, self.paced_at), chunk))
-            if len(chunk) < lane.read_size:
+            self.big_reads = self.big_reads + 1 if len(chunk) >= _BULK else 0
+            if len(chunk) < lane.read_size and isinstance(chunk, bytes):
                 self.paced_at = FOREVER
                 if not self.ending:
                     self._source_is_dry()
@@ -262,6 +243,29 @@ class Half:
                 break
         if not self.link.dead:
             self._settle(lane)
+
+    def _read(self, lane: Lane[ActiveRule]) -> bytes:
+        """Bytes, or a parcel where they come in bulk and no filter looks at them."""
+        if self.big_reads >= _BIG_READS_BEFORE_SPLICE and lane.blind and self.far is None:
+            if self.line is None:
+                self._open_line()
+            if self.line is not None and self.source is not None:
+                parcel = self.line.take(self.source.fileno(), self.ending)
+                if parcel is not None:
+                    return cast(bytes, parcel)  # A blind filter asks for nothing but the size.
+        return self.recv(lane.read_size)
+
+    def unseal(self) -> None:
+        """A filter wants to look at bytes that wait as parcels. In the order in which they would leave."""
+        line = self.line
+        if line is None or not line.size:
+            return
+        if self.out is not None:
+            self.out = deque(line.read(item.size) if isinstance(item, Parcel) else item for item in self.out)
+        if self.lane is not None:
+            self.lane.change_payloads(
+                lambda payload: line.read(payload.size) if isinstance(payload, Parcel) else payload
+            )
 
     def _wants_input(self, lane: Lane[ActiveRule], now: float) -> bool:
         held = lane.held_bytes + self.out_bytes
@@ -371,16 +375,22 @@ class Half:
                 if not self.writable:
                     return False
                 try:
-                    sent = self.send(head)
+                    if isinstance(head, Parcel):
+                        assert self.line is not None
+                        sent = self.line.give(self.target.fileno(), head.size)
+                    else:
+                        sent = self.send(head)
                 except BlockingIOError:
                     self._target_is_full()
                     return False
                 self.moved += sent
                 self.out_bytes -= sent
-                if sent < len(head):
-                    out[0] = memoryview(head)[sent:]
-                else:
+                if sent == len(head):
                     out.popleft()
+                elif isinstance(head, Parcel):
+                    head.size -= sent
+                else:
+                    out[0] = memoryview(head)[sent:]
         except OSError:
             self.link.reset()
             return False
@@ -401,7 +411,7 @@ class Half:
         self._keep(how)
         self.flush()
 
-    def _keep(self, item: bytes | memoryview | Ending) -> None:
+    def _keep(self, item: bytes | memoryview | Parcel | Ending) -> None:
         if self.out is None:
             self.out = deque()
         self.out.append(item)
@@ -425,15 +435,3 @@ def _nothing_to_recv(size: int) -> bytes:
 
 def _nobody_to_send_to(data: bytes | memoryview) -> int:
     raise BlockingIOError
-
-
-def new_pipe() -> tuple[int, int] | None:
-    """A pipe to splice through, or None when descriptors have run out."""
-    try:
-        outlet, inlet = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return None
-    # Where the user's share of pipe memory is spent, the default size works too, a little slower.
-    with contextlib.suppress(OSError):
-        fcntl.fcntl(inlet, _SET_PIPE_SIZE, _PIPE_SIZE)
-    return outlet, inlet

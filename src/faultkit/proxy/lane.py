@@ -39,13 +39,15 @@ class Stage(Generic[Key]):
 class Lane(Generic[Key]):
     """A chain of stages. It gives nothing before its time and keeps the order of what it is fed."""
 
-    __slots__ = ("held_bytes", "incoming", "read_size", "stages")
+    __slots__ = ("blind", "held_bytes", "incoming", "read_size", "stages")
 
     def __init__(self) -> None:
         self.incoming: deque[Event] = deque()
         self.stages: list[Stage[Key]] = []
         self.held_bytes = 0
         self.read_size = READ_SIZE
+        self.blind = True
+        """No filter looks at the bytes: they may be any payload that has a length."""
 
     @property
     def idle(self) -> bool:
@@ -127,7 +129,15 @@ class Lane(Generic[Key]):
                 self._enqueue(queue, event)
         self.stages = [kept.get(key) or Stage(key, open_filter(key)) for key in keys]
         self.read_size = min((stage.filter.read_size for stage in self.stages), default=READ_SIZE)
+        self.blind = all(stage.filter.blind for stage in self.stages)
         return out
+
+    def change_payloads(self, change: Callable[[bytes], bytes]) -> None:
+        """Put other payloads of the same sizes in place of those held, in the order of leaving."""
+        for queue in (*(stage.held for stage in reversed(self.stages)), self.incoming):
+            for place, event in enumerate(queue):
+                if isinstance(event, Data):
+                    queue[place] = Data(event.at, change(event.payload))
 
     def _in_order(self, keys: Sequence[Key]) -> dict[Key, Stage[Key]]:
         """The stages that can stay: wanted, and in the same order as before."""

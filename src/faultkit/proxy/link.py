@@ -274,10 +274,11 @@ class Link:
             half.far.restage(far, open_filter, now)
             half.lane.restage(near, open_filter, now)
         elif near or far or half.lane is not None:
-            half.leave_pipe()
             if half.lane is None:
                 half.lane = Lane()
             half.lane.restage(near + far, open_filter, now)
+            if not half.lane.blind:
+                half.unseal()
         else:
             return
         self.loop.again.append(half.pump)
@@ -377,7 +378,7 @@ class Link:
             self.plane.dials.discard(self._dial)
         up, down = self.up, self.down
         for half in (up, down):
-            if half.held or half.pipe is not None:
+            if half.held or half.line is not None:
                 half.abandon()
         self._drop(self.client, reset)
         if self.upstream is not None:

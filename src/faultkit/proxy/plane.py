@@ -6,7 +6,6 @@ its work to the loop's thread and waits for the answer. Plans and specs are plai
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 from collections import deque
@@ -20,17 +19,17 @@ from faultkit.proxy.active import ActivePlan
 from faultkit.proxy.address import Endpoint
 from faultkit.proxy.budget import Budget
 from faultkit.proxy.dial import Dial, Resolver
-from faultkit.proxy.half import Half, new_pipe
+from faultkit.proxy.half import Half
 from faultkit.proxy.happenings import Happening, RulesChanged
 from faultkit.proxy.lateness import Lateness
 from faultkit.proxy.loop import Loop
+from faultkit.proxy.pipes import PipePool
 from faultkit.proxy.poller import Poller
 from faultkit.proxy.proxy import Proxy, listen
 from faultkit.proxy.snapshot import Snapshot
 from faultkit.proxy.spec import ProxySpec
 
 _SWEEP_S = 1.0
-_IDLE_PIPES = 16
 _MOST_HAPPENINGS = 200_000
 _THREAD_SWITCH_S = 0.0005
 """Python's default of 5 ms would let a busy control thread make every release that much late."""
@@ -56,13 +55,13 @@ class Plane:
         self.observed = observed
         """Whether every single connection and injection is told; counters are always kept."""
         self.dials: set[Dial] = set()
+        self.pipes = PipePool()
         self.spliced: dict[Half, int] = {}
-        """Halves that have a pipe, and how many bytes they had moved at the last sweep."""
+        """Halves that have pipes, and how many bytes they had moved at the last sweep."""
         self.active = ActivePlan(plan or Plan(), self.loop.clock(), total_s)
         self._proxies: dict[str, Proxy] = {}
         self._happenings: deque[Happening] = deque()
         self._dropped = 0
-        self._pipes: list[tuple[int, int]] = []
         self._thread = threading.Thread(target=self._run, name="fault-plane", daemon=True)
         self._switch_s = sys.getswitchinterval()
 
@@ -87,9 +86,7 @@ class Plane:
         sys.setswitchinterval(self._switch_s)
         self.resolver.close()
         self.loop.close()
-        for pipe in self._pipes:
-            _close_pipe(pipe)
-        self._pipes.clear()
+        self.pipes.close()
 
     def call(self, work: Callable[[], Answer]) -> Answer:
         """Run `work` in the loop's thread and wait for what it gives."""
@@ -163,15 +160,6 @@ class Plane:
         else:
             self._dropped += 1
 
-    def borrow_pipe(self) -> tuple[int, int] | None:
-        return self._pipes.pop() if self._pipes else new_pipe()
-
-    def return_pipe(self, pipe: tuple[int, int], clean: bool = True) -> None:
-        if clean and len(self._pipes) < _IDLE_PIPES:
-            self._pipes.append(pipe)
-        else:
-            _close_pipe(pipe)
-
     def _run(self) -> None:
         now = self.loop.clock()
         self.loop.call_at(now + _SWEEP_S, self._sweep)
@@ -209,8 +197,8 @@ class Plane:
         for half, moved in tuple(self.spliced.items()):
             if half.moved != moved:
                 self.spliced[half] = half.moved
-            elif not half.piped:
-                half.leave_pipe()
+            elif half.line is not None and not half.line.size:
+                half.leave_line()
         for proxy in tuple(self._proxies.values()):
             if proxy.stream_rules:
                 for link in tuple(proxy.links.values()):
@@ -232,8 +220,3 @@ class Plane:
             self.budget.held,
             self._dropped,
         )
-
-
-def _close_pipe(pipe: tuple[int, int]) -> None:
-    os.close(pipe[0])
-    os.close(pipe[1])

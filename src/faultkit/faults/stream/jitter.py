@@ -38,6 +38,7 @@ class _JitterFilter(StreamFilter):
 
     def __init__(self, fault: Jitter, stream: Stream) -> None:
         super().__init__()
+        self.blind = True
         self._fault = fault
         self._stream = stream
         self._last_at = stream.at

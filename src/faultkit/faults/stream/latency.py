@@ -81,6 +81,7 @@ class _LatencyFilter(StreamFilter):
 
     def __init__(self, fault: Latency, stream: Stream) -> None:
         super().__init__()
+        self.blind = True
         self._fault = fault
         self._stream = stream
         self._last_at = stream.at

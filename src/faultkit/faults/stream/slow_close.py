@@ -26,6 +26,7 @@ class _SlowCloseFilter(StreamFilter):
 
     def __init__(self, fault: SlowClose, stream: Stream) -> None:
         super().__init__()
+        self.blind = True
         self._delay_ms = fault.delay_ms
         self._last_at = stream.at
         self._note = stream.note

@@ -1,0 +1,175 @@
+"""Writes docs/faults.md from the table of faults: `python docs/generate.py`.
+
+Nothing about a single fault is written here. A test compares the page with what this gives.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import MISSING, fields
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from faultkit.cli.flags import Flag, flags_of, switch_of
+from faultkit.faults import FAULTS
+from faultkit.faults.fault import Fault, Level, StreamFault
+from faultkit.faults.settings import Setting
+
+PAGE = Path(__file__).with_name("faults.md")
+
+_LEVELS: dict[Level, str] = {
+    "stream": "bytes of one direction of a connection; a connection is hit or spared as a whole",
+    "connection": "a new connection, once, before the upstream is dialled",
+    "name": "the look-up of an upstream's name; addresses that need no look-up are not touched",
+    "http": "one HTTP/1.1 request, where the proxy understands HTTP",
+}
+
+_HEAD = """\
+# The faults
+
+Made from the table of faults by `python docs/generate.py`: change the table, not this page.
+`fault faults` shows the same on a terminal, `fault faults --schema` as JSON Schema for editors.
+
+A fault says only what happens. Where and when is said by the rule that carries it. The keys `match`,
+`trigger` and `schedule` are the same for every fault, and all are optional:
+
+```yaml
+seed: 7
+rules:
+  - name: slow-search            # by default the fault's kind
+    fault: http_delay
+    with: {delay_ms: 800}
+    match: {proxy: "*", method: GET, path: "/search*"}
+    trigger: {probability: 0.3, after: 10}
+    schedule: "start:10s,duration:30s,every:2m"
+```
+
+Without a `trigger`, a rule of a plan hits everything that it matches. What `side`, `direction`, `trigger` and `schedule` mean is in [vocabulary.md](vocabulary.md).
+"""
+
+
+def faults_page() -> str:
+    parts = [_HEAD, "## All of them", _overview(), "A level says what a fault acts on:", _levels()]
+    parts += [section(fault) for fault in FAULTS.values()]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _overview() -> str:
+    rows = [
+        (f"[`{fault.kind}`](#{fault.kind})", fault.level, fault.summary, _loss_word(fault))
+        for fault in FAULTS.values()
+    ]
+    return _table(("fault", "level", "what it does", "loses or alters bytes"), rows)
+
+
+def _levels() -> str:
+    return "\n".join(f"- **{level}**: {text}." for level, text in _LEVELS.items())
+
+
+def section(fault: type[Fault]) -> str:
+    """All about one fault."""
+    parts = [f"## {fault.kind}", f"{fault.summary} {_bytes(fault)}".strip(), f"Level: {fault.level}."]
+    flags = [switch_of(fault), *flags_of(fault)]
+    settings = [_setting_row(fault, flag) for flag in flags if flag.path.startswith("with.")]
+    if settings:
+        parts.append(_table(("setting", "range", "default", "what it is", "flag", "variable"), settings))
+    else:
+        parts.append("It has no settings.")
+    parts.append(
+        _table(
+            ("flag of the rule", "variable", "in a plan", "default of the flag"),
+            [_rule_row(flag) for flag in flags if not flag.path.startswith("with.")],
+        )
+    )
+    parts += ["With every setting at its default:", f"```yaml\n{example(fault)}```"]
+    return "\n\n".join(parts)
+
+
+def example(fault: type[Fault]) -> str:
+    """A plan with this fault and nothing else."""
+    rule: dict[str, Any] = {"fault": fault.kind}
+    usual = {field.name: field.default for field in fields(fault) if field.default is not None}
+    if usual:
+        rule["with"] = usual
+    text: str = yaml.safe_dump({"rules": [rule]}, sort_keys=False, default_flow_style=False)
+    return text
+
+
+def _bytes(fault: type[Fault]) -> str:
+    """What happens to bytes and ends, where the fault touches them at all."""
+    return " ".join(_byte_sentences(fault))
+
+
+def _byte_sentences(fault: type[Fault]) -> Iterator[str]:
+    if not issubclass(fault, StreamFault):
+        return
+    yield {
+        "no": "No byte is lost or altered.",
+        "yes": "Bytes may be lost or altered.",
+        "some settings": "Bytes may be lost with some settings, not with the defaults.",
+    }[_loss_word(fault)]
+    if fault().withholds_end:
+        yield "While it acts, FIN and RST may be kept back too."
+
+
+def _loss_word(fault: type[Fault]) -> str:
+    if not issubclass(fault, StreamFault):
+        return "–"
+    if not fault.lossy:
+        return "no"
+    return "yes" if fault().loses_bytes else "some settings"
+
+
+def _setting_row(fault: type[Fault], flag: Flag) -> tuple[str, ...]:
+    name = flag.path.removeprefix("with.")
+    fact = fault.settings()[name]
+    default = next(field.default for field in fields(fault) if field.name == name)
+    return (
+        f"`{name}`",
+        _range(fact, fault.types()[name]),
+        _shown(default),
+        fact.help,
+        f"`{flag.option}`" + (f" (sets `{flag.sets}`)" if isinstance(flag.sets, str) else ""),
+        f"`{flag.env}`",
+    )
+
+
+def _range(fact: Setting, type_: object) -> str:
+    if fact.choices:
+        return ", ".join(f"`{choice}`" for choice in fact.choices)
+    if type_ is bool:
+        return "`true`, `false`"
+    unit = f" {fact.unit}" if fact.unit else ""
+    if fact.minimum is not None and fact.maximum is not None:
+        return f"{_number(fact.minimum)} to {_number(fact.maximum)}{unit}"
+    if fact.minimum is not None:
+        return f"at least {_number(fact.minimum)}{unit}"
+    return f"above {_number(fact.above)}{unit}" if fact.above is not None else "text"
+
+
+def _rule_row(flag: Flag) -> tuple[str, ...]:
+    place = "a rule in `rules`" if not flag.path else f"`{flag.path}`"
+    default = "off" if not flag.path else "always" if flag.path == "schedule" else _shown(flag.default)
+    return f"`{flag.option}`", f"`{flag.env}`", place, default
+
+
+def _shown(value: object) -> str:
+    if value is None or value is MISSING:
+        return "none"
+    return f"{value:g}" if isinstance(value, float) else json.dumps(value).strip('"')
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value == int(value) else f"{value:g}"
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(faults_page(), encoding="utf-8")

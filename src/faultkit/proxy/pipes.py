@@ -1,0 +1,165 @@
+"""Pipes: where bytes wait inside the kernel, so that they can be moved or held back without being copied.
+
+`PipePool` lends pipes. A `ParcelLine` is a row of them, first in, first out: bytes that a fault only
+delays stay there as parcels, of which nothing but the size is known. Linux only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import struct
+import sys
+import termios
+from collections import deque
+from dataclasses import dataclass
+
+CAN_SPLICE = sys.platform == "linux"
+PIPE_SIZE = 1 << 20
+SPLICE_FLAGS = os.SPLICE_F_MOVE | os.SPLICE_F_NONBLOCK if CAN_SPLICE else 0
+
+_SET_PIPE_SIZE = 1031
+_IDLE_PIPES = 16
+_MOST_LENT = 256
+
+
+@dataclass(slots=True, eq=False)
+class Pipe:
+    outlet: int
+    inlet: int
+    filled: int = 0
+    """Bytes inside."""
+
+    def close(self) -> None:
+        os.close(self.outlet)
+        os.close(self.inlet)
+
+
+class PipePool:
+    """Lends pipes, and keeps a few for the next borrower."""
+
+    __slots__ = ("_idle", "_lent")
+
+    def __init__(self) -> None:
+        self._idle: list[Pipe] = []
+        self._lent = 0
+
+    def borrow(self) -> Pipe | None:
+        """None where splicing is not possible or too many are lent: copying works too."""
+        if not CAN_SPLICE or self._lent >= _MOST_LENT:
+            return None
+        pipe = self._idle.pop() if self._idle else _new_pipe()
+        if pipe is not None:
+            self._lent += 1
+        return pipe
+
+    def give_back(self, pipe: Pipe) -> None:
+        self._lent -= 1
+        if pipe.filled or len(self._idle) >= _IDLE_PIPES:
+            pipe.close()
+        else:
+            self._idle.append(pipe)
+
+    def close(self) -> None:
+        for pipe in self._idle:
+            pipe.close()
+        self._idle.clear()
+
+
+class Parcel:
+    """The next so many bytes of a line. It can be passed on, not read."""
+
+    __slots__ = ("size",)
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def __len__(self) -> int:
+        return self.size
+
+
+class ParcelLine:
+    __slots__ = ("_pipes", "_pool", "size")
+
+    def __init__(self, pool: PipePool) -> None:
+        self._pool = pool
+        self._pipes: deque[Pipe] = deque()
+        self.size = 0
+
+    def take(self, source: int, ending: bool) -> Parcel | None:
+        """Bytes from a socket; an empty parcel is its end. None: no pipe can be had.
+
+        Raises BlockingIOError when the socket has nothing to read. `ending` says that an end is there to
+        be read, behind whatever bytes there are.
+        """
+        while True:
+            if not self._pipes and not self._extend():
+                return None
+            pipe = self._pipes[-1]
+            try:
+                size = os.splice(source, pipe.inlet, PIPE_SIZE, flags=SPLICE_FLAGS)
+            except BlockingIOError:
+                # Either the socket is dry or the pipe is full.
+                if not pipe.filled or not (ending or _readable_bytes(source)):
+                    raise
+                if not self._extend():
+                    return None
+                continue
+            pipe.filled += size
+            self.size += size
+            return Parcel(size)
+
+    def give(self, target: int, size: int) -> int:
+        """Up to `size` of the oldest bytes to a socket. Raises BlockingIOError when it takes none."""
+        pipe = self._pipes[0]
+        sent = os.splice(pipe.outlet, target, min(size, pipe.filled), flags=SPLICE_FLAGS)
+        self._taken(pipe, sent)
+        return sent
+
+    def read(self, size: int) -> bytes:
+        """Exactly `size` of the oldest bytes, as bytes after all."""
+        pieces: list[bytes] = []
+        while size:
+            pipe = self._pipes[0]
+            piece = os.read(pipe.outlet, min(size, pipe.filled))
+            self._taken(pipe, len(piece))
+            pieces.append(piece)
+            size -= len(piece)
+        return b"".join(pieces)
+
+    def close(self) -> None:
+        for pipe in self._pipes:
+            self._pool.give_back(pipe)
+        self._pipes.clear()
+        self.size = 0
+
+    def _extend(self) -> bool:
+        pipe = self._pool.borrow()
+        if pipe is None:
+            return False
+        self._pipes.append(pipe)
+        return True
+
+    def _taken(self, pipe: Pipe, size: int) -> None:
+        pipe.filled -= size
+        self.size -= size
+        if not pipe.filled and len(self._pipes) > 1:
+            self._pool.give_back(self._pipes.popleft())
+
+
+def _readable_bytes(source: int) -> int:
+    answer: tuple[int] = struct.unpack("i", fcntl.ioctl(source, termios.FIONREAD, b"\0\0\0\0"))
+    return answer[0]
+
+
+def _new_pipe() -> Pipe | None:
+    """None when descriptors have run out."""
+    try:
+        outlet, inlet = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return None
+    # Where the user's share of pipe memory is spent, the default size works too, a little slower.
+    with contextlib.suppress(OSError):
+        fcntl.fcntl(inlet, _SET_PIPE_SIZE, PIPE_SIZE)
+    return Pipe(outlet, inlet)

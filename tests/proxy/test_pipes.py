@@ -1,0 +1,109 @@
+"""Parcels: bytes that wait in pipes keep their order and their number, and every pipe is given back."""
+
+import os
+import socket
+from dataclasses import dataclass
+
+import pytest
+
+from faultkit.faults.events import Data
+from faultkit.faults.fault import StreamFault
+from faultkit.faults.stream.jitter import Jitter
+from faultkit.faults.stream.latency import Latency
+from faultkit.faults.stream.slicer import Slicer
+from faultkit.faults.stream.slow_close import SlowClose
+from faultkit.plan import Plan
+from faultkit.proxy.pipes import CAN_SPLICE, PIPE_SIZE, ParcelLine, PipePool
+from faultkit.testing import open_filter
+from tests.proxy.wires import expected_digest, joined, plan_of, received_digest, send_hashed
+
+linux_only = pytest.mark.skipif(not CAN_SPLICE, reason="splice is a Linux system call")
+
+
+@dataclass
+class SizeOnly:
+    size: int
+
+    def __len__(self) -> int:
+        return self.size
+
+
+@pytest.mark.parametrize("fault", [Latency(), Jitter(), SlowClose()], ids=lambda fault: fault.kind)
+def test_a_blind_filter_passes_on_a_payload_that_has_nothing_but_a_size(fault: StreamFault) -> None:
+    filter = open_filter(fault)
+    payload = SizeOnly(5)
+    assert filter.blind
+    (event,) = filter.feed(Data(0.0, payload))  # type: ignore[arg-type]
+    assert isinstance(event, Data)
+    assert event.payload is payload
+
+
+def open_descriptors() -> int:
+    return len(os.listdir("/proc/self/fd"))
+
+
+@linux_only
+def test_a_line_is_first_in_first_out_over_several_pipes() -> None:
+    before = open_descriptors()
+    pool = PipePool()
+    line = ParcelLine(pool)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.setblocking(False)
+        sent = b""
+        for number in range(40):
+            block = bytes([number]) * 100_000
+            theirs.sendall(block)
+            sent += block
+            taken = 0
+            while taken < len(block):
+                parcel = line.take(ours.fileno(), False)
+                assert parcel is not None
+                taken += parcel.size
+        assert line.size == len(sent) > 2 * PIPE_SIZE
+        assert line.read(len(sent)) == sent
+        with pytest.raises(BlockingIOError):
+            line.take(ours.fileno(), False)
+        theirs.shutdown(socket.SHUT_WR)
+        end = line.take(ours.fileno(), True)
+        assert end is not None
+        assert end.size == 0
+    line.close()
+    pool.close()
+    assert open_descriptors() == before
+
+
+@linux_only
+def test_a_closed_line_gives_back_pipes_that_still_hold_bytes() -> None:
+    before = open_descriptors()
+    pool = PipePool()
+    line = ParcelLine(pool)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.setblocking(False)
+        theirs.sendall(b"never read")
+        assert line.take(ours.fileno(), False) is not None
+    line.close()
+    again = pool.borrow()
+    assert again is not None
+    with pytest.raises(BlockingIOError):
+        os.read(again.outlet, 1)
+    pool.give_back(again)
+    pool.close()
+    assert open_descriptors() == before
+
+
+def test_bulk_under_latency_survives_a_filter_that_wants_to_see_the_bytes() -> None:
+    """Parcels become bytes again, in order, when a rule that cuts them joins."""
+    slow = Latency(mean_ms=30, per="operation")
+    total = 150_000_000
+    with joined(plan_of(slow)) as (wire, client, server):
+        sender = send_hashed(server, total)
+        client.recv(1, socket.MSG_PEEK)
+        for _ in range(20):
+            wire.plane.set_plan(plan_of(slow, Slicer(average_bytes=30_000)))
+            client.recv(1, socket.MSG_PEEK)
+            wire.plane.set_plan(plan_of(slow))
+        wire.plane.set_plan(Plan())
+        assert received_digest(client) == expected_digest(total)
+        sender.join()
