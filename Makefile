@@ -10,8 +10,9 @@ READY := $(VENV)/.ready
 demo: $(READY)
 	@$(BIN)/python -m examples.demo
 
+# `make test FAST=1` leaves out the tests that move gigabytes.
 test: $(READY)
-	$(BIN)/pytest
+	$(BIN)/pytest $(if $(FAST),-m "not slow")
 
 check: $(READY)
 	$(BIN)/ruff format --check .

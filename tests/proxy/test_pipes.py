@@ -3,6 +3,7 @@
 import os
 import socket
 from dataclasses import dataclass
+from typing import cast
 
 import pytest
 
@@ -35,7 +36,7 @@ def test_a_blind_filter_passes_on_a_payload_that_has_nothing_but_a_size(fault: S
     assert filter.blind
     (event,) = filter.feed(Data(0.0, payload))  # type: ignore[arg-type]
     assert isinstance(event, Data)
-    assert event.payload is payload
+    assert cast(object, event.payload) is payload
 
 
 def open_descriptors() -> int:

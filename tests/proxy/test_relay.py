@@ -97,6 +97,16 @@ def test_a_long_stream_arrives_whole(fault: Fault | None, make_poller: Callable[
         sender.join()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("fault", HARMLESS.values(), ids=HARMLESS.keys())
+def test_a_gigabyte_arrives_with_the_same_hash(fault: Fault) -> None:
+    total = 1000 * MB
+    with joined(plan_of(fault)) as (_, client, server):
+        sender = send_hashed(server, total)
+        assert received_digest(client) == expected_digest(total)
+        sender.join()
+
+
 def test_a_reset_is_passed_on_as_a_reset(make_poller: Callable[[], Poller]) -> None:
     with joined(poller=make_poller()) as (_, client, server):
         client.sendall(b"x")
