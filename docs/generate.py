@@ -47,7 +47,8 @@ rules:
     schedule: "start:10s,duration:30s,every:2m"
 ```
 
-Without a `trigger`, a rule of a plan hits everything that it matches. What `side`, `direction`, `trigger` and `schedule` mean is in [vocabulary.md](vocabulary.md).
+Without a `trigger`, a rule of a plan hits everything that it matches. What `side`, `direction`, `trigger` and
+`schedule` mean is in [vocabulary.md](vocabulary.md).
 """
 
 

@@ -16,6 +16,9 @@ from collections.abc import Callable
 
 from faultkit.proxy.poller import Poller, new_poller, sharpen_timers
 
+_SOON_S = 0.01
+"""Timers further off are not looked at after a wait; if one has come due, the next round sees it."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -90,7 +93,7 @@ class Loop:
                         handler(flags)
                     except Exception:
                         self._failed(handler)
-            if timers:
+            if seconds is not None and seconds < _SOON_S and timers:
                 now = clock()
                 while timers and timers[0][0] <= now:
                     at, _, callback = heapq.heappop(timers)

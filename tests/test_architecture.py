@@ -1,0 +1,246 @@
+"""The laws of docs/architecture.md, read off the source: who may import what, and how files look."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+import faultkit
+
+PACKAGE = Path(faultkit.__file__).parent
+PROJECT = Path(__file__).parent.parent
+MOST_LINES = 500
+
+LAYERS: dict[str, int] = {
+    "": 0,
+    "errors": 0,
+    "rng": 0,
+    "units": 0,
+    "faults": 1,
+    "plan": 2,
+    "proxy": 3,
+    "cli": 4,
+    "__main__": 5,
+    "testing": 5,
+}
+"""The first part of a module's name below `faultkit`, and how high it stands; `""` is the package itself."""
+
+PURE = (
+    "errors.py",
+    "rng.py",
+    "units.py",
+    "faults/*",
+    "plan/*",
+    "proxy/active.py",
+    "proxy/address.py",
+    "proxy/budget.py",
+    "proxy/happenings.py",
+    "proxy/http/*",
+    "proxy/lane.py",
+    "proxy/lateness.py",
+    "proxy/leases.py",
+    "proxy/plain.py",
+    "proxy/snapshot.py",
+    "proxy/spec.py",
+)
+READS_A_FILE = "plan/file.py"
+IMPURE = {
+    "asyncio",
+    "concurrent",
+    "datetime",
+    "multiprocessing",
+    "random",
+    "secrets",
+    "select",
+    "selectors",
+    "signal",
+    "socket",
+    "ssl",
+    "subprocess",
+    "threading",
+    "time",
+}
+FILES = {"io", "os", "pathlib", "shutil", "sys", "tempfile"}
+
+HOMES: dict[str, tuple[str, ...]] = {
+    "asyncio": ("proxy/control.py", "proxy/toxiproxy/*", "testing/*"),
+    "click": ("cli/*",),
+    "hypothesis": ("testing/*",),
+    "rich": ("cli/*",),
+    "ssl": ("proxy/middle.py", "proxy/tls.py"),
+    "starlette": ("proxy/control.py", "proxy/toxiproxy/*"),
+    "uvicorn": ("proxy/control.py", "proxy/toxiproxy/*"),
+}
+"""Where alone a package may be imported."""
+
+APIS = ("proxy/control.py", "proxy/toxiproxy/*")
+READS_THE_WALL_CLOCK = {"proxy/control.py": "tells users when a lease ends"}
+
+SOURCES = {
+    str(path.relative_to(PACKAGE)): ast.parse(path.read_text("utf-8"))
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
+
+
+def module_of(source: str) -> str:
+    parts = ["faultkit", *Path(source).with_suffix("").parts]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {module_of(source): source for source in SOURCES}
+
+
+def imports_of(tree: ast.AST) -> Iterator[str]:
+    """Every module that is imported anywhere in a file: in functions and for type checking, too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute, so that this test can read them"
+            assert node.module is not None
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield full if full in MODULES else node.module
+
+
+IMPORTS = {source: sorted(set(imports_of(tree))) for source, tree in SOURCES.items()}
+
+
+def is_in(source: str, patterns: tuple[str, ...]) -> bool:
+    return any(fnmatch(source, pattern) for pattern in patterns)
+
+
+def layer_of(module: str) -> str:
+    return [*module.split("."), ""][1]
+
+
+def test_every_part_of_the_package_has_a_layer() -> None:
+    assert {layer_of(module) for module in MODULES} == set(LAYERS)
+
+
+def test_imports_go_upward_only() -> None:
+    wrong = [
+        f"{source} imports {name}"
+        for source, names in IMPORTS.items()
+        for name in names
+        if name in MODULES and LAYERS[layer_of(name)] > LAYERS[layer_of(module_of(source))]
+    ]
+    assert wrong == []
+
+
+def test_every_import_of_the_package_is_a_module_that_exists() -> None:
+    ours = {name for names in IMPORTS.values() for name in names if name.split(".")[0] == "faultkit"}
+    assert ours <= set(MODULES)
+
+
+def test_nothing_imports_the_testing_helpers_but_they_themselves() -> None:
+    assert _importers("testing") <= {"testing"}
+
+
+def test_nothing_imports_the_command_line_but_itself_and_the_entry() -> None:
+    assert _importers("cli") <= {"cli", "__main__"}
+
+
+def _importers(layer: str) -> set[str]:
+    return {
+        layer_of(module_of(source))
+        for source, names in IMPORTS.items()
+        if any(name in MODULES and layer_of(name) == layer for name in names)
+    }
+
+
+def test_pure_modules_import_nothing_that_waits_reads_or_tells_the_time() -> None:
+    wrong = [
+        f"{source} imports {name}"
+        for source, names in IMPORTS.items()
+        if is_in(source, PURE)
+        for name in names
+        if name.split(".")[0] in (IMPURE if source == READS_A_FILE else IMPURE | FILES)
+    ]
+    assert wrong == []
+
+
+def test_pure_modules_import_pure_modules_only() -> None:
+    wrong = [
+        f"{source} imports {name}"
+        for source, names in IMPORTS.items()
+        if is_in(source, PURE)
+        for name in names
+        if name in MODULES and name != "faultkit" and not is_in(MODULES[name], PURE)
+    ]
+    assert wrong == []
+
+
+def test_only_one_pure_module_opens_files() -> None:
+    openers = {
+        source
+        for source, tree in SOURCES.items()
+        if is_in(source, PURE)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call)
+        and (
+            (isinstance(node.func, ast.Name) and node.func.id == "open")
+            or (isinstance(node.func, ast.Attribute) and node.func.attr in ("read_text", "read_bytes"))
+        )
+    }
+    assert openers == {READS_A_FILE}
+
+
+@pytest.mark.parametrize(("package", "homes"), HOMES.items(), ids=HOMES)
+def test_a_package_is_imported_only_where_it_is_at_home(package: str, homes: tuple[str, ...]) -> None:
+    users = {
+        source for source, names in IMPORTS.items() if any(name.split(".")[0] == package for name in names)
+    }
+    assert {source for source in users if not is_in(source, homes)} == set()
+    assert users, f"nothing imports {package} any more: take it off the list"
+
+
+def test_the_data_plane_does_not_know_the_apis_that_steer_it() -> None:
+    wrong = [
+        f"{source} imports {name}"
+        for source, names in IMPORTS.items()
+        if source.startswith("proxy/") and not is_in(source, APIS)
+        for name in names
+        if name in MODULES and is_in(MODULES[name], APIS)
+    ]
+    assert wrong == []
+
+
+def test_chance_comes_from_the_seed_only() -> None:
+    assert [source for source, names in IMPORTS.items() if "random" in names] == []
+
+
+def test_the_wall_clock_is_read_only_where_a_user_is_told_the_time() -> None:
+    readers = {source for source, tree in SOURCES.items() for node in ast.walk(tree) if _reads_clock(node)}
+    assert readers == set(READS_THE_WALL_CLOCK)
+
+
+def _reads_clock(node: ast.AST) -> bool:
+    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+        return (node.value.id, node.attr) in {("time", "time"), ("time", "time_ns"), ("datetime", "now")}
+    if isinstance(node, ast.ImportFrom) and node.module == "time":
+        return any(alias.name in ("time", "time_ns") for alias in node.names)
+    return False
+
+
+def test_no_file_is_too_long() -> None:
+    files = [path for folder in ("src", "tests", "bench", "examples", "docs") for path in _python(folder)]
+    long = {
+        str(path.relative_to(PROJECT)): lines
+        for path in files
+        if (lines := len(path.read_text("utf-8").splitlines())) > MOST_LINES
+    }
+    assert long == {}
+
+
+def _python(folder: str) -> list[Path]:
+    return [path for path in (PROJECT / folder).rglob("*.py") if "node_modules" not in path.parts]
+
+
+def test_every_module_says_what_it_owns() -> None:
+    silent = [source for source, tree in SOURCES.items() if tree.body and not ast.get_docstring(tree)]
+    assert silent == []
