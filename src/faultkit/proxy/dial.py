@@ -62,6 +62,30 @@ class Resolver:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
+def begin_connect(address: Address) -> tuple[SocketType, bool]:
+    """A socket on its way to `address`, and whether it is there already, as on loopback it mostly is.
+
+    Raises OSError if it cannot even set out.
+    """
+    family, target = address
+    upstream = SocketType(family, _STREAM)
+    try:
+        if not _BORN_NONBLOCKING:
+            upstream.setblocking(False)
+        upstream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        code = upstream.connect_ex(target)
+        if code not in _IN_PROGRESS:
+            raise OSError(code, os.strerror(code))
+    except BaseException:
+        upstream.close()
+        raise
+    try:
+        upstream.getpeername()
+    except OSError:
+        return upstream, False
+    return upstream, True
+
+
 class Dial:
     """One attempt to reach one of several addresses."""
 
@@ -71,7 +95,7 @@ class Dial:
         self,
         loop: Loop,
         addresses: list[Address],
-        deadline: float,
+        timeout_s: float,
         done: Callable[[SocketType | str], None],
     ) -> None:
         self._loop = loop
@@ -79,32 +103,29 @@ class Dial:
         self._done = done
         self._socket: SocketType | None = None
         self._why = "no address"
-        self.deadline = deadline
+        self.deadline = loop.clock() + timeout_s
 
     def start(self) -> None:
         """Begin with the next address; calls `done` with a connected socket, or with why there is none."""
         while self._addresses:
-            family, address = self._addresses.pop(0)
             try:
-                upstream = SocketType(family, _STREAM)
+                upstream, connected = begin_connect(self._addresses.pop(0))
             except OSError as error:
-                self._why = os.strerror(error.errno or 0)
-                break
-            if not _BORN_NONBLOCKING:
-                upstream.setblocking(False)
-            upstream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            try:
-                code = upstream.connect_ex(address)
-            except OSError as error:  # For example an address that this family does not take.
-                code = error.errno or errno.EINVAL
-            if code in _IN_PROGRESS:
-                self._socket = upstream
-                self._loop.handlers[upstream.fileno()] = self._ready
+                self._why = error.strerror or str(error)
+                continue
+            if connected:
                 self._loop.poller.add(upstream.fileno())
-                return
-            upstream.close()
-            self._why = os.strerror(code)
+                self._done(upstream)
+            else:
+                self.wait_for(upstream)
+            return
         self._done(self._why)
+
+    def wait_for(self, upstream: SocketType) -> None:
+        """Until it is connected, or cannot be."""
+        self._socket = upstream
+        self._loop.handlers[upstream.fileno()] = self._ready
+        self._loop.poller.add(upstream.fileno(), output=True)
 
     def _ready(self, flags: int) -> None:
         upstream = self._socket

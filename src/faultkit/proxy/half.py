@@ -23,7 +23,6 @@ from faultkit.plan import Flow
 from faultkit.proxy.active import ActiveRule
 from faultkit.proxy.lane import Lane
 from faultkit.proxy.pipes import CAN_SPLICE, Parcel, ParcelLine
-from faultkit.proxy.poller import READABLE, WRITABLE
 
 if TYPE_CHECKING:
     from faultkit.proxy.link import Link
@@ -40,6 +39,7 @@ Ending: TypeAlias = Literal["eof", "close", "reset"]
 
 class Half:
     __slots__ = (
+        "await_input",
         "big_reads",
         "ending",
         "far",
@@ -53,7 +53,6 @@ class Half:
         "out_bytes",
         "paced_at",
         "readable",
-        "rearm",
         "recv",
         "send",
         "shut",
@@ -66,15 +65,15 @@ class Half:
     def __init__(self, link: Link, flow: Flow, source: SocketType | None, target: SocketType | None) -> None:
         self.link = link
         self.flow: Flow = flow
-        self.rearm = link.loop.poller.rearm
+        self.await_input = link.loop.poller.await_input
         self.source = source
         self.target = target
         self.recv: Callable[[int], bytes] = _nothing_to_recv if source is None else source.recv
         self.send: Callable[[bytes | memoryview], int] = _nobody_to_send_to if target is None else target.send
         self.readable = False
         self.writable = target is not None
-        self.ending = False
-        """The source has hung up: a short read does not mean that it is drained."""
+        self.ending = 0
+        """ENDED or FAILED once the source has hung up: then a short read does not mean that it is drained."""
         self.shut = False
         """The end of this direction has been passed on."""
         self.moved = 0
@@ -130,7 +129,7 @@ class Half:
                     self._target_is_full()
                 if size < CHUNK and not self.ending:
                     self.readable = False
-                    if self.rearm is not None:
+                    if self.await_input is not None:
                         self._source_is_dry()
                 if size < _BULK:
                     self.big_reads = 0
@@ -157,7 +156,7 @@ class Half:
             for _ in range(_SPLICE_TURNS):
                 if not self.readable or not self.writable:
                     return
-                parcel = line.take(source, self.ending)
+                parcel = line.take(source, self.ending != 0)
                 if parcel is None:
                     self.leave_line()
                     break
@@ -250,7 +249,7 @@ class Half:
             if self.line is None:
                 self._open_line()
             if self.line is not None and self.source is not None:
-                parcel = self.line.take(self.source.fileno(), self.ending)
+                parcel = self.line.take(self.source.fileno(), self.ending != 0)
                 if parcel is not None:
                     return cast(bytes, parcel)  # A blind filter asks for nothing but the size.
         return self.recv(lane.read_size)
@@ -420,13 +419,13 @@ class Half:
 
     def _source_is_dry(self) -> None:
         self.readable = False
-        if self.rearm is not None and self.source is not None:
-            self.rearm(self.source.fileno(), READABLE)
+        if self.await_input is not None and self.source is not None:
+            self.await_input(self.source.fileno())
 
     def _target_is_full(self) -> None:
         self.writable = False
-        if self.rearm is not None and self.target is not None:
-            self.rearm(self.target.fileno(), WRITABLE)
+        if self.target is not None:
+            self.link.loop.poller.await_output(self.target.fileno())
 
 
 def _nothing_to_recv(size: int) -> bytes:

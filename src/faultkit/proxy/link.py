@@ -12,14 +12,14 @@ import socket
 import struct
 from collections.abc import Callable
 from socket import SocketType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from faultkit.faults.events import Event
 from faultkit.faults.fault import NameFault, Stream, StreamFault, StreamFilter
 from faultkit.plan import Flow
 from faultkit.proxy.active import ActiveRule, in_flow
 from faultkit.proxy.address import Endpoint
-from faultkit.proxy.dial import Address, Dial, literal_address
+from faultkit.proxy.dial import Address, Dial, begin_connect, literal_address
 from faultkit.proxy.half import Half
 from faultkit.proxy.happenings import Closed, DialFailed, Injected
 from faultkit.proxy.lane import Lane
@@ -28,6 +28,9 @@ from faultkit.proxy.poller import ENDED, FAILED, READABLE, WRITABLE
 if TYPE_CHECKING:
     from faultkit.proxy.middle import Middle
     from faultkit.proxy.proxy import Proxy
+
+Farewell: TypeAlias = Literal["reset", "drain", "none"]
+"""How a socket is closed: by RST, by FIN after unread bytes are read, or as it is."""
 
 _READ_OR_END = READABLE | ENDED | FAILED
 _MOST_DRAINS = 16
@@ -104,7 +107,7 @@ class Link:
         if flags & _READ_OR_END:
             up.readable = True
             if flags & (ENDED | FAILED):
-                up.ending = True
+                up.ending |= flags & (ENDED | FAILED)
             if flags & WRITABLE and not down.writable:
                 down.writable = True
                 down.pump()
@@ -120,7 +123,7 @@ class Link:
         if flags & _READ_OR_END:
             down.readable = True
             if flags & (ENDED | FAILED):
-                down.ending = True
+                down.ending |= flags & (ENDED | FAILED)
             if flags & WRITABLE and not up.writable:
                 up.writable = True
                 up.pump()
@@ -138,7 +141,7 @@ class Link:
         self._wanted = upstream
         address = literal or literal_address(upstream.host, upstream.port)
         if address is not None:
-            self._connect([address])
+            self._connect_at(address)
             return
         delay_s = 0.0
         for state in () if self.exempt else self.proxy.rules_of("name"):
@@ -196,16 +199,26 @@ class Link:
         assert self._wanted is not None
         self._dial_failed(f"cannot resolve {self._wanted.host}: injected failure")
 
+    def _connect_at(self, address: Address) -> None:
+        """The short way for an address that needs no looking up."""
+        try:
+            upstream, connected = begin_connect(address)
+        except OSError as error:
+            self._dial_failed(error.strerror or str(error))
+            return
+        if connected:
+            self.loop.poller.add(upstream.fileno())
+            self._dialled(upstream)
+        else:
+            self._dial = Dial(self.loop, [], self.proxy.spec.connect_timeout_s, self._dialled)
+            self._dial.wait_for(upstream)
+
     def _connect(self, addresses: list[Address]) -> None:
-        deadline = self.loop.clock() + self.proxy.spec.connect_timeout_s
-        self._dial = Dial(self.loop, addresses, deadline, self._dialled)
-        self.plane.dials.add(self._dial)
+        self._dial = Dial(self.loop, addresses, self.proxy.spec.connect_timeout_s, self._dialled)
         self._dial.start()
 
     def _dialled(self, result: SocketType | str) -> None:
-        if self._dial is not None:
-            self.plane.dials.discard(self._dial)
-            self._dial = None
+        self._dial = None
         if isinstance(result, str):
             self._dial_failed(result)
             return
@@ -235,14 +248,14 @@ class Link:
         """Let the present upstream go; the client stays (its next request goes elsewhere)."""
         if self._dial is not None:
             self._dial.abandon()
-            self.plane.dials.discard(self._dial)
             self._dial = None
         if self.upstream is not None:
-            self._drop(self.upstream, reset=False)
+            self._drop(self.upstream, "drain")
         self.upstream = None
         self.up.write_to(None)
         self.down.read_from(None)
-        self.up.writable = self.down.readable = self.down.ending = False
+        self.up.writable = self.down.readable = False
+        self.down.ending = 0
         # Nothing that was under way to or from this upstream may reach the next one, or the client.
         self.up.out, self.up.out_bytes = None, 0
         self.up.far, self.down.lane = Lane(), Lane()
@@ -342,11 +355,11 @@ class Link:
 
     def pass_end(self, half: Half) -> None:
         """The end of one direction is passed on; when both have ended, so has the connection."""
-        if half.target is not None:
-            with contextlib.suppress(OSError):
-                half.target.shutdown(socket.SHUT_WR)
         if self.up.shut and self.down.shut:
             self.close("end")
+        elif half.target is not None:
+            with contextlib.suppress(OSError):
+                half.target.shutdown(socket.SHUT_WR)
 
     def reset(self, how: str = "reset") -> None:
         self._end(how, reset=True)
@@ -354,11 +367,15 @@ class Link:
     def close(self, how: str = "close") -> None:
         self._end(how, reset=False)
 
-    def end_if_abandoned(self, now: float) -> None:
-        """Both ends have hung up and a fault holds back the rest: nobody will ever read it.
+    def give_up_if_hopeless(self, now: float) -> None:
+        """Once a second: a dial that takes too long, or a connection that nobody wants any more.
 
-        A half-closed client may still be waiting, which cannot be told apart: hence the long wait.
+        The latter is one whose ends have both hung up while a fault holds back the rest. A half-closed
+        client may still be waiting, which cannot be told apart: hence the long patience.
         """
+        if self._dial is not None and self._dial.deadline <= now:
+            self._dial.give_up("timed out")
+            return
         if not (self.up.ending and self.down.ending):
             return
         if self._hung_up_at is None:
@@ -375,15 +392,17 @@ class Link:
         self.dead = True
         if self._dial is not None:
             self._dial.abandon()
-            self.plane.dials.discard(self._dial)
         up, down = self.up, self.down
-        for half in (up, down):
-            if half.held or half.line is not None:
-                half.abandon()
-        self._drop(self.client, reset)
+        if up.held or up.line is not None:
+            up.abandon()
+        if down.held or down.line is not None:
+            down.abandon()
+        farewell: Farewell = "none" if how == "end" else "reset" if reset else "drain"
+        # A socket that has failed needs no farewell, nor does one that has said and heard its own.
+        self._drop(self.client, "none" if up.ending & FAILED else farewell)
         if self.upstream is not None:
-            self._drop(self.upstream, reset)
-        self.proxy.forget(self)
+            self._drop(self.upstream, "none" if down.ending & FAILED else farewell)
+        self.proxy.forget(self, up.moved, down.moved)
         if self.plane.observed:
             now = self.loop.clock()
             lived_s = now - self.opened_at
@@ -391,18 +410,21 @@ class Link:
         # No cycles: a connection's memory is free at once, and the collector has nothing to find.
         del self.up, self.down
 
-    def _drop(self, end: SocketType, reset: bool) -> None:
-        self.loop.handlers.pop(end.fileno(), None)
-        if self.loop.poller.rearm is not None:
-            self.loop.poller.remove(end.fileno())  # epoll forgets a closed descriptor by itself.
-        try:  # Not `suppress`: it costs a tenth of what is done here.
-            if reset:
-                end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
-            else:
-                _drain(end)
-        except OSError:
-            pass
+    def _drop(self, end: SocketType, farewell: Farewell) -> None:
+        loop = self.loop
+        loop.handlers.pop(end.fileno(), None)
+        if loop.poller.await_input is not None:
+            loop.poller.remove(end.fileno())  # epoll forgets a closed descriptor by itself.
+        if farewell != "none":
+            try:  # noqa: SIM105 (`suppress` costs as much as all of this)
+                _FAREWELLS[farewell](end)
+            except OSError:
+                pass
         end.close()
+
+
+def _reset(end: SocketType) -> None:
+    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
 
 
 def _drain(end: SocketType) -> None:
@@ -410,3 +432,6 @@ def _drain(end: SocketType) -> None:
     for _ in range(_MOST_DRAINS):
         if not end.recv(65536):
             return
+
+
+_FAREWELLS: dict[Farewell, Callable[[SocketType], None]] = {"reset": _reset, "drain": _drain}

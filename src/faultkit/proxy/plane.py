@@ -18,7 +18,7 @@ from faultkit.plan import Plan
 from faultkit.proxy.active import ActivePlan
 from faultkit.proxy.address import Endpoint
 from faultkit.proxy.budget import Budget
-from faultkit.proxy.dial import Dial, Resolver
+from faultkit.proxy.dial import Resolver
 from faultkit.proxy.half import Half
 from faultkit.proxy.happenings import Happening, RulesChanged
 from faultkit.proxy.lateness import Lateness
@@ -54,7 +54,6 @@ class Plane:
         self.budget = Budget()
         self.observed = observed
         """Whether every single connection and injection is told; counters are always kept."""
-        self.dials: set[Dial] = set()
         self.pipes = PipePool()
         self.spliced: dict[Half, int] = {}
         """Halves that have pipes, and how many bytes they had moved at the last sweep."""
@@ -191,18 +190,14 @@ class Plane:
     def _sweep(self, at: float) -> None:
         """Once a second: give up slow dials, take pipes from halves that fell silent, end abandoned links."""
         now = self.loop.clock()
-        for dial in tuple(self.dials):
-            if dial.deadline <= now:
-                dial.give_up("timed out")
         for half, moved in tuple(self.spliced.items()):
             if half.moved != moved:
                 self.spliced[half] = half.moved
             elif half.line is not None and not half.line.size:
                 half.leave_line()
         for proxy in tuple(self._proxies.values()):
-            if proxy.stream_rules:
-                for link in tuple(proxy.links.values()):
-                    link.end_if_abandoned(now)
+            for link in tuple(proxy.links.values()):
+                link.give_up_if_hopeless(now)
         self.loop.call_at(now + _SWEEP_S, self._sweep)
 
     def _close_all(self) -> None:

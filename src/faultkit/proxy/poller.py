@@ -1,8 +1,8 @@
 """Waiting: for sockets, and for instants to within some tens of microseconds.
 
 Two pollers with one face. `EpollPoller` (Linux) is edge-triggered: a descriptor is registered once
-and never touched again. `SelectorsPoller` (everywhere) imitates edges: it drops an interest when it
-has reported it, and the relay asks again with `rearm` when the socket would block.
+for input, and once more if ever its peer is slow to read. `SelectorsPoller` (everywhere) imitates
+edges: it drops an interest when it has reported it, and the relay asks again when the socket is dry.
 
 Timers: asyncio and `epoll.poll` round up to the millisecond. `select` takes microseconds, so both
 pollers wait in it; the epoll descriptor is itself a descriptor that `select` can wait for.
@@ -33,11 +33,14 @@ _NEAR_S = 0.01
 
 
 class Poller(Protocol):
-    rearm: Callable[[int, int], None] | None
-    """Ask again for READABLE or WRITABLE after a socket would block; None where that is needless."""
+    await_input: Callable[[int], None] | None
+    """To be called when a socket is dry; None where that is needless."""
 
-    def add(self, fd: int) -> None:
-        """Report edges of a stream socket."""
+    def await_output(self, fd: int) -> None:
+        """To be called when a socket is full: report when it is WRITABLE again."""
+
+    def add(self, fd: int, output: bool = False) -> None:
+        """Report what comes in at a stream socket, and with `output` also when it is WRITABLE."""
 
     def add_listener(self, fd: int) -> None:
         """Report READABLE for as long as it lasts."""
@@ -60,16 +63,29 @@ if sys.platform == "linux":
     class EpollPoller:
         """Linux: edge-triggered epoll."""
 
-        _EDGES = select.EPOLLIN | select.EPOLLOUT | select.EPOLLRDHUP | select.EPOLLET
+        _INPUT = select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLET
+        _BOTH = _INPUT | select.EPOLLOUT
 
         def __init__(self) -> None:
-            self.rearm: Callable[[int, int], None] | None = None
+            self.await_input: Callable[[int], None] | None = None
+            self._both: set[int] = set()
             self._epoll = select.epoll()
             fd = self._epoll.fileno()
             self._precise = [fd] if fd < _SELECT_LIMIT else None
 
-        def add(self, fd: int) -> None:
-            self._epoll.register(fd, self._EDGES)
+        def add(self, fd: int, output: bool = False) -> None:
+            # Most sockets are never full: not to hear that they can be written saves an event for each.
+            if output:
+                self._both.add(fd)
+                self._epoll.register(fd, self._BOTH)
+            else:
+                self._both.discard(fd)  # A closed socket may have left its number here.
+                self._epoll.register(fd, self._INPUT)
+
+        def await_output(self, fd: int) -> None:
+            if fd not in self._both:
+                self._both.add(fd)
+                self._epoll.modify(fd, self._BOTH)
 
         def add_listener(self, fd: int) -> None:
             self._epoll.register(fd, select.EPOLLIN)
@@ -100,13 +116,13 @@ class SelectorsPoller:
     """Any platform: edges imitated on the standard library's selector."""
 
     def __init__(self) -> None:
-        self.rearm: Callable[[int, int], None] | None = self._rearm
+        self.await_input: Callable[[int], None] | None = self._await_input
         self._selector = selectors.DefaultSelector()
         self._interest: dict[int, int] = {}
 
-    def add(self, fd: int) -> None:
-        self._interest[fd] = READABLE | WRITABLE
-        self._selector.register(fd, selectors.EVENT_READ | selectors.EVENT_WRITE)
+    def add(self, fd: int, output: bool = False) -> None:
+        self._interest[fd] = 0
+        self._set_interest(fd, READABLE | WRITABLE if output else READABLE)
 
     def add_listener(self, fd: int) -> None:
         self._selector.register(fd, selectors.EVENT_READ)
@@ -130,9 +146,13 @@ class SelectorsPoller:
     def close(self) -> None:
         self._selector.close()
 
-    def _rearm(self, fd: int, flag: int) -> None:
+    def _await_input(self, fd: int) -> None:
         if fd in self._interest:
-            self._set_interest(fd, self._interest[fd] | flag)
+            self._set_interest(fd, self._interest[fd] | READABLE)
+
+    def await_output(self, fd: int) -> None:
+        if fd in self._interest:
+            self._set_interest(fd, self._interest[fd] | WRITABLE)
 
     def _set_interest(self, fd: int, interest: int) -> None:
         before = self._interest[fd]

@@ -84,7 +84,7 @@ class Proxy:
         self.dial_failures = 0
         self.injected = 0
         self.requests = 0
-        self.closed_moved = [0, 0]
+        self._gone_up = self._gone_down = 0
         """Bytes to the upstream and to the client of connections that are gone."""
         self._listener = listener
         self._family = int(listener.family)
@@ -253,14 +253,14 @@ class Proxy:
             self.spec.upstream,
             self.accepted,
             len(links),
-            self.closed_moved[0] + sum(link.up.moved for link in links),
-            self.closed_moved[1] + sum(link.down.moved for link in links),
+            self._gone_up + sum(link.up.moved for link in links),
+            self._gone_down + sum(link.down.moved for link in links),
             self.requests,
             self.injected,
             self.dial_failures,
         )
 
-    def forget(self, link: Link) -> None:
+    def forget(self, link: Link, to_upstream_bytes: int, to_client_bytes: int) -> None:
         del self.links[link.ordinal]
-        self.closed_moved[0] += link.up.moved
-        self.closed_moved[1] += link.down.moved
+        self._gone_up += to_upstream_bytes
+        self._gone_down += to_client_bytes
