@@ -235,7 +235,18 @@ class Link:
             self.middle.connected(now)
             self.down.release(now)
             self.down.settle()
+            self._join_if_possible()
         self.up.pump()
+
+    def _join_if_possible(self) -> None:
+        """Where the layer between the sockets has nothing left to do and no fault acts, bytes pass it by."""
+        if self.middle is None or not self.middle.is_needless:
+            return
+        lanes = (self.up.lane, self.up.far, self.down.lane, self.down.far)
+        if all(lane is not None and lane.idle for lane in lanes):
+            self.middle = None
+            for half in (self.up, self.down):
+                half.lane = half.far = None
 
     def _dial_failed(self, why: str) -> None:
         self.proxy.dial_failures += 1

@@ -57,6 +57,11 @@ class Middle:
     def wants_input(self, flow: Flow) -> bool:
         return flow == "to_client" or self._exchange is None or self._exchange.wants_input
 
+    @property
+    def is_needless(self) -> bool:
+        """Bytes pass both ways as they are (a CONNECT tunnel): the two sockets can be joined without it."""
+        return self._tls is None and self._exchange is not None and self._exchange.transparent
+
     # --- what happens on the two sides --------------------------------------------------------
 
     def from_client(self, events: list[Event]) -> None:

@@ -108,6 +108,7 @@ class Plane:
         """Listen; returns where. A port that cannot be had is a TargetError, and nothing is left."""
         if spec.name in self._proxies:
             raise InputError("proxy", f'the name "{spec.name}" is taken')
+        _prepare_layers(spec)
         listener = listen(spec.name, spec.listen)
 
         def begin() -> Endpoint:
@@ -215,3 +216,13 @@ class Plane:
             self.budget.held,
             self._dropped,
         )
+
+
+def _prepare_layers(spec: ProxySpec) -> None:
+    """Load what TLS and HTTP need here and now: in the loop's thread it would make every connection late."""
+    if spec.tls or spec.speaks == "http" or spec.upstream is None:
+        import faultkit.proxy.middle  # noqa: F401
+    if spec.tls:
+        from faultkit.proxy.tls import tls_context
+
+        tls_context(spec.verify)

@@ -236,7 +236,7 @@ class Proxy:
             link.begin()
 
     def new_middle(self, link: Link) -> Middle:
-        """The layer between the two sockets of a link. TLS and HTTP are imported only where they are used."""
+        """The layer between the two sockets of a link; a proxy of plain TCP never loads it."""
         from faultkit.proxy.middle import Middle
 
         return Middle(link)

@@ -14,7 +14,7 @@ class HttpDelay(HttpFault):
     kind: ClassVar[str] = "http_delay"
     summary: ClassVar[str] = "Requests wait before they go on."
 
-    delay_ms: float = setting(1000.0, "How long they wait.", unit="ms", minimum=0)
+    delay_ms: float = setting(1000.0, "How long they wait.", unit="ms", minimum=0, flag="by")
 
     def judge(self, rng: Rng) -> HttpVerdict:
         return HttpVerdict(delay_s=self.delay_ms / 1000)

@@ -25,6 +25,7 @@ class Timeout(StreamFault):
         "Close this long after the fault began; 0 is never.",
         unit="ms",
         minimum=0,
+        flag="after",
     )
 
     def open(self, stream: Stream) -> StreamFilter:
