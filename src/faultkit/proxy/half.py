@@ -34,6 +34,9 @@ _SPLICE_TURNS = 8
 _BULK = 16384
 _BIG_READS_BEFORE_SPLICE = 4
 
+_MOST_OVERDUE = 1 << 20
+"""Bytes that have left the lanes and wait for a slow receiver."""
+
 Ending: TypeAlias = Literal["eof", "close", "reset"]
 
 
@@ -52,6 +55,7 @@ class Half:
         "out",
         "out_bytes",
         "paced_at",
+        "queued",
         "readable",
         "recv",
         "send",
@@ -76,6 +80,8 @@ class Half:
         """ENDED or FAILED once the source has hung up: then a short read does not mean that it is drained."""
         self.shut = False
         """The end of this direction has been passed on."""
+        self.queued = False
+        """It has given way and goes on in the next round of the loop."""
         self.moved = 0
         self.out: deque[bytes | memoryview | Parcel | Ending] | None = None
         """What has left the lanes and waits for the target to take it."""
@@ -98,6 +104,17 @@ class Half:
     def write_to(self, target: SocketType | None) -> None:
         self.target = target
         self.send = target.send if target is not None else _nobody_to_send_to
+
+    def pump_again(self) -> None:
+        """In the next round of the loop, once, however often it is asked for."""
+        if not self.queued:
+            self.queued = True
+            self.link.loop.again.append(self._go_on)
+
+    def _go_on(self) -> None:
+        self.queued = False
+        if not self.link.dead:
+            self.pump()
 
     # --- nothing acts -------------------------------------------------------------------------
 
@@ -136,11 +153,11 @@ class Half:
                 else:
                     self.big_reads += 1
                     if self.big_reads >= _BIG_READS_BEFORE_SPLICE and self._open_line():
-                        self.link.loop.again.append(self.pump)
+                        self.pump_again()
                         return
                 turns -= 1
                 if not turns:
-                    self.link.loop.again.append(self.pump)
+                    self.pump_again()
                     return
         except BlockingIOError:
             self._source_is_dry()
@@ -172,7 +189,7 @@ class Half:
                         return
                     parcel.size -= sent
                     self.moved += sent
-            self.link.loop.again.append(self.pump)
+            self.pump_again()
         except BlockingIOError:
             self._source_is_dry()
         except OSError:
@@ -238,7 +255,7 @@ class Half:
                     self._source_is_dry()
             turns -= 1
             if not turns:
-                self.link.loop.again.append(self.pump)
+                self.pump_again()
                 break
         if not self.link.dead:
             self._settle(lane)
@@ -267,6 +284,8 @@ class Half:
             )
 
     def _wants_input(self, lane: Lane[ActiveRule], now: float) -> bool:
+        if self.out_bytes > _MOST_OVERDUE:  # The receiver is slower than the fault: push back to the sender.
+            return False
         held = lane.held_bytes + self.out_bytes
         if self.far is not None:
             held += self.far.held_bytes
@@ -310,7 +329,7 @@ class Half:
         elif lane.idle:
             self.lane = None
             if self.readable:
-                self.link.loop.again.append(self.pump)
+                self.pump_again()
         self._arm(next_at)
         self.link.plane.budget.held += held - self.held
         self.held = held

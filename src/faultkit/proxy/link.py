@@ -305,7 +305,7 @@ class Link:
                 half.unseal()
         else:
             return
-        self.loop.again.append(half.pump)
+        half.pump_again()
 
     def _is_hit(self, state: ActiveRule) -> bool:
         """Drawn once for a connection and a rule, and kept for its life."""
