@@ -198,7 +198,7 @@ def test_a_variable_without_its_switch_is_ignored_even_if_it_is_wrong(
         ),
         (
             ["--with-latency", "--latency-distribution", "uniform", "--latency-min", "5"],
-            "--latency-max: expected at least min_ms (5), got 0",
+            "--latency-max: expected a number above 0 for uniform, got 0",
         ),
     ],
 )

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from faultkit.faults.events import Close, Data, Eof, Event, Reset
+from faultkit.faults.events import Close, Data, Eof, Event, Reset, moved
 from faultkit.faults.fault import FOREVER
 from faultkit.faults.stream.blackhole import Blackhole
 from faultkit.testing import open_filter, run_filter
@@ -33,8 +33,11 @@ def test_discard_swallows_bytes_and_goes_on_reading() -> None:
 
 
 @pytest.mark.parametrize("end", [Eof(1.0), Close(1.0), Reset(1.0)])
-def test_discard_lets_an_end_pass_at_once(end: Event) -> None:
-    assert run_filter(Blackhole(mode="discard"), Data(0.0, b"abc"), end) == [end]
+def test_discard_withholds_an_end_until_it_is_taken_off(end: Event) -> None:
+    assert run_filter(Blackhole(mode="discard"), Data(0.0, b"abc"), end) == []
+    filter = open_filter(Blackhole(mode="discard"))
+    assert list(filter.feed(end)) == []
+    assert list(filter.finish(5.0)) == [moved(end, 5.0)]
 
 
 @pytest.mark.parametrize(("fed", "freed"), [((), []), ((Data(0.0, b"abc"),), [Close(5.0)])])
@@ -62,8 +65,8 @@ def test_a_stall_that_has_closed_keeps_nothing() -> None:
     assert list(filter.finish(3.0)) == []
 
 
-def test_a_peer_s_reset_in_time_leaves_nothing_to_close() -> None:
-    assert run_filter(Blackhole(mode="discard", close_after_ms=5000), Reset(1.0)) == [Reset(1.0)]
+def test_it_closes_in_its_time_although_the_peer_has_long_gone() -> None:
+    assert run_filter(Blackhole(mode="discard", close_after_ms=5000), Reset(1.0)) == [Close(5.0)]
 
 
 @pytest.mark.parametrize(
@@ -71,7 +74,7 @@ def test_a_peer_s_reset_in_time_leaves_nothing_to_close() -> None:
     [
         (Blackhole(), False, True),
         (Blackhole(close_after_ms=1), True, True),
-        (Blackhole(mode="discard"), True, False),
+        (Blackhole(mode="discard"), True, True),
     ],
 )
 def test_what_it_declares_depends_on_its_settings(fault: Blackhole, loses: bool, withholds: bool) -> None:

@@ -20,8 +20,9 @@ def test_it_closes_a_silent_connection_too() -> None:
     assert run_filter(Timeout(timeout_ms=2000), at=5.0) == [Close(7.0)]
 
 
-def test_an_end_passes_at_once() -> None:
-    assert run_filter(Timeout(), Data(0.0, b"a"), Eof(1.0)) == [Eof(1.0)]
+def test_nobody_is_told_that_the_peer_has_gone_before_the_time_is_out() -> None:
+    assert run_filter(Timeout(), Data(0.0, b"a"), Eof(1.0)) == []
+    assert run_filter(Timeout(timeout_ms=3000), Data(0.0, b"a"), Eof(1.0)) == [Close(3.0)]
 
 
 @pytest.mark.parametrize(("fed", "freed"), [((), []), ((Data(0.0, b"a"),), [Close(3.0)])])

@@ -204,11 +204,24 @@ def test_a_stalled_stream_goes_on_when_the_fault_ends() -> None:
         assert read_exactly(client, 9) == b"held back"
 
 
-def test_a_discarding_blackhole_loses_the_bytes() -> None:
-    with joined(plan_of(Blackhole(mode="discard"))) as (_, client, server):
+def test_a_discarding_blackhole_loses_the_bytes_and_tells_nobody_of_the_end() -> None:
+    with joined(plan_of(Blackhole(mode="discard"))) as (wire, client, server):
         server.sendall(b"lost")
-        server.shutdown(socket.SHUT_WR)
+        server.close()
+        client.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            client.recv(1)
+        wire.plane.set_plan(Plan())
+        client.settimeout(5)
         assert read_all(client) == b""
+
+
+def test_a_timeout_lasts_although_the_upstream_closes_at_once() -> None:
+    with joined(plan_of(Timeout(timeout_ms=200))) as (wire, client, server):
+        server.sendall(b"HTTP/1.0 200 OK\r\n\r\nhello")
+        server.close()
+        assert client.recv(1) == b""
+        assert wire.plane.snapshot().lateness.early == 0
 
 
 def test_corrupt_flips_bits_and_keeps_the_length() -> None:

@@ -3,7 +3,7 @@
 Only `faultkit.plan.file` reads a file. Nothing here knows sockets, clocks or event loops.
 """
 
-from faultkit.plan.file import load_plan, read_plan
+from faultkit.plan.file import load_plan, read_document, read_plan
 from faultkit.plan.flow import Direction, Flow, Side, flows
 from faultkit.plan.match import Match, escape_glob
 from faultkit.plan.parse import parse_plan, parse_rule
@@ -37,5 +37,6 @@ __all__ = [
     "parse_rule",
     "parse_schedule",
     "plan_schema",
+    "read_document",
     "read_plan",
 ]

@@ -5,6 +5,7 @@ Stricter than YAML asks: a key that is given twice is an error, because one of t
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -31,7 +32,7 @@ def load_plan(path: str | os.PathLike[str]) -> Plan:
 
 def read_plan(text: str, source: str = "plan") -> Plan:
     """A plan from YAML (or JSON) text; errors begin with `source`."""
-    document = _read_yaml(text, source)
+    document = read_document(text, source)
     try:
         return parse_plan(document)
     except InputError as error:
@@ -63,6 +64,24 @@ def _reject_repeated_keys(node: yaml.MappingNode) -> None:
                 None, None, f"key {shown(key.value)} is given twice", key.start_mark
             )
         seen.add((key.tag, key.value))
+
+
+def read_document(text: str, source: str) -> object:
+    """What JSON or YAML text says. JSON goes first: YAML 1.1 reads some of it in another way (1e2, tabs)."""
+    try:
+        return json.loads(text, object_pairs_hook=_without_repeats)
+    except InputError as error:
+        raise InputError(source, error.problem) from None
+    except (ValueError, RecursionError):
+        return _read_yaml(text, source)
+
+
+def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for place, (key, _) in enumerate(pairs) if key in dict(pairs[:place]))
+        raise InputError("", f"key {shown(twice)} is given twice")
+    return found
 
 
 def _read_yaml(text: str, source: str) -> object:

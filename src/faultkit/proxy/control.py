@@ -24,7 +24,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
 
 import uvicorn
-import yaml
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -33,7 +32,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from faultkit.errors import InputError, RunError
-from faultkit.plan import Plan, Rule, dump_plan, dump_rule, parse_plan, parse_rule
+from faultkit.plan import Plan, Rule, dump_plan, dump_rule, parse_plan, parse_rule, read_document
 from faultkit.proxy.address import Endpoint
 from faultkit.proxy.happenings import Happening
 from faultkit.proxy.leases import NEVER, Leases
@@ -334,15 +333,11 @@ async def _body(request: Request) -> bytes:
 
 
 def _document(request: Request, body: bytes) -> object:
-    """JSON if the request says so, else YAML (of which JSON is nearly a part)."""
+    """JSON or YAML."""
     try:
-        text = body.decode()
-        if "json" in request.headers.get("content-type", ""):
-            return json.loads(text)
-        return yaml.safe_load(text)
-    except (ValueError, yaml.YAMLError, RecursionError) as error:
-        line = " ".join(str(error).split())
-        raise Problem(400, f"expected JSON or YAML, got something else: {line[:200]}", "body") from None
+        return read_document(body.decode(), "body")
+    except UnicodeDecodeError:
+        raise Problem(400, "expected UTF-8 text, got other bytes", "body") from None
 
 
 def _answer(problem: Problem) -> Response:

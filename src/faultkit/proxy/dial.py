@@ -14,7 +14,7 @@ from socket import SocketType
 from typing import TypeAlias
 
 from faultkit.proxy.loop import Loop
-from faultkit.proxy.poller import ENDED, FAILED, WRITABLE
+from faultkit.proxy.poller import WRITABLE
 
 Address: TypeAlias = tuple[int, tuple[object, ...]]
 """Family and socket address."""
@@ -130,13 +130,12 @@ class Dial:
     def _ready(self, flags: int) -> None:
         upstream = self._socket
         assert upstream is not None
-        if flags & (FAILED | ENDED):
-            code = upstream.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
-            if code:
-                self._why = os.strerror(code)
-                self._forget()
-                self.start()
-                return
+        code = upstream.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if code:
+            self._why = os.strerror(code)
+            self._forget()
+            self.start()
+            return
         self._socket = None
         self._done(upstream)
         if flags != WRITABLE:

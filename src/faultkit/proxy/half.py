@@ -121,7 +121,7 @@ class Half:
     def pump(self) -> None:
         """Move what can be moved now."""
         if self.lane is not None:
-            self._pump_lane(self.lane)
+            self._pump_lane()
             return
         if self.out is not None and not self.flush():
             return
@@ -218,24 +218,29 @@ class Half:
         self.link.abort()
 
     def abandon(self) -> None:
-        """The connection is gone."""
+        """The connection is gone, and with it what was held back: timers may still know this half."""
         self.link.plane.budget.held -= self.held
         self.held = 0
         self.leave_line()
+        self.lane = self.far = self.out = None
 
     # --- faults act ---------------------------------------------------------------------------
 
-    def _pump_lane(self, lane: Lane[ActiveRule]) -> None:
+    def _pump_lane(self) -> None:
         clock = self.link.loop.clock
         turns = _TURNS
         while True:
             now = clock()
             self.release(now)
-            if self.link.dead or not self.readable or not self._wants_input(lane, now):
+            lane = self.lane  # Another one, if the release let the upstream go.
+            if self.link.dead or lane is None:
+                return
+            if not self.readable or not self._wants_input(lane, now):
                 break
             try:
                 chunk = self._read(lane)
             except BlockingIOError:
+                self.paced_at = FOREVER
                 self._source_is_dry()
                 continue
             except OSError:
@@ -257,8 +262,7 @@ class Half:
             if not turns:
                 self.pump_again()
                 break
-        if not self.link.dead:
-            self._settle(lane)
+        self.settle()
 
     def _read(self, lane: Lane[ActiveRule]) -> bytes:
         """Bytes, or a parcel where they come in bulk and no filter looks at them."""
@@ -286,9 +290,7 @@ class Half:
     def _wants_input(self, lane: Lane[ActiveRule], now: float) -> bool:
         if self.out_bytes > _MOST_OVERDUE:  # The receiver is slower than the fault: push back to the sender.
             return False
-        held = lane.held_bytes + self.out_bytes
-        if self.far is not None:
-            held += self.far.held_bytes
+        held = lane.held_bytes + self.waiting_bytes
         if not self.link.plane.budget.allows(held, held - self.held):
             return False
         ready_at = lane.ready_at()
@@ -300,49 +302,57 @@ class Half:
 
     def release(self, now: float) -> None:
         """Let go of everything that is due."""
-        lane, far = self.lane, self.far
-        if lane is not None:
-            events = lane.advance(now)
+        if self.lane is not None:
+            events = self.lane.advance(now)
             if events:
-                if lane.stages:
+                if self.lane.stages:
                     self._record_lateness(events, now)
-                if far is not None:
+                if self.far is not None:
                     self.link.cross(self, events, now)
                 else:
                     self._pass_on(events)
-        if far is not None and not self.link.dead:
-            events = far.advance(now)
+        if self.far is not None and not self.link.dead:
+            events = self.far.advance(now)
             if events:
-                if far.stages:
+                if self.far.stages:
                     self._record_lateness(events, now)
                 self._pass_on(events)
         if self.out is not None and not self.link.dead:
             self.flush()
 
-    def _settle(self, lane: Lane[ActiveRule]) -> None:
+    def settle(self) -> None:
         """Ask to be called again when there is something to do, and tell the budget what is held."""
+        lane = self.lane
+        if lane is None or self.link.dead:
+            return
         next_at = lane.next_at()
-        held = lane.held_bytes + self.out_bytes
+        held = self.waiting_bytes + lane.held_bytes
         if self.far is not None:
             next_at = min(next_at, self.far.next_at())
-            held += self.far.held_bytes
         elif lane.idle:
             self.lane = None
+            held = 0  # What a slow receiver still has to take is not held back by a fault.
             if self.readable:
                 self.pump_again()
         self._arm(next_at)
         self.link.plane.budget.held += held - self.held
         self.held = held
 
+    @property
+    def expects(self) -> bool:
+        """Something held back here has its time, and it will come."""
+        lanes = (self.lane, self.far)
+        return any(lane is not None and lane.next_at() < FOREVER for lane in lanes)
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Bytes behind the layer between the sockets, or past the lanes, that the target has not taken."""
+        return self.out_bytes + (0 if self.far is None else self.far.held_bytes)
+
     def feed_far(self, event: Event) -> None:
         """Hand over what comes out of the layer between the sockets."""
         assert self.far is not None
         self.far.feed(event)
-
-    def settle(self) -> None:
-        """After somebody else has fed the far lane."""
-        if self.lane is not None and not self.link.dead:
-            self._settle(self.lane)
 
     def _record_lateness(self, events: list[Event], now: float) -> None:
         if self.writable and self.out is None:  # A receiver that does not read is not our lateness.
@@ -379,18 +389,16 @@ class Half:
         out = self.out
         if out is None:
             return True
-        if self.target is None:
-            return False
         try:
             while out:
                 head = out[0]
-                if isinstance(head, str):
+                if isinstance(head, str) and (self.target is not None or head != "eof"):
                     out.popleft()
                     self._finish(head)
                     if self.link.dead:
                         return False
                     continue
-                if not self.writable:
+                if isinstance(head, str) or self.target is None or not self.writable:
                     return False
                 try:
                     if isinstance(head, Parcel):
@@ -413,6 +421,8 @@ class Half:
             self.link.reset()
             return False
         self.out = None
+        if self.link.middle is not None:
+            self.link.drained(self)
         return True
 
     def _finish(self, how: Ending) -> None:

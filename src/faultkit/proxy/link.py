@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import socket
-import struct
 from collections.abc import Callable
 from socket import SocketType
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 from faultkit.faults.events import Event
-from faultkit.faults.fault import NameFault, Stream, StreamFault, StreamFilter
+from faultkit.faults.fault import FOREVER, NameFault, Stream, StreamFault, StreamFilter
 from faultkit.plan import Flow
 from faultkit.proxy.active import ActiveRule, in_flow
 from faultkit.proxy.address import Endpoint
 from faultkit.proxy.dial import Address, Dial, begin_connect, literal_address
+from faultkit.proxy.farewell import Farewell, say_farewell
 from faultkit.proxy.half import Half
 from faultkit.proxy.happenings import Closed, DialFailed, Injected
 from faultkit.proxy.lane import Lane
@@ -29,21 +29,18 @@ if TYPE_CHECKING:
     from faultkit.proxy.middle import Middle
     from faultkit.proxy.proxy import Proxy
 
-Farewell: TypeAlias = Literal["reset", "drain", "none"]
-"""How a socket is closed: by RST, by FIN after unread bytes are read, or as it is."""
-
 _READ_OR_END = READABLE | ENDED | FAILED
-_MOST_DRAINS = 16
+_ITSELF = "that is this proxy itself"
 _ABANDONED_S = 60
-_RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 
 class Link:
     __slots__ = (
         "_dial",
+        "_dial_number",
         "_heeded",
         "_hits",
-        "_hung_up_at",
+        "_hung_up",
         "_wanted",
         "client",
         "dead",
@@ -77,7 +74,10 @@ class Link:
         self._heeded = False
         """Whether the poller tells of the client's socket."""
         self._dial: Dial | None = None
-        self._hung_up_at: float | None = None
+        self._dial_number = 0
+        """Which dial is wanted: one that was given up may still be looking up its name."""
+        self._hung_up: tuple[float, int] | None = None
+        """Since when both ends have hung up and nothing has moved, and how many bytes had until then."""
         self._wanted: Endpoint | None = None
 
     def begin(self) -> None:
@@ -114,6 +114,8 @@ class Link:
                 if self.dead:
                     return
             up.pump()
+            if flags & FAILED and not self.dead and up.out_bytes:
+                self.reset()  # Its bytes wait for a slow receiver; that it is gone must not.
         elif not down.writable:
             down.writable = True
             down.pump()
@@ -159,13 +161,36 @@ class Link:
                 return
         self.later(delay_s, lambda: self._resolve(upstream))
 
-    def dial_origin(self, origin: Endpoint) -> None:
-        """A forward proxy's client has said where it wants to go."""
+    def dial_soon(self, origin: Endpoint, tls: bool) -> None:
+        """A forward proxy's client has said where it wants to go.
+
+        This is called while events are being carried over the middle: dialling, and all that follows from
+        it, must wait until that is done, or later events would overtake earlier ones.
+        """
+        self._dial_number += 1
+        number = self._dial_number
+
+        def dial() -> None:
+            if not self.dead and number == self._dial_number:
+                self._dial_origin(origin, tls)
+
+        self.loop.again.append(dial)
+
+    def _dial_origin(self, origin: Endpoint, tls: bool) -> None:
+        assert self.middle is not None
         broken = self.proxy.spec.broken
         self.exempt = broken is not None and not broken.covers(origin.host, origin.port)
+        self._wanted = origin
+        if tls:
+            try:
+                self.middle.speak_tls(origin.host)
+            except ValueError as error:
+                self._dial_failed(f"{origin.host} is no name for a server: {error}")
+                return
         if self.proxy.stream_rules:
             self.restage(self.loop.clock())
-        self.dial(origin)
+        if not self.dead:
+            self.dial(origin)
 
     def tls_failed(self, why: str) -> None:
         """The upstream was reached, but the two could not agree on TLS."""
@@ -185,8 +210,10 @@ class Link:
             due(0.0)
 
     def _resolve(self, upstream: Endpoint) -> None:
+        number = self._dial_number
+
         def resolved(result: list[Address] | str) -> None:
-            if self.dead:
+            if self.dead or number != self._dial_number:
                 return
             if isinstance(result, str):
                 self._dial_failed(result)
@@ -201,6 +228,9 @@ class Link:
 
     def _connect_at(self, address: Address) -> None:
         """The short way for an address that needs no looking up."""
+        if self.proxy.is_at(address):
+            self._dial_failed(_ITSELF)
+            return
         try:
             upstream, connected = begin_connect(address)
         except OSError as error:
@@ -214,7 +244,11 @@ class Link:
             self._dial.wait_for(upstream)
 
     def _connect(self, addresses: list[Address]) -> None:
-        self._dial = Dial(self.loop, addresses, self.proxy.spec.connect_timeout_s, self._dialled)
+        others = [address for address in addresses if not self.proxy.is_at(address)]
+        if not others:
+            self._dial_failed(_ITSELF)
+            return
+        self._dial = Dial(self.loop, others, self.proxy.spec.connect_timeout_s, self._dialled)
         self._dial.start()
 
     def _dialled(self, result: SocketType | str) -> None:
@@ -233,10 +267,17 @@ class Link:
         if self.middle is not None:
             now = self.loop.clock()
             self.middle.connected(now)
-            self.down.release(now)
-            self.down.settle()
+            self.let_go_to_client(now)
+            if self.dead:
+                return
             self._join_if_possible()
         self.up.pump()
+
+    def let_go_to_client(self, now: float) -> None:
+        """What the middle has just said to the client goes out."""
+        self.down.release(now)
+        if not self.dead:
+            self.down.settle()
 
     def _join_if_possible(self) -> None:
         """Where the layer between the sockets has nothing left to do and no fault acts, bytes pass it by."""
@@ -257,6 +298,7 @@ class Link:
 
     def hang_up(self) -> None:
         """Let the present upstream go; the client stays (its next request goes elsewhere)."""
+        self._dial_number += 1
         if self._dial is not None:
             self._dial.abandon()
             self._dial = None
@@ -267,6 +309,7 @@ class Link:
         self.down.read_from(None)
         self.up.writable = self.down.readable = False
         self.down.ending = 0
+        self.down.paced_at = FOREVER
         # Nothing that was under way to or from this upstream may reach the next one, or the client.
         self.up.out, self.up.out_bytes = None, 0
         self.up.far, self.down.lane = Lane(), Lane()
@@ -294,6 +337,7 @@ class Link:
         half.release(now)
         if self.dead:
             return
+        half.paced_at = FOREVER
         if half.far is not None and half.lane is not None:
             half.far.restage(far, open_filter, now)
             half.lane.restage(near, open_filter, now)
@@ -353,14 +397,22 @@ class Link:
     def cross(self, half: Half, events: list[Event], now: float) -> None:
         """Carry events over the layer between the two sockets, and let go what comes out of it."""
         assert self.middle is not None
+        other = self.down if half is self.up else self.up
         if half is self.up:
             self.middle.from_client(events)
         else:
             self.middle.from_upstream(events)
-        other = self.down if half is self.up else self.up
         if not self.dead:
             other.release(now)
+        if not self.dead:
             other.settle()
+            if other.readable:
+                other.pump_again()  # What just happened may have been what it waited for.
+
+    def drained(self, half: Half) -> None:
+        """A slow receiver has taken everything: whoever waited for that goes on."""
+        if half is self.down and self.up.readable:
+            self.up.pump_again()
 
     # --- ends ---------------------------------------------------------------------------------
 
@@ -384,15 +436,21 @@ class Link:
         The latter is one whose ends have both hung up while a fault holds back the rest. A half-closed
         client may still be waiting, which cannot be told apart: hence the long patience.
         """
-        if self._dial is not None and self._dial.deadline <= now:
-            self._dial.give_up("timed out")
+        if self._dial is not None:
+            if self._dial.deadline <= now:
+                self._dial.give_up("timed out")
+            return
+        if self.middle is not None and self.middle.shaking_since is not None:
+            if now - self.middle.shaking_since > self.proxy.spec.connect_timeout_s:
+                self.tls_failed("TLS: the handshake timed out")
             return
         if not (self.up.ending and self.down.ending):
             return
-        if self._hung_up_at is None:
-            self._hung_up_at = now
-        elif now - self._hung_up_at > _ABANDONED_S:
-            self.close("abandoned")
+        moved = self.up.moved + self.down.moved
+        if self._hung_up is None or self._hung_up[1] != moved or self.up.expects or self.down.expects:
+            self._hung_up = (now, moved)
+        elif now - self._hung_up[0] > _ABANDONED_S:
+            self.reset("abandoned")
 
     def abort(self) -> None:
         self.reset()
@@ -404,9 +462,9 @@ class Link:
         if self._dial is not None:
             self._dial.abandon()
         up, down = self.up, self.down
-        if up.held or up.line is not None:
+        if up.lane is not None or up.line is not None:
             up.abandon()
-        if down.held or down.line is not None:
+        if down.lane is not None or down.line is not None:
             down.abandon()
         farewell: Farewell = "none" if how == "end" else "reset" if reset else "drain"
         # A socket that has failed needs no farewell, nor does one that has said and heard its own.
@@ -419,6 +477,7 @@ class Link:
             lived_s = now - self.opened_at
             self.plane.tell(Closed(now, self.proxy.name, self.ordinal, how, up.moved, down.moved, lived_s))
         # No cycles: a connection's memory is free at once, and the collector has nothing to find.
+        self.middle = None
         del self.up, self.down
 
     def _drop(self, end: SocketType, farewell: Farewell) -> None:
@@ -426,23 +485,4 @@ class Link:
         loop.handlers.pop(end.fileno(), None)
         if loop.poller.await_input is not None:
             loop.poller.remove(end.fileno())  # epoll forgets a closed descriptor by itself.
-        if farewell != "none":
-            try:  # noqa: SIM105 (`suppress` costs as much as all of this)
-                _FAREWELLS[farewell](end)
-            except OSError:
-                pass
-        end.close()
-
-
-def _reset(end: SocketType) -> None:
-    end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
-
-
-def _drain(end: SocketType) -> None:
-    """Unread bytes would turn the FIN of a close into a reset."""
-    for _ in range(_MOST_DRAINS):
-        if not end.recv(65536):
-            return
-
-
-_FAREWELLS: dict[Farewell, Callable[[SocketType], None]] = {"reset": _reset, "drain": _drain}
+        say_farewell(end, farewell)

@@ -120,7 +120,11 @@ class Loop:
         except BlockingIOError:
             pass
         while self._calls:
-            self._calls.popleft()()
+            call = self._calls.popleft()
+            try:
+                call()
+            except Exception:
+                self._failed(call)
 
     def _failed(self, callee: Callable[..., None]) -> None:
         """A defect of ours must not take the other connections with it."""

@@ -10,7 +10,7 @@ import ssl
 from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
-from faultkit.faults.events import Data, Eof, Event
+from faultkit.faults.events import Data, Eof, Event, Reset, moved
 from faultkit.faults.fault import HttpFault, HttpVerdict
 from faultkit.plan import Flow
 from faultkit.proxy.address import Endpoint
@@ -32,8 +32,11 @@ if TYPE_CHECKING:
     from faultkit.proxy.link import Link
 
 
+_MOST_WAITING = 1 << 20
+
+
 class Middle:
-    __slots__ = ("_exchange", "_forward", "_link", "_tls", "_wire_at")
+    __slots__ = ("_exchange", "_forward", "_leg", "_link", "_tls", "_wire_at", "shaking_since")
 
     def __init__(self, link: Link) -> None:
         spec = link.proxy.spec
@@ -41,6 +44,10 @@ class Middle:
         self._forward = spec.upstream is None
         self._wire_at = 0.0
         """No record may overtake another: one that is delayed holds back those after it."""
+        self._leg = 0
+        """Counts upstream connections: what comes of one that was given up is not to be heard."""
+        self.shaking_since: float | None = None
+        """When the TLS handshake began, until it is done."""
         self._tls: TlsLeg | None = None
         self._exchange: HttpExchange | None = None
         if spec.upstream is None:
@@ -55,7 +62,14 @@ class Middle:
             self._exchange = HttpExchange(self._judge, "inline")
 
     def wants_input(self, flow: Flow) -> bool:
-        return flow == "to_client" or self._exchange is None or self._exchange.wants_input
+        if flow == "to_client":
+            return True
+        if self._tls is not None and self._tls.waiting_bytes > _MOST_WAITING:
+            return False
+        # Answers of our own that the client does not read must not pile up.
+        return self._exchange is None or (
+            self._exchange.wants_input and self._link.down.waiting_bytes < _MOST_WAITING
+        )
 
     @property
     def is_needless(self) -> bool:
@@ -66,14 +80,19 @@ class Middle:
 
     def from_client(self, events: list[Event]) -> None:
         for event in events:
+            if self._link.dead:
+                return
             if self._exchange is None:
                 self._send(event)
             else:
                 self._carry_out(self._exchange.from_client(event))
 
     def from_upstream(self, events: list[Event]) -> None:
+        leg = self._leg
         for event in events:
             for plain in (event,) if self._tls is None else self._decrypt(self._tls, event):
+                if self._link.dead or self._leg != leg:
+                    return
                 if self._exchange is None:
                     self._link.down.feed_far(plain)
                 else:
@@ -82,6 +101,7 @@ class Middle:
     def connected(self, at: float) -> None:
         """The upstream's socket is there; TLS begins, where it is wanted."""
         if self._tls is not None:
+            self.shaking_since = at
             self._put_records(at, self._tls.start())
         elif self._forward and self._exchange is not None:
             self._carry_out(self._exchange.dialled(at))
@@ -91,8 +111,7 @@ class Middle:
         if not self._forward or self._exchange is None:
             return False
         self._carry_out(self._exchange.dial_failed(at, why))
-        self._link.down.release(at)
-        self._link.down.settle()
+        self._link.let_go_to_client(at)
         return True
 
     # --- HTTP ---------------------------------------------------------------------------------
@@ -105,13 +124,17 @@ class Middle:
                 case ToUpstream(event):
                     self._send(event)
                 case Hangup():
+                    self._leg += 1
+                    self._tls = self.shaking_since = None
                     self._link.hang_up()
-                    self._tls = None
                 case Dial(host, port, tls):
-                    self._tls = TlsLeg(tls_context(self._link.proxy.spec.verify), host) if tls else None
-                    self._link.dial_origin(Endpoint(host, port))
+                    self._link.dial_soon(Endpoint(host, port), tls)
                 case _:
                     assert_never(output)
+
+    def speak_tls(self, host: str) -> None:
+        """To the upstream that is dialled next. Raises ValueError for a name that cannot be one."""
+        self._tls = TlsLeg(tls_context(self._link.proxy.spec.verify), host)
 
     def _judge(self, head: RequestHead) -> HttpVerdict:
         """All acting rules that match: delays add up, the first status counts."""
@@ -160,11 +183,18 @@ class Middle:
         elif isinstance(event, Data):
             tls.encrypt(event.payload)
             self._put_records(event.at, tls.records())
+        elif isinstance(event, Eof):
+            tls.finishing = True
+            self._finish_if_ready(tls, event.at)
         else:
-            if isinstance(event, Eof) and tls.ready:
-                tls.finish()
-                self._put_records(event.at, tls.records())
-            self._link.up.feed_far(replace(event, at=max(event.at, self._wire_at)))
+            self._link.up.feed_far(moved(event, max(event.at, self._wire_at)))
+
+    def _finish_if_ready(self, tls: TlsLeg, at: float) -> None:
+        """Say farewell, but not in the middle of the handshake: what waits for its end goes first."""
+        if tls.finishing and tls.ready:
+            tls.finish()
+            self._put_records(at, tls.records())
+            self._link.up.feed_far(Eof(self._wire_at))
 
     def _put_records(self, at: float, records: bytes) -> None:
         self._wire_at = max(self._wire_at, at)
@@ -173,17 +203,32 @@ class Middle:
 
     def _decrypt(self, tls: TlsLeg, event: Event) -> list[Event]:
         if not isinstance(event, Data):
-            return [event]
+            if not tls.ready:
+                self._link.tls_failed("TLS: the upstream ended the connection during the handshake")
+                return []
+            return [] if isinstance(event, Eof) and tls.ended else [event]
         was_ready, had_ended = tls.ready, tls.ended
         try:
             plain = tls.decrypt(event.payload)
         except ssl.SSLError as error:
-            self._link.tls_failed(f"TLS: {error.reason or error}".lower().replace("tls:", "TLS:"))
+            if was_ready:
+                return [Reset(event.at)]
+            self._link.tls_failed(_why(error))
             return []
         self._put_records(event.at, tls.records())
-        if tls.ready and not was_ready and self._forward and self._exchange is not None:
-            self._carry_out(self._exchange.dialled(event.at))
+        if tls.ready and not was_ready:
+            self.shaking_since = None
+            self._finish_if_ready(tls, event.at)
+            self._link.up.pump_again()
+            if self._forward and self._exchange is not None:
+                self._carry_out(self._exchange.dialled(event.at))
         events: list[Event] = [Data(event.at, plain)] if plain else []
         if tls.ended and not had_ended:
             events.append(Eof(event.at))
         return events
+
+
+def _why(error: ssl.SSLError) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"TLS: the certificate is not trusted: {error.verify_message}"
+    return f"TLS: {(error.reason or str(error)).lower().replace('_', ' ')}"

@@ -11,6 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
 from typing import TypeVar
 
 from faultkit.errors import InputError, RunError
@@ -30,6 +31,7 @@ from faultkit.proxy.snapshot import Snapshot
 from faultkit.proxy.spec import ProxySpec
 
 _SWEEP_S = 1.0
+_PATIENCE_S = 1.0
 _MOST_HAPPENINGS = 200_000
 _THREAD_SWITCH_S = 0.0005
 """Python's default of 5 ms would let a busy control thread make every release that much late."""
@@ -61,6 +63,8 @@ class Plane:
         self._proxies: dict[str, Proxy] = {}
         self._happenings: deque[Happening] = deque()
         self._dropped = 0
+        self._injected_before: dict[str, int] = {}
+        """What rules did that are not in the plan any more."""
         self._thread = threading.Thread(target=self._run, name="fault-plane", daemon=True)
         self._switch_s = sys.getswitchinterval()
 
@@ -102,22 +106,34 @@ class Plane:
                 answer.set_exception(error)
 
         self.loop.call_from_thread(run)
-        return answer.result()
+        while True:
+            try:
+                return answer.result(timeout=_PATIENCE_S)
+            except FutureTimeout:
+                if answer.done():
+                    raise  # The work's own, not ours.
+                if not self._thread.is_alive():
+                    raise RunError("the proxy has ended") from None
 
     def open_proxy(self, spec: ProxySpec, enabled: bool = True) -> Endpoint:
         """Listen; returns where. A port that cannot be had is a TargetError, and nothing is left."""
-        if spec.name in self._proxies:
-            raise InputError("proxy", f'the name "{spec.name}" is taken')
         _prepare_layers(spec)
         listener = listen(spec.name, spec.listen)
 
         def begin() -> Endpoint:
-            proxy = self._proxies[spec.name] = Proxy(self, spec, listener)
+            if spec.name in self._proxies:
+                raise InputError("proxy", f'the name "{spec.name}" is taken')
+            proxy = Proxy(self, spec, listener)
             proxy.set_enabled(enabled)
             proxy.apply_rules(self.loop.clock())
+            self._proxies[spec.name] = proxy
             return proxy.bound
 
-        return self.call(begin)
+        try:
+            return self.call(begin)
+        except BaseException:
+            listener.close()
+            raise
 
     def close_proxy(self, name: str) -> None:
         self.call(lambda: self._proxies.pop(name).close())
@@ -131,9 +147,14 @@ class Plane:
 
         def change() -> None:
             now = self.loop.clock()
+            before = self.active.rules
             self.active = ActivePlan(
                 plan, now, total_s if total_s is not None else self.active.total_s, self.active
             )
+            for state in before:
+                if state not in self.active.rules:
+                    name = state.rule.name
+                    self._injected_before[name] = self._injected_before.get(name, 0) + state.injected
             self._apply_rules(now)
 
         self.call(change)
@@ -191,6 +212,7 @@ class Plane:
     def _sweep(self, at: float) -> None:
         """Once a second: give up slow dials, take pipes from halves that fell silent, end abandoned links."""
         now = self.loop.clock()
+        self.loop.call_at(now + _SWEEP_S, self._sweep)
         for half, moved in tuple(self.spliced.items()):
             if half.moved != moved:
                 self.spliced[half] = half.moved
@@ -199,19 +221,27 @@ class Plane:
         for proxy in tuple(self._proxies.values()):
             for link in tuple(proxy.links.values()):
                 link.give_up_if_hopeless(now)
-        self.loop.call_at(now + _SWEEP_S, self._sweep)
 
     def _close_all(self) -> None:
-        for proxy in self._proxies.values():
-            proxy.close()
-        self._proxies.clear()
-        self.loop.stop()
+        try:
+            for proxy in self._proxies.values():
+                proxy.close()
+            self._proxies.clear()
+        finally:
+            self.loop.stop()
+
+    def _injected(self) -> dict[str, int]:
+        """By rule, those that are gone included."""
+        injected = dict(self._injected_before)
+        for state in self.active.rules:
+            injected[state.rule.name] = injected.get(state.rule.name, 0) + state.injected
+        return injected
 
     def _snapshot(self) -> Snapshot:
         return Snapshot(
             tuple(proxy.counts() for proxy in self._proxies.values()),
             self.active.acting_names(),
-            {state.rule.name: state.injected for state in self.active.rules},
+            self._injected(),
             self.lateness.summary(),
             self.budget.held,
             self._dropped,

@@ -12,7 +12,7 @@ from faultkit.errors import TargetError
 from faultkit.faults.fault import ConnectionFault, Level
 from faultkit.proxy.active import ActiveRule
 from faultkit.proxy.address import Endpoint
-from faultkit.proxy.dial import literal_address
+from faultkit.proxy.dial import Address, literal_address
 from faultkit.proxy.happenings import Opened, Trouble
 from faultkit.proxy.link import Link
 from faultkit.proxy.snapshot import ProxyCounts
@@ -26,6 +26,7 @@ _BACKLOG = 4096
 _ACCEPTS_PER_ROUND = 64
 _OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _PAUSE_S = 0.1
+_TELL_AGAIN_S = 10.0
 
 
 def listen(name: str, endpoint: Endpoint) -> socket.socket:
@@ -92,6 +93,16 @@ class Proxy:
         self._open = False
         """Whether the listener takes connections just now."""
         self._refusing = False
+        self._paused = False
+        """Accepting waits for descriptors."""
+        self._paused_at = -_TELL_AGAIN_S
+
+    def is_at(self, address: Address) -> bool:
+        """Whether dialling this address would come back to this very port, for ever."""
+        host, port = address[1][:2]
+        return port == self.bound.port and (
+            host == self.bound.host or (self.bound.host in ("0.0.0.0", "::") and host in ("127.0.0.1", "::1"))
+        )
 
     # --- rules --------------------------------------------------------------------------------
 
@@ -154,7 +165,7 @@ class Proxy:
             return
         loop.handlers[self._listener.fileno()] = self._accept_ready
         loop.poller.add_listener(self._listener.fileno())
-        self._open = True
+        self._open, self._paused = True, False
 
     def _shut_port(self) -> None:
         loop = self.plane.loop
@@ -184,6 +195,12 @@ class Proxy:
     # --- connections --------------------------------------------------------------------------
 
     def _accept_ready(self, flags: int) -> None:
+        # After this round's other events: a new socket may get the number of one that they speak of.
+        self.plane.loop.again.append(self._accept)
+
+    def _accept(self) -> None:
+        if not self._open:
+            return
         for _ in range(_ACCEPTS_PER_ROUND):
             try:
                 # What socket.accept does, less its Python layer, which costs a tenth of a connection.
@@ -201,13 +218,18 @@ class Proxy:
 
     def _pause_accepting(self, error: OSError) -> None:
         """Out of descriptors: clients wait in the kernel's queue until some are free again."""
-        self._trouble(f"accepting pauses for {_PAUSE_S:g} s: {error.strerror}")
         loop = self.plane.loop
-        loop.poller.remove(self._listener.fileno())
+        if loop.clock() - self._paused_at > _TELL_AGAIN_S:
+            self._paused_at = loop.clock()
+            self._trouble(f"accepting pauses for {_PAUSE_S:g} s at a time: {error.strerror}")
+        listener = self._listener
+        loop.poller.remove(listener.fileno())
+        self._paused = True
 
         def resume(at: float) -> None:
-            if self._open:
-                loop.poller.add_listener(self._listener.fileno())
+            if self._paused and self._open and listener is self._listener:
+                loop.poller.add_listener(listener.fileno())
+            self._paused = False
 
         loop.call_at(loop.clock() + _PAUSE_S, resume)
 

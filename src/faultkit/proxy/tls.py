@@ -26,13 +26,17 @@ def tls_context(verify: bool) -> ssl.SSLContext:
 class TlsLeg:
     """The client's end of one TLS connection. Raises ssl.SSLError when the two cannot agree."""
 
-    __slots__ = ("_incoming", "_outgoing", "_tls", "_waiting", "ended", "ready")
+    __slots__ = ("_incoming", "_outgoing", "_tls", "_waiting", "ended", "finishing", "ready", "waiting_bytes")
 
     def __init__(self, context: ssl.SSLContext, host: str) -> None:
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=host)
         self._waiting: list[bytes] = []
+        self.waiting_bytes = 0
+        """Plain bytes that wait for the end of the handshake."""
+        self.finishing = False
+        """Nothing more comes from us, once those have gone."""
         self.ready = False
         """The handshake is done."""
         self.ended = False
@@ -49,6 +53,7 @@ class TlsLeg:
             self._tls.write(plain)
         else:
             self._waiting.append(plain)
+            self.waiting_bytes += len(plain)
 
     def decrypt(self, records: bytes) -> bytes:
         """Plain bytes; there may be records to send as well."""
@@ -88,3 +93,4 @@ class TlsLeg:
         for plain in self._waiting:
             self._tls.write(plain)
         self._waiting.clear()
+        self.waiting_bytes = 0

@@ -261,4 +261,4 @@ def test_a_leg_that_is_hung_up_is_not_told_of_the_clients_end() -> None:
     exchange = inline(REPLACE)
     exchange.from_client(Data(1.0, POST + b"he"))
     exchange.from_upstream(Data(2.0, b"<html>"))
-    assert exchange.from_client(Reset(3.0)) == []
+    assert exchange.from_client(Reset(3.0)) == [ToClient(Reset(3.0))]

@@ -354,7 +354,7 @@ def test_an_end_within_a_request_is_passed_on() -> None:
 def test_a_client_that_goes_gives_up_the_dial() -> None:
     exchange = forward()
     exchange.from_client(Data(1.0, A))
-    assert exchange.from_client(Reset(2.0)) == [Hangup()]
+    assert exchange.from_client(Reset(2.0)) == [Hangup(), ToClient(Reset(2.0))]
     assert exchange.dialled(3.0) == []
     assert exchange.dial_failed(3.0, "refused") == []
 
@@ -362,4 +362,4 @@ def test_a_client_that_goes_gives_up_the_dial() -> None:
 def test_a_client_that_goes_is_gone_for_the_leg_too() -> None:
     exchange = connected()
     assert exchange.from_client(Close(2.0)) == [ToUpstream(Close(2.0))]
-    assert forward().from_client(Close(2.0)) == []
+    assert forward().from_client(Close(2.0)) == [ToClient(Close(2.0))]

@@ -26,6 +26,10 @@ from faultkit.proxy.toxiproxy.toxics import (
 )
 
 
+def fixed(delay: float) -> Latency:
+    return Latency(per="operation", mean_ms=delay)
+
+
 def uniform(low: float, high: float) -> Latency:
     return Latency(distribution="uniform", per="operation", min_ms=low, max_ms=high)
 
@@ -43,11 +47,11 @@ def lossy(good_to_bad: float, bad_to_good: float) -> PacketLoss:
 @pytest.mark.parametrize(
     ("type_name", "attributes", "fault"),
     [
-        ("latency", {"latency": 100}, uniform(100, 100)),
+        ("latency", {"latency": 100}, fixed(100)),
         ("latency", {"latency": 100, "jitter": 20}, uniform(80, 120)),
-        ("latency", {"latency": 100, "jitter": -20}, uniform(100, 100)),
-        ("latency", {"latency": -5}, uniform(0, 0)),
-        ("latency", {}, uniform(0, 0)),
+        ("latency", {"latency": 100, "jitter": -20}, fixed(100)),
+        ("latency", {"latency": -5}, fixed(0)),
+        ("latency", {}, fixed(0)),
         (
             "latency",
             {"latency": 10, "jitter": 30},

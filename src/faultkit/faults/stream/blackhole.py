@@ -35,7 +35,7 @@ class Blackhole(StreamFault):
 
     @property
     def withholds_end(self) -> bool:
-        return self.mode == "stall"
+        return True
 
     def open(self, stream: Stream) -> StreamFilter:
         filter = DiscardFilter if self.mode == "discard" else _StallFilter

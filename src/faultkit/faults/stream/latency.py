@@ -50,6 +50,8 @@ class Latency(StreamFault):
     max_ms: float = setting(0.0, "Upper bound (uniform).", unit="ms", minimum=0)
 
     def check(self) -> None:
+        if self.distribution == "uniform" and self.max_ms == 0:
+            raise ValueError("max_ms: expected a number above 0 for uniform, got 0")
         if self.distribution == "uniform" and self.max_ms < self.min_ms:
             raise ValueError(f"max_ms: expected at least min_ms ({self.min_ms:g}), got {self.max_ms:g}")
         if self.distribution in ("pareto", "pareto-normal"):

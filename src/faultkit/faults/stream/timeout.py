@@ -28,5 +28,9 @@ class Timeout(StreamFault):
         flag="after",
     )
 
+    @property
+    def withholds_end(self) -> bool:
+        return True
+
     def open(self, stream: Stream) -> StreamFilter:
         return DiscardFilter(stream, close_at(stream, self.timeout_ms))

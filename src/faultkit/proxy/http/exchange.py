@@ -280,8 +280,11 @@ class HttpExchange(Order):
             self._to_upstream(Data(event.at, rest))
         if self._reachable:
             self._to_upstream(event)
-        elif self._pause == "dial":
-            self._out.append(Hangup())
+        else:
+            # Nobody else hears of it, so the connection ends here.
+            if self._pause == "dial":
+                self._out.append(Hangup())
+            self._to_client(event)
         self._finish()
 
     # What the upstream sends.

@@ -51,9 +51,10 @@ class ToxicType:
 def _latency(given: Attributes) -> StreamFault:
     jitter = max(0, given["jitter"])
     low, high = given["latency"] - jitter, max(0, given["latency"] + jitter)
-    usual = Latency(distribution="uniform", per="operation", min_ms=max(0, low), max_ms=high)
-    if low >= 0 or not high:
-        return usual
+    if low == high or not high:
+        return Latency(per="operation", mean_ms=high)
+    if low >= 0:
+        return Latency(distribution="uniform", per="operation", min_ms=low, max_ms=high)
     return JitteredLatency(distribution="uniform", per="operation", max_ms=high, low_ms=low)
 
 
