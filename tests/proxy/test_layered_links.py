@@ -159,9 +159,9 @@ def test_a_client_that_resets_an_idle_forward_connection_is_forgotten() -> None:
             client = connect(proxy)
             client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             client.close()
+        deadline = time.monotonic() + PATIENCE_S
         while plane.snapshot().proxies[0].accepted < 10 or plane.snapshot().proxies[0].live:
-            pass
-        assert plane.snapshot().proxies[0].live == 0
+            assert time.monotonic() < deadline, plane.snapshot()
 
 
 def test_a_reset_fault_reaches_a_forward_client_that_has_no_upstream_yet() -> None:
