@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -165,3 +166,14 @@ def test_a_thread_that_hangs_does_not_hold_up_the_end() -> None:
         "leave(7)"
     )
     assert (done.returncode, done.stdout) == (7, "out\n")
+
+
+def test_an_output_that_cannot_show_a_character_goes_on_without_it() -> None:
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "faultkit", "faults", "latency"]
+    done = subprocess.run(command, capture_output=True, env=environment, timeout=30)
+    assert (done.returncode, done.stderr) == (0, b"")
+    command = [sys.executable, "-m", "faultkit", "run", "--proxy", "1=→"]
+    done = subprocess.run(command, capture_output=True, env=environment, timeout=30)
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"error: ")

@@ -9,6 +9,7 @@ Exit codes: 0 done, 1 a result that was not met, 2 wrong input, 3 no target, 4 c
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from importlib import import_module
@@ -152,7 +153,15 @@ def leave(code: int) -> NoReturn:
     sys.exit(code)
 
 
+def _write_anything() -> None:
+    """A terminal that cannot show an arrow shows a question mark; it does not end the run."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
 def main() -> NoReturn:
+    _write_anything()
     if "_FAULT_COMPLETE" in os.environ:
         fault.main(prog_name="fault")  # Prints a completion script or suggestions, and exits.
     leave(invoke())
