@@ -38,7 +38,7 @@ class Closed(Happening):
 
     connection: int
     how: str
-    """`end` (both sides finished), `close`, `reset`, or `refused`."""
+    """`end` (both sides finished), `close`, `reset`, `refused`, or `abandoned` (nobody reads the rest)."""
     to_upstream_bytes: int
     to_client_bytes: int
     seconds: float

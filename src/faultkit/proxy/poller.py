@@ -4,8 +4,8 @@ Two pollers with one face. `EpollPoller` (Linux) is edge-triggered: a descriptor
 for input, and once more if ever its peer is slow to read. `SelectorsPoller` (everywhere) imitates
 edges: it drops an interest when it has reported it, and the relay asks again when the socket is dry.
 
-Timers: asyncio and `epoll.poll` round up to the millisecond. `select` takes microseconds, so both
-pollers wait in it; the epoll descriptor is itself a descriptor that `select` can wait for.
+Timers: asyncio and `epoll.poll` round up to the millisecond. `select` takes microseconds, so the
+last stretch of a wait is spent in it: the epoll descriptor is itself one that `select` can wait for.
 """
 
 from __future__ import annotations

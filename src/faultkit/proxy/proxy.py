@@ -65,7 +65,7 @@ def _free_address(family: int, address: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 class Proxy:
-    """Lives in the loop's thread, but for `snapshot`, which only reads."""
+    """Lives in the loop's thread."""
 
     def __init__(self, plane: Plane, spec: ProxySpec, listener: socket.socket) -> None:
         self.plane = plane

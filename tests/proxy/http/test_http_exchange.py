@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from faultkit.faults.events import Close, Data, Eof, Event, Reset
-from faultkit.faults.fault import FOREVER, HttpVerdict
+from faultkit.faults.fault import HttpVerdict
 from faultkit.proxy.http import Hangup, HttpExchange, RequestHead, ToClient, ToUpstream
 
 PASS = HttpVerdict()
@@ -50,8 +50,6 @@ def test_without_a_verdict_the_very_same_events_pass() -> None:
     assert to_upstream.event is request
     assert exchange.from_upstream(response) == [ToClient(response)]
     assert exchange.opaque_reason is None
-    assert exchange.wake_at == FOREVER
-    assert exchange.wake(3.0) == []
 
 
 def test_a_body_streams_both_ways() -> None:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Literal, TypeAlias
 
 from faultkit.faults.events import Close, Data, Eof, Event, Reset
-from faultkit.faults.fault import FOREVER, HttpVerdict
+from faultkit.faults.fault import HttpVerdict
 from faultkit.proxy.http.answer import ESTABLISHED, Answer
 from faultkit.proxy.http.framing import Blank, Body, End, Opaque, ResponseFramer
 from faultkit.proxy.http.heads import RequestHead, ResponseHead
@@ -35,21 +35,16 @@ class HttpExchange(Order):
     After a `Hangup`, events of that leg are not to be fed any more.
     """
 
-    __slots__ = ("_host", "_judge", "_mode", "wake_at")
+    __slots__ = ("_host", "_judge", "_mode")
 
     def __init__(self, judge: Judge, mode: Mode = "inline", host: str | None = None) -> None:
         """`host` is what the Host field says in reverse mode (see `host_field`)."""
         if mode == "reverse" and not host:
             raise ValueError(f"host: expected host[:port] in reverse mode, got {host!r}")
         super().__init__(forward=mode == "forward")
-        self.wake_at = FOREVER
-        """Delays are later times on outputs, so there is never a need to be woken."""
         self._judge = judge
         self._mode = mode
         self._host = host or ""
-
-    def wake(self, at: float) -> list[Output]:
-        return []
 
     def from_client(self, event: Event) -> list[Output]:
         """Something happened on the client's leg."""
