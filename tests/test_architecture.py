@@ -22,6 +22,7 @@ LAYERS: dict[str, int] = {
     "units": 0,
     "faults": 1,
     "plan": 2,
+    "eventloop": 2,
     "proxy": 3,
     "cli": 4,
     "__main__": 5,

@@ -9,11 +9,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from faultkit.eventloop import Poller
 from faultkit.faults.fault import Fault
 from faultkit.plan import Match, Plan, Rule, Trigger
 from faultkit.proxy.address import Endpoint
 from faultkit.proxy.plane import Plane
-from faultkit.proxy.poller import Poller
 from faultkit.proxy.spec import ProxySpec
 
 PATIENCE_S = 5.0

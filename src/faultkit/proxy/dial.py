@@ -13,8 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from socket import SocketType
 from typing import TypeAlias
 
-from faultkit.proxy.loop import Loop
-from faultkit.proxy.poller import WRITABLE
+from faultkit.eventloop import WRITABLE, Loop
 
 Address: TypeAlias = tuple[int, tuple[object, ...]]
 """Family and socket address."""

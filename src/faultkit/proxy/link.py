@@ -13,6 +13,7 @@ from collections.abc import Callable
 from socket import SocketType
 from typing import TYPE_CHECKING
 
+from faultkit.eventloop import ENDED, FAILED, READABLE, WRITABLE
 from faultkit.faults.events import Event
 from faultkit.faults.fault import FOREVER, NameFault, Stream, StreamFault, StreamFilter
 from faultkit.plan import Flow
@@ -23,7 +24,6 @@ from faultkit.proxy.farewell import Farewell, say_farewell
 from faultkit.proxy.half import Half
 from faultkit.proxy.happenings import Closed, DialFailed, Injected
 from faultkit.proxy.lane import Lane
-from faultkit.proxy.poller import ENDED, FAILED, READABLE, WRITABLE
 
 if TYPE_CHECKING:
     from faultkit.proxy.middle import Middle

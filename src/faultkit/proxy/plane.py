@@ -15,6 +15,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from typing import TypeVar
 
 from faultkit.errors import InputError, RunError
+from faultkit.eventloop import Loop, Poller
 from faultkit.plan import Plan
 from faultkit.proxy.active import ActivePlan
 from faultkit.proxy.address import Endpoint
@@ -23,9 +24,7 @@ from faultkit.proxy.dial import Resolver
 from faultkit.proxy.half import Half
 from faultkit.proxy.happenings import Happening, RulesChanged
 from faultkit.proxy.lateness import Lateness
-from faultkit.proxy.loop import Loop
 from faultkit.proxy.pipes import PipePool
-from faultkit.proxy.poller import Poller
 from faultkit.proxy.proxy import Proxy, listen
 from faultkit.proxy.snapshot import Snapshot
 from faultkit.proxy.spec import ProxySpec

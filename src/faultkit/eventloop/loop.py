@@ -1,4 +1,4 @@
-"""The loop of the data plane: descriptors, timers, and calls from other threads. It knows no asyncio.
+"""The loop: descriptors, timers, and calls from other threads. It knows no asyncio.
 
 Timers never fire early. Whoever moves many bytes gives way with `again`, so that a bulk transfer
 cannot make another connection's bytes late.
@@ -14,7 +14,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from faultkit.proxy.poller import Poller, new_poller, sharpen_timers
+from faultkit.eventloop.poller import Poller, new_poller, sharpen_timers
 
 _SOON_S = 0.01
 """Timers further off are not looked at after a wait; if one has come due, the next round sees it."""
@@ -128,7 +128,7 @@ class Loop:
 
     def _failed(self, callee: Callable[..., None]) -> None:
         """A defect of ours must not take the other connections with it."""
-        _log.exception("the data plane goes on without what failed here")
+        _log.exception("the loop goes on without what failed here")
         owner = getattr(callee, "__self__", None)
         abort = getattr(owner, "abort", None)
         if abort is not None:
