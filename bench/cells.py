@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from bench.stats import percentile
 
 _SETTLE_S = 0.05
 _SPARE_FILES = 400
+_UNEVEN = 1.05
+"""The kernel deals connections out to workers by chance: none gets more than its share by as much as this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,14 @@ class Cell:
     """The relay is started anew for it: memory that was once used would hide what is measured."""
     needs: tuple[str, ...] = ()
     """Programs without which it cannot run."""
+    holds: Callable[[Sizes], int] | None = None
+    """How many connections it keeps open, where that may be more than one process can."""
+
+    def workers(self, sizes: Sizes, open_files: int) -> int:
+        """How many processes it takes to hold them, at two descriptors a connection."""
+        if self.holds is None:
+            return 1
+        return math.ceil(2 * self.holds(sizes) * _UNEVEN / (open_files - _SPARE_FILES))
 
 
 class _Meter:
@@ -95,21 +106,23 @@ def _round_trips(relay: Relay, sizes: Sizes) -> dict[str, float]:
 
 
 def _idle(relay: Relay, sizes: Sizes) -> dict[str, float]:
-    # A first connection pays for what the relay sets up once.
-    with load.idle(relay.ports["echo"], 1):
+    # A first connection pays for what the relay sets up once; of so many, each worker gets one.
+    time.sleep(_SETTLE_S)
+    with load.idle(relay.ports["echo"], 1 if relay.workers == 1 else 16 * relay.workers):
         pids = relay.pids()
     before = memory_bytes(pids)
-    with load.idle(relay.ports["echo"], _allowed(sizes.idle_connections)) as opened:
+    with load.idle(relay.ports["echo"], _allowed(relay, sizes.idle_connections)) as opened:
         time.sleep(_SETTLE_S)
         grown = memory_bytes(pids) - before
     if opened == 0:
         raise load.LoadError("idle: no connection came up")
-    return {"kb": grown / 1024 / opened, "connections": float(opened)}
+    return {"kb": grown / 1024 / opened, "connections": float(opened), "workers": float(relay.workers)}
 
 
-def _allowed(connections: int) -> int:
-    """A relay needs two descriptors a connection, and some for itself."""
-    return min(connections, (describe().open_files - _SPARE_FILES) // 2)
+def _allowed(relay: Relay, connections: int) -> int:
+    """A process of a relay needs two descriptors a connection, a client one, and each some for itself."""
+    most = describe().open_files - _SPARE_FILES
+    return min(connections, most, relay.workers * most // 2 if relay.roots else most)
 
 
 def _expect_no_failures(count: load.Count) -> None:
@@ -149,5 +162,6 @@ CELLS: tuple[Cell, ...] = (
         _idle,
         (("kb", "KB/connection"), ("connections", "held")),
         fresh=True,
+        holds=lambda sizes: sizes.idle_connections,
     ),
 )

@@ -74,6 +74,8 @@ def nginx_origin_config(port: int, open_files: int, folder: Path) -> str:
             "  server {",
             f"    listen 127.0.0.1:{port} backlog=4096;",
             '    location / { return 200 "0123456789abcdef0123456789abcdef"; }',
+            '    location = /unique { return 200 "$request_id"; }',
+            "    location = /status { stub_status; }",
             "  }",
             "}",
             "",

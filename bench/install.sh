@@ -12,12 +12,21 @@ need() { # PROGRAM PACKAGE...
 need haproxy haproxy
 need nginx nginx libnginx-mod-stream
 need wrk wrk
+need hey hey
 need cc gcc libc6-dev
 # nginx alone cannot relay TCP: the module is a package of its own.
 case " $missing " in
 *" libnginx-mod-stream "*) ;;
 *) ls /usr/lib/nginx/modules/ngx_stream_module.so >/dev/null 2>&1 || missing="$missing libnginx-mod-stream" ;;
 esac
+
+# Locust is a peer and brings much along: an environment of its own, away from ours.
+locust="$(dirname "$0")/out/locust"
+if [ ! -x "$locust/bin/locust" ]; then
+    { "${PYTHON:-python3}" -m venv "$locust" &&
+        "$locust/bin/python" -m pip install --quiet --disable-pip-version-check "locust>=2.30"; } ||
+        echo "bench: Locust could not be installed (benchmarks go on without)" >&2
+fi
 
 if [ -z "$missing" ]; then
     echo "bench: all programs are there"

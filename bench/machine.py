@@ -17,6 +17,7 @@ _DEBIAN_PACKAGE = {
     "haproxy": "haproxy",
     "nginx": "nginx libnginx-mod-stream",
     "wrk": "wrk",
+    "hey": "hey",
     "cc": "gcc libc6-dev",
 }
 _SBIN = "/usr/local/sbin:/usr/sbin:/sbin"

@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from bench import machine
@@ -126,8 +126,9 @@ def _measure(
 ) -> dict[str, float]:
     if not cell.fresh:
         return cell.measure(relay, sizes)
+    own = replace(setup, workers=cell.workers(sizes, setup.open_files))
     with ExitStack() as stack:
-        return cell.measure(kind.start(stack, setup, upstreams, NO_FAULT), sizes)
+        return cell.measure(kind.start(stack, own, upstreams, NO_FAULT), sizes)
 
 
 def medians(samples: Samples) -> dict[str, dict[str, dict[str, float]]]:
@@ -145,10 +146,15 @@ def figure_table(result: Result, cell: Cell) -> Table:
     """One cell: a row for each relay. Nobody pays for going direct, so its costs are left blank."""
     head = [cell.label, *(heading for _, heading in cell.columns)]
     rows = [
-        [relay, *(_shown(relay, metric, metrics) for metric, _ in cell.columns)]
+        [_row_label(relay, metrics), *(_shown(relay, metric, metrics) for metric, _ in cell.columns)]
         for relay, metrics in result.figures.get(cell.name, {}).items()
     ]
     return head, rows
+
+
+def _row_label(relay: str, metrics: Mapping[str, float]) -> str:
+    workers = int(metrics.get("workers", 1))
+    return f"{relay}, {workers} workers" if workers > 1 else relay
 
 
 def _shown(relay: str, metric: str, metrics: Mapping[str, float]) -> str:

@@ -12,7 +12,7 @@ import sys
 import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,8 @@ class Setup:
     toxiproxy: str | None = None
     prototype: str | None = None
     pin: bool = False
+    workers: int = 1
+    """How many processes our relay may use; the peers use one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class Relay:
     roots: tuple[int, ...]
     events: Path | None = None
     """Where a relay that reports writes one JSON event a line."""
+    workers: int = 1
+    """How many processes share the connections."""
 
     def pids(self) -> list[int]:
         return with_children(self.roots)
@@ -91,8 +95,10 @@ def _start_fault(stack: ExitStack, setup: Setup, upstreams: Mapping[str, int], i
     command = [str(setup.fault), "run", "--no-ui", "--disable-http-proxy", *injection.flags]
     for name, upstream in upstreams.items():
         command += ["--proxy", f"{ports[name]}=tcp://127.0.0.1:{upstream}"]
+    if setup.workers > 1:
+        command += ["--workers", str(setup.workers)]
     events = setup.folder / "fault-events.jsonl" if "--json" in injection.flags else None
-    return _start_one(stack, setup, OURS, command, ports, events)
+    return replace(_start_one(stack, setup, OURS, command, ports, events), workers=setup.workers)
 
 
 def _start_haproxy(

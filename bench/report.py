@@ -1,4 +1,4 @@
-"""`python -m bench`: both benchmarks, and docs/benchmarks.md written anew from their figures."""
+"""`python -m bench`: all benchmarks, and docs/benchmarks.md written anew from their figures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 
-from bench import fidelity, proxy
+from bench import fidelity, load_engines, proxy
 from bench.cells import CELLS
 from bench.machine import PROJECT
 from bench.options import parser
@@ -33,7 +33,8 @@ _PROXY_METHOD = """\
 Faultkit runs as `fault run` without faults; haproxy in TCP mode with one thread, 1 MB pipes and splicing
 forced for bulk; nginx `stream` with one worker. Relays take turns within each round, and each round begins
 with another one. Requests are HTTP/1.1 over kept-alive connections (wrk, nginx as origin). Memory is the
-growth of the proportional set size of the relay's processes with all connections open and silent.
+growth of the proportional set size of all the relay's processes with all connections open and silent. Where
+one process may not open two descriptors for each of them, Faultkit runs with `--workers`; its row says so.
 """
 
 _FIDELITY_METHOD = """\
@@ -45,13 +46,17 @@ events of `fault run --json`; allowed is what chance allows 999 times in 1,000.
 """
 
 
-def write_document(passing: proxy.Result, faithful: fidelity.Result) -> None:
+def write_document(
+    passing: proxy.Result, faithful: fidelity.Result, asking: load_engines.Result | None = None
+) -> None:
     DOCUMENT.parent.mkdir(exist_ok=True)
-    DOCUMENT.write_text(document(passing, faithful))
+    DOCUMENT.write_text(document(passing, faithful, asking))
     shutil.copyfile(fidelity.CARD, CARD)
 
 
-def document(passing: proxy.Result, faithful: fidelity.Result) -> str:
+def document(
+    passing: proxy.Result, faithful: fidelity.Result, asking: load_engines.Result | None = None
+) -> str:
     parts = [
         _INTRODUCTION,
         f"Machine: {passing.machine.sentence()}. Time stolen by its hypervisor during the run: "
@@ -64,7 +69,8 @@ def document(passing: proxy.Result, faithful: fidelity.Result) -> str:
         "![Fidelity card](fidelity.svg)",
         f"{_FIDELITY_METHOD}Median RTT without a relay: {faithful.direct_p50_us:.0f} µs.",
         markdown(*fidelity.check_table(faithful)),
-        *_notes([*passing.skipped, *faithful.skipped]),
+        *([load_engines.section(asking)] if asking else []),
+        *_notes([*passing.skipped, *faithful.skipped, *(asking.skipped if asking else [])]),
     ]
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
@@ -85,6 +91,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print()
         faithful = fidelity.run(options)
         fidelity.print_result(faithful)
+        print()
+        asking = load_engines.run(options)
+        load_engines.print_result(asking)
     except StartError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 3
@@ -93,14 +102,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     fidelity.write_card(faithful)
     if OURS in passing.relays and faithful.ours():
-        write_document(passing, faithful)
+        write_document(passing, faithful, asking)
     else:
         print(f"bench: {DOCUMENT.name} is left as it is: faultkit itself was not measured", file=sys.stderr)
     if options.json:
-        both = {"proxy": passing.to_json(), "fidelity": faithful.to_json()}
-        options.json.write_text(json.dumps(both, indent=2) + "\n")
+        figures = {
+            "proxy": passing.to_json(),
+            "fidelity": faithful.to_json(),
+            "load_engines": asking.to_json(),
+        }
+        options.json.write_text(json.dumps(figures, indent=2) + "\n")
     missed = [v for v in passing.verdicts() if v.word == "MISS"]
-    return 1 if missed or any(check.word == "MISS" for check in faithful.ours()) else 0
+    missed_some = bool(missed) or any(check.word == "MISS" for check in faithful.ours())
+    return 1 if missed_some or asking.missed() else 0
 
 
 if __name__ == "__main__":

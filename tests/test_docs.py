@@ -26,6 +26,7 @@ from faultkit.cli.main import COMMANDS, fault
 from faultkit.cli.run import hints, job_of
 from faultkit.faults import FAULTS
 from faultkit.plan import read_plan
+from faultkit.scenario.file import read_scenarios
 
 PROJECT = Path(__file__).parent.parent
 DOCS = PROJECT / "docs"
@@ -87,7 +88,9 @@ FAULT_LINES = [
     for command in commands_of(block)
     if (words := words_of(command))
 ]
-PLANS = [block for block in BLOCKS if block.language == "yaml"]
+YAML = [block for block in BLOCKS if block.language == "yaml"]
+SCENARIOS = [block for block in YAML if block.text.startswith("title:")]
+PLANS = [block for block in YAML if block not in SCENARIOS]
 SCRIPTS = [block for block in BLOCKS if block.language == "python" and block.page != WALK_THROUGH]
 
 
@@ -117,6 +120,13 @@ def parsed(words: list[str]) -> click.Context:
 @pytest.mark.parametrize("block", PLANS, ids=str)
 def test_every_plan_in_the_docs_parses(block: Block) -> None:
     assert read_plan(block.text, str(block)).rules
+
+
+@pytest.mark.parametrize("block", SCENARIOS, ids=str)
+def test_every_scenario_in_the_docs_parses(block: Block) -> None:
+    scenarios, problems = read_scenarios(block.text, str(block))
+    assert problems == []
+    assert scenarios
 
 
 @pytest.mark.parametrize("block", SCRIPTS, ids=str)

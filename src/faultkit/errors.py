@@ -27,6 +27,10 @@ class InputError(FaultkitError):
         self.path = path
         self.problem = problem
 
+    def __reduce__(self) -> tuple[type[InputError], tuple[str, str]]:
+        """Pickled by its two parts: the one text made of them does not make it again."""
+        return type(self), (self.path, self.problem)
+
     def within(self, parent: str) -> InputError:
         """The same error seen from one level further out."""
         joint = "" if not self.path or self.path.startswith("[") else "."

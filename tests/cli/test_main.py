@@ -12,6 +12,7 @@ import pytest
 
 from faultkit import __version__
 from faultkit.cli import main
+from faultkit.cli.lazy import LazyGroup
 from faultkit.errors import InputError, RunError, TargetError
 
 PATIENCE_S = 20
@@ -39,7 +40,7 @@ def failing_with(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
     def command() -> None:
         raise error
 
-    monkeypatch.setattr(main.LazyGroup, "get_command", lambda self, ctx, name: command)
+    monkeypatch.setattr(LazyGroup, "get_command", lambda self, ctx, name: command)
 
 
 def test_help_lists_the_commands_and_imports_none_of_them() -> None:
@@ -57,7 +58,7 @@ def test_every_command_in_the_table_can_be_imported() -> None:
     for name in main.COMMANDS:
         command = main.fault.get_command(click.Context(main.fault), name)
         assert command is not None
-        assert command.callback is not None
+        assert command.callback is not None or isinstance(command, click.Group)
 
 
 def test_the_version_is_the_packages(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,50 +12,29 @@ from __future__ import annotations
 import io
 import os
 import sys
-from importlib import import_module
-from typing import NamedTuple, NoReturn
+from typing import NoReturn
 
 import click
 
 from faultkit import __version__
+from faultkit.cli.lazy import Entry, LazyGroup
 from faultkit.errors import FaultkitError
 
 INTERRUPTED, NO_READER, UNEXPECTED = 130, 141, 4
 
 
-class Entry(NamedTuple):
-    module: str
-    """Its attribute `command` is the click command."""
-    summary: str
-
-
 COMMANDS: dict[str, Entry] = {
     "run": Entry("faultkit.cli.run", "Stand between a client and what it depends on, and break it."),
+    "scenario": Entry("faultkit.cli.scenario", "Call a service while its network is broken, and report."),
+    "demo": Entry("faultkit.cli.demo", "Serve a small service with a dependency, to try faults on."),
     "faults": Entry("faultkit.cli.faults", "Show the faults there are and their settings."),
     "toxiproxy": Entry("faultkit.cli.toxiproxy", "Serve the API of Toxiproxy, as a drop-in."),
 }
 
 
-class LazyGroup(click.Group):
-    """A group that imports a command's module only when the command is called."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in COMMANDS:
-            return None
-        command = import_module(COMMANDS[name].module).command
-        assert isinstance(command, click.Command)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
-
-
 @click.group(
     cls=LazyGroup,
+    entries=COMMANDS,
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="`fault COMMAND --help` explains a command. Each flag can also be set by its FAULT_* variable.",

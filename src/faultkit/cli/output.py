@@ -12,6 +12,7 @@ from typing import Any, Protocol, TextIO
 
 from faultkit.plan import Plan
 from faultkit.proxy.address import Endpoint
+from faultkit.proxy.face import DataPlane
 from faultkit.proxy.happenings import (
     Closed,
     DialFailed,
@@ -23,7 +24,6 @@ from faultkit.proxy.happenings import (
     Trouble,
 )
 from faultkit.proxy.plain import plain_happening, plain_snapshot
-from faultkit.proxy.plane import Plane
 from faultkit.proxy.snapshot import Snapshot
 from faultkit.proxy.spec import ProxySpec
 from faultkit.units import format_duration
@@ -60,7 +60,7 @@ class Output(Protocol):
 
     def happened(self, happenings: list[Happening]) -> None: ...
 
-    def tick(self, plane: Plane, now: float) -> None: ...
+    def tick(self, plane: DataPlane, now: float) -> None: ...
 
     def ended(self, ending: Ending) -> None: ...
 
@@ -110,7 +110,7 @@ class JsonLines:
         if happenings:
             self._stream.flush()
 
-    def tick(self, plane: Plane, now: float) -> None:
+    def tick(self, plane: DataPlane, now: float) -> None:
         """Nothing: what JSON readers need is in the events."""
 
     def ended(self, ending: Ending) -> None:
@@ -141,7 +141,7 @@ class Plain:
         troubles = [happening for happening in happenings if isinstance(happening, Trouble)]
         self._write(*(f"warning: {trouble.proxy}: {trouble.what}" for trouble in troubles))
 
-    def tick(self, plane: Plane, now: float) -> None:
+    def tick(self, plane: DataPlane, now: float) -> None:
         """Nothing: it is for people who look at it later."""
 
     def ended(self, ending: Ending) -> None:

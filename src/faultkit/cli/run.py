@@ -101,6 +101,15 @@ _EXAMPLES = (
     help=f"HTTP API to change faults while it runs (127.0.0.1:{CONTROL_PORT}); "
     "its token is FAULT_CONTROL_TOKEN, or one that is shown.",
 )
+@click.option(
+    "--workers",
+    metavar="N",
+    type=int,
+    default=1,
+    show_default=True,
+    envvar="FAULT_WORKERS",
+    help="Processes that serve the ports together: for more connections than one may hold.",
+)
 @click.option("--insecure", is_flag=True, help="Do not check the upstreams' certificates.")
 @click.option(
     "--connect-timeout",
@@ -142,9 +151,10 @@ def job_of(ctx: click.Context) -> Job:
         )
     elif not maps:
         raise InputError("--proxy", "expected at least one with --disable-http-proxy, got none")
+    plan = _plan(ctx, duration_s)
     asked = _was_given(ctx, "proxy_address") or bool(given["upstreams"])
     return Job(
-        plan=_plan(ctx, duration_s),
+        plan=plan,
         maps=maps,
         forward=forward,
         forward_optional=bool(maps) and not asked,
@@ -152,6 +162,7 @@ def job_of(ctx: click.Context) -> Job:
         checks_upstreams=not given["no_check"],
         control=_control(given["control"]),
         control_token=os.environ.get("FAULT_CONTROL_TOKEN") or None,
+        workers=_workers(given["workers"], plan),
     )
 
 
@@ -219,6 +230,20 @@ def _control(text: str | None) -> Endpoint | None:
     if endpoint.host not in ("127.0.0.1", "::1", "localhost"):
         raise InputError("--control", f"expected a loopback address, got {endpoint}")
     return endpoint
+
+
+def _workers(count: int, plan: Plan) -> int:
+    if count == 1:
+        return 1
+    from faultkit.proxy.remote import check_memory, check_workers
+
+    check_workers(count, "--workers")
+    for rule in plan.rules:
+        try:
+            check_memory(rule)
+        except InputError as error:
+            raise InputError("--workers", f"expected 1 with the rule {rule.name}: {error}") from None
+    return count
 
 
 def _plan(ctx: click.Context, duration_s: float | None) -> Plan:

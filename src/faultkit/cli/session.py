@@ -6,13 +6,11 @@ What to run is a `Job`; what is said about it is an `Output`. Flags are not know
 from __future__ import annotations
 
 import contextlib
-import gc
 import logging
 import resource
 import secrets
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -22,15 +20,14 @@ from faultkit.cli.signals import StopSignal
 from faultkit.errors import TargetError
 from faultkit.plan import Plan
 from faultkit.proxy.address import Endpoint
-from faultkit.proxy.plane import Plane
+from faultkit.proxy.face import DataPlane
+from faultkit.proxy.plane import Plane, undisturbed
 from faultkit.proxy.spec import ProxySpec
 
 if TYPE_CHECKING:
     from faultkit.proxy.control import Control
 
 _log = logging.getLogger(__name__)
-_OLD_ENOUGH = (50_000, 50, 100)
-"""Thresholds of the garbage collector: its pauses would make releases late, and cycles are rare here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +42,8 @@ class Job:
     control: Endpoint | None = None
     control_token: str | None = None
     """None makes one up and tells it."""
+    workers: int = 1
+    """How many processes serve the ports; one alone does it in this one."""
 
 
 def run_job(job: Job, output: Output) -> None:
@@ -58,12 +57,12 @@ def run_job(job: Job, output: Output) -> None:
         stack.callback(output.close)
         began = time.monotonic()
         observed = output.observes or _log.isEnabledFor(logging.DEBUG)
-        plane = stack.enter_context(Plane(job.plan, total_s=job.duration_s, observed=observed))
+        plane = stack.enter_context(_new_plane(job, observed))
         proxies = _open_proxies(plane, job)
         control = _open_control(plane, job, began)
         run = Run(job.plan, proxies, began, job.duration_s, None if control is None else control.bound)
         _log.info("run began: plan %s, seed %s", job.plan.digest, job.plan.seed)
-        with control or contextlib.nullcontext(), _undisturbed():
+        with control or contextlib.nullcontext(), undisturbed():
             output.started(run)
             reason = _watch(plane, run, output, control, stop)
             seconds = time.monotonic() - began
@@ -76,7 +75,15 @@ def run_job(job: Job, output: Output) -> None:
         _log.info("run ended: %s", reason)
 
 
-def _open_proxies(plane: Plane, job: Job) -> tuple[tuple[ProxySpec, Endpoint], ...]:
+def _new_plane(job: Job, observed: bool) -> DataPlane:
+    if job.workers == 1:
+        return Plane(job.plan, total_s=job.duration_s, observed=observed)
+    from faultkit.proxy.remote import Planes
+
+    return Planes(job.plan, workers=job.workers, total_s=job.duration_s, observed=observed)
+
+
+def _open_proxies(plane: DataPlane, job: Job) -> tuple[tuple[ProxySpec, Endpoint], ...]:
     opened = [(spec, plane.open_proxy(spec)) for spec in job.maps]
     if job.forward is not None:
         try:
@@ -88,7 +95,7 @@ def _open_proxies(plane: Plane, job: Job) -> tuple[tuple[ProxySpec, Endpoint], .
     return tuple(opened)
 
 
-def _open_control(plane: Plane, job: Job, began: float) -> Control | None:
+def _open_control(plane: DataPlane, job: Job, began: float) -> Control | None:
     if job.control is None:
         return None
     from faultkit.proxy.control import Control
@@ -100,7 +107,7 @@ def _open_control(plane: Plane, job: Job, began: float) -> Control | None:
     return control
 
 
-def _watch(plane: Plane, run: Run, output: Output, control: Control | None, stop: StopSignal) -> str:
+def _watch(plane: DataPlane, run: Run, output: Output, control: Control | None, stop: StopSignal) -> str:
     """Pass on what happens until the end; returns why it ended."""
     observed = plane.observed
     deadline = None if run.duration_s is None else run.began + run.duration_s
@@ -118,7 +125,7 @@ def _watch(plane: Plane, run: Run, output: Output, control: Control | None, stop
             return stop.reason or ""
 
 
-def _tell(plane: Plane, output: Output, control: Control | None) -> None:
+def _tell(plane: DataPlane, output: Output, control: Control | None) -> None:
     happenings = plane.happenings()
     if not happenings:
         return
@@ -128,20 +135,6 @@ def _tell(plane: Plane, output: Output, control: Control | None) -> None:
     output.happened(happenings)
     if control is not None:
         control.publish(happenings)
-
-
-@contextlib.contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Keep the garbage collector away from what exists already, and let it come seldom."""
-    thresholds = gc.get_threshold()
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*_OLD_ENOUGH)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*thresholds)
-        gc.unfreeze()
 
 
 def raise_descriptor_limit() -> None:

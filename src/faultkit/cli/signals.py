@@ -8,6 +8,7 @@ from __future__ import annotations
 import select
 import signal
 import socket
+import threading
 from types import FrameType
 from typing import Any
 
@@ -17,8 +18,10 @@ REASONS: dict[int, str] = {signal.SIGINT: "interrupt", signal.SIGTERM: "terminat
 class StopSignal:
     """A context manager; the handlers that were there before come back at its end."""
 
-    def __init__(self) -> None:
+    def __init__(self, flag: threading.Event | None = None) -> None:
+        """`flag` is set by the first signal, for whoever watches that instead of waiting here."""
         self.reason: str | None = None
+        self._flag = flag
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> StopSignal:
@@ -51,3 +54,5 @@ class StopSignal:
         if self.reason is not None:
             raise KeyboardInterrupt
         self.reason = REASONS[number]
+        if self._flag is not None:
+            self._flag.set()

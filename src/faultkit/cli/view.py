@@ -12,8 +12,8 @@ from rich.text import Text
 from faultkit.cli.output import Ending, Run, end_lines, human_bytes, target_text
 from faultkit.faults.parse import dump_fault
 from faultkit.plan import Plan, Rule, Windows
+from faultkit.proxy.face import DataPlane
 from faultkit.proxy.happenings import Happening, Trouble
-from faultkit.proxy.plane import Plane
 from faultkit.proxy.snapshot import Snapshot
 from faultkit.units import format_duration
 
@@ -45,7 +45,7 @@ class View:
             if isinstance(happening, Trouble):
                 self._trouble = f"{happening.proxy}: {happening.what}"
 
-    def tick(self, plane: Plane, now: float) -> None:
+    def tick(self, plane: DataPlane, now: float) -> None:
         assert self._run is not None
         snapshot = plane.snapshot()
         self._rates.record(snapshot, now)

@@ -72,9 +72,9 @@ class Loop:
         """Until `stop`. One failing handler is logged and does not end the loop."""
         sharpen_timers()
         self._running = True
-        wait, handlers, timers, again, clock = (
+        wait, handler_of, timers, again, clock = (
             self.poller.wait,
-            self.handlers,
+            self.handlers.get,
             self._timers,
             self.again,
             self.clock,
@@ -87,12 +87,11 @@ class Loop:
             else:
                 seconds = None
             for fd, flags in wait(seconds):
-                handler = handlers.get(fd)
-                if handler is not None:
-                    try:
-                        handler(flags)
-                    except Exception:
-                        self._failed(handler)
+                handler = handler_of(fd, _nobody)
+                try:
+                    handler(flags)
+                except Exception:
+                    self._failed(handler)
             if seconds is not None and seconds < _SOON_S and timers:
                 now = clock()
                 while timers and timers[0][0] <= now:
@@ -119,6 +118,10 @@ class Loop:
                 pass
         except BlockingIOError:
             pass
+        # After this round's other events: a socket born now may get the number of one that they speak of.
+        self.again.append(self._run_calls)
+
+    def _run_calls(self) -> None:
         while self._calls:
             call = self._calls.popleft()
             try:
@@ -133,3 +136,7 @@ class Loop:
         abort = getattr(owner, "abort", None)
         if abort is not None:
             abort()
+
+
+def _nobody(flags: int) -> None:
+    """The descriptor was closed earlier in the same round."""

@@ -59,12 +59,11 @@ def new_poller() -> Poller:
 
 
 if sys.platform == "linux":
+    _INPUT = select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLET
+    _BOTH = _INPUT | select.EPOLLOUT
 
     class EpollPoller:
         """Linux: edge-triggered epoll."""
-
-        _INPUT = select.EPOLLIN | select.EPOLLRDHUP | select.EPOLLET
-        _BOTH = _INPUT | select.EPOLLOUT
 
         def __init__(self) -> None:
             self.await_input: Callable[[int], None] | None = None
@@ -77,15 +76,16 @@ if sys.platform == "linux":
             # Most sockets are never full: not to hear that they can be written saves an event for each.
             if output:
                 self._both.add(fd)
-                self._epoll.register(fd, self._BOTH)
+                self._epoll.register(fd, _BOTH)
             else:
-                self._both.discard(fd)  # A closed socket may have left its number here.
-                self._epoll.register(fd, self._INPUT)
+                if fd in self._both:
+                    self._both.remove(fd)  # A closed socket has left its number here.
+                self._epoll.register(fd, _INPUT)
 
         def await_output(self, fd: int) -> None:
             if fd not in self._both:
                 self._both.add(fd)
-                self._epoll.modify(fd, self._BOTH)
+                self._epoll.modify(fd, _BOTH)
 
         def add_listener(self, fd: int) -> None:
             self._epoll.register(fd, select.EPOLLIN)

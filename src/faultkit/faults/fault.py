@@ -147,6 +147,11 @@ class StreamFault(Fault):
         return self.lossy
 
     @property
+    def shares_memory(self) -> bool:
+        """True if connections act on each other through `Stream.shared` with these settings."""
+        return False
+
+    @property
     def withholds_end(self) -> bool:
         """True if it may keep Eof, Close and Reset from passing for as long as it acts."""
         return False

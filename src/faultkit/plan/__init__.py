@@ -3,7 +3,8 @@
 Only `faultkit.plan.file` reads a file. Nothing here knows sockets, clocks or event loops.
 """
 
-from faultkit.plan.file import load_plan, read_document, read_plan
+from faultkit.plan.document import read_document
+from faultkit.plan.file import load_plan, read_plan
 from faultkit.plan.flow import Direction, Flow, Side, flows
 from faultkit.plan.match import Match, escape_glob
 from faultkit.plan.parse import parse_plan, parse_rule

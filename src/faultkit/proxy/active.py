@@ -69,8 +69,14 @@ class ActivePlan:
     __slots__ = ("plan", "rules", "total_s")
 
     def __init__(
-        self, plan: Plan, now: float, total_s: float | None, before: ActivePlan | None = None
+        self,
+        plan: Plan,
+        now: float,
+        total_s: float | None,
+        before: ActivePlan | None = None,
+        origin: float | None = None,
     ) -> None:
+        """`origin`: when new rules' schedules begin; by default now."""
         known = {} if before is None else {state.rule.name: state for state in before.rules}
         self.plan = plan
         self.total_s = total_s
@@ -78,7 +84,7 @@ class ActivePlan:
         for rule in plan.rules:
             state = known.get(rule.name)
             if state is None or state.rule != rule or state.seed != plan.seed:
-                state = ActiveRule(rule, plan.seed, now, total_s)
+                state = ActiveRule(rule, plan.seed, now if origin is None else origin, total_s)
             self.rules.append(state)
         self.refresh(now)
 

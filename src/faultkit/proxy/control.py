@@ -34,10 +34,10 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from faultkit.errors import InputError, RunError
 from faultkit.plan import Plan, Rule, dump_plan, dump_rule, parse_plan, parse_rule, read_document
 from faultkit.proxy.address import Endpoint
+from faultkit.proxy.face import DataPlane
 from faultkit.proxy.happenings import Happening
 from faultkit.proxy.leases import NEVER, Leases
 from faultkit.proxy.plain import plain_happening, plain_snapshot
-from faultkit.proxy.plane import Plane
 from faultkit.proxy.proxy import listen
 
 USUAL_TTL_S = 600.0
@@ -62,7 +62,7 @@ class Control:
 
     def __init__(
         self,
-        plane: Plane,
+        plane: DataPlane,
         listen_on: Endpoint,
         token: str,
         clock: Callable[[], float] = time.monotonic,
@@ -73,7 +73,7 @@ class Control:
         self._plane = plane
         self._token = token.encode()
         self._clock = clock
-        self._began = plane.loop.clock() if began is None else began
+        self._began = time.monotonic() if began is None else began
         self._leases = Leases.of(plane.plan)
         self._lock = threading.Lock()
         """Changes come from the API's thread, expiries from the thread that calls `tick`."""
@@ -133,10 +133,10 @@ class Control:
             self._leases = leases
             return leases
 
-    def _check_schedule(self, rule: Rule, path: str) -> None:
+    def _check_rule(self, rule: Rule, path: str) -> None:
         """The plane would refuse it too, but it does not know where the rule was written."""
         try:
-            rule.schedule.resolve(self._plane.active.total_s)
+            self._plane.check_rule(rule)
         except InputError as error:
             raise error.within(path) from None
 
@@ -165,7 +165,7 @@ class Control:
             document = {**document, "seed": self._leases.plan.seed}
         plan = parse_plan(document)
         for index, rule in enumerate(plan.rules):
-            self._check_schedule(rule, f"rules[{index}]")
+            self._check_rule(rule, f"rules[{index}]")
         self._change(lambda leases: leases.replaced(plan, self._until(ttl_s)))
         return JSONResponse({"plan": dump_plan(plan), "digest": plan.digest, **self._expiry(ttl_s)})
 
@@ -180,6 +180,7 @@ class Control:
             rule = parse_rule(document, names)
             if rule.name in names:
                 raise Problem(409, f'a rule named "{rule.name}" is there already', "name")
+            self._plane.check_rule(rule)
             added = rule.name
             return leases.added(rule, self._until(ttl_s))
 
@@ -207,7 +208,7 @@ class Control:
         }
         return JSONResponse(
             {
-                "elapsed_s": round(self._plane.loop.clock() - self._began, 3),
+                "elapsed_s": round(time.monotonic() - self._began, 3),
                 "digest": leases.plan.digest,
                 "expires_in_s": expires,
                 **plain_snapshot(self._plane.snapshot()),

@@ -5,22 +5,13 @@ The addresses of a name are tried in turn, in the order in which the system's re
 
 from __future__ import annotations
 
-import errno
 import os
 import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from socket import SocketType
-from typing import TypeAlias
 
 from faultkit.eventloop import WRITABLE, Loop
-
-Address: TypeAlias = tuple[int, tuple[object, ...]]
-"""Family and socket address."""
-
-_IN_PROGRESS = (0, errno.EINPROGRESS, errno.EWOULDBLOCK)
-_BORN_NONBLOCKING = hasattr(socket, "SOCK_NONBLOCK")
-_STREAM = socket.SOCK_STREAM | (socket.SOCK_NONBLOCK if _BORN_NONBLOCKING else 0)
+from faultkit.proxy.sockets import NONE, Address, failure_of, has_arrived, set_out
 
 
 def literal_address(host: str, port: int) -> Address | None:
@@ -61,103 +52,82 @@ class Resolver:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-def begin_connect(address: Address) -> tuple[SocketType, bool]:
-    """A socket on its way to `address`, and whether it is there already, as on loopback it mostly is.
-
-    Raises OSError if it cannot even set out.
-    """
-    family, target = address
-    upstream = SocketType(family, _STREAM)
-    try:
-        if not _BORN_NONBLOCKING:
-            upstream.setblocking(False)
-        upstream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        code = upstream.connect_ex(target)
-        if code not in _IN_PROGRESS:
-            raise OSError(code, os.strerror(code))
-    except BaseException:
-        upstream.close()
-        raise
-    try:
-        upstream.getpeername()
-    except OSError:
-        return upstream, False
-    return upstream, True
-
-
 class Dial:
     """One attempt to reach one of several addresses."""
 
-    __slots__ = ("_addresses", "_done", "_loop", "_socket", "_why", "deadline")
+    __slots__ = ("_addresses", "_done", "_fd", "_loop", "_over", "_why", "deadline")
 
     def __init__(
         self,
         loop: Loop,
         addresses: list[Address],
         timeout_s: float,
-        done: Callable[[SocketType | str], None],
+        done: Callable[[int | str], None],
     ) -> None:
         self._loop = loop
         self._addresses = addresses
         self._done = done
-        self._socket: SocketType | None = None
+        self._fd = NONE
+        self._over = False
         self._why = "no address"
         self.deadline = loop.clock() + timeout_s
 
     def start(self) -> None:
         """Begin with the next address; calls `done` with a connected socket, or with why there is none."""
-        while self._addresses:
+        while self._addresses and not self._over:
             try:
-                upstream, connected = begin_connect(self._addresses.pop(0))
+                upstream = set_out(self._addresses.pop(0))
             except OSError as error:
                 self._why = error.strerror or str(error)
                 continue
-            if connected:
-                self._loop.poller.add(upstream.fileno())
-                self._done(upstream)
-            else:
-                self.wait_for(upstream)
+            self.go_on(upstream)
             return
-        self._done(self._why)
+        if not self._over:
+            self._end(self._why)
 
-    def wait_for(self, upstream: SocketType) -> None:
-        """Until it is connected, or cannot be."""
-        self._socket = upstream
-        self._loop.handlers[upstream.fileno()] = self._ready
-        self._loop.poller.add(upstream.fileno(), output=True)
+    def go_on(self, upstream: int) -> None:
+        """With a socket that has set out: until it is connected, or cannot be."""
+        if has_arrived(upstream):
+            self._loop.poller.add(upstream)
+            self._end(upstream)
+            return
+        self._fd = upstream
+        self._loop.handlers[upstream] = self._ready
+        self._loop.poller.add(upstream, output=True)
 
     def _ready(self, flags: int) -> None:
-        upstream = self._socket
-        assert upstream is not None
-        code = upstream.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        upstream = self._fd
+        code = failure_of(upstream)
         if code:
             self._why = os.strerror(code)
             self._forget()
-            self.start()
+            self._loop.again.append(self.start)  # No socket is born while events are gone through.
             return
-        self._socket = None
-        self._done(upstream)
+        self._fd = NONE
+        self._end(upstream)
         if flags != WRITABLE:
             # Whoever takes the socket must hear of this edge too: the first bytes may have come with it.
-            taker = self._loop.handlers.get(upstream.fileno())
+            taker = self._loop.handlers.get(upstream)
             if taker is not None:
                 taker(flags)
 
     def give_up(self, why: str) -> None:
         """Try no further address."""
         self._forget()
-        self._addresses = []
-        self._done(why)
+        self._end(why)
 
     def abandon(self) -> None:
         """Nobody wants the connection any more."""
         self._forget()
-        self._addresses = []
+        self._over = True
+
+    def _end(self, result: int | str) -> None:
+        self._over = True
+        self._done(result)
 
     def _forget(self) -> None:
-        if self._socket is not None:
-            fd = self._socket.fileno()
-            self._loop.handlers.pop(fd, None)
-            self._loop.poller.remove(fd)
-            self._socket.close()
-            self._socket = None
+        if self._fd != NONE:
+            self._loop.handlers.pop(self._fd, None)
+            self._loop.poller.remove(self._fd)
+            socket.close(self._fd)
+            self._fd = NONE

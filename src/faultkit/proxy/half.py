@@ -13,8 +13,7 @@ sockets, because then each side of it has faults of its own.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
-from socket import SocketType
+from os import read, write
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
 from faultkit.faults.events import Close, Data, Eof, Event, Reset
@@ -23,6 +22,7 @@ from faultkit.plan import Flow
 from faultkit.proxy.active import ActiveRule
 from faultkit.proxy.lane import Lane
 from faultkit.proxy.pipes import CAN_SPLICE, Parcel, ParcelLine
+from faultkit.proxy.sockets import NONE
 
 if TYPE_CHECKING:
     from faultkit.proxy.link import Link
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 CHUNK = 65536
 _TURNS = 16
 """Chunks that one direction may move before it gives way to the others."""
-_SPLICE_TURNS = 8
+_SPLICE_TURNS = 3
 _BULK = 16384
 _BIG_READS_BEFORE_SPLICE = 4
 
@@ -42,11 +42,9 @@ Ending: TypeAlias = Literal["eof", "close", "reset"]
 
 class Half:
     __slots__ = (
-        "await_input",
         "big_reads",
         "ending",
         "far",
-        "flow",
         "held",
         "lane",
         "line",
@@ -57,8 +55,6 @@ class Half:
         "paced_at",
         "queued",
         "readable",
-        "recv",
-        "send",
         "shut",
         "source",
         "target",
@@ -66,16 +62,12 @@ class Half:
         "writable",
     )
 
-    def __init__(self, link: Link, flow: Flow, source: SocketType | None, target: SocketType | None) -> None:
+    def __init__(self, link: Link, source: int, target: int) -> None:
         self.link = link
-        self.flow: Flow = flow
-        self.await_input = link.loop.poller.await_input
         self.source = source
         self.target = target
-        self.recv: Callable[[int], bytes] = _nothing_to_recv if source is None else source.recv
-        self.send: Callable[[bytes | memoryview], int] = _nobody_to_send_to if target is None else target.send
         self.readable = False
-        self.writable = target is not None
+        self.writable = target != NONE
         self.ending = 0
         """ENDED or FAILED once the source has hung up: then a short read does not mean that it is drained."""
         self.shut = False
@@ -97,13 +89,9 @@ class Half:
         self.held = 0
         """Bytes of this half that the plane's budget knows of."""
 
-    def read_from(self, source: SocketType | None) -> None:
-        self.source = source
-        self.recv = source.recv if source is not None else _nothing_to_recv
-
-    def write_to(self, target: SocketType | None) -> None:
-        self.target = target
-        self.send = target.send if target is not None else _nobody_to_send_to
+    @property
+    def flow(self) -> Flow:
+        return "to_upstream" if self is self.link.up else "to_client"
 
     def pump_again(self) -> None:
         """In the next round of the loop, once, however often it is asked for."""
@@ -131,30 +119,29 @@ class Half:
         turns = _TURNS
         try:
             while self.readable and self.writable:
-                chunk = self.recv(CHUNK)
+                chunk = read(self.source, CHUNK)
                 size = len(chunk)
                 if size == 0:
                     self._end("eof")
                     return
                 try:
-                    sent = self.send(chunk)
+                    sent = write(self.target, chunk)
                 except BlockingIOError:
                     sent = 0
                 self.moved += sent
                 if sent < size:
-                    self._keep(memoryview(chunk)[sent:])
+                    self.keep(memoryview(chunk)[sent:])
                     self._target_is_full()
+                self.big_reads = big_reads = self.big_reads + 1 if size >= _BULK else 0
                 if size < CHUNK and not self.ending:
                     self.readable = False
-                    if self.await_input is not None:
+                    if self.link.await_input is not None:
                         self._source_is_dry()
-                if size < _BULK:
-                    self.big_reads = 0
-                else:
-                    self.big_reads += 1
-                    if self.big_reads >= _BIG_READS_BEFORE_SPLICE and self._open_line():
-                        self.pump_again()
+                    if not big_reads:
                         return
+                if big_reads >= _BIG_READS_BEFORE_SPLICE and self._open_line():
+                    self.pump_again()
+                    return
                 turns -= 1
                 if not turns:
                     self.pump_again()
@@ -166,30 +153,28 @@ class Half:
 
     def _splice(self, line: ParcelLine) -> None:
         """Move bytes from socket to socket inside the kernel."""
-        if self.source is None or self.target is None:
+        pipe = line.only_pipe()
+        if pipe is None:
+            self.leave_line()
+            self.pump_again()
             return
-        source, target = self.source.fileno(), self.target.fileno()
+        turns = _SPLICE_TURNS
         try:
-            for _ in range(_SPLICE_TURNS):
-                if not self.readable or not self.writable:
-                    return
-                parcel = line.take(source, self.ending != 0)
-                if parcel is None:
-                    self.leave_line()
-                    break
-                if not parcel.size:
+            while self.readable and self.writable:
+                size = pipe.fill(self.source)
+                if not size:
                     self._end("eof")
                     return
-                while parcel.size:
-                    try:
-                        sent = line.give(target, parcel.size)
-                    except BlockingIOError:
-                        self._keep(parcel)
-                        self._target_is_full()
-                        return
-                    parcel.size -= sent
-                    self.moved += sent
-            self.pump_again()
+                left = pipe.empty(self.target)
+                self.moved += size - left
+                if left:
+                    self.keep(line.seal())
+                    self._target_is_full()
+                    return
+                turns -= 1
+                if not turns:
+                    self.pump_again()
+                    return
         except BlockingIOError:
             self._source_is_dry()
         except OSError:
@@ -269,11 +254,11 @@ class Half:
         if self.big_reads >= _BIG_READS_BEFORE_SPLICE and lane.blind and self.far is None:
             if self.line is None:
                 self._open_line()
-            if self.line is not None and self.source is not None:
-                parcel = self.line.take(self.source.fileno(), self.ending != 0)
+            if self.line is not None:
+                parcel = self.line.take(self.source, self.ending != 0)
                 if parcel is not None:
                     return cast(bytes, parcel)  # A blind filter asks for nothing but the size.
-        return self.recv(lane.read_size)
+        return read(self.source, lane.read_size)
 
     def unseal(self) -> None:
         """A filter wants to look at bytes that wait as parcels. In the order in which they would leave."""
@@ -363,13 +348,13 @@ class Half:
         for event in events:
             match event:
                 case Data(payload=payload):
-                    self._keep(payload)
+                    self.keep(payload)
                 case Eof():
-                    self._keep("eof")
+                    self.keep("eof")
                 case Close():
-                    self._keep("close")
+                    self.keep("close")
                 case Reset():
-                    self._keep("reset")
+                    self.keep("reset")
 
     def _arm(self, at: float) -> None:
         if at < self.timer_at:
@@ -392,20 +377,20 @@ class Half:
         try:
             while out:
                 head = out[0]
-                if isinstance(head, str) and (self.target is not None or head != "eof"):
+                if isinstance(head, str) and (self.target != NONE or head != "eof"):
                     out.popleft()
                     self._finish(head)
                     if self.link.dead:
                         return False
                     continue
-                if isinstance(head, str) or self.target is None or not self.writable:
+                if isinstance(head, str) or not self.writable:
                     return False
                 try:
                     if isinstance(head, Parcel):
                         assert self.line is not None
-                        sent = self.line.give(self.target.fileno(), head.size)
+                        sent = self.line.give(self.target, head.size)
                     else:
-                        sent = self.send(head)
+                        sent = write(self.target, head)
                 except BlockingIOError:
                     self._target_is_full()
                     return False
@@ -436,10 +421,11 @@ class Half:
 
     def _end(self, how: Ending) -> None:
         self.readable = False
-        self._keep(how)
+        self.keep(how)
         self.flush()
 
-    def _keep(self, item: bytes | memoryview | Parcel | Ending) -> None:
+    def keep(self, item: bytes | memoryview | Parcel | Ending) -> None:
+        """Behind what waits for the target already."""
         if self.out is None:
             self.out = deque()
         self.out.append(item)
@@ -448,18 +434,10 @@ class Half:
 
     def _source_is_dry(self) -> None:
         self.readable = False
-        if self.await_input is not None and self.source is not None:
-            self.await_input(self.source.fileno())
+        if self.link.await_input is not None and self.source != NONE:
+            self.link.await_input(self.source)
 
     def _target_is_full(self) -> None:
         self.writable = False
-        if self.target is not None:
-            self.link.loop.poller.await_output(self.target.fileno())
-
-
-def _nothing_to_recv(size: int) -> bytes:
-    raise BlockingIOError
-
-
-def _nobody_to_send_to(data: bytes | memoryview) -> int:
-    raise BlockingIOError
+        if self.target != NONE:
+            self.link.loop.poller.await_output(self.target)

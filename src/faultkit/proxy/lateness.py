@@ -1,7 +1,7 @@
 """How late bytes were released: the injection error, in microseconds.
 
 Every release of the faulted path is recorded. A report can thus say when the machine was too busy
-for its figures to mean anything.
+for its figures to mean anything. Histograms of several processes add up to what one would have seen.
 """
 
 from __future__ import annotations
@@ -44,6 +44,18 @@ class Lateness:
         if micros > self._max_us:
             self._max_us = micros
         self._buckets[_bucket(int(micros))] += 1
+
+    def add(self, other: Lateness) -> None:
+        """Count what another one has recorded as if it had been recorded here."""
+        self._buckets = [own + its for own, its in zip(self._buckets, other._buckets, strict=True)]
+        self._count += other._count
+        self._early += other._early
+        self._max_us = max(self._max_us, other._max_us)
+
+    def copy(self) -> Lateness:
+        same = Lateness()
+        same.add(self)
+        return same
 
     def summary(self) -> LatenessSummary:
         return LatenessSummary(

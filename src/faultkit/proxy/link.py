@@ -7,29 +7,37 @@ one can get.
 
 from __future__ import annotations
 
-import contextlib
-import socket
+import os
 from collections.abc import Callable
-from socket import SocketType
 from typing import TYPE_CHECKING
 
 from faultkit.eventloop import ENDED, FAILED, READABLE, WRITABLE
 from faultkit.faults.events import Event
-from faultkit.faults.fault import FOREVER, NameFault, Stream, StreamFault, StreamFilter
+from faultkit.faults.fault import FOREVER
 from faultkit.plan import Flow
-from faultkit.proxy.active import ActiveRule, in_flow
+from faultkit.proxy.active import ActiveRule
 from faultkit.proxy.address import Endpoint
-from faultkit.proxy.dial import Address, Dial, begin_connect, literal_address
-from faultkit.proxy.farewell import Farewell, say_farewell
-from faultkit.proxy.half import Half
+from faultkit.proxy.dial import Dial, literal_address
+from faultkit.proxy.half import CHUNK, Half
 from faultkit.proxy.happenings import Closed, DialFailed, Injected
 from faultkit.proxy.lane import Lane
+from faultkit.proxy.sockets import (
+    NONE,
+    Address,
+    Farewell,
+    close,
+    end_output,
+    set_out,
+    unread_bytes,
+)
+from faultkit.proxy.staging import judge_name, restage
 
 if TYPE_CHECKING:
     from faultkit.proxy.middle import Middle
     from faultkit.proxy.proxy import Proxy
 
-_READ_OR_END = READABLE | ENDED | FAILED
+_OVER = ENDED | FAILED
+_READ_OR_END = READABLE | _OVER
 _ITSELF = "that is this proxy itself"
 _ABANDONED_S = 60
 
@@ -39,13 +47,14 @@ class Link:
         "_dial",
         "_dial_number",
         "_heeded",
-        "_hits",
         "_hung_up",
         "_wanted",
+        "await_input",
         "client",
         "dead",
         "down",
         "exempt",
+        "hits",
         "loop",
         "middle",
         "opened_at",
@@ -56,21 +65,22 @@ class Link:
         "upstream",
     )
 
-    def __init__(self, proxy: Proxy, client: SocketType, ordinal: int) -> None:
+    def __init__(self, proxy: Proxy, client: int, ordinal: int) -> None:
         self.proxy = proxy
         self.plane = proxy.plane
-        self.loop = proxy.plane.loop
+        self.loop = loop = proxy.plane.loop
+        self.await_input = loop.poller.await_input
         self.ordinal = ordinal
         self.client = client
-        self.upstream: SocketType | None = None
+        self.upstream = NONE
         self.dead = False
         self.exempt = False
         """No rule acts on it: its upstream is not among those that the user wants broken."""
         self.middle: Middle | None = None
-        self.opened_at = self.loop.clock()
-        self.up = Half(self, "to_upstream", client, None)
-        self.down = Half(self, "to_client", None, client)
-        self._hits: dict[ActiveRule, bool] | None = None
+        self.opened_at = loop.clock()
+        self.up = Half(self, client, NONE)
+        self.down = Half(self, NONE, client)
+        self.hits: dict[ActiveRule, bool] | None = None
         self._heeded = False
         """Whether the poller tells of the client's socket."""
         self._dial: Dial | None = None
@@ -83,6 +93,15 @@ class Link:
     def begin(self) -> None:
         """The client is let in: set up what acts on it, and dial where the upstream is known."""
         proxy = self.proxy
+        if proxy.shortcut is not None:
+            try:
+                self.upstream = set_out(proxy.shortcut)
+            except OSError as error:
+                self._dial_failed(error.strerror or str(error))
+                return
+            # When all that came in together have set out: to wake an upstream once for many costs less.
+            self.loop.again.append(self._arrive)
+            return
         if proxy.layered:
             self.middle = proxy.new_middle(self)
             for half in (self.up, self.down):
@@ -95,19 +114,25 @@ class Link:
             self.dial(proxy.spec.upstream, proxy.literal)
 
     def _heed_client(self) -> None:
-        fd = self.client.fileno()
-        self.loop.handlers[fd] = self.client_ready
-        self.loop.poller.add(fd)
+        self.loop.handlers[self.client] = self.client_ready
+        self.loop.poller.add(self.client)
         self._heeded = True
 
     # --- what the sockets tell ----------------------------------------------------------------
 
     def client_ready(self, flags: int) -> None:
+        if flags == READABLE:  # By far the most common.
+            self.up.readable = True
+            self.up.pump()
+            return
         up, down = self.up, self.down
         if flags & _READ_OR_END:
             up.readable = True
-            if flags & (ENDED | FAILED):
-                up.ending |= flags & (ENDED | FAILED)
+            if flags & _OVER:
+                up.ending |= flags & _OVER
+                if flags & FAILED and not (up.lane or up.out or unread_bytes(self.client)):
+                    self.reset()  # To read the error costs more than to see that there is nothing else.
+                    return
             if flags & WRITABLE and not down.writable:
                 down.writable = True
                 down.pump()
@@ -121,11 +146,23 @@ class Link:
             down.pump()
 
     def upstream_ready(self, flags: int) -> None:
+        if flags == READABLE:
+            self.down.readable = True
+            self.down.pump()
+            return
         up, down = self.up, self.down
         if flags & _READ_OR_END:
             down.readable = True
-            if flags & (ENDED | FAILED):
-                down.ending |= flags & (ENDED | FAILED)
+            if flags & _OVER:
+                down.ending |= flags & _OVER
+                if (
+                    flags & FAILED
+                    and down.lane is None
+                    and down.out is None
+                    and not unread_bytes(self.upstream)
+                ):
+                    self.reset()
+                    return
             if flags & WRITABLE and not up.writable:
                 up.writable = True
                 up.pump()
@@ -136,6 +173,42 @@ class Link:
             up.writable = True
             up.pump()
 
+    # --- the way of most connections: nothing acts, nothing stands between the sockets ----------
+
+    def _arrive(self) -> None:
+        """Hand over the client's first bytes. Mostly they are there by now, and so is the upstream: that the
+        kernel takes them proves it, and no event was needed for either."""
+        if self.dead:
+            return
+        up, upstream = self.up, self.upstream
+        chunk, sent = b"", 0
+        if up.lane is None:
+            try:
+                chunk = os.read(self.client, CHUNK)
+            except BlockingIOError:
+                pass
+            except OSError:
+                self.reset()
+                return
+        if chunk:
+            try:
+                sent = os.write(upstream, chunk)
+            except BlockingIOError:
+                pass
+            except OSError as error:
+                self._dial_failed(error.strerror or str(error))
+                return
+            up.moved = sent
+        if sent and sent == len(chunk):
+            self.loop.poller.add(upstream)
+            self._attach(upstream)
+            self._heed_client()
+            return
+        if chunk:
+            up.keep(memoryview(chunk)[sent:])
+        self.upstream = NONE
+        self._wait_for(upstream)
+
     # --- the upstream -------------------------------------------------------------------------
 
     def dial(self, upstream: Endpoint, literal: Address | None = None) -> None:
@@ -145,20 +218,10 @@ class Link:
         if address is not None:
             self._connect_at(address)
             return
-        delay_s = 0.0
-        for state in () if self.exempt else self.proxy.rules_of("name"):
-            fault = state.rule.fault
-            assert isinstance(fault, NameFault)
-            if not state.fires(self.proxy.name, str(self.ordinal)):
-                continue
-            resolution = fault.resolve(state.rng(self.proxy.name, self.ordinal, "name"))
-            delay_s += resolution.delay_s
-            if resolution.delay_s:
-                self.note(state, None, 0, "delay_ms", resolution.delay_s * 1000)
-            if resolution.fail:
-                self.note(state, None, 0, "name_not_found", 1.0)
-                self.later(delay_s, self._name_not_found)
-                return
+        delay_s, is_lost = judge_name(self)
+        if is_lost:
+            self.later(delay_s, self._name_not_found)
+            return
         self.later(delay_s, lambda: self._resolve(upstream))
 
     def dial_soon(self, origin: Endpoint, tls: bool) -> None:
@@ -232,16 +295,15 @@ class Link:
             self._dial_failed(_ITSELF)
             return
         try:
-            upstream, connected = begin_connect(address)
+            upstream = set_out(address)
         except OSError as error:
             self._dial_failed(error.strerror or str(error))
             return
-        if connected:
-            self.loop.poller.add(upstream.fileno())
-            self._dialled(upstream)
-        else:
-            self._dial = Dial(self.loop, [], self.proxy.spec.connect_timeout_s, self._dialled)
-            self._dial.wait_for(upstream)
+        self._wait_for(upstream)
+
+    def _wait_for(self, upstream: int) -> None:
+        self._dial = Dial(self.loop, [], self.proxy.spec.connect_timeout_s, self._dialled)
+        self._dial.go_on(upstream)
 
     def _connect(self, addresses: list[Address]) -> None:
         others = [address for address in addresses if not self.proxy.is_at(address)]
@@ -251,16 +313,12 @@ class Link:
         self._dial = Dial(self.loop, others, self.proxy.spec.connect_timeout_s, self._dialled)
         self._dial.start()
 
-    def _dialled(self, result: SocketType | str) -> None:
+    def _dialled(self, result: int | str) -> None:
         self._dial = None
         if isinstance(result, str):
             self._dial_failed(result)
             return
-        self.upstream = result
-        self.loop.handlers[result.fileno()] = self.upstream_ready
-        self.up.write_to(result)
-        self.down.read_from(result)
-        self.up.writable = True
+        self._attach(result)
         if not self._heeded:
             # Most clients speak first, and at once: their bytes are often there, which saves an event.
             self.up.readable = True
@@ -276,6 +334,12 @@ class Link:
                 return
             self._join_if_possible()
         self.up.pump()
+
+    def _attach(self, upstream: int) -> None:
+        self.upstream = upstream
+        self.loop.handlers[upstream] = self.upstream_ready
+        self.up.target = self.down.source = upstream
+        self.up.writable = True
 
     def let_go_to_client(self, now: float) -> None:
         """What the middle has just said to the client goes out."""
@@ -296,8 +360,9 @@ class Link:
     def _dial_failed(self, why: str) -> None:
         self.proxy.dial_failures += 1
         now = self.loop.clock()
-        self.plane.tell(DialFailed(now, self.proxy.name, self.ordinal, str(self._wanted), why))
-        if self.middle is None or not self.middle.dial_failed(self.loop.clock(), why):
+        wanted = str(self._wanted or self.proxy.spec.upstream)
+        self.plane.tell(DialFailed(now, self.proxy.name, self.ordinal, wanted, why))
+        if self.middle is None or not self.middle.dial_failed(now, why):
             self.reset("refused")
 
     def hang_up(self) -> None:
@@ -306,11 +371,9 @@ class Link:
         if self._dial is not None:
             self._dial.abandon()
             self._dial = None
-        if self.upstream is not None:
+        if self.upstream != NONE:
             self._drop(self.upstream, "drain")
-        self.upstream = None
-        self.up.write_to(None)
-        self.down.read_from(None)
+        self.upstream = self.up.target = self.down.source = NONE
         self.up.writable = self.down.readable = False
         self.down.ending = 0
         self.down.paced_at = FOREVER
@@ -322,61 +385,7 @@ class Link:
 
     def restage(self, now: float) -> None:
         """Let exactly the rules that act now act on this connection."""
-        if self._hits:
-            known = self.plane.active.rules
-            self._hits = {state: hit for state, hit in self._hits.items() if state in known}
-        rules = [] if self.exempt else [rule for rule in self.proxy.stream_rules if self._is_hit(rule)]
-        for half in (self.up, self.down):
-            self._restage_half(half, rules, now)
-            if self.dead:
-                return
-
-    def _restage_half(self, half: Half, rules: list[ActiveRule], now: float) -> None:
-        near = in_flow(rules, half.flow, "client" if half is self.up else "server")
-        far = in_flow(rules, half.flow, "server" if half is self.up else "client")
-
-        def open_filter(state: ActiveRule) -> StreamFilter:
-            return self._open_filter(state, half.flow, now)
-
-        half.release(now)
-        if self.dead:
-            return
-        half.paced_at = FOREVER
-        if half.far is not None and half.lane is not None:
-            half.far.restage(far, open_filter, now)
-            half.lane.restage(near, open_filter, now)
-        elif near or far or half.lane is not None:
-            if half.lane is None:
-                half.lane = Lane()
-            half.lane.restage(near + far, open_filter, now)
-            if not half.lane.blind:
-                half.unseal()
-        else:
-            return
-        half.pump_again()
-
-    def _is_hit(self, state: ActiveRule) -> bool:
-        """Drawn once for a connection and a rule, and kept for its life."""
-        if state.rule.trigger.always:
-            return True
-        if self._hits is None:
-            self._hits = {}
-        if state not in self._hits:
-            self._hits[state] = state.fires(self.proxy.name, str(self.ordinal))
-        return self._hits[state]
-
-    def _open_filter(self, state: ActiveRule, flow: Flow, now: float) -> StreamFilter:
-        fault = state.rule.fault
-        assert isinstance(fault, StreamFault)
-        count = 0
-
-        def note(effect: str, value: float) -> None:
-            nonlocal count
-            self.note(state, flow, count, effect, value)
-            count += 1
-
-        rng = state.rng(self.proxy.name, self.ordinal, flow)
-        return fault.open(Stream(now, rng, note, state.shared(self.proxy.name, flow)))
+        restage(self, now)
 
     def note(self, state: ActiveRule, flow: Flow | None, n: int, effect: str, value: float) -> None:
         """A fault did something."""
@@ -424,15 +433,14 @@ class Link:
         """The end of one direction is passed on; when both have ended, so has the connection."""
         if self.up.shut and self.down.shut:
             self.close("end")
-        elif half.target is not None:
-            with contextlib.suppress(OSError):
-                half.target.shutdown(socket.SHUT_WR)
+        elif half.target != NONE:
+            end_output(half.target)
 
     def reset(self, how: str = "reset") -> None:
-        self._end(how, reset=True)
+        self._end(how, "reset")
 
     def close(self, how: str = "close") -> None:
-        self._end(how, reset=False)
+        self._end(how, "none" if how == "end" else "drain")
 
     def give_up_if_hopeless(self, now: float) -> None:
         """Once a second: a dial that takes too long, or a connection that nobody wants any more.
@@ -459,7 +467,7 @@ class Link:
     def abort(self) -> None:
         self.reset()
 
-    def _end(self, how: str, reset: bool) -> None:
+    def _end(self, how: str, farewell: Farewell) -> None:
         if self.dead:
             return
         self.dead = True
@@ -470,10 +478,9 @@ class Link:
             up.abandon()
         if down.lane is not None or down.line is not None:
             down.abandon()
-        farewell: Farewell = "none" if how == "end" else "reset" if reset else "drain"
         # A socket that has failed needs no farewell, nor does one that has said and heard its own.
         self._drop(self.client, "none" if up.ending & FAILED else farewell)
-        if self.upstream is not None:
+        if self.upstream != NONE:
             self._drop(self.upstream, "none" if down.ending & FAILED else farewell)
         self.proxy.forget(self, up.moved, down.moved)
         if self.plane.observed:
@@ -484,9 +491,9 @@ class Link:
         self.middle = None
         del self.up, self.down
 
-    def _drop(self, end: SocketType, farewell: Farewell) -> None:
+    def _drop(self, end: int, farewell: Farewell) -> None:
         loop = self.loop
-        loop.handlers.pop(end.fileno(), None)
-        if loop.poller.await_input is not None:
-            loop.poller.remove(end.fileno())  # epoll forgets a closed descriptor by itself.
-        say_farewell(end, farewell)
+        loop.handlers.pop(end, None)
+        if self.await_input is not None:
+            loop.poller.remove(end)  # epoll forgets a closed descriptor by itself.
+        close(end, farewell)

@@ -140,7 +140,7 @@ class Middle:
         """All acting rules that match: delays add up, the first status counts."""
         link = self._link
         proxy = link.proxy
-        ordinal = proxy.requests
+        ordinal = proxy.plane.worker.number(proxy.requests)
         proxy.requests += 1
         injected: list[str] = []
         verdict = HttpVerdict()

@@ -9,17 +9,18 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
-import struct
 import sys
-import termios
 from collections import deque
 from dataclasses import dataclass
+
+from faultkit.proxy.sockets import unread_bytes
 
 CAN_SPLICE = sys.platform == "linux"
 PIPE_SIZE = 1 << 20
 SPLICE_FLAGS = os.SPLICE_F_MOVE | os.SPLICE_F_NONBLOCK if CAN_SPLICE else 0
 
 _SET_PIPE_SIZE = 1031
+_GOOD_LOAD = 768 << 10
 _IDLE_PIPES = 16
 _MOST_LENT = 256
 
@@ -30,6 +31,30 @@ class Pipe:
     inlet: int
     filled: int = 0
     """Bytes inside."""
+
+    def fill(self, source: int) -> int:
+        """Take what a socket has; 0 is its end. Raises BlockingIOError when it has nothing to read.
+
+        Several gulps make one load: a receiver that gets few large loads is woken less often, and to wake
+        it costs more than to take them. A reset of the source overtakes what is inside, as resets do.
+        """
+        size = self.filled = os.splice(source, self.inlet, PIPE_SIZE, None, None, SPLICE_FLAGS)
+        try:
+            while size and self.filled < _GOOD_LOAD:
+                size = os.splice(source, self.inlet, PIPE_SIZE, None, None, SPLICE_FLAGS)
+                self.filled += size
+        except BlockingIOError:
+            pass  # The socket is dry, or the pipe is full.
+        return self.filled
+
+    def empty(self, target: int) -> int:
+        """Give what is inside to a socket; returns how much it did not take."""
+        try:
+            while self.filled:
+                self.filled -= os.splice(self.outlet, target, self.filled, None, None, SPLICE_FLAGS)
+        except BlockingIOError:
+            pass
+        return self.filled
 
     def close(self) -> None:
         os.close(self.outlet)
@@ -98,10 +123,10 @@ class ParcelLine:
                 return None
             pipe = self._pipes[-1]
             try:
-                size = os.splice(source, pipe.inlet, PIPE_SIZE, flags=SPLICE_FLAGS)
+                size = os.splice(source, pipe.inlet, PIPE_SIZE, None, None, SPLICE_FLAGS)
             except BlockingIOError:
                 # Either the socket is dry or the pipe is full.
-                if not pipe.filled or not (ending or _readable_bytes(source)):
+                if not pipe.filled or not (ending or unread_bytes(source)):
                     raise
                 if not self._extend():
                     return None
@@ -110,10 +135,21 @@ class ParcelLine:
             self.size += size
             return Parcel(size)
 
+    def only_pipe(self) -> Pipe | None:
+        """For whoever moves bytes on at once, while nothing waits in the line. None: no pipe can be had."""
+        if not self._pipes and not self._extend():
+            return None
+        return self._pipes[0]
+
+    def seal(self) -> Parcel:
+        """What that pipe still holds waits in the line from now on."""
+        self.size = self._pipes[0].filled
+        return Parcel(self.size)
+
     def give(self, target: int, size: int) -> int:
         """Up to `size` of the oldest bytes to a socket. Raises BlockingIOError when it takes none."""
         pipe = self._pipes[0]
-        sent = os.splice(pipe.outlet, target, min(size, pipe.filled), flags=SPLICE_FLAGS)
+        sent = os.splice(pipe.outlet, target, min(size, pipe.filled), None, None, SPLICE_FLAGS)
         self._taken(pipe, sent)
         return sent
 
@@ -146,11 +182,6 @@ class ParcelLine:
         self.size -= size
         if not pipe.filled and len(self._pipes) > 1:
             self._pool.give_back(self._pipes.popleft())
-
-
-def _readable_bytes(source: int) -> int:
-    answer: tuple[int] = struct.unpack("i", fcntl.ioctl(source, termios.FIONREAD, b"\0\0\0\0"))
-    return answer[0]
 
 
 def _new_pipe() -> Pipe | None:

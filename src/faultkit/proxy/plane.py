@@ -6,17 +6,19 @@ its work to the loop's thread and waits for the answer. Plans and specs are plai
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import TypeVar
 
 from faultkit.errors import InputError, RunError
 from faultkit.eventloop import Loop, Poller
-from faultkit.plan import Plan
+from faultkit.plan import Plan, Rule
 from faultkit.proxy.active import ActivePlan
 from faultkit.proxy.address import Endpoint
 from faultkit.proxy.budget import Budget
@@ -27,13 +29,15 @@ from faultkit.proxy.lateness import Lateness
 from faultkit.proxy.pipes import PipePool
 from faultkit.proxy.proxy import Proxy, listen
 from faultkit.proxy.snapshot import Snapshot
-from faultkit.proxy.spec import ProxySpec
+from faultkit.proxy.spec import ALONE, ProxySpec, Worker
 
 _SWEEP_S = 1.0
 _PATIENCE_S = 1.0
 _MOST_HAPPENINGS = 200_000
 _THREAD_SWITCH_S = 0.0005
 """Python's default of 5 ms would let a busy control thread make every release that much late."""
+_OLD_ENOUGH = (50_000, 50, 100)
+"""Thresholds of the garbage collector: its pauses would make releases late, and cycles are rare here."""
 
 Answer = TypeVar("Answer")
 
@@ -48,7 +52,10 @@ class Plane:
         total_s: float | None = None,
         observed: bool = False,
         poller: Poller | None = None,
+        origin: float | None = None,
+        worker: Worker = ALONE,
     ) -> None:
+        """Schedules count from `origin`, on the monotonic clock; from now on, if there is none."""
         self.loop = Loop(poller)
         self.resolver = Resolver(self.loop)
         self.lateness = Lateness()
@@ -58,7 +65,8 @@ class Plane:
         self.pipes = PipePool()
         self.spliced: dict[Half, int] = {}
         """Halves that have pipes, and how many bytes they had moved at the last sweep."""
-        self.active = ActivePlan(plan or Plan(), self.loop.clock(), total_s)
+        self.worker = worker
+        self.active = ActivePlan(plan or Plan(), self.loop.clock(), total_s, origin=origin)
         self._proxies: dict[str, Proxy] = {}
         self._happenings: deque[Happening] = deque()
         self._dropped = 0
@@ -117,7 +125,7 @@ class Plane:
     def open_proxy(self, spec: ProxySpec, enabled: bool = True) -> Endpoint:
         """Listen; returns where. A port that cannot be had is a TargetError, and nothing is left."""
         _prepare_layers(spec)
-        listener = listen(spec.name, spec.listen)
+        listener = listen(spec.name, spec.listen, self.worker)
 
         def begin() -> Endpoint:
             if spec.name in self._proxies:
@@ -141,14 +149,20 @@ class Plane:
         """A disabled proxy refuses new connections and has dropped the old ones."""
         self.call(lambda: self._proxies[name].set_enabled(enabled))
 
-    def set_plan(self, plan: Plan, total_s: float | None = None) -> None:
-        """Put another plan to work, at once and on live connections too. Rules that stay keep their state."""
+    def check_rule(self, rule: Rule) -> None:
+        """Raises InputError for a rule that no plan for this plane may have."""
+        rule.schedule.resolve(self.active.total_s)
+
+    def set_plan(self, plan: Plan, total_s: float | None = None, origin: float | None = None) -> None:
+        """Put another plan to work, at once and on live connections too. Rules that stay keep their state.
+
+        Schedules of rules that come count from `origin`, or from now on."""
 
         def change() -> None:
             now = self.loop.clock()
             before = self.active.rules
             self.active = ActivePlan(
-                plan, now, total_s if total_s is not None else self.active.total_s, self.active
+                plan, now, total_s if total_s is not None else self.active.total_s, self.active, origin
             )
             for state in before:
                 if state not in self.active.rules:
@@ -165,10 +179,14 @@ class Plane:
     def snapshot(self) -> Snapshot:
         return self.call(self._snapshot)
 
-    def happenings(self) -> list[Happening]:
+    def measured(self) -> tuple[Snapshot, Lateness]:
+        """A snapshot, and the histogram behind its lateness."""
+        return self.call(lambda: (self._snapshot(), self.lateness.copy()))
+
+    def happenings(self, most: int = _MOST_HAPPENINGS) -> list[Happening]:
         """What has happened since the last call, in order."""
         taken: list[Happening] = []
-        while self._happenings:
+        while self._happenings and len(taken) < most:
             taken.append(self._happenings.popleft())
         return taken
 
@@ -182,6 +200,7 @@ class Plane:
 
     def _run(self) -> None:
         now = self.loop.clock()
+        self.active.refresh(now)
         self.loop.call_at(now + _SWEEP_S, self._sweep)
         self._await_next_change(now)
         self.loop.run()
@@ -245,6 +264,20 @@ class Plane:
             self.budget.held,
             self._dropped,
         )
+
+
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Keep the garbage collector away from what exists already, and let it come seldom."""
+    thresholds = gc.get_threshold()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_OLD_ENOUGH)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.unfreeze()
 
 
 def _prepare_layers(spec: ProxySpec) -> None:

@@ -5,18 +5,18 @@ from __future__ import annotations
 import errno
 import socket
 import sys
-from socket import SocketType
 from typing import TYPE_CHECKING, Any
 
 from faultkit.errors import TargetError
 from faultkit.faults.fault import ConnectionFault, Level
 from faultkit.proxy.active import ActiveRule
 from faultkit.proxy.address import Endpoint
-from faultkit.proxy.dial import Address, literal_address
+from faultkit.proxy.dial import literal_address
 from faultkit.proxy.happenings import Opened, Trouble
 from faultkit.proxy.link import Link
 from faultkit.proxy.snapshot import ProxyCounts
-from faultkit.proxy.spec import ProxySpec
+from faultkit.proxy.sockets import Address, accept, accept_known
+from faultkit.proxy.spec import ALONE, ProxySpec, Worker
 
 if TYPE_CHECKING:
     from faultkit.proxy.middle import Middle
@@ -29,7 +29,7 @@ _PAUSE_S = 0.1
 _TELL_AGAIN_S = 10.0
 
 
-def listen(name: str, endpoint: Endpoint) -> socket.socket:
+def listen(name: str, endpoint: Endpoint, worker: Worker = ALONE) -> socket.socket:
     """Take the port, at once and in the caller's thread, so that a taken one is an error right there."""
     try:
         family, _, _, _, address = socket.getaddrinfo(
@@ -46,7 +46,12 @@ def listen(name: str, endpoint: Endpoint) -> socket.socket:
         if family == socket.AF_INET6:
             everywhere = endpoint.host == "::"
             listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, not everywhere)
+        # Only the first worker asks for a port that is nobody's; it then lets the others in.
+        if worker.index:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         listener.bind(address)
+        if worker.count > 1:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         listener.listen(_BACKLOG)
     except (OSError, OverflowError) as error:
         listener.close()
@@ -81,6 +86,8 @@ class Proxy:
         self.connection_rules: tuple[ActiveRule, ...] = ()
         self.layered = False
         """Whether TLS or HTTP stands between the two sockets of a new connection."""
+        self.shortcut: Address | None = None
+        """Where a new connection goes at once, if nothing acts on it and nothing stands in between."""
         self.accepted = 0
         self.dial_failures = 0
         self.injected = 0
@@ -88,7 +95,6 @@ class Proxy:
         self._gone_up = self._gone_down = 0
         """Bytes to the upstream and to the client of connections that are gone."""
         self._listener = listener
-        self._family = int(listener.family)
         self._enabled = True
         self._open = False
         """Whether the listener takes connections just now."""
@@ -118,6 +124,8 @@ class Proxy:
         stream_rules = self.rules_of("stream")
         changed = stream_rules != self.stream_rules
         self.stream_rules = stream_rules
+        is_plain = self.literal is not None and not self.is_at(self.literal)
+        self.shortcut = self.literal if is_plain and not self.layered and not stream_rules else None
         self._refusing = any(self._refuses_all(state) for state in self.connection_rules)
         self._open_or_shut()
         if changed:
@@ -156,7 +164,7 @@ class Proxy:
         loop = self.plane.loop
         try:
             if self._listener.fileno() < 0:
-                self._listener = listen(self.name, self.bound)
+                self._listener = listen(self.name, self.bound, self.plane.worker)
             else:
                 self._listener.listen(_BACKLOG)
         except (OSError, TargetError) as error:
@@ -201,10 +209,13 @@ class Proxy:
     def _accept(self) -> None:
         if not self._open:
             return
+        listener, observed = self._listener, self.plane.observed
         for _ in range(_ACCEPTS_PER_ROUND):
             try:
-                # What socket.accept does, less its Python layer, which costs a tenth of a connection.
-                fd, address = self._listener._accept()  # type: ignore[attr-defined]
+                if observed:
+                    client, peer = accept_known(listener)
+                else:
+                    client, peer = accept(listener), ""
             except BlockingIOError:
                 return
             except OSError as error:
@@ -212,9 +223,7 @@ class Proxy:
                     self._pause_accepting(error)
                     return
                 continue  # The client went away before we took it.
-            client = SocketType(self._family, socket.SOCK_STREAM, 0, fd)
-            client.setblocking(False)
-            self._admit(client, address)
+            self._admit(client, peer)
 
     def _pause_accepting(self, error: OSError) -> None:
         """Out of descriptors: clients wait in the kernel's queue until some are free again."""
@@ -233,13 +242,20 @@ class Proxy:
 
         loop.call_at(loop.clock() + _PAUSE_S, resume)
 
-    def _admit(self, client: SocketType, address: tuple[object, ...]) -> None:
-        ordinal = self.accepted
-        self.accepted = ordinal + 1
+    def _admit(self, client: int, peer: str) -> None:
+        ordinal = self.plane.worker.number(self.accepted)
+        self.accepted += 1
         link = self.links[ordinal] = Link(self, client, ordinal)
         if self.plane.observed:
-            self.plane.tell(Opened(link.opened_at, self.name, ordinal, f"{address[0]}:{address[1]}"))
-        delay_s = 0.0
+            self.plane.tell(Opened(link.opened_at, self.name, ordinal, peer))
+        if self.connection_rules:
+            self._judge(link)
+        else:
+            link.begin()
+
+    def _judge(self, link: Link) -> None:
+        """Rules act on the connection as such, before it begins."""
+        ordinal, delay_s = link.ordinal, 0.0
         for state in self.connection_rules:
             fault = state.rule.fault
             assert isinstance(fault, ConnectionFault)

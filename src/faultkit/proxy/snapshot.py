@@ -1,11 +1,13 @@
-"""The state of a data plane at one instant, as plain data."""
+"""The state of a data plane at one instant, as plain data; and of several planes that share their proxies."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from faultkit.proxy.address import Endpoint
-from faultkit.proxy.lateness import LatenessSummary
+from faultkit.proxy.lateness import Lateness, LatenessSummary
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,3 +34,38 @@ class Snapshot:
     lateness: LatenessSummary
     held_bytes: int
     dropped_happenings: int
+
+
+def merge_snapshots(parts: Sequence[tuple[Snapshot, Lateness]]) -> Snapshot:
+    """All counters added up, the proxies by name. Percentiles do not add up, so that each part brings its
+    histogram. The planes have one plan, so that what acts in the first acts in all."""
+    proxies: dict[str, ProxyCounts] = {}
+    injected: Counter[str] = Counter()
+    lateness = Lateness()
+    for snapshot, its_lateness in parts:
+        for counts in snapshot.proxies:
+            known = proxies.get(counts.name)
+            proxies[counts.name] = counts if known is None else _sum(known, counts)
+        injected.update(snapshot.injected)
+        lateness.add(its_lateness)
+    return Snapshot(
+        tuple(proxies.values()),
+        parts[0][0].acting,
+        dict(injected),
+        lateness.summary(),
+        sum(snapshot.held_bytes for snapshot, _ in parts),
+        sum(snapshot.dropped_happenings for snapshot, _ in parts),
+    )
+
+
+def _sum(one: ProxyCounts, other: ProxyCounts) -> ProxyCounts:
+    return replace(
+        one,
+        accepted=one.accepted + other.accepted,
+        live=one.live + other.live,
+        to_upstream_bytes=one.to_upstream_bytes + other.to_upstream_bytes,
+        to_client_bytes=one.to_client_bytes + other.to_client_bytes,
+        requests=one.requests + other.requests,
+        injected=one.injected + other.injected,
+        dial_failures=one.dial_failures + other.dial_failures,
+    )

@@ -11,6 +11,21 @@ Speaks: TypeAlias = Literal["tcp", "http"]
 
 
 @dataclass(frozen=True, slots=True)
+class Worker:
+    """Which of how many planes it is that share their ports and share out the connections."""
+
+    index: int = 0
+    count: int = 1
+
+    def number(self, ordinal: int) -> int:
+        """The number of a plane's own n-th connection or request: no two workers give the same."""
+        return self.index + ordinal * self.count
+
+
+ALONE = Worker()
+
+
+@dataclass(frozen=True, slots=True)
 class ProxySpec:
     name: str
     listen: Endpoint

@@ -72,6 +72,9 @@ class TlsLeg:
                 self.ended = True
                 break
             pieces.append(piece)
+            # To find that out by an exception would cost more than the decryption.
+            if not self._incoming.pending and not self._tls.pending():
+                break
         return b"".join(pieces)
 
     def records(self) -> bytes:

@@ -61,6 +61,10 @@ class Bandwidth(StreamFault):
         return self.rate * UNITS[self.unit]
 
     @property
+    def shares_memory(self) -> bool:
+        return self.scope == "proxy"
+
+    @property
     def piece_bytes(self) -> int:
         """The most that is delivered as one piece: a millisecond of the rate, within reason."""
         return _within_reason(self.rate_bps * _PIECE_S)

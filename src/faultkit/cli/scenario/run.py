@@ -1,0 +1,174 @@
+"""`fault scenario run`: from files and flags to a run, its live view, its reports and its exit code."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+import threading
+from pathlib import Path
+
+import click
+
+from faultkit.cli.scenario.paths import scenario_paths, takes_scenarios
+from faultkit.cli.scenario.watch import Lines, Silent, Watcher
+from faultkit.cli.signals import StopSignal
+from faultkit.errors import FaultkitError, InputError
+from faultkit.load.slo import Slo, parse_slo
+from faultkit.proxy.address import Endpoint, parse_endpoint
+from faultkit.report.model import Report
+
+HELD, MISSED, UNREACHABLE, INTERRUPTED = 0, 1, 3, 130
+
+_EPILOG = """\b
+Exit codes:
+  0  everything was run and every expectation held
+  1  an expectation or a gated SLO was missed, or a result proves nothing
+     (inconclusive, or a fault that never acted)
+  2  wrong input: nothing was run
+  3  a target could not be reached, or a port could not be had
+  4  it could not be finished
+  130  interrupted; what was measured is reported, marked as partial
+
+\b
+Examples:
+  fault scenario run -s scenarios/
+  fault scenario run slow.yaml --report report.html --report junit.xml
+  fault scenario run slow.yaml --slo latency:95:300ms --slo error:99:1% --seed 7
+"""
+
+
+@click.command("run", epilog=_EPILOG)
+@takes_scenarios
+@click.option(
+    "-r",
+    "--report",
+    "reports",
+    multiple=True,
+    metavar="PATH",
+    default=("report.md",),
+    show_default=True,
+    envvar="FAULT_SCENARIO_REPORT_PATH",
+    help="Where to write a report, by extension: .md .html .json .yaml .xml (JUnit) .txt. Repeatable.",
+)
+@click.option(
+    "--result",
+    metavar="PATH",
+    default="results.json",
+    show_default=True,
+    envvar="FAULT_SCENARIO_RESULTS_PATH",
+    help="Where to write the results as data (.json or .yaml); `fault scenario review` reads it.",
+)
+@click.option("--no-baseline", is_flag=True, help="Do not run each load without its faults first.")
+@click.option(
+    "--slo",
+    "slos",
+    multiple=True,
+    metavar="SLO",
+    help='Judge every item by this too: "latency:95:200ms", "error:99:1%", "availability:99.9:500ms"; with '
+    '"@5s" in each window of 5 s. Repeatable.',
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="Processes that send the load together.",
+)
+@click.option("--seed", metavar="SEED", envvar="FAULT_SEED", help="Same seed, same faults.")
+@click.option(
+    "--proxy-address",
+    metavar="HOST:PORT",
+    envvar="FAULT_HTTP_PROXY_ADDRESS",
+    help="Where the HTTP forward proxy listens. By default on a free port, or on 127.0.0.1:3180 if upstreams "
+    "name other hosts than the call's.",
+)
+@click.option("--insecure", is_flag=True, help="Do not check certificates.")
+@click.option("--no-ui", is_flag=True, envvar="FAULT_PROXY_NO_UI", help="No live view on a terminal.")
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON on stdout.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    scenarios: tuple[str, ...],
+    reports: tuple[str, ...],
+    result: str,
+    no_baseline: bool,
+    slos: tuple[str, ...],
+    workers: int,
+    seed: str | None,
+    proxy_address: str | None,
+    insecure: bool,
+    no_ui: bool,
+    as_json: bool,
+) -> None:
+    """Call a service while its network is broken, and report what came of it.
+
+    Each load runs twice: once as it is, once with its faults; the report shows the difference.
+    """
+    from faultkit.report.document import to_json
+    from faultkit.report.files import RESULT_EXTENSIONS, check_report_path
+    from faultkit.report.text import render_text
+    from faultkit.scenario.file import load_scenarios
+    from faultkit.scenario.run import Settings, run_scenarios
+
+    for path in reports:
+        check_report_path(path)
+    check_report_path(result, RESULT_EXTENSIONS)
+    wanted = [Path(path) for path in (*reports, result)]
+    settings = Settings(
+        seed=secrets.randbelow(2**32) if seed is None else seed,
+        baseline=not no_baseline,
+        workers=workers,
+        listen=_listen(proxy_address),
+        verify=not insecure,
+        slos=_slos(slos),
+    )
+    found = [scenario for path in scenario_paths(paths, scenarios) for scenario in load_scenarios(Path(path))]
+    stop = threading.Event()
+    watcher = _watcher(no_ui or as_json)
+    with StopSignal(stop) as signalled, watcher:
+        outcome = run_scenarios(found, settings, watcher.watch, stop)
+    failures = [failure for path in wanted if (failure := _try_to_write(outcome.report, path))]
+    click.echo(to_json(outcome.report) if as_json else render_text(outcome.report))
+    if not as_json:
+        click.echo("written: " + ", ".join(str(path) for path in wanted), err=True)
+    for failure in failures:
+        click.echo(f"error: {failure}", err=True)
+    if signalled.reason is not None:
+        ctx.exit(INTERRUPTED)
+    if failures:
+        ctx.exit(failures[0].exit_code)
+    if outcome.unreachable is not None:
+        click.echo(f"error: {outcome.unreachable}", err=True)
+        ctx.exit(UNREACHABLE)
+    ctx.exit(HELD if outcome.report.held else MISSED)
+
+
+def _slos(texts: tuple[str, ...]) -> tuple[Slo, ...]:
+    try:
+        return tuple(parse_slo(text) for text in texts)
+    except ValueError as error:
+        raise InputError("--slo", str(error)) from None
+
+
+def _listen(text: str | None) -> Endpoint | None:
+    return None if text is None else parse_endpoint(text, path="--proxy-address")
+
+
+def _watcher(quiet: bool) -> Watcher:
+    if quiet or not sys.stderr.isatty():
+        return Silent() if quiet else Lines()
+    from faultkit.cli.scenario.view import View
+
+    return View()
+
+
+def _try_to_write(report: Report, path: Path) -> FaultkitError | None:
+    """A report that cannot be written must not cost the others: the run may have taken an hour."""
+    from faultkit.report.files import write_report
+
+    try:
+        write_report(report, path)
+    except FaultkitError as error:
+        return error
+    return None

@@ -1,0 +1,1 @@
+"""Load: when to send, sending, and the mathematics of what came back."""

@@ -1,0 +1,422 @@
+"""One connection of the load engine, and the request that is under way on it.
+
+    connect → tunnel (CONNECT) → TLS → ask → answer → idle → ask …
+
+Each stage is a handler of the loop. It stamps the instants; what becomes of an outcome is the
+engine's concern, which hears of every request once: `answered`, `failed`, `crossed` or `starved`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import socket
+from collections.abc import Callable, Iterable
+from math import nan
+from socket import SocketType
+from typing import Protocol
+
+from faultkit.eventloop import ENDED, READABLE, WRITABLE, Loop
+from faultkit.load.answer import NOT_HTTP, Answer, HeadAnswer
+from faultkit.load.failure import Failure
+from faultkit.load.route import Route
+from faultkit.load.sockets import begin_connect, failure_of, has_taken, is_connected, is_our_shortage
+from faultkit.proxy.http.framing import MAX_HEAD_BYTES
+from faultkit.proxy.http.parsing import read_response_head
+from faultkit.proxy.sockets import Address
+from faultkit.proxy.tls import TlsLeg, tls_context
+
+_READ_BYTES = 65536
+
+
+class Asker(Protocol):
+    """Whoever wants a request sent."""
+
+    def over(self, now: float) -> None:
+        """It was answered, or failed."""
+
+
+class Owner(Protocol):
+    """What a connection needs of its engine."""
+
+    loop: Loop
+    route: Route
+
+    def answered(self, connection: Connection, now: float) -> None: ...
+
+    def failed(self, connection: Connection, now: float, failure: Failure) -> None: ...
+
+    def crossed(self, connection: Connection) -> None:
+        """The server closed an idle connection just when the request went out on it, and never took it."""
+
+    def starved(self, connection: Connection) -> None:
+        """This machine has nothing left to connect with."""
+
+    def arrived_at(self, address: Address) -> None:
+        """Of the addresses of a name, this one took the connection."""
+
+    def broken(self) -> None:
+        """A defect of ours: no figure may come of it."""
+
+
+class Connection:
+    __slots__ = (
+        "_addresses",
+        "_asked_at",
+        "_await_input",
+        "_clock",
+        "_ending",
+        "_granted",
+        "_keeps",
+        "_owner",
+        "_recv",
+        "_request",
+        "_send",
+        "_sent",
+        "_socket",
+        "_stage_began",
+        "_tls",
+        "_unsent",
+        "_write_error",
+        "answer",
+        "asker",
+        "connect_s",
+        "dns_s",
+        "fd",
+        "first_byte",
+        "idle",
+        "intended",
+        "kept",
+        "received",
+        "started",
+        "tls_s",
+    )
+
+    def __init__(self, owner: Owner, asker: Asker, intended: float, started: float) -> None:
+        self._owner = owner
+        self._clock = owner.loop.clock
+        self._await_input = owner.loop.poller.await_input
+        self._request = owner.route.request
+        self._socket: SocketType | None = None
+        self._send: Callable[[bytes], int]
+        self._recv: Callable[[int], bytes]
+        self._addresses: list[Address] = []
+        self._tls: TlsLeg | None = None
+        self._stage_began = started
+        self._granted = b""
+        """What a proxy has said so far about the tunnel."""
+        self._keeps = owner.route.keep_alive
+        """Whether another request may follow, as far as we are concerned."""
+        self._ending = False
+        """The other side will send nothing more than what is here to be read."""
+        self._unsent = b""
+        self._write_error = 0
+        self._sent = 0
+        """Bytes that have gone out."""
+        self._asked_at = 0
+        """How many had, before the request under way."""
+        self.fd = -1
+        """-1: there is no connection, or no more."""
+        self.idle = False
+        self.kept = False
+        """An earlier request used the connection."""
+        self.answer = HeadAnswer() if owner.route.head_only else Answer()
+        self.asker = asker
+        self.intended = intended
+        self.started = started
+        self.first_byte = nan
+        self.received = 0
+        self.dns_s = self.connect_s = self.tls_s = nan
+
+    # --- getting there ------------------------------------------------------------------------
+
+    def dial(self, addresses: Iterable[Address]) -> None:
+        """Try the addresses in turn; the request follows as soon as there is a connection."""
+        self._addresses = list(addresses)
+        self._stage_began = self._clock()
+        self._try_next(errno.EHOSTUNREACH)
+
+    def _try_next(self, code: int) -> None:
+        loop = self._owner.loop
+        while self._addresses:
+            address = self._addresses[0]
+            try:
+                sock, connected = begin_connect(address)
+            except OSError as error:
+                code = error.errno or code
+                if is_our_shortage(code, address[0]):
+                    self._owner.starved(self)
+                    return
+                del self._addresses[0]
+                continue
+            self._socket = sock
+            self._send = sock.send
+            self._recv = sock.recv
+            self.fd = sock.fileno()
+            loop.handlers[self.fd] = self._on_connect
+            loop.poller.add(self.fd, output=not connected)
+            if connected:
+                self._connected()
+            return
+        self._owner.failed(self, self._clock(), failure_of(code))
+
+    def _on_connect(self, flags: int) -> None:
+        assert self._socket is not None
+        code = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if code:
+            self.close()
+            del self._addresses[0]
+            self._try_next(code)
+            return
+        if not is_connected(self._socket):
+            return  # The event was for another connection, which had this descriptor a moment ago.
+        self._connected()
+        self._pass_on(flags)
+
+    def _pass_on(self, flags: int) -> None:
+        """The next stage must hear of this edge, too: bytes may have come with it."""
+        if flags != WRITABLE and self.fd >= 0:
+            self._owner.loop.handlers[self.fd](flags)
+
+    def _connected(self) -> None:
+        owner = self._owner
+        owner.arrived_at(self._addresses[0])
+        if owner.route.tunnel:
+            owner.loop.handlers[self.fd] = self._on_tunnel
+            self._write(owner.route.tunnel)
+        else:
+            self._through(self._clock())
+
+    def _on_tunnel(self, flags: int) -> None:
+        """The proxy's word on CONNECT."""
+        try:
+            data = self._recv(_READ_BYTES)
+        except BlockingIOError:
+            self._wait()
+            return
+        except OSError as error:
+            self._lost(error.errno or 0)
+            return
+        if not data:
+            self._lost(0)
+            return
+        self._granted += data
+        end = self._granted.find(b"\r\n\r\n") + 4
+        if end < 4 and len(self._granted) <= MAX_HEAD_BYTES:
+            self._wait()
+            return
+        now = self._clock()
+        try:
+            granted = end == len(self._granted) and 200 <= read_response_head(self._granted).status < 300
+        except ValueError:
+            granted = False
+        if granted:
+            self._through(now)
+            self._wait()
+        else:
+            self._fail(now, Failure.PROTOCOL)
+
+    def _through(self, now: float) -> None:
+        """All that we send reaches the origin from here on."""
+        self.connect_s = now - self._stage_began
+        host = self._owner.route.tls_host
+        if host is None:
+            self._owner.loop.handlers[self.fd] = self.on_input
+            self._ask()
+            return
+        self._stage_began = now
+        self._tls = TlsLeg(tls_context(self._owner.route.verify), host)
+        self._owner.loop.handlers[self.fd] = self.on_records
+        self._write(self._tls.start())
+
+    # --- asking -------------------------------------------------------------------------------
+
+    def ask(self, asker: Asker, intended: float | None) -> None:
+        """Send the next request on this idle connection."""
+        self.asker = asker
+        self.idle = False
+        self.received = 0
+        self.started = now = self._clock()
+        self.intended = now if intended is None else intended
+        self._ask()
+
+    def _ask(self) -> None:
+        self._asked_at = self._sent
+        if self._tls is None:
+            self._write(self._request)
+        else:
+            self._tls.encrypt(self._request)
+            self._write(self._tls.records())
+
+    def _write(self, data: bytes) -> None:
+        try:
+            count = self._send(data)
+        except BlockingIOError:
+            count = 0
+        except OSError as error:
+            self._write_failed(error.errno or errno.EPIPE)
+            return
+        self._sent += count
+        if count < len(data):
+            self._unsent = data[count:]
+            self._owner.loop.poller.await_output(self.fd)
+
+    def _write_failed(self, code: int) -> None:
+        if self.kept and self._sent == self._asked_at:
+            self._cross()
+            return
+        # An answer may have come before the other side hung up: whoever reads finds it, or the end.
+        self._unsent = b""
+        self._write_error = code
+        self._owner.loop.handlers[self.fd](ENDED)
+
+    def _flush(self) -> None:
+        unsent, self._unsent = self._unsent, b""
+        self._write(unsent)
+
+    # --- answers ------------------------------------------------------------------------------
+
+    def on_input(self, flags: int) -> None:
+        """Bytes of an answer in the clear."""
+        if flags != READABLE:
+            self._on_edge(flags)
+        while self.fd >= 0:
+            try:
+                data = self._recv(_READ_BYTES)
+            except BlockingIOError:
+                break
+            except OSError as error:
+                self._lost(error.errno or 0)
+                return
+            if not self._take(data, self._clock()):
+                return
+            # A short read has emptied the socket; only the end may be left in it.
+            if len(data) < _READ_BYTES and not self._ending:
+                break
+        self._wait()
+
+    def _on_edge(self, flags: int) -> None:
+        """Something else than bytes to read."""
+        if flags & ENDED:
+            self._keeps = False
+            self._ending = True
+        if self._unsent and flags & WRITABLE:
+            self._flush()
+
+    def on_records(self, flags: int) -> None:
+        """Bytes of a handshake or of an answer, in TLS."""
+        if flags != READABLE:
+            self._on_edge(flags)
+        while self.fd >= 0:
+            try:
+                records = self._recv(_READ_BYTES)
+            except BlockingIOError:
+                break
+            except OSError as error:
+                self._lost(error.errno or 0)
+                return
+            if not self._take_records(records, self._clock()):
+                return
+            if len(records) < _READ_BYTES and not self._ending:
+                break
+        self._wait()
+
+    def _take_records(self, records: bytes, now: float) -> bool:
+        """Whether more must follow."""
+        tls = self._tls
+        assert tls is not None
+        if not records:
+            return self._take(b"", now)
+        shaking = not tls.ready
+        try:
+            data = tls.decrypt(records)
+        except OSError:  # Every error of TLS is one.
+            with contextlib.suppress(OSError):
+                self._send(tls.records())  # It says why.
+            self._fail(now, Failure.TLS)
+            return False
+        if shaking and tls.ready:
+            self.tls_s = now - self._stage_began
+            self._ask()  # Our last word of the handshake goes with it.
+        elif shaking and (reply := tls.records()):
+            self._write(reply)
+        if data and not self._take(data, now):
+            return False
+        return self._take(b"", now) if tls.ended else self.fd >= 0
+
+    def _take(self, data: bytes, now: float) -> bool:
+        """Whether more of the answer must follow. No data: the stream has ended."""
+        if self.idle:
+            self.close()  # Nobody asked for anything.
+            return False
+        if not data:
+            if self.received and self.answer.end():
+                self.close()
+                self._owner.answered(self, now)
+            else:
+                self._lost(self._write_error)
+            return False
+        if not self.received:
+            self.first_byte = now
+        self.received += len(data)
+        try:
+            if not self.answer.feed(data):
+                return True
+        except NOT_HTTP:
+            self._fail(now, Failure.PROTOCOL)
+            return False
+        if self.answer.keep_alive and self._keeps and not self._unsent:
+            self.idle = True
+            if self._await_input is not None:
+                self._await_input(self.fd)
+        else:
+            self.close()
+        self._owner.answered(self, now)
+        return False
+
+    def _wait(self) -> None:
+        """For more to read."""
+        if self._await_input is not None and self.fd >= 0:
+            self._await_input(self.fd)
+
+    # --- ends ---------------------------------------------------------------------------------
+
+    def _lost(self, code: int) -> None:
+        """The connection is gone: by this error, or (0) in good order."""
+        if self.idle:
+            self.close()
+        elif self._has_crossed(code):
+            self._cross()
+        else:
+            self._fail(self._clock(), failure_of(code) if code else Failure.CLOSED)
+
+    def _has_crossed(self, code: int) -> bool:
+        if not self.kept or self.received or code not in (0, errno.EPIPE):
+            return False
+        assert self._socket is not None
+        return not has_taken(self._socket, self._asked_at + 1)
+
+    def _cross(self) -> None:
+        self.close()
+        self._owner.crossed(self)
+
+    def _fail(self, now: float, failure: Failure) -> None:
+        self.close()
+        self._owner.failed(self, now, failure)
+
+    def close(self) -> None:
+        if self.fd < 0:
+            return
+        assert self._socket is not None
+        loop = self._owner.loop
+        del loop.handlers[self.fd]
+        if self._await_input is not None:
+            loop.poller.remove(self.fd)  # epoll forgets a closed descriptor by itself.
+        self._socket.close()
+        self.answer.drop_parser()
+        self.fd = -1
+        self.idle = False
+
+    def abort(self) -> None:
+        """The loop calls this when one of the handlers above raised."""
+        self._owner.broken()

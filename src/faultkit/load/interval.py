@@ -1,0 +1,154 @@
+"""How far a figure of so many requests can be trusted: confidence intervals, in closed form. Pure.
+
+A percentile by order statistics (no assumption on the distribution), a proportion by Wilson, a mean
+by Student's t, a difference of two figures from their single intervals (MOVER, Zou and Donner).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import exp, inf, isqrt, lgamma, log, log1p, pi, sqrt
+from statistics import NormalDist
+from typing import NamedTuple
+
+CONFIDENCE = 0.95
+
+_STANDARD_NORMAL = NormalDist()
+
+
+class Interval(NamedTuple):
+    low: float
+    high: float
+
+
+def percentile_interval(ordered: Sequence[float], percent: float, confidence: float = CONFIDENCE) -> Interval:
+    """The two order statistics between which the true percentile lies with this confidence, at least.
+    Where there are too few values for such a bound, the extreme stands in: see `bounds_percentile`."""
+    count = len(ordered)
+    low, high = percentile_ranks(count, percent, confidence)
+    return Interval(ordered[max(low, 1) - 1], ordered[min(high, count) - 1])
+
+
+def percentile_ranks(count: int, percent: float, confidence: float = CONFIDENCE) -> tuple[int, int]:
+    """Numbers of those order statistics, from 1; 0 and `count` + 1 mean that there is no bound."""
+    share, tail = percent / 100, (1 - confidence) / 2
+    return binomial_quantile(tail, count, share), binomial_quantile(1 - tail, count, share) + 1
+
+
+def bounds_percentile(count: int, percent: float, confidence: float = CONFIDENCE) -> bool:
+    """Whether so many values bound this percentile on both sides."""
+    low, high = percentile_ranks(count, percent, confidence)
+    return low >= 1 and high <= count
+
+
+def proportion_interval(hits: int, total: int, confidence: float = CONFIDENCE) -> Interval:
+    """Wilson's, from 0 to 1."""
+    if not total:
+        return Interval(0.0, 1.0)
+    z = _STANDARD_NORMAL.inv_cdf((1 + confidence) / 2)
+    share, weight = hits / total, z * z / total
+    middle = (share + weight / 2) / (1 + weight)
+    half = z / (1 + weight) * sqrt(share * (1 - share) / total + weight / (4 * total))
+    # At the ends the formula gives 0 and 1, but for rounding.
+    return Interval(middle - half if hits else 0.0, middle + half if hits < total else 1.0)
+
+
+def mean_interval(mean: float, stddev: float, count: int, confidence: float = CONFIDENCE) -> Interval:
+    """From a sample's mean and standard deviation (n − 1). One value alone bounds nothing."""
+    if count < 2:
+        return Interval(-inf, inf)
+    half = t_quantile((1 + confidence) / 2, count - 1) * stddev / sqrt(count)
+    return Interval(mean - half, mean + half)
+
+
+def difference_interval(first: float, of_first: Interval, second: float, of_second: Interval) -> Interval:
+    """Of `second` − `first`, which are independent, from the interval of each."""
+    difference = second - first
+    return Interval(
+        difference - sqrt((second - of_second.low) ** 2 + (of_first.high - first) ** 2),
+        difference + sqrt((of_second.high - second) ** 2 + (first - of_first.low) ** 2),
+    )
+
+
+@lru_cache(maxsize=256)
+def t_quantile(probability: float, freedom: float) -> float:
+    """Of Student's t. By Newton's steps from the normal quantile, which for a probability above one half
+    stands on the near side of the root, and from there the steps never overshoot."""
+    if probability < 0.5:
+        return -t_quantile(1 - probability, freedom)
+    tail = 1 - probability
+    log_height = lgamma((freedom + 1) / 2) - lgamma(freedom / 2) - log(freedom * pi) / 2
+    value = _STANDARD_NORMAL.inv_cdf(probability)
+    for _ in range(200):
+        squared = value * value
+        above = incomplete_beta(freedom / 2, 0.5, freedom / (freedom + squared)) / 2
+        height = exp(log_height - (freedom + 1) / 2 * log1p(squared / freedom))
+        step = (above - tail) / height
+        value += step
+        if abs(step) <= 1e-12 * max(1.0, value):
+            break
+    return value
+
+
+@lru_cache(maxsize=1024)
+def binomial_quantile(probability: float, trials: int, share: float) -> int:
+    """The least number of hits k with P(hits <= k) >= probability."""
+    spread = sqrt(trials * share * (1 - share))
+    guess = int(trials * share + spread * _STANDARD_NORMAL.inv_cdf(probability))
+    low, high, step = guess, guess, 1
+    # From the normal guess outwards to a bracket, then bisect it: low fails, high suffices.
+    while low >= 0 and binomial_cdf(low, trials, share) >= probability:
+        low, step = low - step, step * 2
+    step = 1
+    while high < trials and binomial_cdf(high, trials, share) < probability:
+        high, step = high + step, step * 2
+    low, high = max(low, -1), min(high, trials)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if binomial_cdf(middle, trials, share) >= probability:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def binomial_cdf(hits: int, trials: int, share: float) -> float:
+    """P(at most so many hits)."""
+    if hits < 0:
+        return 0.0
+    if hits >= trials:
+        return 1.0
+    return incomplete_beta(trials - hits, hits + 1, 1 - share)
+
+
+def incomplete_beta(a: float, b: float, x: float) -> float:
+    """The regularized incomplete beta function, I_x(a, b)."""
+    if x <= 0 or x >= 1:
+        return 0.0 if x <= 0 else 1.0
+    # The continued fraction converges fast below the mean of the beta distribution.
+    mirrored = x > (a + 1) / (a + b + 2)
+    if mirrored:
+        a, b, x = b, a, 1 - x
+    front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x)) / a
+    value = front * _beta_fraction(a, b, x)
+    return 1 - value if mirrored else value
+
+
+def _beta_fraction(a: float, b: float, x: float) -> float:
+    """The continued fraction of the incomplete beta function, by Lentz's method: about √max(a, b) terms."""
+    tiny = 1e-300
+    c, d = 1.0, 1 - (a + b) * x / (a + 1)
+    d = 1 / (d or tiny)
+    value = d
+    for m in range(1, 200 + 10 * isqrt(int(max(a, b)))):
+        for term in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
+            d = 1 / ((1 + term * d) or tiny)
+            c = (1 + term / c) or tiny
+            value *= c * d
+        if abs(c * d - 1) < 1e-15:
+            break
+    return value

@@ -1,0 +1,85 @@
+"""What was measured of each request, in columns. Plain data: a worker fills it, a summary reads it.
+
+Columns instead of objects: a run may have millions of requests, and appending to an array costs
+some tens of nanoseconds.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, fields
+from math import nan
+from typing import NamedTuple
+
+from faultkit.load.failure import Failure
+
+
+def _seconds() -> array[float]:
+    return array("d")
+
+
+class Sample(NamedTuple):
+    """One row. Times are seconds; `nan` where a part did not take place."""
+
+    intended: float
+    """When it should have started, counted from the start of the run."""
+    started: float
+    """When it did: the connection was begun, or the request written on a kept one."""
+    total_s: float
+    """From `started` to the end of the answer, or to the failure."""
+    first_byte_s: float = nan
+    """From `started` to the first byte of the answer."""
+    dns_s: float = nan
+    connect_s: float = nan
+    tls_s: float = nan
+    status: int = 0
+    """0: no answer."""
+    failure: int = Failure.NONE
+    received: int = 0
+    """Bytes of the answer, head and body."""
+
+
+@dataclass(slots=True)
+class Samples:
+    """Equally long columns, named as the fields of `Sample`."""
+
+    intended: array[float] = field(default_factory=_seconds)
+    started: array[float] = field(default_factory=_seconds)
+    total_s: array[float] = field(default_factory=_seconds)
+    first_byte_s: array[float] = field(default_factory=_seconds)
+    dns_s: array[float] = field(default_factory=_seconds)
+    connect_s: array[float] = field(default_factory=_seconds)
+    tls_s: array[float] = field(default_factory=_seconds)
+    status: array[int] = field(default_factory=lambda: array("H"))
+    failure: array[int] = field(default_factory=lambda: array("B"))
+    received: array[int] = field(default_factory=lambda: array("Q"))
+
+    def __len__(self) -> int:
+        return len(self.intended)
+
+    def __iter__(self) -> Iterator[Sample]:
+        return map(Sample._make, zip(*(getattr(self, name) for name in _COLUMNS), strict=True))
+
+    def append(self, sample: Sample) -> None:
+        for name, value in zip(_COLUMNS, sample, strict=True):
+            getattr(self, name).append(value)
+
+    def extend(self, other: Samples) -> None:
+        for name in _COLUMNS:
+            getattr(self, name).extend(getattr(other, name))
+
+    def response_times(self) -> list[float]:
+        """Seconds from the intended start to the end: what a user waits."""
+        return [s + t - i for i, s, t in zip(self.intended, self.started, self.total_s, strict=True)]
+
+    @classmethod
+    def of(cls, rows: Iterable[Sample]) -> Samples:
+        samples = cls()
+        for row in rows:
+            samples.append(row)
+        return samples
+
+
+_COLUMNS = Sample._fields
+assert tuple(each.name for each in fields(Samples)) == _COLUMNS

@@ -1,0 +1,216 @@
+"""Service level objectives: what was promised, and whether a run kept it. Pure."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from math import ceil, isfinite
+from typing import Literal, TypeAlias, get_args
+
+from faultkit.load.percentile import percentile
+from faultkit.load.stretch import Stretch, grained, window_count
+from faultkit.load.tally import Tally
+from faultkit.units import format_duration, parse_duration
+
+SloKind: TypeAlias = Literal["latency", "error", "availability"]
+KINDS: tuple[SloKind, ...] = get_args(SloKind)
+
+SLO_FORM = (
+    "latency:OBJECTIVE:TIME, error:OBJECTIVE:PERCENT or availability:OBJECTIVE[:TIME], each with @WINDOW "
+    'if wanted, such as "latency:95:200ms", "error:99:1%" or "availability:99.9:500ms@5s"'
+)
+
+_BEYOND_WANTED = 10
+"""A percentile is sound if so many requests lie beyond it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slo:
+    kind: SloKind
+    title: str
+    objective: float
+    """Percent, more than 0 and less than 100."""
+    threshold: float | None
+    """latency: ms. error: percent of requests. availability: ms within which an answer counts, or None."""
+    window_s: float | None = None
+    """With a window, every stretch of this length must keep the objective; the worst is reported."""
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ValueError(f'kind: expected latency, error or availability, got "{self.kind}"')
+        if not 0 < self.objective < 100:
+            raise ValueError(
+                f"objective: expected more than 0 and less than 100 percent, got {self.objective:g}"
+            )
+        if self.threshold is None and self.kind != "availability":
+            unit = "percent" if self.kind == "error" else "ms"
+            raise ValueError(f"threshold: expected a number of {unit} for {self.kind}, got nothing")
+        if self.threshold is not None and not (self.threshold > 0 and isfinite(self.threshold)):
+            raise ValueError(f"threshold: expected more than 0, got {self.threshold:g}")
+        if self.kind == "error" and self.threshold is not None and self.threshold > 100:
+            raise ValueError(f"threshold: expected at most 100 percent, got {self.threshold:g}")
+        if self.window_s is not None and not (self.window_s > 0 and isfinite(self.window_s)):
+            raise ValueError(f"window_s: expected more than 0 seconds, got {self.window_s:g}")
+
+
+@dataclass(frozen=True, slots=True)
+class SloResult:
+    slo: Slo
+    passed: bool | None
+    """None: there was nothing to judge."""
+    measured: float | None
+    """latency: the objective's percentile in ms; error, availability: percent."""
+    margin: float | None
+    """How far on the good side; negative on the bad. ms for latency, else percentage points."""
+    over: int
+    """Requests on the wrong side of the threshold."""
+    total: int
+    """Requests that were judged; with a window, as all figures here, those of the worst one."""
+    warning: str | None = None
+    """Why the figure is weak: too few samples for such a percentile, for example."""
+    window_start_s: float | None = None
+    """Of an objective with a window: where the worst one begins."""
+
+
+def judge(slo: Slo, tally: Tally, run_s: float) -> SloResult:
+    """`run_s`: how long requests were sent; it says where the last window ends."""
+    return judge_all((slo,), tally, run_s)[0]
+
+
+def judge_all(slos: Iterable[Slo], tally: Tally, run_s: float) -> tuple[SloResult, ...]:
+    """As `judge`, and the run is cut and sorted once for all objectives with the same window."""
+    windows: dict[float | None, list[Stretch]] = {}
+    results = []
+    for slo in slos:
+        if slo.window_s not in windows:
+            windows[slo.window_s] = _windows(tally, slo.window_s, run_s)
+        results.append(_judged(slo, windows[slo.window_s], tally.grain_s))
+    return tuple(results)
+
+
+def _windows(tally: Tally, window_s: float | None, run_s: float) -> list[Stretch]:
+    width_s = grained(window_s, tally.grain_s) if window_s else max(run_s, 1.0)
+    count = window_count(run_s, width_s) if window_s else 1
+    return [stretch for stretch in tally.stretches(width_s, count) if stretch.response]
+
+
+def _judged(slo: Slo, windows: list[Stretch], grain_s: float) -> SloResult:
+    if not windows:
+        return SloResult(slo, None, None, None, 0, 0, "There were no requests to judge.")
+    judge_one = _JUDGES[slo.kind]
+    worst, window = min(
+        ((judge_one(slo, window), window) for window in windows), key=lambda pair: pair[0].margin
+    )
+    total = len(window.response)
+    return SloResult(
+        slo,
+        worst.passed,
+        worst.measured,
+        worst.margin,
+        worst.over,
+        total,
+        _warning(slo, total, grain_s),
+        None if slo.window_s is None else window.start_s,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Judgement:
+    passed: bool
+    measured: float
+    margin: float
+    over: int
+
+
+def _judge_latency(slo: Slo, window: Stretch) -> _Judgement:
+    assert slo.threshold is not None
+    measured = percentile(window.response, slo.objective) * 1000
+    margin = slo.threshold - measured
+    within = bisect_right(window.response, slo.threshold / 1000)
+    return _Judgement(margin >= 0, measured, margin, len(window.response) - within)
+
+
+def _judge_error(slo: Slo, window: Stretch) -> _Judgement:
+    assert slo.threshold is not None
+    errors, total = window.errors, len(window.response)
+    measured, answered = 100 * errors / total, 100 * (total - errors) / total
+    passed = measured < slo.threshold and answered >= slo.objective
+    return _Judgement(passed, measured, min(slo.threshold - measured, answered - slo.objective), errors)
+
+
+def _judge_availability(slo: Slo, window: Stretch) -> _Judgement:
+    total = len(window.response)
+    good = len(window.answered)
+    if slo.threshold is not None:
+        good = bisect_right(window.answered, slo.threshold / 1000)
+    measured = 100 * good / total
+    return _Judgement(measured >= slo.objective, measured, measured - slo.objective, total - good)
+
+
+_JUDGES: dict[SloKind, Callable[[Slo, Stretch], _Judgement]] = {
+    "latency": _judge_latency,
+    "error": _judge_error,
+    "availability": _judge_availability,
+}
+
+
+def _warning(slo: Slo, total: int, grain_s: float) -> str | None:
+    """What weakens the figure, in whole sentences."""
+    allowed = round(total * (100 - slo.objective) / 100, 9)
+    wanted = _BEYOND_WANTED if slo.kind == "latency" else 1
+    texts = []
+    if allowed < wanted:
+        needed = ceil(round(wanted * 100 / (100 - slo.objective), 6))
+        texts.append(f"{total} requests are few for an objective of {slo.objective:g}%: it wants {needed}.")
+    if slo.window_s is not None and grained(slo.window_s, grain_s) != slo.window_s:
+        width = format_duration(grained(slo.window_s, grain_s))
+        texts.append(f"Windows are {width} long: there were too many requests to keep each.")
+    return " ".join(texts) or None
+
+
+def parse_slo(text: str) -> Slo:
+    """From a flag; see `SLO_FORM`. A ValueError names the field."""
+    body, has_window, window = text.strip().partition("@")
+    fields = [each.strip() for each in body.split(":")]
+    kind = next((each for each in KINDS if each == fields[0]), None)
+    if kind is None:
+        raise ValueError(f'kind: expected {SLO_FORM}, got "{text}"')
+    if len(fields) > 3:
+        raise ValueError(f'slo: expected {SLO_FORM}, got "{text}"')
+    objective = _percent("objective", fields[1] if len(fields) > 1 else "")
+    threshold = None
+    if len(fields) == 3:
+        threshold = _percent("threshold", fields[2]) if kind == "error" else _milliseconds(fields[2])
+    window_s = _seconds("window", window) if has_window else None
+    return Slo(kind, _title(kind, objective, threshold, window_s), objective, threshold, window_s)
+
+
+def _percent(field: str, text: str) -> float:
+    try:
+        return float(text.removesuffix("%"))
+    except ValueError:
+        raise ValueError(f'{field}: expected a percentage such as 95 or 99.9%, got "{text}"') from None
+
+
+def _milliseconds(text: str) -> float:
+    return _seconds("threshold", text) * 1000
+
+
+def _seconds(field: str, text: str) -> float:
+    # A bare number would mean seconds here and milliseconds in a scenario file: better to ask.
+    if text.strip()[-1:].isalpha():
+        try:
+            return parse_duration(text)
+        except ValueError:
+            pass
+    raise ValueError(f'{field}: expected a duration with its unit, such as 200ms or 5s, got "{text}"')
+
+
+def _title(kind: SloKind, objective: float, threshold: float | None, window_s: float | None) -> str:
+    limit = {
+        "latency": f" @ {threshold or 0:g}ms",
+        "error": f" without error (< {threshold or 0:g}%)",
+        "availability": " available" if threshold is None else f" available within {threshold:g}ms",
+    }[kind]
+    return f"{objective:g}%{limit}" + (f" in every {format_duration(window_s)}" if window_s else "")

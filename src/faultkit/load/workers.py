@@ -1,0 +1,231 @@
+"""A load on one target, from as many processes as one wants, all beginning at one instant.
+
+Even a single worker has a process of its own: what its caller does meanwhile must not make it late.
+Workers only send and measure; what they measured comes here as it happens, and is put together here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import queue
+import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from math import inf
+from typing import Protocol, TypeAlias
+
+from faultkit.errors import InputError
+from faultkit.load.load import Load
+from faultkit.load.percentile import percentile
+from faultkit.load.progress import Progress
+from faultkit.load.route import route_of
+from faultkit.load.samples import Samples
+from faultkit.load.segment import Counts, SegmentEnd, run_segment
+from faultkit.load.tally import Tally
+from faultkit.load.target import Target
+from faultkit.process import ChildProcess, Parent
+from faultkit.proxy.tls import tls_context
+
+_LOOK_S = 0.1
+_MARGIN_S = 0.1
+"""From the readiness of all workers to the start of the run: for the others, and for `on_begin`."""
+_RECENT = 500
+_THREAD_SWITCH_S = 0.0005
+"""With Python's default of 5 ms, the thread that sends samples would make requests that much late."""
+
+News: TypeAlias = tuple[int, Counts, Samples]
+"""Number of the worker, and what it tells."""
+
+
+class Stop(Protocol):
+    """A `threading.Event`, or anything that can be asked like one."""
+
+    def is_set(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class LoadResult:
+    tally: Tally
+    dropped: int
+    started_at: float
+    """On the monotonic clock, which all processes of a machine share."""
+    total_s: float
+    """From then on to the end of the last request, and at least the duration of the load."""
+    cut_short: bool
+    """It was stopped; requests under way at that moment were not measured."""
+
+
+def run_load(
+    target: Target,
+    load: Load,
+    *,
+    workers: int = 1,
+    begin_at: float | None = None,
+    on_begin: Callable[[float], None] | None = None,
+    on_progress: Callable[[Progress], None] | None = None,
+    stop: Stop | None = None,
+) -> LoadResult:
+    """Send `load` to `target`, and wait for what becomes of it. Whatever the target does is a result.
+
+    `begin_at` (monotonic) must leave the workers some tenths of a second to come up. `on_begin` is told the
+    instant of the start, shortly before it, so that faults can begin with the load. `on_progress` is called
+    in this thread, several times a second. Once `stop` is set, the run ends and keeps what it has.
+    """
+    route_of(target, load.keep_alive)
+    if workers < 1:
+        raise InputError("workers", f"expected at least 1, got {workers}")
+    count = min(workers, load.most_in_flight if load.model == "open" else load.clients)
+    news: queue.SimpleQueue[News] = queue.SimpleQueue()
+    with ThreadPoolExecutor(count) as threads, ExitStack() as stack:
+        children = [
+            stack.enter_context(
+                ChildProcess(
+                    "faultkit.load.workers:Worker",
+                    target,
+                    load,
+                    number,
+                    count,
+                    name=f"load worker {number}",
+                    told=news.put,
+                )
+            )
+            for number in range(count)
+        ]
+        for child in children:
+            child.ready()
+        started_at = time.monotonic() + _MARGIN_S if begin_at is None else begin_at
+        if on_begin is not None:
+            on_begin(started_at)
+        ends = [threads.submit(child.call, "run", started_at) for child in children]
+        gathering = _Gathering(started_at, on_progress)
+        _gather(gathering, news, ends, stop, children)
+        segments: list[SegmentEnd] = [end.result() for end in ends]
+    return LoadResult(
+        tally=gathering.tally,
+        dropped=gathering.tally.dropped,
+        started_at=started_at,
+        total_s=max(segment.total_s for segment in segments),
+        cut_short=any(segment.cut_short for segment in segments),
+    )
+
+
+def _gather(
+    gathering: _Gathering,
+    news: queue.SimpleQueue[News],
+    ends: list[Future[SegmentEnd]],
+    stop: Stop | None,
+    children: list[ChildProcess],
+) -> None:
+    """Until all workers have ended, for better or worse, and all that they told has been taken."""
+    interrupted = False
+    while True:
+        running = any(not end.done() for end in ends)
+        if not interrupted and _should_end(ends, stop):
+            interrupted = True
+            for child in children:
+                child.interrupt()
+        try:
+            gathering.take(*news.get(timeout=_LOOK_S if running else 0))
+        except queue.Empty:
+            if not running:
+                gathering.show()
+                return
+        gathering.show_sometimes()
+
+
+def _should_end(ends: list[Future[SegmentEnd]], stop: Stop | None) -> bool:
+    """Somebody asks for it, or one worker has failed, so the others work for nothing."""
+    return (stop is not None and stop.is_set()) or any(end.done() and end.exception() for end in ends)
+
+
+class _Gathering:
+    """What the workers have told so far."""
+
+    def __init__(self, started_at: float, on_progress: Callable[[Progress], None] | None) -> None:
+        self.tally = Tally()
+        self._started_at = started_at
+        self._on_progress = on_progress
+        self._counts: dict[int, Counts] = {}
+        self._recent: deque[float] = deque(maxlen=_RECENT)
+        """Response times, in seconds."""
+        self._shown_at = -inf
+
+    def take(self, worker: int, counts: Counts, samples: Samples) -> None:
+        self._counts[worker] = counts
+        self.tally.dropped = sum(each.dropped for each in self._counts.values())
+        self.tally.add(samples)
+        if self._on_progress is not None:
+            self._recent.extend(samples.response_times()[-_RECENT:])
+
+    def show_sometimes(self) -> None:
+        """Often enough to look alive."""
+        if time.monotonic() >= self._shown_at + _LOOK_S:
+            self.show()
+
+    def show(self) -> None:
+        if self._on_progress is None:
+            return
+        now = time.monotonic()
+        self._shown_at = now
+        counts = self._counts.values()
+        recent_ms = sorted(1000 * seconds for seconds in self._recent)
+        in_flight = sum(each.in_flight for each in counts)
+        started = sum(each.started for each in counts)
+        self._on_progress(
+            Progress(
+                elapsed_s=now - self._started_at,
+                started=started,
+                done=started - in_flight,
+                errors=sum(each.errors for each in counts),
+                in_flight=in_flight,
+                dropped=self.tally.dropped,
+                p50_ms=percentile(recent_ms, 50) if recent_ms else 0.0,
+                p95_ms=percentile(recent_ms, 95) if recent_ms else 0.0,
+            )
+        )
+
+
+class Worker:
+    """What a worker's process serves."""
+
+    def __init__(self, parent: Parent, target: Target, load: Load, number: int, count: int) -> None:
+        self._parent = parent
+        self._load = load
+        self._number = number
+        self._count = count
+        self._route = route_of(target, load.keep_alive)
+        if self._route.tls_host is not None:
+            tls_context(self._route.verify)  # Loading certificates takes long; nobody waits for it yet.
+        sys.setswitchinterval(_THREAD_SWITCH_S)
+        gc.collect()
+        gc.freeze()  # What is here now stays: collections look at what requests leave behind only.
+
+    def run(self, begin_at: float) -> SegmentEnd:
+        told: queue.SimpleQueue[News | None] = queue.SimpleQueue()
+        # In a thread of its own, so that a parent that is slow to listen makes no request late.
+        teller = threading.Thread(target=self._tell_all, args=(told,), name="fault-tell", daemon=True)
+        teller.start()
+        try:
+            return run_segment(
+                self._route,
+                self._load,
+                begin_at,
+                tell=lambda counts, samples: told.put((self._number, counts, samples)),
+                stopped=self._parent.stopped.is_set,
+                worker=self._number,
+                workers=self._count,
+            )
+        finally:
+            told.put(None)
+            teller.join()
+
+    def _tell_all(self, told: queue.SimpleQueue[News | None]) -> None:
+        with contextlib.suppress(OSError):  # The parent is gone.
+            while (news := told.get()) is not None:
+                self._parent.tell(news)

@@ -1,0 +1,1 @@
+"""Reports: plain data, and one renderer a file."""

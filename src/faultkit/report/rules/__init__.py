@@ -1,0 +1,86 @@
+"""The rules of a review: one small function each, and the table of all.
+
+A rule looks at one item and has something to say or not. It sees figures and not the service, so it speaks of
+likely causes. Texts are for engineers, plain and short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from faultkit.report.finding import Remark
+from faultkit.report.model import Item
+from faultkit.report.rules.delays import (
+    delay_hidden,
+    delay_multiplied,
+    delay_passed_on,
+    no_difference,
+    tail_only,
+)
+from faultkit.report.rules.failures import (
+    amplified,
+    client_gave_up,
+    error_classes,
+    no_recovery,
+    recovers,
+    retries_work,
+    timeouts,
+)
+from faultkit.report.rules.promises import (
+    baseline_misses_slo,
+    breaking_point,
+    expectation_missed,
+    slo_margin_small,
+    slo_missed,
+)
+from faultkit.report.rules.trust import (
+    inconclusive,
+    late_starts,
+    not_exercised,
+    too_few_samples,
+    unfinished,
+    wrong_page,
+)
+
+Rule: TypeAlias = Callable[[Item], Remark | None]
+
+TRUST: tuple[tuple[str, Rule], ...] = (
+    ("unfinished", unfinished),
+    ("not-exercised", not_exercised),
+    ("inconclusive", inconclusive),
+    ("wrong-page", wrong_page),
+    ("too-few-samples", too_few_samples),
+    ("late-starts", late_starts),
+)
+"""Whether the figures can be trusted. These look at every item."""
+
+FIGURES: tuple[tuple[str, Rule], ...] = (
+    ("breaking-point", breaking_point),
+    ("slo-missed", slo_missed),
+    ("expectation-missed", expectation_missed),
+    ("client-gave-up", client_gave_up),
+    ("timeouts", timeouts),
+    ("error-classes", error_classes),
+    ("amplified", amplified),
+    ("no-recovery", no_recovery),
+    ("baseline-misses-slo", baseline_misses_slo),
+    ("slo-margin-small", slo_margin_small),
+    ("delay-multiplied", delay_multiplied),
+    ("tail-only", tail_only),
+    ("recovers", recovers),
+    ("delay-passed-on", delay_passed_on),
+    ("delay-hidden", delay_hidden),
+    ("retries-work", retries_work),
+    ("no-difference", no_difference),
+)
+"""What the figures say. These look only at items whose figures decide something."""
+
+
+def remarks(item: Item) -> Iterator[tuple[str, Remark]]:
+    """What the rules have to say, each with the name that scripts may rely on."""
+    decided = item.verdict in ("passed", "failed")
+    for name, rule in (*TRUST, *FIGURES) if decided else TRUST:
+        remark = rule(item)
+        if remark is not None:
+            yield name, remark

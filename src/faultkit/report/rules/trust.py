@@ -1,0 +1,107 @@
+"""Rules: whether the figures can be trusted."""
+
+from __future__ import annotations
+
+from faultkit.report.figures import counted, duration, share
+from faultkit.report.finding import Remark
+from faultkit.report.model import Item
+from faultkit.report.rules.clues import reasons_text
+
+_FEW = 100
+"""Fewer requests than this make no p95 worth a promise."""
+
+
+def unfinished(item: Item) -> Remark | None:
+    if item.verdict != "unfinished":
+        return None
+    return Remark(
+        "doubt",
+        "The run was cut short.",
+        reasons_text(item) or f"{counted(item.run.requests, 'request')} were made.",
+        "The target could not be reached, died on the way, or the run was stopped.",
+        "See that the service is up and stays up without faults, then run again.",
+    )
+
+
+def not_exercised(item: Item) -> Remark | None:
+    if item.verdict != "not exercised":
+        return None
+    through = item.injection.connections + item.injection.requests
+    if through:
+        return Remark(
+            "doubt",
+            "No fault touched a request, so this is not a pass.",
+            f"{counted(item.injection.connections, 'connection')} went through the proxy, none was hit.",
+            "The match, the trigger or the schedule of the fault leaves this traffic out, or the "
+            "service kept "
+            "old connections open.",
+            "Loosen the match, raise the probability, or make the period cover the load.",
+        )
+    routes = f" The proxies stood at {'; '.join(item.routes)}." if item.routes else ""
+    return Remark(
+        "doubt",
+        "No fault touched a request, so this is not a pass.",
+        "Nothing went through the proxy.",
+        "The service reaches its dependency some other way than through the proxy.",
+        "Set HTTP_PROXY (and HTTPS_PROXY) for the service, or give it the port of the proxy map as "
+        "the address "
+        f"of its dependency; many HTTP clients ignore the variables unless told otherwise.{routes}",
+    )
+
+
+def inconclusive(item: Item) -> Remark | None:
+    if item.verdict != "inconclusive":
+        return None
+    return Remark(
+        "doubt",
+        "The run decides nothing: the load or the faults were not what was asked.",
+        reasons_text(item) or "See the reasons of the item.",
+        "The machine was too busy to send on time, or the service was so slow that too many requests "
+        "were under way.",
+        "Lower the rate, use more workers, or run on an idle machine; then run again.",
+    )
+
+
+def too_few_samples(item: Item) -> Remark | None:
+    weak = [result.warning for result in item.slos if result.warning]
+    few = item.strategy.mode == "load" and 0 < item.run.requests < _FEW
+    if not weak and not few:
+        return None
+    return Remark(
+        "doubt",
+        "There are too few requests for firm figures.",
+        f"{counted(item.run.requests, 'request')}." + (f" {weak[0].rstrip('.')}." if weak else ""),
+        None,
+        "Run longer or at a higher rate: p95 wants some 200 requests, p99 some 1,000.",
+    )
+
+
+def wrong_page(item: Item) -> Remark | None:
+    refused = sum(count for status, count in item.run.statuses.items() if 400 <= status < 500)
+    if item.run.requests == 0 or refused < item.run.requests / 2:
+        return None
+    often = max(
+        (status for status in item.run.statuses if 400 <= status < 500), key=item.run.statuses.__getitem__
+    )
+    return Remark(
+        "doubt",
+        f"Most answers say {often}: the figures may be about an error page.",
+        f"{counted(refused, 'request')} ({share(refused, item.run.requests)}) were answered with 4xx.",
+        "The URL, the credentials or the body of the call is wrong, or the service limits its callers.",
+        "Make the call work by hand first.",
+    )
+
+
+def late_starts(item: Item) -> Remark | None:
+    run = item.run
+    if item.verdict == "inconclusive" or not (run.starts.dropped or run.starts.late > run.requests * 0.01):
+        return None
+    return Remark(
+        "doubt",
+        "The load did not keep its own schedule everywhere.",
+        f"{counted(run.starts.late, 'late start')} and {run.starts.dropped:,} dropped; p99 of the lateness "
+        f"{duration(run.starts.p99_ms)}.",
+        None,
+        "Trust the figures from send for the service itself, and those from the intended start for "
+        "what users wait.",
+    )

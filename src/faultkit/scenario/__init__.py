@@ -1,0 +1,1 @@
+"""Scenarios: files that say what to call, what to break and what to expect; and running them."""

@@ -1,0 +1,126 @@
+"""A scenario as the plain data of a YAML document, without what has its default.
+
+`parse_scenario` reads it as the same scenario, provided that its rules have the names that parsing gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from faultkit.load.load import Load
+from faultkit.load.slo import Slo
+from faultkit.scenario.faults import dump_written
+from faultkit.scenario.model import Call, Expect, Item, Repeat, Scenario, Single, Strategy, Sustained
+from faultkit.scenario.steps import usual_steps
+from faultkit.scenario.values import dump_number, dump_span
+from faultkit.units import format_duration
+
+
+def dump_scenario(scenario: Scenario) -> dict[str, Any]:
+    return _written(
+        {
+            "title": scenario.title,
+            "description": scenario.description,
+            "items": [_dump_item(item) for item in scenario.items],
+        }
+    )
+
+
+def _written(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Without keys that say nothing."""
+    return {key: value for key, value in given.items() if value is not None and value not in ({}, [])}
+
+
+def _dump_item(item: Item) -> dict[str, Any]:
+    context = {
+        "upstreams": [str(upstream) for upstream in item.upstreams.upstreams],
+        "faults": [dump_written(fault) for fault in item.faults],
+        "strategy": _dump_strategy(item),
+        "slo": [_dump_slo(slo) for slo in item.slos],
+        "proxy": _written(
+            {
+                "disable_http_proxies": None if item.http_proxy else True,
+                "proxies": [str(each) for each in item.maps],
+            }
+        ),
+    }
+    return _written(
+        {"call": _dump_call(item.call), "context": _written(context), "expect": _dump_expect(item.expect)}
+    )
+
+
+def _dump_call(call: Call) -> dict[str, Any]:
+    return _written(
+        {
+            "method": call.method,
+            "url": call.url,
+            "headers": dict(call.headers),
+            "body": call.body,
+            "timeout": None if call.timeout_s is None else dump_span(call.timeout_s),
+            "meta": _written({"operation_id": call.operation_id}),
+        }
+    )
+
+
+def _dump_strategy(item: Item) -> dict[str, Any] | None:
+    strategy: Strategy = item.strategy
+    if isinstance(strategy, Single):
+        return None
+    if isinstance(strategy, Sustained):
+        return _dump_load(strategy)
+    return {"mode": "repeat", "step": strategy.step, "count": strategy.count, **_dump_repeat(strategy, item)}
+
+
+def _dump_repeat(strategy: Repeat, item: Item) -> dict[str, Any]:
+    chosen = None
+    if strategy.stepped and strategy.stepped != usual_steps(item.faults):
+        chosen = strategy.stepped[0][1]
+    return _written(
+        {
+            "step_of": chosen,
+            "wait": dump_span(strategy.wait_s) if strategy.wait_s else None,
+            "failfast": strategy.failfast or None,
+            "add_baseline_call": strategy.add_baseline_call or None,
+        }
+    )
+
+
+def _dump_load(strategy: Sustained) -> dict[str, Any]:
+    load, usual = strategy.load, Load(1.0, 1.0)
+    return _written(
+        {
+            "mode": "load",
+            "duration": format_duration(load.duration_s),
+            "clients": strategy.clients,
+            "rps": None if strategy.rps is None else dump_number(strategy.rps),
+            "model": load.model if load.model != usual.model else None,
+            "ramp": format_duration(load.ramp_s) if load.ramp_s else None,
+            "spacing": load.spacing if load.spacing != usual.spacing else None,
+            "keep_alive": load.keep_alive or None,
+            "max_in_flight": load.most_in_flight if load.most_in_flight != usual.most_in_flight else None,
+        }
+    )
+
+
+def _dump_slo(slo: Slo) -> dict[str, Any]:
+    return _written(
+        {
+            "type": slo.kind,
+            "title": slo.title if slo.title != slo.kind else None,
+            "objective": slo.objective,
+            "threshold": slo.threshold,
+            "window": None if slo.window_s is None else format_duration(slo.window_s),
+        }
+    )
+
+
+def _dump_expect(expect: Expect) -> dict[str, Any]:
+    under_ms = expect.response_time_under_ms
+    return _written(
+        {
+            "status": expect.status,
+            "response_time_under": None if under_ms is None else dump_number(under_ms),
+            "all_slo_are_valid": expect.all_slo_are_valid,
+        }
+    )

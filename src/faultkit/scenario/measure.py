@@ -1,0 +1,134 @@
+"""Measuring one item: its calls, or its load without and with the faults, through proxies that are open.
+
+It knows how to call and when to change the plan. What the figures mean is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Event as Flag
+
+from faultkit.load.once import call_once
+from faultkit.load.samples import Sample, Samples
+from faultkit.load.tally import Tally
+from faultkit.load.target import Target
+from faultkit.load.workers import LoadResult, run_load
+from faultkit.plan import Plan, Rule
+from faultkit.proxy.remote import PlaneProcess
+from faultkit.proxy.snapshot import Snapshot
+from faultkit.scenario.model import Item, Repeat, Sustained
+from faultkit.scenario.progress import Called, Loaded, PhaseBegan, Watch
+from faultkit.scenario.steps import stepped_rules, stepped_value
+from faultkit.scenario.verdict import why_not_met
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """One call of a single or repeat strategy, as it went."""
+
+    sample: Sample
+    baseline: bool
+    stepped_value: float | None
+    why_not: str | None
+
+
+@dataclass(slots=True)
+class Measured:
+    faults: Tally = field(default_factory=Tally)
+    baseline: Tally | None = None
+    calls: list[Made] = field(default_factory=list)
+    baseline_s: float = 0.0
+    faults_s: float = 0.0
+    before: Snapshot | None = None
+    """The proxies' counts when the faults began."""
+    cut_short: bool = False
+
+
+class Meter:
+    """Measures one item."""
+
+    def __init__(
+        self, item: Item, target: Target, plane: PlaneProcess, seed: int | str, watch: Watch, stop: Flag
+    ) -> None:
+        self._item = item
+        self._target = target
+        self._plane = plane
+        self._seed = seed
+        self._watch = watch
+        self._stop = stop
+        self.measured = Measured()
+
+    def load(self, strategy: Sustained, *, baseline: bool, workers: int) -> None:
+        """The same load twice: nothing broken, then as the item says."""
+        load = strategy.load
+        if baseline and self._item.faults:
+            self._watch(PhaseBegan("baseline", load.duration_s))
+            result = self._run(strategy, workers, lambda began: None)
+            self.measured.baseline, self.measured.baseline_s = result.tally, result.total_s
+            if self.measured.cut_short:
+                return
+        self.measured.before = self._plane.snapshot()
+        self._watch(PhaseBegan("faults", load.duration_s))
+        rules = tuple(fault.rule for fault in self._item.faults)
+        result = self._run(strategy, workers, lambda began: self._break(rules, load.duration_s, began))
+        self.measured.faults, self.measured.faults_s = result.tally, result.total_s
+        self._plane.set_plan(Plan(seed=self._seed))
+
+    def calls(self, repeat: Repeat) -> None:
+        """One call after the other; a single call is a repeat of one without steps."""
+        calls = repeat.count + repeat.add_baseline_call
+        self._watch(PhaseBegan("calls", 0.0))
+        began = time.monotonic()
+        for number in range(calls):
+            if (number and self._stop.wait(repeat.wait_s)) or self._stop.is_set():
+                self.measured.cut_short = True
+                break
+            baseline = number == 0 and repeat.add_baseline_call
+            if not baseline and self.measured.before is None:
+                self.measured.before = self._plane.snapshot()
+            why = self._call(repeat, None if baseline else number - repeat.add_baseline_call, began)
+            self._watch(Called(number + 1, calls))
+            if why is not None and repeat.failfast:
+                break
+        made = [made.sample for made in self.measured.calls if not made.baseline]
+        self.measured.faults.add(Samples.of(made))
+        self.measured.faults_s = time.monotonic() - began
+
+    def _call(self, repeat: Repeat, turn: int | None, began: float) -> str | None:
+        """`turn` counts the calls with the fault; None is the baseline call."""
+        value = None
+        if turn is not None:
+            rules = stepped_rules(self._item, turn)
+            value = _stepped_value(repeat, rules)
+            self._break(rules, None, None)
+        sample = call_once(self._target)
+        at = time.monotonic() - began - sample.total_s
+        sample = sample._replace(intended=at, started=at)
+        why = why_not_met(self._item.expect, sample)
+        self.measured.calls.append(Made(sample, turn is None, value, why))
+        return why
+
+    def _break(self, rules: tuple[Rule, ...], total_s: float | None, began: float | None) -> None:
+        self._plane.set_plan(Plan(rules, self._seed), total_s, origin=began)
+
+    def _run(self, strategy: Sustained, workers: int, on_begin: Callable[[float], None]) -> LoadResult:
+        result = run_load(
+            self._target,
+            strategy.load,
+            workers=workers,
+            on_begin=on_begin,
+            on_progress=lambda progress: self._watch(Loaded(progress)),
+            stop=self._stop,
+        )
+        self.measured.cut_short = result.cut_short
+        return result
+
+
+def _stepped_value(repeat: Repeat, rules: tuple[Rule, ...]) -> float | None:
+    """What the first stepped setting is in this call."""
+    if not repeat.stepped:
+        return None
+    number, setting = repeat.stepped[0]
+    return stepped_value(rules[number], setting)

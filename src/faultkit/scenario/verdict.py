@@ -1,0 +1,87 @@
+"""From what was measured to a verdict. Pure.
+
+An expectation speaks of every call: of each of a load, too. A transport failure meets no expectation, however
+fast it was. No fault that never acted leads to a pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from faultkit.load.failure import Failure
+from faultkit.load.samples import Sample, Samples
+from faultkit.load.slo import SloResult
+from faultkit.report.model import Fault, Verdict
+from faultkit.scenario.model import Expect
+
+
+def why_not_met(expect: Expect, sample: Sample) -> str | None:
+    """What of the expectation one call missed; None if nothing. Of a load, SLOs are judged elsewhere."""
+    if expect.status is None and expect.response_time_under_ms is None:
+        return None
+    if sample.status == 0:
+        wanted = "an answer" if expect.status is None else f"status {expect.status}"
+        return f"expected {wanted}, got none ({Failure(sample.failure).label})"
+    if expect.status is not None and sample.status != expect.status:
+        return f"status: expected {expect.status}, got {sample.status}"
+    if Failure(sample.failure) not in (Failure.NONE, Failure.STATUS):
+        return f"expected a whole answer, got {Failure(sample.failure).label}"
+    took_ms = (sample.started + sample.total_s - sample.intended) * 1000
+    limit_ms = expect.response_time_under_ms
+    if limit_ms is not None and took_ms > limit_ms:
+        return f"response time: expected at most {limit_ms:g} ms, got {took_ms:.1f} ms"
+    return None
+
+
+def unmet(expect: Expect, samples: Samples) -> int:
+    """How many requests missed the expectation."""
+    if expect.status is None and expect.response_time_under_ms is None:
+        return 0
+    return sum(why_not_met(expect, sample) is not None for sample in samples)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that a verdict rests on."""
+
+    expect: Expect
+    calls: int
+    unmet: int
+    first_miss: str | None
+    slos: Sequence[SloResult]
+    faults: Sequence[Fault]
+    doubts: Sequence[str] = ()
+    """Why the figures decide nothing."""
+    cut_short: str | None = None
+
+
+def judge(evidence: Evidence) -> tuple[Verdict, tuple[str, ...]]:
+    """The verdict and its reasons."""
+    missed = _missed(evidence)
+    idle = [
+        f"{fault.written} never acted: no request met it" for fault in evidence.faults if not fault.injected
+    ]
+    undecided = [
+        f'SLO "{result.slo.title}" could not be judged: no requests'
+        for result in evidence.slos
+        if evidence.expect.all_slo_are_valid and result.passed is None
+    ]
+    if evidence.cut_short is not None:
+        return "unfinished", (evidence.cut_short, *missed)
+    if idle:
+        return "not exercised", (*idle, *missed)
+    if missed:
+        return "failed", (*missed, *evidence.doubts)
+    doubts = (*evidence.doubts, *undecided)
+    return ("inconclusive", doubts) if doubts else ("passed", ())
+
+
+def _missed(evidence: Evidence) -> list[str]:
+    missed: list[str] = []
+    if evidence.unmet:
+        first = f", first: {evidence.first_miss}" if evidence.first_miss else ""
+        missed.append(f"{evidence.unmet} of {evidence.calls} calls missed the expectation{first}")
+    if evidence.expect.all_slo_are_valid:
+        missed += [f'SLO "{r.slo.title}" was missed' for r in evidence.slos if r.passed is False]
+    return missed

@@ -1,0 +1,187 @@
+"""The real `fault scenario`, as a process: exit codes, reports, interruption."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from faultkit.report.files import read_report
+from tests.proxy.origin import serving
+
+PATIENCE_S = 60.0
+QUIET = {name: value for name, value in os.environ.items() if not name.startswith("FAULT_")}
+
+SCENARIO = """
+title: one
+items:
+  - call: {method: GET, url: "http://%s/x", timeout: 3000}
+    context:
+      faults: [%s]
+      strategy: %s
+      slo: [{type: error, title: few errors, objective: 99, threshold: 1}]
+    expect: {%s}
+"""
+SLOW = "{type: latency, mean: 120, stddev: 0}"
+BROKEN = "{type: httperror, status_code: 503}"
+LOAD = "{mode: load, duration: 500ms, clients: 2, rps: 20}"
+SINGLE = "{mode: single}"
+
+
+def fault(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "faultkit", "scenario", *args],
+        cwd=folder,
+        env=QUIET,
+        text=True,
+        capture_output=True,
+        timeout=PATIENCE_S,
+    )
+
+
+def write(folder: Path, *parts: object) -> None:
+    (folder / "a.yaml").write_text(SCENARIO % parts, "utf-8")
+
+
+def results(folder: Path) -> Any:
+    return json.loads((folder / "results.json").read_text("utf-8"))
+
+
+def test_what_held_ends_with_0_and_leaves_its_reports(tmp_path: Path) -> None:
+    with serving() as origin:
+        write(tmp_path, origin.endpoint, SLOW, SINGLE, "status: 200")
+        names = ["r.md", "r.html", "r.xml", "r.txt", "r.yaml"]
+        ran = fault(tmp_path, "run", "-s", "a.yaml", *(f"--report={name}" for name in names), "--seed", "7")
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith("Scenarios Report")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*names, "a.yaml", "results.json"])
+    assert (tmp_path / "r.md").read_text("utf-8").startswith("# Scenarios Report\n")
+    assert read_report(tmp_path / "r.yaml") == read_report(tmp_path / "results.json")
+    suites = ElementTree.parse(tmp_path / "r.xml").getroot()
+    assert suites.tag == "testsuites"
+
+
+def test_a_gate_that_was_missed_ends_with_1_and_the_table_shows_the_truth(tmp_path: Path) -> None:
+    with serving() as origin:
+        write(tmp_path, origin.endpoint, BROKEN, LOAD, "all_slo_are_valid: true")
+        ran = fault(tmp_path, "run", "a.yaml", "--no-baseline")
+    assert ran.returncode == 1
+    (item,) = results(tmp_path)["scenarios"][0]["items"]
+    assert (item["verdict"], item["run"]["errors"], item["run"]["requests"]) == ("failed", 20, 20)
+    assert 'SLO "few errors" was missed' in item["reasons"]
+    assert "| few errors | ❌ |" in (tmp_path / "report.md").read_text("utf-8")
+
+
+def test_a_missed_slo_that_nobody_gated_is_shown_and_does_not_fail(tmp_path: Path) -> None:
+    with serving() as origin:
+        write(tmp_path, origin.endpoint, BROKEN, SINGLE, "status: 503")
+        ran = fault(tmp_path, "run", "a.yaml")
+    assert ran.returncode == 0, ran.stderr
+    assert "| few errors | ❌ |" in (tmp_path / "report.md").read_text("utf-8")
+
+
+def test_json_is_all_that_stands_on_stdout(tmp_path: Path) -> None:
+    with serving() as origin:
+        write(tmp_path, origin.endpoint, SLOW, SINGLE, "status: 200")
+        ran = fault(tmp_path, "run", "a.yaml", "--json", "--seed", "x", "--slo", "latency:95:100ms")
+    document = json.loads(ran.stdout)
+    assert document == results(tmp_path)
+    assert document["seed"] == "x"
+    assert [slo["passed"] for slo in document["scenarios"][0]["items"][0]["slos"]] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("args", "complaint"),
+    [
+        (("run", "missing.yaml"), "missing.yaml: cannot be read: no such file or directory"),
+        (("run",), "--scenario: expected a file or a folder, got none"),
+        (("run", "a.yaml", "--report", "r.docx"), "r.docx: expected a file that ends in .md"),
+        (("run", "a.yaml", "--result", "r.md"), "r.md: expected a file that ends in .json"),
+        (("run", "a.yaml", "--slo", "latency:95:200"), "--slo: threshold: expected a duration with its unit"),
+        (("run", "a.yaml", "--report", "no/where.md"), "no/where.md: expected a folder that exists"),
+        (("run", "a.yaml", "--proxy-address", "x:y"), "--proxy-address: expected"),
+        (("validate", "a.yaml"), "a.yaml: line 5: items[0].call.method: expected"),
+        (("review", "none.json"), "RESULTS: expected a file that `fault scenario run` wrote"),
+        (("generate",), "--spec-file: expected either --spec-file or --spec-url, got neither"),
+        (("generate", "--spec-file", "none.yaml"), "none.yaml: cannot be read"),
+    ],
+)
+def test_wrong_input_is_one_line_and_ends_with_2(
+    tmp_path: Path, args: tuple[str, ...], complaint: str
+) -> None:
+    (tmp_path / "a.yaml").write_text(
+        "title: a\n\nitems:\n  - call:\n      method: 7\n      url: http://a.test\n"
+    )
+    ran = fault(tmp_path, *args)
+    assert ran.returncode == 2
+    assert ran.stdout == ""
+    assert complaint in ran.stderr
+    assert all(line.startswith("error: ") for line in ran.stderr.splitlines())
+    assert [path.name for path in tmp_path.iterdir()] == ["a.yaml"]
+
+
+def test_a_target_that_is_not_there_ends_with_3_and_leaves_a_partial_report(
+    tmp_path: Path, closed_port: int
+) -> None:
+    write(tmp_path, f"127.0.0.1:{closed_port}", SLOW, SINGLE, "status: 200")
+    ran = fault(tmp_path, "run", "a.yaml")
+    assert ran.returncode == 3
+    assert f"error: cannot reach 127.0.0.1:{closed_port}: Connection refused" in ran.stderr
+    assert results(tmp_path)["partial"] is not None
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_reports_what_it_has_and_ends_with_130(tmp_path: Path, number: int) -> None:
+    with serving() as origin:
+        write(
+            tmp_path, origin.endpoint, SLOW, "{mode: load, duration: 60s, clients: 1, rps: 20}", "status: 200"
+        )
+        with subprocess.Popen(
+            [sys.executable, "-m", "faultkit", "scenario", "run", "a.yaml", "--no-baseline"],
+            cwd=tmp_path,
+            env=QUIET,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        ) as process:
+            while len(origin.seen) < 3:
+                assert process.poll() is None
+                time.sleep(0.01)
+            process.send_signal(number)
+            process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 130
+    document = results(tmp_path)
+    (item,) = document["scenarios"][0]["items"]
+    assert (document["partial"], item["verdict"]) == ("it was stopped", "unfinished")
+    assert item["run"]["requests"] >= 1
+    assert "Unfinished" in (tmp_path / "report.md").read_text("utf-8")
+
+
+def test_valid_files_are_counted(tmp_path: Path) -> None:
+    write(tmp_path, "a.test", SLOW, LOAD, "status: 200")
+    ran = fault(tmp_path, "validate", "-s", ".")
+    assert (ran.returncode, ran.stdout) == (0, "valid: 1 scenarios, 1 items\n")
+    assert json.loads(fault(tmp_path, "validate", ".", "--json").stdout) == {"valid": True, "problems": []}
+
+
+def test_the_schema_is_json(tmp_path: Path) -> None:
+    assert json.loads(fault(tmp_path, "schema").stdout)["$schema"].startswith("https://json-schema.org/")
+
+
+def test_results_can_be_reviewed(tmp_path: Path) -> None:
+    with serving() as origin:
+        write(tmp_path, origin.endpoint, BROKEN, LOAD, "all_slo_are_valid: true")
+        fault(tmp_path, "run", "a.yaml", "--no-baseline", "--seed", "7")
+    ran = fault(tmp_path, "review", "results.json")
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith("#")
+    assert json.loads(fault(tmp_path, "review", "--json").stdout)
+    fault(tmp_path, "review", "--report", "review.md")
+    assert (tmp_path / "review.md").read_text("utf-8") == ran.stdout.removesuffix("\n")

@@ -1,0 +1,164 @@
+"""Servers on real sockets that do just what a test tells them, and loads that run in the test's thread."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from faultkit.eventloop import Loop
+from faultkit.load.engine import Engine
+from faultkit.load.load import Load
+from faultkit.load.route import route_of
+from faultkit.load.samples import Sample, Samples
+from faultkit.load.segment import Counts, SegmentEnd, run_segment
+from faultkit.load.target import Target
+from faultkit.proxy.address import Endpoint
+
+PATIENCE_S = 5.0
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+Serve = Callable[[socket.socket, int], None]
+"""Is given each connection with its number, from 0 on."""
+
+
+@contextmanager
+def serving(serve: Serve) -> Iterator[Endpoint]:
+    """Each connection in a thread; at the end, all of them are cut."""
+    connections: list[socket.socket] = []
+    threads: list[threading.Thread] = []
+    listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
+
+    def handle(connection: socket.socket, number: int) -> None:
+        with connection, contextlib.suppress(OSError):
+            serve(connection, number)
+
+    def accept() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                connection.settimeout(PATIENCE_S)
+                thread = threading.Thread(target=handle, args=(connection, len(connections)), daemon=True)
+                connections.append(connection)
+                threads.append(thread)
+                thread.start()
+
+    accepting = threading.Thread(target=accept, daemon=True)
+    accepting.start()
+    try:
+        yield Endpoint("127.0.0.1", listener.getsockname()[1])
+    finally:
+        with contextlib.suppress(OSError):
+            listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
+        for connection in connections:
+            with contextlib.suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        for thread in (accepting, *threads):
+            thread.join(PATIENCE_S)
+
+
+def answering(*answers: bytes) -> Serve:
+    """To the first request on a connection the first answer, and so on; the last one again and again."""
+
+    def serve(connection: socket.socket, number: int) -> None:
+        for each in answers[:-1]:
+            if not read_request(connection):
+                return
+            connection.sendall(each)
+        while read_request(connection):
+            connection.sendall(answers[-1])
+
+    return serve
+
+
+def read_request(connection: socket.socket) -> bytes:
+    """One whole request, or nothing if the client is gone."""
+    data = b""
+    while b"\r\n\r\n" not in data:
+        piece = connection.recv(65536)
+        if not piece:
+            return b""
+        data += piece
+    end = data.index(b"\r\n\r\n") + 4
+    length = re.search(rb"(?i)content-length: (\d+)", data[:end])
+    total = end + (int(length[1]) if length else 0)
+    while len(data) < total:
+        piece = connection.recv(65536)
+        if not piece:
+            return b""
+        data += piece
+    return data
+
+
+def reset(connection: socket.socket) -> None:
+    """End it by RST."""
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    connection.close()
+
+
+def url_of(endpoint: Endpoint, path: str = "/") -> str:
+    return f"http://{endpoint}{path}"
+
+
+def target_of(endpoint: Endpoint, method: str = "GET", body: bytes = b"", timeout_s: float = 5.0) -> Target:
+    return Target(method, url_of(endpoint), body=body, timeout_s=timeout_s)
+
+
+class Run:
+    """What a load in this thread came to."""
+
+    def __init__(
+        self, target: Target, load: Load, stopped: Callable[[], bool] = lambda: False, **part: int
+    ) -> None:
+        self.samples = Samples()
+        self.counts = Counts(0, 0, 0, 0)
+        self.begin_at = time.monotonic()
+        route = route_of(target, load.keep_alive)
+        self.end: SegmentEnd = run_segment(
+            route, load, self.begin_at, tell=self._take, stopped=stopped, **part
+        )
+
+    def _take(self, counts: Counts, samples: Samples) -> None:
+        self.counts = counts
+        self.samples.extend(samples)
+
+    def rows(self) -> list[Sample]:
+        """In the order of their intended starts."""
+        return sorted(self.samples)
+
+
+def in_turn(
+    target: Target, count: int, keep_alive: bool = True, between: Callable[[], object] = lambda: None
+) -> list[Sample]:
+    """So many requests, one after the other. The loop stands still during `between`."""
+    asker = _InTurn(target, keep_alive)
+    try:
+        samples = [asker.ask()]
+        for _ in range(count - 1):
+            between()
+            samples.append(asker.ask())
+        return samples
+    finally:
+        asker.engine.close()
+        asker.loop.close()
+
+
+class _InTurn:
+    def __init__(self, target: Target, keep_alive: bool) -> None:
+        self.loop = Loop()
+        self.engine = Engine(route_of(target, keep_alive), self.loop, self.loop.clock())
+
+    def ask(self) -> Sample:
+        self.engine.ask(self, None)
+        self.engine.run()
+        (sample,) = self.engine.take_samples()
+        return sample
+
+    def over(self, now: float) -> None:
+        self.loop.stop()

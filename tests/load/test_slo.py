@@ -1,0 +1,211 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from faultkit.load.failure import Failure
+from faultkit.load.samples import Sample
+from faultkit.load.slo import Slo, judge, judge_all, parse_slo
+from faultkit.load.tally import Tally
+from tests.load.rows import row, tally_of
+
+LATENCY = Slo("latency", "fast", 95.0, 200.0)
+ERROR = Slo("error", "sound", 95.0, 10.0)
+AVAILABLE = Slo("availability", "there", 90.0, None)
+
+
+def run(*, good: int, bad: int = 0, took_s: float = 0.1) -> Tally:
+    return tally_of(
+        *(row(took_s=took_s) for _ in range(good)),
+        *(row(took_s=took_s, failure=Failure.STATUS) for _ in range(bad)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("times_ms", "measured", "passed", "over"),
+    [
+        ([100.0] * 200, 100.0, True, 0),
+        ([100.0] * 199 + [900.0], 100.0, True, 1),
+        ([100.0] * 180 + [250.0] * 20, 250.0, False, 20),
+        ([200.0] * 200, 200.0, True, 0),
+    ],
+)
+def test_latency_is_the_percentile_of_the_objective_against_the_threshold(
+    times_ms: list[float], measured: float, passed: bool, over: int
+) -> None:
+    result = judge(LATENCY, tally_of(*(row(took_s=ms / 1000) for ms in times_ms)), 1.0)
+    assert (result.passed, result.over, result.total, result.warning) == (passed, over, 200, None)
+    assert (result.measured, result.margin) == pytest.approx((measured, 200 - measured))
+
+
+def test_the_margins_of_the_sample_report() -> None:
+    # 31 requests of which the 30th and 31st interpolate to 269.28 ms at 95 %.
+    times = [100.0] * 16 + [210.0] * 13 + [267.14, 272.49]
+    tally = tally_of(*(row(took_s=ms / 1000) for ms in times))
+    slow, fast = judge_all((Slo("latency", "", 99, 350), Slo("latency", "", 95, 200)), tally, 10.0)
+    assert (slow.passed, slow.over, fast.passed, fast.over) == (True, 0, False, 15)
+    assert (slow.margin, fast.margin) == pytest.approx((77.51, -69.28))
+
+
+def test_a_failed_request_counts_with_the_time_that_it_took() -> None:
+    tally = tally_of(*(row(took_s=1.0, failure=Failure.TIMEOUT) for _ in range(200)))
+    assert judge(LATENCY, tally, 1.0).measured == pytest.approx(1000)
+
+
+@given(
+    st.lists(st.floats(0.001, 10), min_size=1, max_size=100),
+    st.floats(1, 99),
+    st.floats(1, 10_000),
+)
+def test_the_margin_is_that_of_numpy(times: list[float], objective: float, threshold: float) -> None:
+    result = judge(Slo("latency", "", objective, threshold), tally_of(*(row(took_s=t) for t in times)), 1.0)
+    expected = threshold - 1000 * float(np.percentile(times, objective, method="weibull"))
+    assert result.margin == pytest.approx(expected, rel=1e-6, abs=1e-3)
+    assert result.margin is not None
+    assert result.passed is (result.margin >= 0)
+
+
+@pytest.mark.parametrize(
+    ("objective", "threshold", "bad", "passed", "margin"),
+    [
+        (90.0, 5.0, 4, True, 1.0),
+        (90.0, 5.0, 5, False, 0.0),
+        (97.0, 5.0, 4, False, -1.0),
+        (97.0, 5.0, 3, True, 0.0),
+        (97.0, 5.0, 0, True, 3.0),
+    ],
+)
+def test_errors_are_judged_by_the_threshold_and_the_objective(
+    objective: float, threshold: float, bad: int, passed: bool, margin: float
+) -> None:
+    result = judge(Slo("error", "", objective, threshold), run(good=100 - bad, bad=bad), 1.0)
+    assert (result.passed, result.measured, result.margin) == (passed, float(bad), margin)
+    assert (result.over, result.total) == (bad, 100)
+
+
+@pytest.mark.parametrize(("bad", "passed", "margin"), [(5, True, 5.0), (10, True, 0.0), (11, False, -1.0)])
+def test_availability_is_the_share_of_answers(bad: int, passed: bool, margin: float) -> None:
+    result = judge(AVAILABLE, run(good=100 - bad, bad=bad), 1.0)
+    assert (result.passed, result.margin, result.over) == (passed, margin, bad)
+    assert result.measured == 100 - bad
+
+
+def test_an_answer_after_the_threshold_is_not_available() -> None:
+    rows = [row(took_s=0.1)] * 8 + [row(took_s=0.6)] + [row(took_s=0.1, failure=Failure.RESET)]
+    result = judge(Slo("availability", "", 75.0, 500.0), tally_of(*rows), 1.0)
+    assert (result.measured, result.margin, result.over, result.passed) == (80.0, 5.0, 2, True)
+
+
+@pytest.mark.parametrize("limit", [0, 1000])
+def test_with_a_window_the_worst_is_reported(limit: int) -> None:
+    rows = [row(second / 10, 0.5 if 60 <= second < 75 else 0.1) for second in range(120)]
+    whole, window = judge_all(
+        (Slo("latency", "", 80, 200), Slo("latency", "", 80, 200, window_s=5.0)),
+        tally_of(*rows, limit=limit),
+        12.0,
+    )
+    assert (whole.passed, whole.over, whole.total, whole.window_start_s) == (True, 15, 120, None)
+    # Twelve seconds are two windows of five, and the rest joins the second.
+    assert (window.passed, window.over, window.total, window.window_start_s) == (False, 15, 70, 5.0)
+
+
+def test_windows_without_requests_are_left_out() -> None:
+    result = judge(Slo("availability", "", 50, None, 1.0), tally_of(row(5.0), row(5.5)), 10.0)
+    assert (result.passed, result.measured, result.total) == (True, 100.0, 2)
+
+
+def test_a_folded_run_says_that_its_windows_were_widened() -> None:
+    result = judge(
+        Slo("availability", "", 50, None, 0.25), tally_of(*(row(n / 10) for n in range(20)), limit=0), 2.0
+    )
+    assert (result.total, result.window_start_s) == (10, 0.0)
+    assert result.warning == "Windows are 1s long: there were too many requests to keep each."
+
+
+@pytest.mark.parametrize("slo", [LATENCY, ERROR, AVAILABLE, Slo("latency", "", 95, 200, 5.0)])
+def test_nothing_is_not_judged(slo: Slo) -> None:
+    result = judge(slo, Tally(), 10.0)
+    assert (result.passed, result.measured, result.margin, result.over, result.total) == (
+        None,
+        None,
+        None,
+        0,
+        0,
+    )
+    assert result.warning == "There were no requests to judge."
+
+
+@pytest.mark.parametrize(
+    ("slo", "requests", "needed"),
+    [
+        (Slo("latency", "", 99, 200), 999, 1000),
+        (Slo("latency", "", 95, 200), 199, 200),
+        (Slo("latency", "", 99.9, 200), 9999, 10_000),
+        (Slo("error", "", 99, 1), 99, 100),
+        (Slo("availability", "", 99.9, None), 999, 1000),
+    ],
+)
+def test_too_few_requests_for_the_objective_are_a_warning(slo: Slo, requests: int, needed: int) -> None:
+    text = f"{requests} requests are few for an objective of {slo.objective:g}%: it wants {needed}."
+    assert judge(slo, run(good=requests), 1.0).warning == text
+    assert judge(slo, run(good=needed), 1.0).warning is None
+
+
+@given(st.lists(st.sampled_from((Failure.NONE, Failure.RESET)), min_size=1, max_size=60), st.floats(0.5, 20))
+def test_the_worst_window_is_no_better_than_the_whole_run(failures: list[Failure], window_s: float) -> None:
+    rows: list[Sample] = [row(float(number), failure=each) for number, each in enumerate(failures)]
+    for slo in (ERROR, AVAILABLE):
+        whole = judge(slo, tally_of(*rows), len(rows))
+        worst = judge(replace(slo, window_s=window_s), tally_of(*rows), len(rows))
+        assert whole.margin is not None
+        assert worst.margin is not None
+        assert worst.margin <= whole.margin
+
+
+@pytest.mark.parametrize(
+    ("text", "slo"),
+    [
+        ("latency:95:200ms", Slo("latency", "95% @ 200ms", 95, 200)),
+        ("latency:99.9:1.5s", Slo("latency", "99.9% @ 1500ms", 99.9, 1500)),
+        ("latency:95:200ms@5s", Slo("latency", "95% @ 200ms in every 5s", 95, 200, 5)),
+        ("error:99:1%", Slo("error", "99% without error (< 1%)", 99, 1)),
+        (" error : 99% : 0.5 ", Slo("error", "99% without error (< 0.5%)", 99, 0.5)),
+        ("availability:99.9", Slo("availability", "99.9% available", 99.9, None)),
+        ("availability:99.9:500ms", Slo("availability", "99.9% available within 500ms", 99.9, 500)),
+        ("availability:99@500ms", Slo("availability", "99% available in every 500ms", 99, None, 0.5)),
+    ],
+)
+def test_a_flag_is_read(text: str, slo: Slo) -> None:
+    assert parse_slo(text) == slo
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", 'kind: expected latency:OBJECTIVE:TIME, .*, got ""'),
+        ("speed:95:200ms", 'kind: expected latency:OBJECTIVE:TIME, .*, got "speed:95:200ms"'),
+        ("latency:95:200ms:x", "slo: expected latency:OBJECTIVE:TIME"),
+        ("latency", 'objective: expected a percentage such as 95 or 99.9%, got ""'),
+        ("latency:often:200ms", 'objective: expected a percentage such as 95 or 99.9%, got "often"'),
+        ("latency:nan:200ms", "objective: expected more than 0 and less than 100 percent, got nan"),
+        ("latency:100:200ms", "objective: expected more than 0 and less than 100 percent, got 100"),
+        ("latency:0:200ms", "objective: expected more than 0 and less than 100 percent, got 0"),
+        ("latency:95", "threshold: expected a number of ms for latency, got nothing"),
+        ("latency:95:200", 'threshold: expected a duration with its unit, such as 200ms or 5s, got "200"'),
+        ("latency:95:2parsecs", 'threshold: expected a duration with its unit, .*, got "2parsecs"'),
+        ("latency:95:0ms", "threshold: expected more than 0, got 0"),
+        ("error:99", "threshold: expected a number of percent for error, got nothing"),
+        ("error:99:101%", "threshold: expected at most 100 percent, got 101"),
+        ("error:99:inf", "threshold: expected more than 0, got inf"),
+        ("error:99:-1%", "threshold: expected more than 0, got -1"),
+        ("latency:95:200ms@", 'window: expected a duration with its unit, .*, got ""'),
+        ("latency:95:200ms@0s", "window_s: expected more than 0 seconds, got 0"),
+    ],
+)
+def test_a_bad_flag_is_told_which_field_is_wrong(text: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=f"^{problem}"):
+        parse_slo(text)

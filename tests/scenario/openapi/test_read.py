@@ -1,0 +1,201 @@
+"""Reading documents: files and URLs, JSON and YAML, and everything that can be wrong with them."""
+
+from __future__ import annotations
+
+import contextlib
+import http.server
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from faultkit.errors import InputError, TargetError
+from faultkit.scenario.openapi import read
+from faultkit.scenario.openapi.read import Source, read_data, read_spec, source_of
+
+SPEC = {"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {}}
+
+
+def written(tmp_path: Path, text: str, name: str = "spec.yaml") -> Source:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    return Source(str(tmp_path / name))
+
+
+@contextlib.contextmanager
+def serving(answers: dict[str, tuple[int, dict[str, str], bytes]]) -> Iterator[str]:
+    """A real HTTP server with these answers by path; gives its base URL."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            status, headers, body = answers[self.path]
+            self.send_response(status)
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(5)
+
+
+@pytest.mark.parametrize(
+    ("text", "location_is_url"),
+    [("spec.yaml", False), ("http://x/y", True), ("HTTPS://x/y", True), ("httpx", False), ("ftp://x", False)],
+)
+def test_a_source_is_a_url_if_it_looks_like_one(text: str, location_is_url: bool) -> None:
+    assert source_of(text) == Source(text, location_is_url)
+
+
+@pytest.mark.parametrize(
+    ("version", "minor"),
+    [('"3.0.0"', 0), ("3.0.3", 0), ("3.1.0", 1), ("3.1", 1), ('"3.1.0-rc1"', 1), ("3.2.0", 2)],
+)
+def test_the_minor_version_is_read(version: str, minor: int, tmp_path: Path) -> None:
+    assert read_spec(written(tmp_path, f"openapi: {version}\npaths: {{}}\n")).minor == minor
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('swagger: "2.0"', "expected OpenAPI 3.x, got Swagger 2.0: convert it to OpenAPI 3 first"),
+        ("openapi: 4.0.0", 'expected an OpenAPI 3.x document, got version "4.0.0"'),
+        ("openapi: 3", "expected an OpenAPI 3.x document, got version 3"),
+        ("openapi: 3.0.x", 'expected an OpenAPI 3.x document, got version "3.0.x"'),
+        ("paths: {}", 'expected an OpenAPI 3.x document, got no key "openapi"'),
+        ("[1, 2]", "expected an OpenAPI 3.x document, got a list"),
+        ("", "expected an OpenAPI 3.x document, got nothing"),
+        ("a: [1", "expected JSON or YAML, got line 2, column 1: did not find expected"),
+        (
+            "a: !!python/object:os.system {}",
+            "expected JSON or YAML, got line 1, column 4: could not determine",
+        ),
+    ],
+)
+def test_what_is_no_openapi_3_document_is_told_as_such(text: str, problem: str, tmp_path: Path) -> None:
+    source = written(tmp_path, text)
+    with pytest.raises(InputError) as caught:
+        read_spec(source)
+    assert str(caught.value).startswith(f"{source.location}: {problem}")
+
+
+def test_a_missing_file_a_folder_and_bad_bytes_are_input_errors(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none\.yaml: cannot be read: no such file or directory"):
+        read_spec(Source(str(tmp_path / "none.yaml")))
+    with pytest.raises(InputError, match="cannot be read: is a directory"):
+        read_spec(Source(str(tmp_path)))
+    (tmp_path / "latin.yaml").write_bytes(b"a: \xff")
+    with pytest.raises(InputError, match="expected UTF-8 text, got byte 0xff"):
+        read_spec(Source(str(tmp_path / "latin.yaml")))
+    with pytest.raises(InputError, match="cannot be read"):
+        read_spec(Source("a\0b"))
+
+
+def test_yaml_means_what_json_can_say(tmp_path: Path) -> None:
+    text = "200: 2024-01-15\nyes: no\non: true\n1e3: 1e3\nnull: ~\ntrue: .inf\nbytes: !!binary aGk=\n"
+    assert read_data(written(tmp_path, text)) == {
+        "200": "2024-01-15",
+        "yes": "no",
+        "on": True,
+        "1000.0": 1000.0,
+        "null": None,
+        "true": None,
+        "bytes": "hi",
+    }
+
+
+def test_json_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
+    (tmp_path / "spec.json").write_bytes(b"\xef\xbb\xbf" + json.dumps(SPEC).encode())
+    assert read_spec(Source(str(tmp_path / "spec.json"))).title == "T"
+
+
+def test_aliases_that_stand_for_too_much_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read, "MOST_VALUES", 1000)
+    lines = ["a0: &a0 [x, x]", *(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]" for i in range(1, 40))]
+    with pytest.raises(InputError, match="expected at most 1000 values, got more"):
+        read_data(written(tmp_path, "\n".join(lines)))
+
+
+def test_an_alias_of_itself_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="expected at most 200 levels, got more"):
+        read_data(written(tmp_path, "a: &a\n  b: *a\n"))
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "a: " + "{b: " * 100_000, "- " * 100_000])
+def test_a_document_that_is_nested_too_deeply_is_refused(text: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="expected at most 200 levels, got more"):
+        read_data(written(tmp_path, text))
+
+
+def test_a_document_that_is_too_large_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read, "MOST_BYTES", 1024 * 1024)
+    with pytest.raises(InputError, match="expected at most 1 MiB, got more"):
+        read_data(written(tmp_path, "a" * (1024 * 1024 + 1)))
+    with serving({"/big": (200, {}, b"a" * (1024 * 1024 + 1))}) as base:
+        with pytest.raises(InputError, match="expected at most 1 MiB, got more"):
+            read_data(Source(f"{base}/big", True))
+
+
+def test_a_document_is_read_from_a_url_through_redirects() -> None:
+    answers = {
+        "/old": (302, {"Location": "/new"}, b""),
+        "/new": (200, {"Content-Type": "application/yaml"}, b"openapi: 3.0.1\npaths: {}"),
+    }
+    with serving(answers) as base:
+        assert read_spec(source_of(f"{base}/old")).minor == 0
+
+
+def test_a_url_that_does_not_answer_well_is_a_target_error(closed_port: int) -> None:
+    answers = {"/none": (404, {}, b""), "/away": (302, {"Location": "file:///etc/hostname"}, b"")}
+    with serving(answers) as base:
+        with pytest.raises(TargetError, match="/none: answered 404 Not Found"):
+            read_spec(source_of(f"{base}/none"))
+        with pytest.raises(TargetError, match="/away: answered 302"):
+            read_spec(source_of(f"{base}/away"))
+    with pytest.raises(TargetError, match="cannot be reached: connection refused"):
+        read_spec(source_of(f"http://127.0.0.1:{closed_port}/spec"))
+
+
+def test_a_url_that_never_answers_is_given_up() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/spec"
+        with pytest.raises(TargetError, match=r"/spec: no answer within 0\.05 s"):
+            read_spec(source_of(url), timeout_s=0.05)
+
+
+def test_what_answers_something_else_than_http_is_a_target_error() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def answer() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(b"220 hello\r\n")
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        with pytest.raises(TargetError, match="cannot be reached"):
+            read_spec(source_of(f"http://127.0.0.1:{listener.getsockname()[1]}/spec"))
+        thread.join(5)
+
+
+@pytest.mark.parametrize("url", ["http://", "http:///x", "http://a b/", "http://[::1/x", "http://h:port/"])
+def test_a_url_that_is_none_is_an_input_error(url: str) -> None:
+    with pytest.raises(InputError, match="expected an http or https URL"):
+        read_spec(source_of(url))
+
+
+def test_errors_do_not_show_what_a_url_hides() -> None:
+    assert Source("https://user:secret@h.test:8443/a?token=1#x", True).shown == "https://h.test:8443/a"

@@ -1,0 +1,240 @@
+"""Scenarios run for real: a service, proxies in a process of their own, load, and the report of it all."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from faultkit.faults.http.http_error import HttpError
+from faultkit.faults.stream.latency import Latency
+from faultkit.load.load import Load
+from faultkit.load.slo import Slo
+from faultkit.plan import Match, Rule, parse_schedule
+from faultkit.proxy.address import Endpoint, ProxyMap, UpstreamSet
+from faultkit.report.model import Item as ItemReport
+from faultkit.scenario.model import (
+    Call,
+    Expect,
+    Item,
+    Repeat,
+    Scenario,
+    Single,
+    Strategy,
+    Sustained,
+    WrittenFault,
+)
+from faultkit.scenario.progress import Called, Event, ItemBegan, ItemEnded, Loaded, PhaseBegan
+from faultkit.scenario.run import Outcome, Settings, run_scenarios
+from tests.proxy.origin import Origin, serving
+from tests.proxy.wires import listening
+
+SLOW = WrittenFault("latency", Rule("latency", Latency(mean_ms=40.0)))
+REFUSING = WrittenFault("httperror", Rule("http_error", HttpError(status=503)))
+
+
+ONCE = Single()
+OK = Expect(status=200)
+USUAL = Settings()
+
+
+def held(ran: ItemReport) -> bool:
+    """Passed, or it would have, had this machine not been too busy to say so."""
+    return ran.verdict == "passed" or (
+        ran.verdict == "inconclusive" and all("late" in reason for reason in ran.reasons)
+    )
+
+
+def url(origin: Origin) -> str:
+    return f"http://{origin.endpoint}/x"
+
+
+def item(url: str, *faults: WrittenFault, strategy: Strategy = ONCE, expect: Expect = OK) -> Item:
+    return Item(Call("GET", url, timeout_s=5.0), faults, strategy, expect=expect)
+
+
+def load(seconds: float, rate: float) -> Sustained:
+    return Sustained(Load(seconds, rate, keep_alive=False), 1, rate)
+
+
+def run(item: Item, settings: Settings = USUAL, **others: object) -> ItemReport:
+    outcome = run_scenarios([Scenario("one", (item,))], settings, **others)  # type: ignore[arg-type]
+    (ran,) = outcome.report.items
+    return ran
+
+
+def test_a_single_call_meets_the_fault() -> None:
+    with serving() as origin:
+        ran = run(item(url(origin), SLOW))
+    assert held(ran)
+    assert (ran.run.requests, ran.faults[0].injected, ran.injection.connections) == (1, 1, 1)
+    assert ran.calls[0].total_ms >= 40
+    assert ran.calls[0].met is True
+    assert origin.seen == [("GET", "/x", str(origin.endpoint))]
+
+
+def test_repeat_steps_the_fault_and_its_baseline_call_has_none() -> None:
+    repeat = Repeat(step=30.0, count=3, stepped=((0, "mean_ms"),), add_baseline_call=True)
+    with serving() as origin:
+        ran = run(item(url(origin), SLOW, strategy=repeat))
+    assert [(call.baseline, call.stepped_value) for call in ran.calls] == [
+        (True, None),
+        (False, 40.0),
+        (False, 70.0),
+        (False, 100.0),
+    ]
+    assert [call.total_ms >= (call.stepped_value or 0) for call in ran.calls] == [True] * 4
+    assert ran.faults[0].injected == 3
+    assert ran.run.requests == 3
+
+
+def test_failfast_ends_a_repeat_at_the_first_miss() -> None:
+    expect = Expect(status=204)
+    repeat = Repeat(step=0.0, count=3, stepped=())
+    with serving() as origin:
+        patient = run(item(url(origin), SLOW, strategy=repeat, expect=expect))
+        hasty = run(item(url(origin), SLOW, strategy=Repeat(0.0, 3, (), failfast=True), expect=expect))
+    assert (len(patient.calls), patient.expectation_failures, patient.verdict) == (3, 3, "failed")
+    assert (len(hasty.calls), hasty.expectation_failures, hasty.verdict) == (1, 1, "failed")
+
+
+def test_a_load_runs_without_the_fault_and_then_with_it() -> None:
+    events: list[Event] = []
+    with serving() as origin:
+        ran = run(item(url(origin), SLOW, strategy=load(0.5, 40.0)), watch=events.append)
+    assert ran.baseline is not None
+    assert (ran.baseline.requests, ran.run.requests) == (20, 20)
+    assert ran.run.response.min_ms >= 40
+    assert [difference.name for difference in ran.impact] == ["mean", "p50", "p95", "p99", "errors"]
+    assert ran.impact[1].difference > 20
+    assert ran.faults[0].injected == 20
+    assert len(origin.seen) == 40
+    kinds = [type(event) for event in events if not isinstance(event, Loaded)]
+    assert kinds == [ItemBegan, PhaseBegan, PhaseBegan, ItemEnded]
+
+
+def test_without_a_baseline_there_is_no_impact_to_tell() -> None:
+    with serving() as origin:
+        ran = run(item(url(origin), SLOW, strategy=load(0.2, 20.0)), Settings(baseline=False))
+    assert (ran.baseline, ran.impact, len(origin.seen)) == (None, (), 4)
+
+
+def test_a_fault_that_acts_by_the_clock_begins_with_the_load() -> None:
+    middle = Rule("latency", Latency(mean_ms=200.0), schedule=parse_schedule("start:50%"))
+    with serving() as origin:
+        ran = run(
+            item(url(origin), WrittenFault("latency", middle), strategy=load(1.0, 40.0)),
+            Settings(baseline=False),
+        )
+    assert ran.faults[0].windows == ((0.5, 1.0),)
+    assert 10 <= ran.faults[0].injected <= 30  # Nominally 20; requests near the edge may be either.
+
+
+def test_http_faults_act_on_plain_calls() -> None:
+    with serving() as origin:
+        ran = run(item(url(origin), REFUSING))
+    assert ran.verdict == "failed"
+    assert ran.reasons[0] == "1 of 1 calls missed the expectation, first: status: expected 200, got 503"
+    assert ran.run.failures == {"status_5xx": 1}
+
+
+def test_faults_on_a_map_that_nobody_uses_are_not_exercised() -> None:
+    with serving() as origin, listening() as unused:
+        dependency = Endpoint("127.0.0.1", unused.getsockname()[1])
+        given = Item(
+            Call("GET", url(origin)),
+            (SLOW,),
+            expect=Expect(status=200),
+            maps=(ProxyMap(Endpoint("127.0.0.1", 0), dependency),),
+        )
+        ran = run(given)
+    assert ran.verdict == "not exercised"
+    assert ran.reasons == ("latency never acted: no request met it",)
+
+
+def test_upstreams_that_do_not_cover_the_call_leave_it_alone() -> None:
+    given = Settings(listen=Endpoint("127.0.0.1", 0))
+    with serving() as origin:
+        call = item(url(origin), SLOW)
+        ran = run(
+            Item(call.call, call.faults, expect=call.expect, upstreams=UpstreamSet.parse(["other.test"])),
+            given,
+        )
+    assert (ran.verdict, ran.run.errors) == ("not exercised", 0)
+
+
+def test_slos_of_the_settings_are_judged_too_and_gate_only_if_asked() -> None:
+    promised = Slo("latency", "99% @ 1ms", 99.0, 1.0)
+    with serving() as origin:
+        told = run(item(url(origin), SLOW), Settings(slos=(promised,)))
+        gated = run(
+            item(url(origin), SLOW, expect=Expect(all_slo_are_valid=True)), Settings(slos=(promised,))
+        )
+    assert held(told)
+    assert told.slos[0].passed is False
+    assert (gated.verdict, gated.reasons[0]) == ("failed", 'SLO "99% @ 1ms" was missed')
+
+
+def test_the_same_seed_injects_the_same_delays() -> None:
+    chancy = WrittenFault("latency", Rule("latency", Latency(mean_ms=50.0, stddev_ms=20.0)))
+    repeat = Repeat(step=0.0, count=2, stepped=())
+    with serving() as origin:
+        runs = [run(item(url(origin), chancy, strategy=repeat), Settings(seed=seed)) for seed in (7, 7)]
+    assert runs[0].faults == runs[1].faults
+
+
+def test_a_target_that_is_not_there_is_told_and_the_others_are_run() -> None:
+    with listening() as gone:
+        port = gone.getsockname()[1]
+    with serving() as origin:
+        scenario = Scenario("two", (item(f"http://127.0.0.1:{port}/", SLOW), item(url(origin), SLOW)))
+        outcome = run_scenarios([scenario], Settings())
+    missing, there = outcome.report.items
+    assert missing.verdict == "unfinished"
+    assert held(there)
+    assert outcome.unreachable == f"cannot reach 127.0.0.1:{port}: Connection refused"
+    assert outcome.report.partial == outcome.unreachable
+    assert not outcome.report.held
+
+
+def test_a_port_that_is_taken_is_told() -> None:
+    with serving() as origin, listening() as taken:
+        port = taken.getsockname()[1]
+        outcome = run_scenarios(
+            [Scenario("one", (item(url(origin), SLOW),))], Settings(listen=Endpoint("127.0.0.1", port))
+        )
+    assert outcome.unreachable is not None
+    assert f"cannot listen on 127.0.0.1:{port}" in outcome.unreachable
+
+
+def stopped(given: Item, when: type[Event]) -> Outcome:
+    stop = threading.Event()
+
+    def watch(event: Event) -> None:
+        if isinstance(event, when):
+            stop.set()
+
+    return run_scenarios([Scenario("one", (given, given))], Settings(), watch, stop)
+
+
+@pytest.mark.parametrize("when", [PhaseBegan, Loaded])
+def test_a_load_that_is_stopped_keeps_what_it_measured_and_says_so(when: type[Event]) -> None:
+    with serving() as origin:
+        outcome = stopped(item(url(origin), SLOW, strategy=load(30.0, 20.0)), when)
+    (ran,) = outcome.report.items
+    assert (ran.verdict, outcome.report.partial) == ("unfinished", "it was stopped")
+
+
+def test_a_repeat_that_is_stopped_keeps_its_calls() -> None:
+    with serving() as origin:
+        repeat = Repeat(step=0.0, count=50, stepped=(), wait_s=0.01)
+        outcome = stopped(item(url(origin), SLOW, strategy=repeat), Called)
+    (ran,) = outcome.report.items
+    assert (ran.verdict, len(ran.calls)) == ("unfinished", 1)
+
+
+def test_rules_for_one_map_leave_the_other_alone() -> None:
+    rule = Rule("latency", Latency(mean_ms=40.0), Match.only("http"))
+    with serving() as origin:
+        ran = run(item(url(origin), WrittenFault("latency", rule)))
+    assert ran.faults[0].injected == 1
