@@ -73,5 +73,7 @@ def test_a_scenario_ends_as_the_readme_says(
         # On a machine too busy to tell, it says so, and one tries again.
         if item["verdict"] != "inconclusive":
             break
+    else:
+        pytest.skip(f"this machine is too busy: {item['reasons'][0]}")
     assert item["verdict"] == ("passed" if outcome == "pass" else "failed"), item["reasons"]
     assert ran.returncode == int(code)

@@ -28,6 +28,7 @@ COMMANDS: dict[str, Entry] = {
     "scenario": Entry("faultkit.cli.scenario", "Call a service while its network is broken, and report."),
     "demo": Entry("faultkit.cli.demo", "Serve a small service with a dependency, to try faults on."),
     "faults": Entry("faultkit.cli.faults", "Show the faults there are and their settings."),
+    "functions": Entry("faultkit.cli.functions", "List the functions of a source file, or show one."),
     "toxiproxy": Entry("faultkit.cli.toxiproxy", "Serve the API of Toxiproxy, as a drop-in."),
 }
 
