@@ -92,6 +92,7 @@ def test_json_is_all_that_stands_on_stdout(tmp_path: Path) -> None:
     with serving() as origin:
         write(tmp_path, origin.endpoint, SLOW, SINGLE, "status: 200")
         ran = fault(tmp_path, "run", "a.yaml", "--json", "--seed", "x", "--slo", "latency:95:100ms")
+    assert ran.returncode == 1
     document = json.loads(ran.stdout)
     assert document == results(tmp_path)
     assert document["seed"] == "x"

@@ -312,6 +312,22 @@ def test_a_report_of_nothing_is_a_report() -> None:
 # --- texts from outside ----------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("http://h/![x](http://evil.test/p.png)*a*", "http://h/%21[x]%28http://evil.test/p.png%29%2Aa%2A"),
+        ("http://[::1]:8080/a_b", "http://[::1]:8080/a_b"),
+    ],
+)
+def test_a_url_makes_no_markup(url: str, shown: str) -> None:
+    item = LOAD.items[0]
+    report = replace(
+        LOAD,
+        scenarios=(replace(LOAD.scenarios[0], items=(replace(item, call=replace(item.call, url=url)),)),),
+    )
+    assert f"`GET` {shown} |" in render_markdown(report)
+
+
 def test_hostile_texts_stay_texts() -> None:
     text = render_markdown(HOSTILE)
     assert "\x1b" not in text

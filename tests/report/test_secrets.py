@@ -52,11 +52,22 @@ def test_other_headers_stay_and_pairs_are_as_good_as_a_mapping() -> None:
         ("https://host/?token=a=b", "https://host/?token=xxxxxx"),
         ("https://host/path@x?mail=a@b", "https://host/path@x?mail=a@b"),
         ("//user@host/", "//xxxxxx@host/"),
+        ("https://host/?sig=abc&code=1&zip_code=8", "https://host/?sig=xxxxxx&code=xxxxxx&zip_code=8"),
+        ("https://host/?next=https%3A%2F%2Fu%3Ap%40h%2F", "https://host/?next=xxxxxx"),
+        ("https://host/?next=https%3A%2F%2Fh%2F", "https://host/?next=https%3A%2F%2Fh%2F"),
         ("", ""),
     ],
 )
 def test_a_url_keeps_all_but_its_secrets(url: str, masked: str) -> None:
     assert mask_url(url) == masked
+
+
+def test_a_header_whose_value_is_a_credential_is_masked_whatever_its_name() -> None:
+    assert mask_headers({"X-Up": "Bearer abc", "X-Down": "basic YTpi", "X-Note": "Bearers of news"}) == {
+        "X-Up": "xxxxxx",
+        "X-Down": "xxxxxx",
+        "X-Note": "Bearers of news",
+    }
 
 
 @given(st.text())

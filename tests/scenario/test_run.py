@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from faultkit.errors import InputError, RunError, TargetError
 from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.stream.latency import Latency
 from faultkit.load.load import Load
@@ -35,6 +40,7 @@ REFUSING = WrittenFault("httperror", Rule("http_error", HttpError(status=503)))
 
 ONCE = Single()
 OK = Expect(status=200)
+GATE = Expect(all_slo_are_valid=True)
 USUAL = Settings()
 
 
@@ -163,16 +169,53 @@ def test_upstreams_that_do_not_cover_the_call_leave_it_alone() -> None:
     assert (ran.verdict, ran.run.errors) == ("not exercised", 0)
 
 
-def test_slos_of_the_settings_are_judged_too_and_gate_only_if_asked() -> None:
+def test_slos_of_an_item_gate_only_if_asked_and_those_of_the_settings_always() -> None:
     promised = Slo("latency", "99% @ 1ms", 99.0, 1.0)
     with serving() as origin:
-        told = run(item(url(origin), SLOW), Settings(slos=(promised,)))
-        gated = run(
-            item(url(origin), SLOW, expect=Expect(all_slo_are_valid=True)), Settings(slos=(promised,))
-        )
+        told = run(replace(item(url(origin), SLOW), slos=(promised,)))
+        asked = run(replace(item(url(origin), SLOW, expect=GATE), slos=(promised,)))
+        gated = run(item(url(origin), SLOW, expect=GATE), Settings(slos=(promised,)))
     assert held(told)
     assert told.slos[0].passed is False
-    assert (gated.verdict, gated.reasons[0]) == ("failed", 'SLO "99% @ 1ms" was missed')
+    for failed in (asked, gated):
+        assert (failed.verdict, failed.reasons[0]) == ("failed", 'SLO "99% @ 1ms" was missed')
+
+
+def test_a_gate_without_an_objective_is_refused_before_anything_is_run() -> None:
+    with serving() as origin, pytest.raises(InputError, match=r"one: items\[0\].expect.all_slo_are_valid"):
+        run(item(url(origin), SLOW, expect=GATE))
+    assert origin.seen == []
+
+
+def test_a_service_that_fails_without_faults_fails_its_baseline_call() -> None:
+    repeat = Repeat(0.0, 3, (), failfast=True, add_baseline_call=True)
+    with serving() as origin:
+        ran = run(item(url(origin), strategy=repeat, expect=Expect(status=204)))
+    assert (ran.verdict, len(ran.calls)) == ("failed", 1)
+    assert ran.reasons == ("the baseline call, without faults, missed it: status: expected 204, got 200",)
+
+
+def test_a_failure_of_ours_ends_the_run_and_keeps_what_was_done() -> None:
+    def kill_plane(event: Event) -> None:
+        if isinstance(event, Loaded):
+            os.kill(_plane(), signal.SIGKILL)
+
+    with serving() as origin:
+        first = item(url(origin), SLOW)
+        second = item(url(origin), SLOW, strategy=load(2.0, 20.0))
+        outcome = run_scenarios([Scenario("three", (first, second, first))], USUAL, kill_plane)
+    done, broken = outcome.report.items
+    assert held(done)
+    assert broken.verdict == "unfinished"
+    assert "SIGKILL" in broken.reasons[0]
+    assert isinstance(outcome.trouble, RunError)
+    assert outcome.report.partial == str(outcome.trouble)
+
+
+def _plane() -> int:
+    """The first of our children is the plane; load workers come later."""
+    children = Path("/proc/self/task").glob("*/children")
+    return min(int(pid) for each in children for pid in each.read_text().split())
 
 
 def test_the_same_seed_injects_the_same_delays() -> None:
@@ -192,8 +235,8 @@ def test_a_target_that_is_not_there_is_told_and_the_others_are_run() -> None:
     missing, there = outcome.report.items
     assert missing.verdict == "unfinished"
     assert held(there)
-    assert outcome.unreachable == f"cannot reach 127.0.0.1:{port}: Connection refused"
-    assert outcome.report.partial == outcome.unreachable
+    assert str(outcome.trouble) == f"cannot reach 127.0.0.1:{port}: Connection refused"
+    assert outcome.report.partial == str(outcome.trouble)
     assert not outcome.report.held
 
 
@@ -203,8 +246,8 @@ def test_a_port_that_is_taken_is_told() -> None:
         outcome = run_scenarios(
             [Scenario("one", (item(url(origin), SLOW),))], Settings(listen=Endpoint("127.0.0.1", port))
         )
-    assert outcome.unreachable is not None
-    assert f"cannot listen on 127.0.0.1:{port}" in outcome.unreachable
+    assert isinstance(outcome.trouble, TargetError)
+    assert f"cannot listen on 127.0.0.1:{port}" in str(outcome.trouble)
 
 
 def stopped(given: Item, when: type[Event]) -> Outcome:

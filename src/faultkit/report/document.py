@@ -23,6 +23,9 @@ from faultkit.report.model import VERSION, Report
 
 T = TypeVar("T")
 
+# Typed as Any: the two dumpers have no base in common, and only one of them may be there.
+_FastDumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 """Half of a surrogate pair has no UTF-8."""
 _WORDS: dict[object, str] = {
@@ -61,7 +64,7 @@ def to_yaml(report: Report) -> str:
     return text
 
 
-class _Dumper(yaml.SafeDumper):
+class _Dumper(_FastDumper):  # type: ignore[misc]
     """SafeDumper whose texts all come back: plain and folded ones lose odd line ends such as U+0085."""
 
 

@@ -46,7 +46,7 @@ _SLO_HEAD = """\
 
 _SPECIAL = re.compile(r"[\\`*\[|]|<(?=[A-Za-z/!?])|(?<![^\W_])_|_(?![^\W_])")
 _AT_BEGIN = re.compile(r"^(?=[#>]|[-+] )")
-_UNSAFE_IN_URL = re.compile(r"[|`<>\\\s]")
+_UNSAFE_IN_URL = re.compile(r"[|`<>\\\s()*!]")
 
 
 def render_markdown(report: Report) -> str:

@@ -1,5 +1,5 @@
-"""The tables of one item in the HTML report: objectives, errors, figures, parts, calls, and how it "
-"was measured."""
+"""The tables of one item in the HTML report: objectives, errors, figures, parts, calls, and how it was
+measured."""
 
 from __future__ import annotations
 

@@ -12,6 +12,9 @@ from urllib.parse import unquote_plus
 MASK = "xxxxxx"
 _NAMES = ("cookie", "set-cookie")
 _SOUNDS = ("auth", "token", "secret", "passw", "pwd", "key", "credential", "session", "signature", "jwt")
+_IN_QUERIES = ("sig", "code")
+"""Short names that mean a secret in a URL only: of signed links, of logins."""
+_SCHEMES = re.compile(r"\s*(bearer|basic|digest|negotiate)\s", re.IGNORECASE)
 _USERINFO = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*:)?//[^/?#]*@")
 _PAIR = re.compile(r"([^&;=?#]+)=([^&;#]*)")
 
@@ -24,7 +27,7 @@ def is_secret(name: str) -> bool:
 
 def mask_headers(headers: Mapping[str, str] | Iterable[tuple[str, str]]) -> dict[str, str]:
     pairs = headers.items() if isinstance(headers, Mapping) else headers
-    return {name: MASK if is_secret(name) else value for name, value in pairs}
+    return {name: MASK if is_secret(name) or _SCHEMES.match(value) else value for name, value in pairs}
 
 
 def mask_url(url: str) -> str:
@@ -40,13 +43,22 @@ def _masked_user(found: re.Match[str]) -> str:
 
 def _masked_pair(found: re.Match[str]) -> str:
     name, value = found[1], found[2]
-    return f"{name}={MASK if value and is_secret(unquote_plus(name)) else value}"
+    plain = unquote_plus(name)
+    if value and (is_secret(plain) or plain.strip().lower() in _IN_QUERIES):
+        return f"{name}={MASK}"
+    inner = unquote_plus(value)
+    # A link inside a link may hold what the outer one hides.
+    return f"{name}={MASK}" if "://" in inner and mask_url(inner) != inner else found[0]
 
 
 def mask_rule(rule: Mapping[str, object]) -> dict[str, object]:
-    """The plain form of a rule, with the values of secret headers in its match masked."""
+    """The plain form of a rule, with secrets in its match masked: values of headers, and of a query."""
     match = rule.get("match")
-    headers = match.get("headers") if isinstance(match, Mapping) else None
-    if not isinstance(match, Mapping) or not isinstance(headers, Mapping):
+    if not isinstance(match, Mapping):
         return dict(rule)
-    return {**rule, "match": {**match, "headers": mask_headers(headers)}}
+    masked = dict(match)
+    if isinstance(headers := match.get("headers"), Mapping):
+        masked["headers"] = mask_headers(headers)
+    if isinstance(path := match.get("path"), str):
+        masked["path"] = mask_url(path)
+    return {**rule, "match": masked}

@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
 from faultkit.errors import InputError
+from faultkit.load.route import route_of
+from faultkit.load.target import Target
 from faultkit.plan.document import joined
 from faultkit.plan.shape import shown
 from faultkit.proxy.address import SCHEMES, parse_endpoint
+from faultkit.report.secrets import is_secret, mask_url
 from faultkit.scenario.model import Call
 from faultkit.scenario.reading import Reading
 from faultkit.scenario.values import line, time_limit_s
@@ -59,7 +62,7 @@ def parse_call(reading: Reading, config: Config) -> Call:
     if is_json and not any(name.lower() == _JSON_HEADER[0] for name, _ in headers):
         headers = (*headers, _JSON_HEADER)
     segments = dict(config.segments)
-    return Call(
+    call = Call(
         reading.need("method", _method, "GET", METHOD),
         reading.need("url", lambda value: _url(value, segments), "", URL),
         headers,
@@ -67,6 +70,17 @@ def parse_call(reading: Reading, config: Config) -> Call:
         reading.take("timeout", time_limit_s, None),
         reading.inner("meta", META_KEYS).take("operation_id", line, None),
     )
+    if call.url:
+        _check_sending(reading, call)
+    return call
+
+
+def _check_sending(reading: Reading, call: Call) -> None:
+    """What can be written but not sent is better told now than in the middle of a run."""
+    try:
+        route_of(Target(call.method, call.url, call.headers, (call.body or "").encode()))
+    except InputError as error:
+        reading.problems.append(error.within(reading.path))
 
 
 def _method(value: object) -> str:
@@ -91,7 +105,7 @@ def _url(value: object, segments: Mapping[str, str]) -> str:
         raise InputError("", f"expected an URL with other characters percent-encoded, got {shown(value)}")
     for mark, part, what in (("@", parts.netloc, "a user"), ("#", url, "a fragment")):
         if mark in part:
-            raise InputError("", f"expected an URL without {what}, got {shown(value)}")
+            raise InputError("", f"expected an URL without {what}, got {shown(mask_url(value))}")
     if parts.netloc.startswith(":"):
         raise InputError("", f"expected an URL with a host, got {shown(value)}")
     parse_endpoint(parts.netloc, SCHEMES[parts.scheme].port, path="")
@@ -121,9 +135,8 @@ def _headers(value: object) -> Headers:
         if not _TOKEN.fullmatch(name):
             raise InputError("", f"expected a header name, got {shown(name)}")
         if not _HEADER_CHARACTERS.fullmatch(content):
-            raise InputError(
-                name, f"expected a text on one line with characters of Latin-1, got {shown(content)}"
-            )
+            came = "something else" if is_secret(name) else shown(content)
+            raise InputError(name, f"expected a text on one line with characters of Latin-1, got {came}")
         if name.lower() in names:
             raise InputError(name, "expected each name once, got it again in other letters")
         names.add(name.lower())

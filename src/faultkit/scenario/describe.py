@@ -13,6 +13,7 @@ from faultkit.report.secrets import mask_headers, mask_rule, mask_url
 from faultkit.scenario.model import Call, Expect, Item, Repeat, Single, Strategy, Sustained, WrittenFault
 
 WHOLE = ((0.0, 1.0),)
+_MOST_WINDOWS = 500
 
 
 def call_of(call: Call) -> report.Call:
@@ -74,11 +75,13 @@ def shares(rule: Rule, total_s: float | None) -> tuple[tuple[float, float], ...]
     windows = rule.schedule.resolve(total_s)
     found: list[tuple[float, float]] = []
     at = 0.0
-    while at < total_s:
+    while at < total_s and len(found) < _MOST_WINDOWS:
         end = min(windows.next_change(at), total_s)
         if windows.active(at):
             found.append((at / total_s, end / total_s))
         at = end
+    if at < total_s:  # Too many to draw or to read: from here on it counts as acting throughout.
+        found.append((at / total_s, 1.0))
     return tuple(found)
 
 

@@ -7,50 +7,34 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from threading import Event as Flag
 
 from faultkit.load.once import call_once
-from faultkit.load.samples import Sample, Samples
-from faultkit.load.tally import Tally
+from faultkit.load.samples import Samples
 from faultkit.load.target import Target
 from faultkit.load.workers import LoadResult, run_load
 from faultkit.plan import Plan, Rule
 from faultkit.proxy.remote import PlaneProcess
-from faultkit.proxy.snapshot import Snapshot
+from faultkit.scenario.measured import Made, Measured
 from faultkit.scenario.model import Item, Repeat, Sustained
 from faultkit.scenario.progress import Called, Loaded, PhaseBegan, Watch
 from faultkit.scenario.steps import stepped_rules, stepped_value
-from faultkit.scenario.verdict import why_not_met
-
-
-@dataclass(frozen=True, slots=True)
-class Made:
-    """One call of a single or repeat strategy, as it went."""
-
-    sample: Sample
-    baseline: bool
-    stepped_value: float | None
-    why_not: str | None
-
-
-@dataclass(slots=True)
-class Measured:
-    faults: Tally = field(default_factory=Tally)
-    baseline: Tally | None = None
-    calls: list[Made] = field(default_factory=list)
-    baseline_s: float = 0.0
-    faults_s: float = 0.0
-    before: Snapshot | None = None
-    """The proxies' counts when the faults began."""
-    cut_short: bool = False
+from faultkit.scenario.verdict import Misses, why_not_met
 
 
 class Meter:
-    """Measures one item."""
+    """Measures one item, into `measured`: what is there when it fails half-way is not lost."""
 
     def __init__(
-        self, item: Item, target: Target, plane: PlaneProcess, seed: int | str, watch: Watch, stop: Flag
+        self,
+        item: Item,
+        target: Target,
+        plane: PlaneProcess,
+        measured: Measured,
+        *,
+        seed: int | str,
+        watch: Watch,
+        stop: Flag,
     ) -> None:
         self._item = item
         self._target = target
@@ -58,22 +42,26 @@ class Meter:
         self._seed = seed
         self._watch = watch
         self._stop = stop
-        self.measured = Measured()
+        self.measured = measured
 
     def load(self, strategy: Sustained, *, baseline: bool, workers: int) -> None:
         """The same load twice: nothing broken, then as the item says."""
         load = strategy.load
         if baseline and self._item.faults:
             self._watch(PhaseBegan("baseline", load.duration_s))
-            result = self._run(strategy, workers, lambda began: None)
+            result = self._run(strategy, workers, lambda began: None, None)
             self.measured.baseline, self.measured.baseline_s = result.tally, result.total_s
             if self.measured.cut_short:
                 return
         self.measured.before = self._plane.snapshot()
         self._watch(PhaseBegan("faults", load.duration_s))
         rules = tuple(fault.rule for fault in self._item.faults)
-        result = self._run(strategy, workers, lambda began: self._break(rules, load.duration_s, began))
+        misses = Misses(self._item.expect)
+        result = self._run(
+            strategy, workers, lambda began: self._break(rules, load.duration_s, began), misses.add
+        )
         self.measured.faults, self.measured.faults_s = result.tally, result.total_s
+        self.measured.missed, self.measured.first_miss = misses.count, misses.first
         self._plane.set_plan(Plan(seed=self._seed))
 
     def calls(self, repeat: Repeat) -> None:
@@ -94,6 +82,9 @@ class Meter:
                 break
         made = [made.sample for made in self.measured.calls if not made.baseline]
         self.measured.faults.add(Samples.of(made))
+        misses = Misses(self._item.expect)
+        misses.add(made)
+        self.measured.missed, self.measured.first_miss = misses.count, misses.first
         self.measured.faults_s = time.monotonic() - began
 
     def _call(self, repeat: Repeat, turn: int | None, began: float) -> str | None:
@@ -113,12 +104,19 @@ class Meter:
     def _break(self, rules: tuple[Rule, ...], total_s: float | None, began: float | None) -> None:
         self._plane.set_plan(Plan(rules, self._seed), total_s, origin=began)
 
-    def _run(self, strategy: Sustained, workers: int, on_begin: Callable[[float], None]) -> LoadResult:
+    def _run(
+        self,
+        strategy: Sustained,
+        workers: int,
+        on_begin: Callable[[float], None],
+        on_samples: Callable[[Samples], None] | None,
+    ) -> LoadResult:
         result = run_load(
             self._target,
             strategy.load,
             workers=workers,
             on_begin=on_begin,
+            on_samples=on_samples,
             on_progress=lambda progress: self._watch(Loaded(progress)),
             stop=self._stop,
         )

@@ -17,7 +17,7 @@ from faultkit.load.slo import Slo, parse_slo
 from faultkit.proxy.address import Endpoint, parse_endpoint
 from faultkit.report.model import Report
 
-HELD, MISSED, UNREACHABLE, INTERRUPTED = 0, 1, 3, 130
+HELD, MISSED, INTERRUPTED = 0, 1, 130
 
 _EPILOG = """\b
 Exit codes:
@@ -64,8 +64,8 @@ Examples:
     "slos",
     multiple=True,
     metavar="SLO",
-    help='Judge every item by this too: "latency:95:200ms", "error:99:1%", "availability:99.9:500ms"; with '
-    '"@5s" in each window of 5 s. Repeatable.',
+    help='Hold every item to this too: "latency:95:200ms", "error:99:1%", "availability:99.9:500ms"; with '
+    '"@5s" in each window of 5 s. To miss it fails the item. Repeatable.',
 )
 @click.option(
     "--workers",
@@ -138,9 +138,9 @@ def command(
         ctx.exit(INTERRUPTED)
     if failures:
         ctx.exit(failures[0].exit_code)
-    if outcome.unreachable is not None:
-        click.echo(f"error: {outcome.unreachable}", err=True)
-        ctx.exit(UNREACHABLE)
+    if outcome.trouble is not None:
+        click.echo(f"error: {outcome.trouble}", err=True)
+        ctx.exit(outcome.trouble.exit_code)
     ctx.exit(HELD if outcome.report.held else MISSED)
 
 

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from faultkit.load.progress import Progress
+from faultkit.report.secrets import mask_url
 from faultkit.report.text import one_line
 from faultkit.scenario.progress import Called, Event, ItemBegan, ItemEnded, Loaded, PhaseBegan
 from faultkit.units import format_duration
@@ -60,7 +61,7 @@ class View:
         call = item.item.call
         parts: list[RenderableType] = [
             Text(f"[{item.number}/{item.of}] {item.title}", style="bold"),
-            Text(f"{call.method} {call.url}", style="dim"),
+            Text(f"{call.method} {mask_url(call.url)}", style="dim"),
         ]
         if phase is not None:
             parts.append(self._bar(phase, now))

@@ -6,6 +6,7 @@ from typing import Protocol
 
 import click
 
+from faultkit.report.secrets import mask_url
 from faultkit.report.text import one_line
 from faultkit.scenario.progress import Event, ItemBegan, ItemEnded
 from faultkit.units import format_duration
@@ -41,7 +42,8 @@ class Lines(Silent):
                 takes = f", {format_duration(event.seconds)}" if event.seconds else ""
                 call = event.item.call
                 click.echo(
-                    f"[{event.number}/{event.of}] {event.title}: {call.method} {call.url}{takes}", err=True
+                    f"[{event.number}/{event.of}] {event.title}: {call.method} {mask_url(call.url)}{takes}",
+                    err=True,
                 )
             case ItemEnded():
                 click.echo(f"      {one_line(event.report)}", err=True)

@@ -1,0 +1,180 @@
+"""A provider that does what a test says: a real HTTP server on loopback, answering by a script.
+
+It speaks OpenAI's and Anthropic's API as far as our clients look: `said` makes an answer in either.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import threading
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+PATIENCE_S = 5.0
+
+
+@dataclass(frozen=True)
+class Send:
+    """An HTTP answer."""
+
+    body: Any = field(default_factory=dict)
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Hang:
+    """No answer, as long as the test lasts."""
+
+
+@dataclass(frozen=True)
+class Drip:
+    """An answer that never comes to its end, a byte every 20 ms."""
+
+
+@dataclass(frozen=True)
+class Break:
+    """The connection is reset, before an answer or in the middle of one."""
+
+    after: bytes = b""
+
+
+Step = Send | Hang | Drip | Break
+
+
+@dataclass(frozen=True)
+class Request:
+    path: str
+    headers: dict[str, str]
+    body: Any
+
+
+class ScriptedServer:
+    """Answers each request with the next step of its script; the last step stays."""
+
+    def __init__(self) -> None:
+        self.requests: list[Request] = []
+        self.arrived = threading.Event()
+        self._steps: deque[Step] = deque()
+        self._over = threading.Event()
+        self._lock = threading.Lock()
+        script = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self) -> None:
+                script._serve(self)
+
+            def log_message(self, format: str, *args: object) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True)
+        self._thread.start()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def play(self, *steps: Step) -> None:
+        self._steps = deque(steps)
+
+    def close(self) -> None:
+        self._over.set()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join(PATIENCE_S)
+
+    def _serve(self, handler: BaseHTTPRequestHandler) -> None:
+        length = int(handler.headers["content-length"])
+        headers = {name.lower(): value for name, value in handler.headers.items()}
+        with self._lock:
+            self.requests.append(Request(handler.path, headers, json.loads(handler.rfile.read(length))))
+            step = self._steps.popleft() if len(self._steps) > 1 else self._steps[0]
+        self.arrived.set()
+        handler.close_connection = True
+        if isinstance(step, Hang):
+            self._over.wait(PATIENCE_S)
+        elif isinstance(step, Break):
+            handler.wfile.write(step.after)
+            # Closing with a linger of 0 sends a reset instead of an orderly end.
+            handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            handler.connection.close()
+        elif isinstance(step, Drip):
+            self._drip(handler)
+        else:
+            _send(handler, step)
+
+    def _drip(self, handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(200)
+        handler.send_header("content-type", "application/json")
+        handler.send_header("content-length", "1000000")
+        handler.end_headers()
+        try:
+            while not self._over.wait(0.02):
+                handler.wfile.write(b" ")
+        except OSError:
+            pass
+
+
+def _send(handler: BaseHTTPRequestHandler, step: Send) -> None:
+    raw = step.body.encode() if isinstance(step.body, str) else json.dumps(step.body).encode()
+    handler.send_response_only(step.status)
+    for name, value in {"content-type": "application/json", **step.headers}.items():
+        handler.send_header(name, value)
+    handler.send_header("content-length", str(len(raw)))
+    # Said aloud, so that no client tries its next request on a connection that is about to end.
+    handler.send_header("connection", "close")
+    handler.end_headers()
+    handler.wfile.write(raw)
+
+
+def said(dialect: str, text: str, *, cut: bool = False) -> Send:
+    """A model's answer: as text with OpenAI, as text or as a tool's input with Anthropic."""
+    if dialect == "openai":
+        message = {"role": "assistant", "content": text}
+        return Send(
+            {
+                "id": "x",
+                "object": "chat.completion",
+                "model": "said-by-server",
+                "choices": [{"index": 0, "message": message, "finish_reason": "length" if cut else "stop"}],
+                "usage": {"prompt_tokens": 11, "completion_tokens": 7},
+            }
+        )
+    return Send(
+        {
+            "id": "x",
+            "type": "message",
+            "role": "assistant",
+            "model": "said-by-server",
+            "content": [{"type": "text", "text": text}],
+            "stop_reason": "max_tokens" if cut else "end_turn",
+            "usage": {"input_tokens": 11, "output_tokens": 7},
+        }
+    )
+
+
+def tool_input(value: Any) -> Send:
+    """Anthropic's answer in the shape that we ask for."""
+    return Send(
+        {
+            "model": "said-by-server",
+            "content": [{"type": "tool_use", "id": "t", "name": "answer", "input": value}],
+            "stop_reason": "tool_use",
+            "usage": {"input_tokens": 11, "output_tokens": 7},
+        }
+    )
+
+
+def error(dialect: str, status: int, message: str, headers: Mapping[str, str] | None = None) -> Send:
+    inner = {"message": message, "type": "some_error"}
+    body = {"error": inner} if dialect == "openai" else {"type": "error", "error": inner}
+    return Send(body, status, headers or {})
