@@ -72,8 +72,8 @@ def main() -> None:
 
 def learnt(item: Item) -> tuple[str, str]:
     """Two lines, out of what was measured."""
-    baseline = item.baseline
-    assert baseline is not None
+    if item.verdict == "inconclusive":
+        return item.reasons[0], "This machine was too busy to learn anything: close something and try again."
     p95 = next(each for each in item.impact if each.name == "p95")
     missed = [result.slo.title for result in item.slos if result.passed is False]
     promise = f'the promise "{missed[0]}" is broken' if missed else "every promise is kept"

@@ -131,3 +131,8 @@ def test_text_without_utf8_is_refused_where_it_stands() -> None:
     assert str(caught.value) == (
         "file.yaml: line 2, column 4: expected text, got half of a surrogate pair, which has no UTF-8"
     )
+
+
+def test_only_true_and_false_are_truth_values() -> None:
+    text = "on: data\nanswers: [yes, no, off, true, False]\n"
+    assert read_document(text, "plan") == {"on": "data", "answers": ["yes", "no", "off", True, False]}

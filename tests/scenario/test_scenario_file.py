@@ -156,7 +156,10 @@ URL = 'expected an absolute URL such as "http://localhost:8080/path"'
             "{method: GET, url: 'http://a..b/x'}",
             'url: expected a host name or an IP address, got "a..b" in "a..b"',
         ),
-        ("{method: GET, url: 'http://u:p@h/x'}", 'url: expected an URL without a user, got "http://u:p@h/x"'),
+        (
+            "{method: GET, url: 'http://u:p@h/x'}",
+            'url: expected an URL without a user, got "http://xxxxxx@h/x"',
+        ),
         ("{method: GET, url: 'http://h/#x'}", 'url: expected an URL without a fragment, got "http://h/#x"'),
         (
             "{method: GET, url: 'http://h/a b'}",

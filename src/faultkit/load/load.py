@@ -10,6 +10,10 @@ Model: TypeAlias = Literal["open", "closed"]
 Spacing: TypeAlias = Literal["even", "poisson"]
 
 
+MOST_RPS = 1_000_000
+_RATE = f"more than 0 and at most {MOST_RPS} requests a second of all clients together"
+
+
 @dataclass(frozen=True, slots=True)
 class Load:
     """Open: requests start when the schedule says, whatever became of those before. Closed: each client
@@ -34,7 +38,7 @@ class Load:
     def __post_init__(self) -> None:
         for name, value, fits, expected in (
             ("duration_s", self.duration_s, self.duration_s > 0, "more than 0 seconds"),
-            ("rate_rps", self.rate_rps, self.rate_rps is None or self.rate_rps > 0, "more than 0"),
+            ("rate_rps", self.rate_rps, self.rate_rps is None or 0 < self.rate_rps <= MOST_RPS, _RATE),
             ("clients", self.clients, self.clients >= 1, "at least 1"),
             ("ramp_s", self.ramp_s, 0 <= self.ramp_s <= self.duration_s, "from 0 to the duration"),
             ("most_in_flight", self.most_in_flight, self.most_in_flight >= 1, "at least 1"),

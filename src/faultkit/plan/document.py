@@ -20,8 +20,21 @@ from faultkit.plan.shape import shown
 MOST_VALUES = 1_000_000
 """Of one document, with each alias counted as what it stands for."""
 _MERGE_TAG = "tag:yaml.org,2002:merge"
+_BOOL_TAG = "tag:yaml.org,2002:bool"
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
+
+
+class _Loader(yaml.SafeLoader):
+    """As YAML 1.2 has it, only `true` and `false` are truth values: `on: data` is about a key named `on`."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 (the name and the kind of the base)
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != _BOOL_TAG]
+        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+_Loader.add_implicit_resolver(_BOOL_TAG, re.compile(r"true|True|TRUE|false|False|FALSE"), list("tTfF"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +72,7 @@ def read_document(text: str, source: str) -> object:
 def read_documents(text: str, source: str, what: str) -> Iterator[Document]:
     """The documents of a YAML text that have content. An error ends them: what is behind it is not known."""
     with _told_as_input_errors(source, what):
-        loader = yaml.SafeLoader(text)
+        loader = _Loader(text)
         number = 0
         while loader.check_node():
             number += 1
@@ -81,7 +94,7 @@ def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 def _read_yaml(text: str, source: str) -> object:
     with _told_as_input_errors(source, "a plan"):
-        loader = yaml.SafeLoader(text)
+        loader = _Loader(text)
         node = loader.get_single_node()
         if node is None:
             return None

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from faultkit.faults.stream.latency import Latency
-from faultkit.load.conclusive import doubts
+from faultkit.load.conclusive import Doubts, doubts, doubts_about_baseline
 from faultkit.load.impact import impact
 from faultkit.load.slo import Slo, judge_all
+from faultkit.load.summarize import sending_time
 from faultkit.proxy.snapshot import Snapshot
 from faultkit.report import model as report
 from faultkit.scenario import describe
@@ -33,13 +33,14 @@ def assemble(
     load = item.strategy.load if isinstance(item.strategy, Sustained) else None
     duration_s = None if load is None else load.duration_s
     run = measured.faults.summary(load, total_s=measured.faults_s)
-    baseline = None
+    baseline, before = None, Doubts()
     if measured.baseline is not None:
         baseline = measured.baseline.summary(load, total_s=measured.baseline_s)
-    slos = judge_all((*item.slos, *gates), measured.faults, duration_s or measured.faults_s)
+        before = doubts_about_baseline(baseline, load)
+    slos = judge_all((*item.slos, *gates), measured.faults, sending_time(load, measured.faults_s), load)
     must_hold = slos if item.expect.all_slo_are_valid else slos[len(item.slos) :]
     faults = tuple(describe.fault_of(fault, duration_s, after.injected) for fault in item.faults)
-    found = doubts(run, load, proxy_p99_ms=after.lateness.p99_us / 1000, least_delay_ms=_least_delay_ms(item))
+    found = doubts(run, load, lateness=measured.lateness, least_delay_ms=_least_delay_ms(item))
     verdict, reasons = judge(
         Evidence(
             item.expect,
@@ -60,7 +61,7 @@ def assemble(
         describe.expectation_of(item.expect),
         verdict,
         reasons,
-        (*found.warnings, *_rare(faults, run.requests)),
+        (*found.warnings, *before.warnings, *_rare(faults, run.requests)),
         started_at,
         run,
         baseline,
@@ -114,5 +115,5 @@ def _injection(before: Snapshot | None, after: Snapshot) -> report.Injection:
 
 
 def _least_delay_ms(item: Item) -> float | None:
-    delays = [fault.rule.fault.mean_ms for fault in item.faults if isinstance(fault.rule.fault, Latency)]
-    return min(delays, default=None)
+    delays = (fault.rule.fault.least_delay_ms for fault in item.faults)
+    return min((delay for delay in delays if delay is not None), default=None)

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from threading import Event as Flag
 
+from faultkit.load.load import Load
 from faultkit.load.once import call_once
 from faultkit.load.samples import Samples
 from faultkit.load.target import Target
@@ -46,10 +48,10 @@ class Meter:
 
     def load(self, strategy: Sustained, *, baseline: bool, workers: int) -> None:
         """The same load twice: nothing broken, then as the item says."""
-        load = strategy.load
+        load = replace(strategy.load, seed=self._seed)
         if baseline and self._item.faults:
             self._watch(PhaseBegan("baseline", load.duration_s))
-            result = self._run(strategy, workers, lambda began: None, None)
+            result = self._run(load, workers, lambda began: None, None)
             self.measured.baseline, self.measured.baseline_s = result.tally, result.total_s
             if self.measured.cut_short:
                 return
@@ -58,7 +60,7 @@ class Meter:
         rules = tuple(fault.rule for fault in self._item.faults)
         misses = Misses(self._item.expect)
         result = self._run(
-            strategy, workers, lambda began: self._break(rules, load.duration_s, began), misses.add
+            load, workers, lambda began: self._break(rules, load.duration_s, began), misses.add
         )
         self.measured.faults, self.measured.faults_s = result.tally, result.total_s
         self.measured.missed, self.measured.first_miss = misses.count, misses.first
@@ -93,7 +95,7 @@ class Meter:
         if turn is not None:
             rules = stepped_rules(self._item, turn)
             value = _stepped_value(repeat, rules)
-            self._break(rules, None, None)
+            self._break(rules, None, began)
         sample = call_once(self._target)
         at = time.monotonic() - began - sample.total_s
         sample = sample._replace(intended=at, started=at)
@@ -106,14 +108,14 @@ class Meter:
 
     def _run(
         self,
-        strategy: Sustained,
+        load: Load,
         workers: int,
         on_begin: Callable[[float], None],
         on_samples: Callable[[Samples], None] | None,
     ) -> LoadResult:
         result = run_load(
             self._target,
-            strategy.load,
+            load,
             workers=workers,
             on_begin=on_begin,
             on_samples=on_samples,

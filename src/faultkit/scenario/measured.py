@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from faultkit.load.samples import Sample
 from faultkit.load.tally import Tally
+from faultkit.proxy.lateness import Lateness
 from faultkit.proxy.snapshot import Snapshot
 
 
@@ -32,4 +33,6 @@ class Measured:
     missed: int = 0
     """Requests with the faults that missed the expectation."""
     first_miss: str | None = None
+    lateness: Lateness = field(default_factory=Lateness)
+    """Of the proxies' releases."""
     cut_short: bool = False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from threading import Event as Flag
 
@@ -36,6 +36,7 @@ _NOTHING = Snapshot((), (), {}, LatenessSummary(), 0, 0)
 @dataclass(frozen=True, slots=True)
 class Settings:
     seed: int | str = 0
+    """Each item draws from it and from its own place, so that no two have the same luck."""
     baseline: bool = True
     """Run each load once without its faults, to tell what they change."""
     workers: int = 1
@@ -69,12 +70,13 @@ def run_scenarios(
     number = 0
     for scenario in scenarios:
         items: list[report.Item] = []
-        for item in scenario.items:
+        for index, item in enumerate(scenario.items):
             if stop.is_set() or _is_ours(trouble):
                 break
             number += 1
             watch(ItemBegan(number, total, scenario.title, item, _seconds(item, settings)))
-            ran, problem = _run_item(item, settings, watch, stop)
+            own = replace(settings, seed=f"{settings.seed}/{scenario.title}/{index}")
+            ran, problem = _run_item(item, own, watch, stop)
             trouble = trouble or problem
             items.append(ran)
             watch(ItemEnded(ran))
@@ -95,7 +97,7 @@ def _run_item(
     try:
         with PlaneProcess(Plan(seed=settings.seed)) as plane:
             _measure(item, settings, plane, measured, ways, watch, stop)
-            after = plane.snapshot()
+            after, measured.lateness = plane.measured()
     except InputError:
         raise
     except FaultkitError as error:

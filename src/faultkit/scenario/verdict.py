@@ -78,20 +78,19 @@ def judge(evidence: Evidence) -> tuple[Verdict, tuple[str, ...]]:
         f"{fault.written} never acted: no request met it" for fault in evidence.faults if not fault.injected
     ]
     undecided = [
-        f'SLO "{result.slo.title}" could not be judged'
-        for result in evidence.slos
-        if result.passed is None
+        f'SLO "{result.slo.title}" could not be judged' for result in evidence.slos if result.passed is None
     ]
     if evidence.cut_short is not None:
         return "unfinished", (evidence.cut_short, *missed)
     if idle:
         return "not exercised", (*idle, *missed)
+    if evidence.doubts:
+        return "inconclusive", (*evidence.doubts, *missed)
     if missed:
-        return "failed", (*missed, *evidence.doubts)
-    doubts = (*evidence.doubts, *undecided)
+        return "failed", tuple(missed)
     if not evidence.calls:
-        doubts = ("no request was made", *doubts)
-    return ("inconclusive", doubts) if doubts else ("passed", ())
+        return "inconclusive", ("no request was made", *undecided)
+    return ("inconclusive", tuple(undecided)) if undecided else ("passed", ())
 
 
 def _missed(evidence: Evidence) -> list[str]:

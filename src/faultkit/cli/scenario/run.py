@@ -16,6 +16,7 @@ from faultkit.errors import FaultkitError, InputError
 from faultkit.load.slo import Slo, parse_slo
 from faultkit.proxy.address import Endpoint, parse_endpoint
 from faultkit.report.model import Report
+from faultkit.scenario.model import Scenario
 
 HELD, MISSED, INTERRUPTED = 0, 1, 130
 
@@ -108,7 +109,6 @@ def command(
     from faultkit.report.document import to_json
     from faultkit.report.files import RESULT_EXTENSIONS, check_report_path
     from faultkit.report.text import render_text
-    from faultkit.scenario.file import load_scenarios
     from faultkit.scenario.run import Settings, run_scenarios
 
     for path in reports:
@@ -123,25 +123,38 @@ def command(
         verify=not insecure,
         slos=_slos(slos),
     )
-    found = [scenario for path in scenario_paths(paths, scenarios) for scenario in load_scenarios(Path(path))]
+    found = _scenarios(ctx, scenario_paths(paths, scenarios))
     stop = threading.Event()
     watcher = _watcher(no_ui or as_json)
     with StopSignal(stop) as signalled, watcher:
         outcome = run_scenarios(found, settings, watcher.watch, stop)
-    failures = [failure for path in wanted if (failure := _try_to_write(outcome.report, path))]
+    failures = {path: error for path in wanted if (error := _try_to_write(outcome.report, path))}
     click.echo(to_json(outcome.report) if as_json else render_text(outcome.report))
     if not as_json:
-        click.echo("written: " + ", ".join(str(path) for path in wanted), err=True)
-    for failure in failures:
+        written = [str(path) for path in wanted if path not in failures]
+        click.echo(f"written: {', '.join(written) or 'nothing'}", err=True)
+    for failure in failures.values():
         click.echo(f"error: {failure}", err=True)
     if signalled.reason is not None:
         ctx.exit(INTERRUPTED)
     if failures:
-        ctx.exit(failures[0].exit_code)
+        ctx.exit(next(iter(failures.values())).exit_code)
     if outcome.trouble is not None:
         click.echo(f"error: {outcome.trouble}", err=True)
         ctx.exit(outcome.trouble.exit_code)
     ctx.exit(HELD if outcome.report.held else MISSED)
+
+
+def _scenarios(ctx: click.Context, paths: tuple[str, ...]) -> list[Scenario]:
+    """All of them, or every mistake at once."""
+    from faultkit.scenario.file import load_scenarios, validate
+
+    try:
+        return [scenario for path in paths for scenario in load_scenarios(Path(path))]
+    except InputError:
+        for problem in (problem for path in paths for problem in validate(Path(path))):
+            click.echo(f"error: {problem}", err=True)
+        ctx.exit(InputError.exit_code)
 
 
 def _slos(texts: tuple[str, ...]) -> tuple[Slo, ...]:
