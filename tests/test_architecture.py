@@ -53,6 +53,7 @@ PURE = (
     "advice/llm/schema.py",
     "advice/llm/schemas.py",
     "advice/llm/settings.py",
+    "advice/score.py",
     "faults/*",
     "load/*",
     "plan/*",
@@ -90,6 +91,17 @@ EDGES = (
     "source/__init__.py",
     "source/extract.py",
     "source/file.py",
+    "source/findings/review.py",
+    "source/index/__init__.py",
+    "source/index/edge_store.py",
+    "source/index/embeddings.py",
+    "source/index/indexer.py",
+    "source/index/lock.py",
+    "source/index/prepare.py",
+    "source/index/search.py",
+    "source/index/server_store.py",
+    "source/index/store.py",
+    "source/walk.py",
 )
 """In packages that are pure otherwise: those that wait, read or tell the time, and what is built on them."""
 READS_A_FILE = "plan/file.py"
@@ -119,12 +131,16 @@ HOMES: dict[str, tuple[str, ...]] = {
     "httpx": ("demo/calls.py",),
     "hypothesis": ("testing/*",),
     "openai": ("advice/llm/*",),
+    "pathspec": ("source/walk.py",),
     "pickle": ("process.py",),
+    "qdrant_client": ("source/index/server_store.py",),
+    "qdrant_edge": ("source/index/edge_store.py",),
     "rich": ("cli/*",),
     "ssl": ("demo/calls.py", "proxy/middle.py", "proxy/tls.py"),
     "starlette": ("demo/*", "proxy/control.py", "proxy/toxiproxy/*"),
     "tree_sitter": ("source/*",),
     "uvicorn": ("demo/*", "proxy/control.py", "proxy/toxiproxy/*"),
+    "wordllama": ("source/index/embeddings.py",),
 }
 """Where alone a package may be imported."""
 

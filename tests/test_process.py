@@ -173,6 +173,53 @@ def test_a_child_that_is_killed_in_a_call_ends_the_call() -> None:
         assert failure(counter, "deaf") == (RunError, "the child process was ended by SIGKILL")
 
 
+@pytest.mark.parametrize("size", [1, 10_000_000], ids=["it takes the call", "it cannot even take the call"])
+def test_a_child_that_does_not_answer_in_time_is_ended_and_says_so_ever_after(size: int) -> None:
+    said = (RunError, "worker 3 did not answer within 0.1 s and was ended")
+    with ChildProcess(COUNTER, name="worker 3") as child:
+        assert child.call("echo", b"x" * size, timeout_s=PATIENCE_S) == b"x" * size
+        os.kill(child.pid, signal.SIGSTOP)
+        with pytest.raises(RunError) as caught:
+            child.call("echo", b"x" * size, timeout_s=0.1)
+        assert (RunError, str(caught.value)) == said
+        assert is_gone(child.pid)
+        assert failure(child, "add", 1) == said
+
+
+def test_a_child_that_is_not_made_in_time_is_ended() -> None:
+    with ChildProcess(COUNTER) as child:
+        os.kill(child.pid, signal.SIGSTOP)
+        with pytest.raises(RunError, match=r"did not answer within 0\.1 s and was ended"):
+            child.ready(0.1)
+        assert is_gone(child.pid)
+
+
+def test_a_limit_counts_the_wait_for_another_thread_s_call_too() -> None:
+    deaf = threading.Event()
+    said: list[str] = []
+    with ChildProcess(COUNTER, told=lambda word: deaf.set()) as child:
+
+        def call() -> None:
+            with pytest.raises(RunError) as caught:
+                child.call("deaf")
+            said.append(str(caught.value))
+
+        thread = threading.Thread(target=call)
+        thread.start()
+        assert deaf.wait(PATIENCE_S)
+        with pytest.raises(RunError) as caught:
+            child.call("add", 1, timeout_s=0.1)
+        thread.join(PATIENCE_S)
+        assert said == [str(caught.value)] == ["the child process did not answer within 0.1 s and was ended"]
+
+
+def test_a_limited_call_after_the_close_says_that_it_was_closed() -> None:
+    child = ChildProcess(COUNTER)
+    child.close()
+    with pytest.raises(RunError, match="the child process was closed"):
+        child.call("add", 1, timeout_s=PATIENCE_S)
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
 def test_signals_of_a_terminal_are_left_to_the_parent(child: ChildProcess, number: int) -> None:
     assert child.call("signal_itself", number) == "still here"

@@ -19,6 +19,7 @@ import importlib
 import os
 import pickle
 import queue
+import select
 import signal
 import socket
 import struct
@@ -27,7 +28,7 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from faultkit.errors import FaultkitError, RunError
@@ -65,6 +66,8 @@ class ChildProcess:
         self._calls = threading.Lock()
         self._number = _THE_FACTORY
         self._is_ready = self._is_closed = False
+        self._given_up: str | None = None
+        """Why it was killed, if it did not answer in time."""
         first = pickle.dumps((factory, args, os.environ.get("PYTHONPATH")), pickle.HIGHEST_PROTOCOL)
         ours, its = socket.socketpair()
         try:
@@ -86,20 +89,23 @@ class ChildProcess:
     def pid(self) -> int:
         return self._process.pid
 
-    def ready(self) -> None:
+    def ready(self, timeout_s: float | None = None) -> None:
         """Wait until the object is made. If that failed, this raises why; else the first call does."""
-        with self._calls:
-            self._be_ready()
+        with self._turn(timeout_s) as deadline:
+            self._be_ready(deadline)
 
-    def call(self, method: str, *args: object, **kwargs: object) -> Any:
+    def call(self, method: str, *args: object, timeout_s: float | None = None, **kwargs: object) -> Any:
         """What the method returns. What it raises is raised here: a FaultkitError as it is, others as
-        RunError. A child that is gone is a RunError, too, that says how it ended."""
+        RunError. A child that is gone is a RunError, too, that says how it ended.
+
+        A child that does not answer within `timeout_s` (earlier calls of other threads included) is killed,
+        since nothing can follow half a message, and a RunError says so."""
         body = pickle.dumps((method, args, kwargs), pickle.HIGHEST_PROTOCOL)
-        with self._calls:
-            self._be_ready()
+        with self._turn(timeout_s) as deadline:
+            self._be_ready(deadline)
             self._number += 1
-            self._send(_CALL, self._number, body)
-            return self._answer(self._number)
+            self._send(_CALL, self._number, body, deadline)
+            return self._answer(self._number, deadline)
 
     def interrupt(self) -> None:
         """Set the child's `stopped`, also while a call is under way. What is called later sees it, too."""
@@ -118,14 +124,32 @@ class ChildProcess:
             self._kill()
             self._wire.close()
 
-    def _be_ready(self) -> None:
+    @contextlib.contextmanager
+    def _turn(self, timeout_s: float | None) -> Iterator[float | None]:
+        """Gives the instant until which the child may answer."""
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        if not self._calls.acquire(timeout=-1 if timeout_s is None else timeout_s):
+            raise self._give_up(timeout_s)
+        try:
+            yield deadline
+        except _Late:
+            raise self._give_up(timeout_s) from None
+        finally:
+            self._calls.release()
+
+    def _give_up(self, timeout_s: float | None) -> RunError:
+        self._given_up = f"{self.name} did not answer within {timeout_s:g} s and was ended"
+        self._kill()
+        return RunError(self._given_up)
+
+    def _be_ready(self, deadline: float | None) -> None:
         if not self._is_ready:
-            self._answer(_THE_FACTORY)
+            self._answer(_THE_FACTORY, deadline)
             self._is_ready = True
 
-    def _answer(self, number: int) -> Any:
+    def _answer(self, number: int, deadline: float | None) -> Any:
         while True:
-            kind, about, body = self._receive()
+            kind, about, body = self._receive(deadline)
             # The answer to an earlier call, which nobody waits for any more, is passed over.
             if kind != _TOLD and about != number:
                 continue
@@ -140,18 +164,18 @@ class ChildProcess:
             if self._told is not None:
                 self._told(value)
 
-    def _send(self, kind: int, number: int, body: bytes) -> None:
+    def _send(self, kind: int, number: int, body: bytes, deadline: float | None = None) -> None:
         try:
-            self._wire.send(kind, number, body)
-        except OSError:
+            self._wire.send(kind, number, body, deadline)
+        except (EOFError, OSError):
             raise RunError(self._how_it_ended()) from None
         except BaseException:
             self._kill()  # Nothing can follow half a message.
             raise
 
-    def _receive(self) -> tuple[int, int, bytes]:
+    def _receive(self, deadline: float | None) -> tuple[int, int, bytes]:
         try:
-            return self._wire.receive()
+            return self._wire.receive(deadline)
         except (EOFError, OSError):
             raise RunError(self._how_it_ended()) from None
         except BaseException:
@@ -161,6 +185,8 @@ class ChildProcess:
     def _how_it_ended(self) -> str:
         if self._is_closed:
             return f"{self.name} was closed"
+        if self._given_up is not None:
+            return self._given_up
         try:
             code = self._process.wait(_PATIENCE_S)
         except subprocess.TimeoutExpired:
@@ -203,6 +229,10 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
+class _Late(Exception):
+    """The other side did not take or send a message in time."""
+
+
 class _Wire:
     """Messages over a socket. One thread reads; any may send."""
 
@@ -210,24 +240,43 @@ class _Wire:
         self._socket = sock
         self._sending = threading.Lock()
 
-    def send(self, kind: int, number: int, body: bytes) -> None:
+    def send(self, kind: int, number: int, body: bytes, deadline: float | None = None) -> None:
+        """Raises _Late if the other side has not taken it all by `deadline`."""
+        flags = 0 if deadline is None else socket.MSG_DONTWAIT
         with self._sending:
-            self._socket.sendall(_HEADER.pack(kind, number, len(body)) + body)
+            rest = memoryview(_HEADER.pack(kind, number, len(body)) + body)
+            while rest:
+                self._await(select.POLLOUT, deadline)
+                with contextlib.suppress(BlockingIOError):
+                    rest = rest[self._socket.send(rest, flags) :]
 
-    def receive(self) -> tuple[int, int, bytes]:
-        """Raises EOFError where the other side has gone."""
-        kind, number, size = _HEADER.unpack(self._read(_HEADER.size))
-        return kind, number, self._read(size)
+    def receive(self, deadline: float | None = None) -> tuple[int, int, bytes]:
+        """Raises EOFError where the other side has gone, _Late if no whole message comes by `deadline`."""
+        kind, number, size = _HEADER.unpack(self._read(_HEADER.size, deadline))
+        return kind, number, self._read(size, deadline)
 
-    def _read(self, size: int) -> bytes:
+    def _read(self, size: int, deadline: float | None) -> bytes:
         buffer = bytearray(size)
         rest = memoryview(buffer)
         while rest:
+            self._await(select.POLLIN, deadline)
             count = self._socket.recv_into(rest)
             if not count:
                 raise EOFError
             rest = rest[count:]
         return bytes(buffer)
+
+    def _await(self, what: int, deadline: float | None) -> None:
+        # Not by the socket's own timeout: threads that send and receive share the socket.
+        if deadline is None:
+            return
+        poll = select.poll()
+        try:
+            poll.register(self._socket, what)
+        except ValueError:
+            raise EOFError from None  # It was closed here, by another thread.
+        if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+            raise _Late
 
     def hang_up(self) -> None:
         """Both sides see the end at once, also those that wait just now."""

@@ -169,7 +169,7 @@ def test_an_interrupted_run_reports_what_it_has_and_ends_with_130(tmp_path: Path
 def test_valid_files_are_counted(tmp_path: Path) -> None:
     write(tmp_path, "a.test", SLOW, LOAD, "status: 200")
     ran = fault(tmp_path, "validate", "-s", ".")
-    assert (ran.returncode, ran.stdout) == (0, "valid: 1 scenarios, 1 items\n")
+    assert (ran.returncode, ran.stdout) == (0, "valid: 1 scenario, 1 item\n")
     assert json.loads(fault(tmp_path, "validate", ".", "--json").stdout) == {"valid": True, "problems": []}
 
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultkit.load.answer import NOT_HTTP, Answer, HeadAnswer
+from faultkit.load.failure import Failure
 
 SIZED = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 CHUNKED = b"HTTP/1.1 201 Made\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n0\r\nLast: one\r\n\r\n"
@@ -95,3 +96,33 @@ def test_a_body_after_an_answer_to_head_is_refused() -> None:
     answer = HeadAnswer()
     with pytest.raises(NOT_HTTP):
         answer.feed(SIZED)
+
+
+PROXYS = b"HTTP/1.1 502 Bad Gateway\r\nProxy-Status: faultkit; error=%s\r\nContent-Length: 0\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    ("raw", "trouble"),
+    [
+        (PROXYS % b"connection_refused", Failure.REFUSED),
+        (PROXYS % b"connection_timeout", Failure.TIMEOUT),
+        (PROXYS % b"dns_error", Failure.DNS),
+        (PROXYS % b"destination_unavailable", Failure.UNREACHABLE),
+        (b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n", Failure.NONE),
+        (
+            b"HTTP/1.1 502 B\r\nProxy-Status: other; error=dns_error\r\nContent-Length: 0\r\n\r\n",
+            Failure.NONE,
+        ),
+        (SIZED, Failure.NONE),
+    ],
+)
+def test_what_our_own_proxy_says_of_its_trouble_is_no_answer_of_the_target(
+    raw: bytes, trouble: Failure
+) -> None:
+    answer = Answer()
+    for place in (1, len(raw) // 2):
+        answer.feed(raw[:place])
+        assert answer.feed(raw[place:])
+        assert answer.trouble == trouble
+    assert answer.feed(SIZED)
+    assert answer.trouble == Failure.NONE

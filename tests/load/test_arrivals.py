@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from math import sqrt
 from statistics import fmean
@@ -8,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.load.arrivals import arrival_count, instants
+from faultkit.load.arrivals import arrival_count, instants, turns
 from faultkit.load.load import Load, Spacing
 
 LOADS = st.builds(
@@ -73,6 +74,22 @@ def test_the_union_over_workers_is_the_whole_schedule(load: Load, workers: int) 
 def test_workers_get_equal_shares(load: Load, workers: int) -> None:
     counts = [len(list(instants(load, worker, workers))) for worker in range(workers)]
     assert max(counts) - min(counts) <= 1
+
+
+@given(LOADS, st.integers(1, 12), st.integers(1, 12))
+def test_clients_take_turns_in_the_schedule_and_workers_share_the_clients(
+    load: Load, clients: int, workers: int
+) -> None:
+    closed = replace(load, model="closed", clients=clients)
+    whole = [(at, number % clients) for number, at in enumerate(instants(load))]
+    for worker in range(workers):
+        mine = [turn for turn in whole if turn[1] % workers == worker]
+        assert list(turns(closed, worker, workers)) == mine
+
+
+def test_clients_without_a_rate_have_no_turns() -> None:
+    with pytest.raises(ValueError, match="rate_rps: expected a rate"):
+        turns(Load(1.0, None, model="closed"))
 
 
 def test_poisson_arrivals_replay_from_the_seed() -> None:

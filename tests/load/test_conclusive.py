@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from faultkit.load.conclusive import doubts
+from faultkit.load.conclusive import doubts, doubts_about_baseline
 from faultkit.load.load import Load
 from faultkit.load.samples import Samples
 from faultkit.load.summarize import summarize
 from faultkit.load.summary import Summary
+from faultkit.proxy.lateness import Lateness
 from tests.load.rows import row
 
 LOAD = Load(10.0, 100.0)
@@ -17,8 +18,17 @@ def summary_of(requests: int = 1000, dropped: int = 0, late: int = 0) -> Summary
     return summarize(Samples.of(rows), LOAD, dropped=dropped, total_s=10.0)
 
 
+def released(*late: tuple[int, float]) -> Lateness:
+    """So many releases, each so many milliseconds late."""
+    lateness = Lateness()
+    for count, late_ms in late:
+        for _ in range(count):
+            lateness.record(late_ms / 1000)
+    return lateness
+
+
 def test_a_run_as_planned_leaves_no_doubt() -> None:
-    found = doubts(summary_of(), LOAD, proxy_p99_ms=2.0, least_delay_ms=10.0)
+    found = doubts(summary_of(), LOAD, lateness=released((100, 1.9)), least_delay_ms=10.0)
     assert (found.reasons, found.warnings, found.conclusive) == ((), (), True)
 
 
@@ -60,14 +70,46 @@ def test_without_a_schedule_there_is_none_to_fall_short_of(load: Load | None) ->
 
 
 @pytest.mark.parametrize(
-    ("p99_ms", "least_delay_ms", "most_ms"),
-    [(2.1, None, 2.0), (2.1, 40.0, 2.0), (5.1, 100.0, 5.0)],
+    ("late_ms", "least_delay_ms", "limit_ms"), [(2.5, None, 2), (2.5, 40.0, 2), (6.0, 100.0, 5)]
 )
-def test_a_proxy_that_is_too_late_for_its_delays_is_inconclusive(
-    p99_ms: float, least_delay_ms: float | None, most_ms: float
+def test_a_proxy_whose_releases_are_often_too_late_for_their_delays_is_inconclusive(
+    late_ms: float, least_delay_ms: float | None, limit_ms: int
 ) -> None:
-    late = doubts(summary_of(), LOAD, proxy_p99_ms=p99_ms, least_delay_ms=least_delay_ms)
-    assert late.reasons == (
-        f"The proxy was {p99_ms} ms late at its 99th percentile; {most_ms} ms is acceptable.",
+    found = doubts(
+        summary_of(), LOAD, lateness=released((94, 0.1), (6, late_ms)), least_delay_ms=least_delay_ms
     )
-    assert doubts(summary_of(), LOAD, proxy_p99_ms=most_ms, least_delay_ms=least_delay_ms).conclusive
+    text = (
+        f"6 of 100 releases of the proxy (6.0%) were more than {limit_ms} ms late, "
+        f"the 99th percentile {late_ms} ms."
+    )
+    assert (found.reasons, found.warnings) == ((text,), ())
+    few = doubts(
+        summary_of(), LOAD, lateness=released((95, 0.1), (5, late_ms)), least_delay_ms=least_delay_ms
+    )
+    assert (few.conclusive, len(few.warnings)) == (True, 1)
+    assert doubts(summary_of(), LOAD, lateness=released((9, late_ms)), least_delay_ms=1000.0).warnings == ()
+
+
+def test_one_hiccup_is_a_warning_however_few_the_releases() -> None:
+    found = doubts(summary_of(), LOAD, lateness=released((39, 0.1), (1, 8.0)))
+    assert found.reasons == ()
+    assert found.warnings == (
+        "1 of 40 releases of the proxy (2.5%) were more than 2 ms late, the 99th percentile 8.0 ms.",
+    )
+    assert doubts(summary_of(), LOAD, lateness=released((399, 0.1), (1, 8.0))).warnings == ()
+
+
+def test_a_late_start_counts_in_a_closed_load_as_well() -> None:
+    assert not doubts(summary_of(late=51), Load(10.0, 100.0, model="closed")).conclusive
+
+
+def test_doubts_about_the_baseline_are_warnings() -> None:
+    found = doubts_about_baseline(summary_of(900, dropped=100), LOAD)
+    assert (found.conclusive, found.warnings) == (
+        True,
+        (
+            "Baseline: 100 of 1000 arrivals (10.0%) were dropped: too many were under way.",
+            "Baseline: Only 900 of 1000 planned requests (90.0%) were sent.",
+        ),
+    )
+    assert doubts_about_baseline(summary_of(), LOAD).warnings == ()

@@ -13,13 +13,26 @@ import pytest
 
 from faultkit.errors import RunError
 from faultkit.eventloop import Loop, SelectorsPoller
+from faultkit.load.connection import Connection
 from faultkit.load.engine import Engine
 from faultkit.load.failure import Failure
 from faultkit.load.load import Load
 from faultkit.load.once import call_once
 from faultkit.load.route import route_of
 from faultkit.load.target import Target
-from tests.load.servers import OK, Run, answering, in_turn, read_request, reset, serving, target_of, url_of
+from tests.load.servers import (
+    OK,
+    PATIENCE_S,
+    Run,
+    answering,
+    in_turn,
+    read_request,
+    reset,
+    serving,
+    target_of,
+    twice,
+    url_of,
+)
 
 UNTIL_CLOSE = b"HTTP/1.1 200 OK\r\n\r\n"
 
@@ -82,6 +95,10 @@ def test_a_place_to_which_no_way_leads() -> None:
         (b"220 mail.example ESMTP\r\n", False, Failure.PROTOCOL),
         (OK + OK, False, Failure.PROTOCOL),
         (OK + b"\x00", False, Failure.PROTOCOL),
+        (b"HTTP/1.1 000 Oh\r\nContent-Length: 0\r\n\r\n", False, Failure.PROTOCOL),
+        (b"HTTP/1.1 099 Oh\r\n\r\n", False, Failure.PROTOCOL),
+        (b"HTTP/1.1 600 Oh\r\nContent-Length: 0\r\n\r\n", False, Failure.PROTOCOL),
+        (b"HTTP/1.1 999 Oh\r\n\r\n", False, Failure.PROTOCOL),
         (b"HTTP/1.1 500 Oh\r\nContent-Length: 0\r\n\r\n", False, Failure.STATUS),
         (b"HTTP/1.1 599 Oh\r\nContent-Length: 0\r\n\r\n", False, Failure.STATUS),
     ],
@@ -346,23 +363,6 @@ def test_bytes_that_nobody_asked_for_end_an_idle_connection() -> None:
     connections = []
     first_is_over, junk_is_there = threading.Event(), threading.Event()
 
-    class Asker:
-        asked = 0
-
-        def over(self, now: float) -> None:
-            self.asked += 1
-            first_is_over.set()
-            if self.asked == 2:
-                loop.stop()
-            else:
-                self.look(now)
-
-        def look(self, at: float) -> None:
-            if junk_is_there.is_set():  # The loop hears of it before it comes to timers again.
-                loop.call_at(loop.clock() + 0.001, lambda at: engine.ask(self, None))
-            else:
-                loop.call_at(loop.clock() + 0.001, self.look)
-
     def serve(connection: socket.socket, number: int) -> None:
         connections.append(number)
         read_request(connection)
@@ -374,13 +374,7 @@ def test_bytes_that_nobody_asked_for_end_an_idle_connection() -> None:
         connection.recv(1)
 
     with serving(serve) as server:
-        loop = Loop()
-        engine = Engine(route_of(target_of(server)), loop, loop.clock())
-        engine.ask(Asker(), None)
-        engine.run()
-        rows = list(engine.take_samples())
-        engine.close()
-        loop.close()
+        rows = twice(target_of(server), first_is_over, junk_is_there)
     assert [(row.status, row.failure) for row in rows] == [(200, 0)] * 2
     assert connections == [0, 1]
 
@@ -413,20 +407,54 @@ def test_the_engine_runs_on_the_poller_of_other_platforms() -> None:
     assert [isnan(row.connect_s) for row in rows] == [False, True, True]
 
 
-def test_a_defect_of_ours_is_no_figure(caplog: pytest.LogCaptureFixture) -> None:
-    class Defective:
-        def over(self, now: float) -> None:
-            raise KeyError("a defect")
+class Defective:
+    def over(self, now: float) -> None:
+        raise KeyError("a defect")
 
-    with serving(answering(OK)) as server:
-        loop = Loop()
-        engine = Engine(route_of(target_of(server)), loop, loop.clock())
-        engine.ask(Defective(), None)
-        with pytest.raises(RunError, match="the load engine failed"):
+
+class DefectiveEngine(Engine):
+    def _time_out(self, connection: Connection) -> None:
+        raise KeyError("a defect")
+
+
+def broken_run(engine: Engine) -> str:
+    """What the engine has to say of it. It ends by itself: nobody stops the loop, except to fail the test."""
+    loop = engine.loop
+    engine.ask(Defective(), None)
+    loop.call_at(loop.clock() + PATIENCE_S, lambda at: loop.stop())
+    try:
+        with pytest.raises(RunError, match="the load engine failed; the log says where") as raised:
             engine.run()
+    finally:
         engine.close()
         loop.close()
-    assert "a defect" in caplog.text
+    (note,) = raised.value.__notes__
+    return note
+
+
+def test_a_defect_of_ours_is_no_figure() -> None:
+    with serving(answering(OK)) as server:
+        loop = Loop()
+        note = broken_run(Engine(route_of(target_of(server)), loop, loop.clock()))
+    assert note.startswith("Traceback")
+    assert note.endswith("KeyError: 'a defect'\n")
+
+
+def test_a_defect_after_a_request_that_failed_ends_the_run_as_well(closed_port: int) -> None:
+    loop = Loop()
+    route = route_of(Target("GET", f"http://127.0.0.1:{closed_port}/"))
+    assert "a defect" in broken_run(Engine(route, loop, loop.clock()))
+
+
+def test_a_defect_where_timeouts_are_looked_at_ends_the_run_as_well() -> None:
+    def serve(connection: socket.socket, number: int) -> None:
+        while read_request(connection):
+            pass  # It never answers.
+
+    with serving(serve) as server:
+        loop = Loop()
+        route = route_of(target_of(server, timeout_s=0.05))
+        assert "a defect" in broken_run(DefectiveEngine(route, loop, loop.clock()))
 
 
 def test_the_url_is_what_the_server_sees() -> None:

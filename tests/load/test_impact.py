@@ -60,6 +60,7 @@ def test_the_mean_has_about_the_interval_of_welch() -> None:
     after = [80.0 + number % 31 for number in range(300)]
     welch = stats.ttest_ind(after, before, equal_var=False).confidence_interval(0.95)
     each = named(impact(summary_of(before), summary_of(after)))["mean"]
+    # All at one instant: nothing tells that they depend on each other.
     assert (each.low, each.high) == pytest.approx((welch.low, welch.high), rel=1e-3)
 
 

@@ -15,6 +15,7 @@ from faultkit.load.interval import (
     binomial_quantile,
     bounds_percentile,
     difference_interval,
+    effective_count,
     incomplete_beta,
     mean_interval,
     percentile_interval,
@@ -110,14 +111,29 @@ def test_no_requests_say_nothing_of_a_proportion() -> None:
 def test_a_mean_has_the_interval_of_scipy(values: list[float]) -> None:
     times = times_of(values)
     expected = stats.ttest_1samp(values, 0).confidence_interval(0.95) if times.stddev_s > 1e-6 else None
-    got = mean_interval(times.mean_s, times.stddev_s, len(values))
+    got = mean_interval(times.mean_s, times.stddev_s, effective_count(len(values), len(values) - 1))
     if expected is not None:
         assert got == pytest.approx((expected.low, expected.high), rel=1e-6, abs=1e-6)
     assert got.low <= times.mean_s <= got.high
 
 
 def test_one_value_does_not_bound_a_mean() -> None:
-    assert mean_interval(5.0, 0.0, 1) == (-inf, inf)
+    assert mean_interval(5.0, 0.0, effective_count(1, 0)) == (-inf, inf)
+
+
+def test_values_that_tell_as_much_as_a_quarter_of_them_have_the_interval_of_a_quarter() -> None:
+    values = [float(number) for number in range(1, 401)]
+    assert percentile_interval(values, 50, effective=100.9) == (160.0, 244.0)
+    assert percentile_interval(values, 50, effective=400.0) == percentile_interval(values, 50)
+    assert percentile_interval(values, 50, effective=5.0) == (1.0, 400.0)
+    assert percentile_interval(values, 50, effective=0.0) == (1.0, 400.0)
+    assert not bounds_percentile(5.99, 50)
+
+
+def test_an_effect_of_four_that_is_known_for_sure_leaves_a_quarter() -> None:
+    assert effective_count(400, 1e9, 4.0) == pytest.approx(100)
+    # Known from twenty stretches: as much wider as Student's t with 19 degrees of freedom.
+    assert effective_count(400, 19, 4.0) == pytest.approx(100 * (1.959964 / 2.093024) ** 2, rel=1e-6)
 
 
 def test_a_difference_joins_the_two_intervals_by_their_nearer_arms() -> None:
@@ -142,7 +158,7 @@ def lognormal_interval(
 
 def mean_of_normals(rng: np.random.Generator, centre: float = 10.0) -> tuple[float, Interval]:
     times = times_of(rng.normal(centre, 3, size=8).tolist())
-    return times.mean_s, mean_interval(times.mean_s, times.stddev_s, 8)
+    return times.mean_s, mean_interval(times.mean_s, times.stddev_s, effective_count(8, 7))
 
 
 def share_of(rng: np.random.Generator, share: float) -> tuple[float, Interval]:

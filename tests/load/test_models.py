@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
+from dataclasses import replace
 from math import isnan
 
 import pytest
 
+from faultkit.eventloop import Loop
 from faultkit.load.arrivals import instants
+from faultkit.load.askers import start_asking
+from faultkit.load.engine import Engine
 from faultkit.load.failure import Failure
 from faultkit.load.load import Load
+from faultkit.load.route import route_of
+from faultkit.load.samples import Sample, Samples
+from faultkit.load.summarize import summarize
+from faultkit.load.target import Target
 from tests.load.servers import OK, Run, answering, read_request, serving, target_of
 
 
@@ -111,7 +120,9 @@ def test_a_frozen_server_is_felt_by_one_request_only_of_a_closed_client() -> Non
         rows = Run(target_of(server), Load(0.8, 100.0, 1, "closed"), stopped=look).rows()
     assert [row.failure for row in rows] == [0] * len(rows)
     assert freezer.frozen == [11]
-    assert all(row.intended == row.started for row in rows)
+    assert all(row.intended <= row.started for row in rows)
+    # It was busy at the tick, so it meant to ask no earlier than it did.
+    assert rows[11].intended == rows[11].started >= rows[10].started + rows[10].total_s
 
 
 def test_arrivals_that_find_too_many_under_way_are_dropped_and_counted() -> None:
@@ -211,6 +222,68 @@ def test_a_paced_client_waits_for_its_tick_and_does_not_make_up_for_missed_ones(
     missed = sum(rows[1].started < tick <= late for tick in ticks)
     assert missed >= 2
     assert len(rows) <= 30 - missed + 1
+
+
+class LeapingLoop(Loop):
+    """As if this thread had stood still: its clock leaps over `leap_s` as soon as one request is over."""
+
+    def __init__(self, leap_s: float) -> None:
+        self.leapt_s = 0.0
+        super().__init__(clock=lambda: time.monotonic() + self.leapt_s)
+        self.begin_at = self.clock()
+        self._leap_s = leap_s
+
+    def run_load(self, target: Target, load: Load) -> list[Sample]:
+        engine = Engine(route_of(target), self, self.begin_at)
+
+        def look(at: float) -> None:
+            if engine.started > len(engine.pending):
+                self.leapt_s = self._leap_s
+            self.call_at(self.clock() + 0.001, look)
+
+        try:
+            start_asking(engine, load, self.begin_at)
+            self.call_at(self.begin_at, look)
+            self.call_at(self.begin_at + load.duration_s, lambda at: engine.finish())
+            engine.run()
+            return sorted(engine.take_samples())
+        finally:
+            engine.close()
+            self.close()
+
+
+def test_a_free_client_that_is_woken_late_was_meant_to_ask_at_its_tick() -> None:
+    """Ticks are at 0, 50 and 100 s; the clock leaps to 105 s, when two of them have come."""
+    with serving(answering(OK)) as server:
+        rows = LeapingLoop(105.0).run_load(target_of(server), Load(105.1, 0.02, 1, "closed"))
+    assert [row.failure for row in rows] == [0, 0]
+    assert [row.intended for row in rows] == pytest.approx([0.0, 50.0], abs=1e-6)
+    assert rows[1].started >= 105.0
+    summary = summarize(Samples.of(rows), None, total_s=105.1)
+    assert summary.starts.late == 1
+    assert summary.starts.max_ms >= 55_000
+
+
+@pytest.mark.parametrize(
+    "load",
+    [Load(100.0, 0.05, 1, "closed"), Load(100.0, None, 2, "closed", ramp_s=100.0)],
+    ids=["paced", "eager"],
+)
+def test_a_closed_load_that_is_woken_after_its_end_sends_nothing_more(load: Load) -> None:
+    with serving(answering(OK)) as server:
+        loop = LeapingLoop(1000.0)
+        rows = loop.run_load(target_of(server), load)
+    assert rows[0].failure == 0
+    assert all(row.started < 100 for row in rows)
+
+
+def test_many_clients_share_one_schedule_from_its_first_tick_on() -> None:
+    load = Load(0.3, 100.0, 20_000, "closed", spacing="poisson", seed=3)
+    with serving(answering(OK)) as server:
+        rows = Run(target_of(server), load).rows()
+    assert [row.intended for row in rows] == pytest.approx(
+        list(instants(replace(load, model="open"))), abs=1e-6
+    )
 
 
 def test_a_run_that_is_stopped_keeps_what_it_has() -> None:

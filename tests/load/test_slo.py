@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from faultkit.load.arrivals import instants
 from faultkit.load.failure import Failure
+from faultkit.load.load import Load
 from faultkit.load.samples import Sample
 from faultkit.load.slo import Slo, judge, judge_all, parse_slo
 from faultkit.load.tally import Tally
@@ -51,9 +54,88 @@ def test_the_margins_of_the_sample_report() -> None:
     assert (slow.margin, fast.margin) == pytest.approx((77.51, -69.28))
 
 
-def test_a_failed_request_counts_with_the_time_that_it_took() -> None:
-    tally = tally_of(*(row(took_s=1.0, failure=Failure.TIMEOUT) for _ in range(200)))
-    assert judge(LATENCY, tally, 1.0).measured == pytest.approx(1000)
+@pytest.mark.parametrize("limit", [0, 1000])
+def test_a_fast_failure_is_no_fast_answer(limit: int) -> None:
+    tally = tally_of(*(row(took_s=0.001, failure=Failure.STATUS) for _ in range(200)), limit=limit)
+    result = judge(LATENCY, tally, 1.0)
+    assert (result.passed, result.measured, result.margin) == (False, None, None)
+    assert (result.over, result.total) == (200, 200)
+    assert result.warning == "200 of 200 requests failed: at 95% there is no answer."
+
+
+@pytest.mark.parametrize(("failed", "passed"), [(8, True), (9, True), (10, False)])
+def test_a_few_failures_leave_the_percentile_of_the_others_behind_which_they_stand(
+    failed: int, passed: bool
+) -> None:
+    # Of 199 sorted values, number 190 is the 95th percentile.
+    good = [row(took_s=number / 1000) for number in range(1, 200 - failed)]
+    bad = [row(took_s=0.001, failure=Failure.RESET)] * failed
+    result = judge(LATENCY, tally_of(*good, *bad), 1.0)
+    assert (result.passed, result.over, result.total) == (passed, failed, 199)
+    if passed:
+        assert result.measured == pytest.approx(190)
+        assert result.warning == "199 requests are few for an objective of 95%: it wants 200."
+
+
+def test_the_worst_of_two_windows_without_an_answer_is_that_with_more_failures() -> None:
+    rows = [
+        row(second, failure=Failure.RESET if second % 5 or second > 4 else Failure.NONE)
+        for second in range(10)
+    ]
+    result = judge(Slo("latency", "", 50, 200, window_s=5.0), tally_of(*rows), 10.0)
+    assert (result.passed, result.measured, result.over, result.window_start_s) == (False, None, 5, 5.0)
+
+
+def dropping(*, sent: int, dropped: int, bad: int = 0) -> Tally:
+    tally = run(good=sent - bad, bad=bad)
+    tally.dropped = dropped
+    return tally
+
+
+@pytest.mark.parametrize("slo", [LATENCY, Slo("error", "", 95, 5.1), Slo("availability", "", 95, None)])
+def test_a_verdict_holds_whatever_would_have_become_of_dropped_arrivals_or_is_none(slo: Slo) -> None:
+    assert judge(slo, dropping(sent=1000, dropped=50), 10.0).passed is True
+    unsure = judge(slo, dropping(sent=1000, dropped=60), 10.0)
+    assert (unsure.passed, unsure.over, unsure.total) == (None, 0, 1000)
+    assert unsure.warning == (
+        "60 of 1060 arrivals were never sent: what would have become of them decides this."
+    )
+    assert judge(slo, dropping(sent=1000, dropped=60, bad=200), 10.0).passed is False
+    assert judge(slo, dropping(sent=1000, dropped=10_000, bad=200), 10.0).passed is None
+
+
+@pytest.mark.parametrize("slo", [LATENCY, ERROR, AVAILABLE])
+def test_where_all_was_dropped_there_is_no_verdict(slo: Slo) -> None:
+    result = judge(slo, dropping(sent=0, dropped=1000), 10.0)
+    assert (result.passed, result.measured, result.total) == (None, None, 0)
+    assert result.warning == (
+        "1000 of 1000 arrivals were never sent: what would have become of them decides this."
+    )
+
+
+@pytest.mark.parametrize("limit", [0, 1000])
+@pytest.mark.parametrize("spacing", ["even", "poisson"])
+def test_a_window_whose_arrivals_were_all_dropped_is_not_passed_over(
+    spacing: Literal["even", "poisson"], limit: int
+) -> None:
+    load = Load(10.0, 20.0, spacing=spacing)
+    planned = list(instants(load))
+    sent = [at for at in planned if not 4 <= at < 6]
+    tally = tally_of(*(row(at) for at in sent), limit=limit)
+    tally.dropped = len(planned) - len(sent)
+    slo = Slo("availability", "", 75, None, window_s=2.0)
+    result = judge(slo, tally, 10.0, load)
+    assert (result.passed, result.window_start_s, result.total) == (None, 4.0, 0)
+    assert judge(replace(slo, window_s=None), tally, 10.0, load).passed is True
+
+
+def test_without_a_schedule_dropped_arrivals_are_taken_as_evenly_spread() -> None:
+    tally = tally_of(*(row(number / 10) for number in range(100)))
+    tally.dropped = 20
+    slo = Slo("availability", "", 90, None, window_s=5.0)
+    result = judge(slo, tally, 10.0, Load(10.0, 20.0, model="closed"))
+    assert (result.passed, result.total) == (None, 50)
+    assert result.warning == "10 of 60 arrivals were never sent: what would have become of them decides this."
 
 
 @given(

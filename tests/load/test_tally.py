@@ -89,8 +89,9 @@ def figures(summary: Summary) -> list[float]:
 
 def shape(distribution: Distribution) -> list[float]:
     numbers = [distribution.count, distribution.min_ms, distribution.max_ms, distribution.mean_ms]
+    # Intervals are of another cut: whole seconds.
     for each in distribution.percentiles:
-        numbers += [each.ms, each.count, each.low_ms, each.high_ms]
+        numbers += [each.ms, each.count]
     return [*numbers, *(ms for _, ms in distribution.curve)]
 
 
@@ -99,6 +100,16 @@ def test_each_request_is_kept_up_to_the_limit_and_none_beyond() -> None:
     assert (tally.exact, tally.requests, len(tally.samples), tally.grain_s) == (True, 2, 2, 0.0)
     tally.add(Samples.of([row(2.0)]))
     assert (tally.exact, tally.requests, len(tally.samples), tally.grain_s) == (False, 3, 0, 1.0)
+
+
+def test_whoever_waits_for_a_long_folding_is_heard_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("faultkit.load.tally._PIECE", 2)
+    rows = [row(float(second)) for second in range(6)]
+    tally = tally_of(*rows[:5], limit=5)
+    heard: list[int] = []
+    tally.add(Samples.of(rows[5:]), lambda: heard.append(tally.requests))
+    assert heard == [2, 4, 5]
+    assert tally.folded == tally_of(*rows, limit=0).folded
 
 
 def test_merging_counts_what_was_dropped_and_leaves_the_other_as_it_is() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import ssl
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import isnan
@@ -12,17 +14,20 @@ from pathlib import Path
 import pytest
 import trustme
 
+from faultkit.eventloop import Loop
 from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.stream.reset import Reset
+from faultkit.load.engine import Engine
 from faultkit.load.failure import Failure
 from faultkit.load.once import call_once
+from faultkit.load.route import route_of
 from faultkit.load.target import Target
 from faultkit.plan import Match, Plan, Rule
 from faultkit.proxy.address import Endpoint
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.spec import ProxySpec
 from faultkit.proxy.tls import tls_context
-from tests.load.servers import OK, in_turn, read_request, serving
+from tests.load.servers import OK, PATIENCE_S, in_turn, read_request, reset, serving, twice
 from tests.proxy.origin import serving as serving_http
 
 ANY_PORT = Endpoint("127.0.0.1", 0)
@@ -95,6 +100,153 @@ def test_a_tls_stream_that_ends_early(authority: trustme.CA, last_word: bytes) -
         assert call_once(over_tls(server.port)).failure == Failure.CLOSED
 
 
+@pytest.mark.parametrize(
+    ("says_farewell", "status", "failure"), [(True, 200, Failure.NONE), (False, 0, Failure.CLOSED)]
+)
+def test_an_answer_without_a_length_ends_with_the_farewell_of_tls_and_not_without_it(
+    authority: trustme.CA, says_farewell: bool, status: int, failure: Failure
+) -> None:
+    context = context_for(authority, "localhost")
+
+    def serve(connection: socket.socket, number: int) -> None:
+        with context.wrap_socket(connection, server_side=True) as secure:
+            read_request(secure)
+            secure.sendall(b"HTTP/1.1 200 OK\r\n\r\nall there is, or half of it")
+            if says_farewell:
+                secure.unwrap()
+
+    with serving(serve) as server:
+        sample = call_once(over_tls(server.port))
+    assert (sample.status, sample.failure) == (status, failure)
+
+
+class Records:
+    """The server's end of TLS, where the test says which records go out together."""
+
+    def __init__(self, connection: socket.socket, context: ssl.SSLContext) -> None:
+        self._connection = connection
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self.tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
+
+    def shake(self) -> None:
+        """All of the handshake, save that our last word of it is not sent yet."""
+        while True:
+            try:
+                self.tls.do_handshake()
+                return
+            except ssl.SSLWantReadError:
+                self.send()
+                self._receive()
+
+    def read_request(self) -> None:
+        data = b""
+        while not data.endswith(b"\r\n\r\n"):
+            try:
+                data += self.tls.read()
+            except ssl.SSLWantReadError:
+                self._receive()
+
+    def send(self) -> None:
+        self._connection.sendall(self._outgoing.read())
+
+    def _receive(self) -> None:
+        data = self._connection.recv(65536)
+        if not data:
+            raise ConnectionError
+        self._incoming.write(data)
+
+
+def test_a_connection_on_which_farewell_was_said_gets_no_second_request(authority: trustme.CA) -> None:
+    context = context_for(authority, "localhost")
+    connections = []
+
+    def serve(connection: socket.socket, number: int) -> None:
+        connections.append(number)
+        records = Records(connection, context)
+        records.shake()
+        records.send()
+        records.read_request()
+        records.tls.write(OK)
+        with contextlib.suppress(ssl.SSLWantReadError):  # It waits for the other side's farewell, too.
+            records.tls.unwrap()
+        records.send()
+        while connection.recv(65536):
+            pass  # The connection below stays.
+
+    with serving(serve) as server:
+        rows = in_turn(over_tls(server.port), 2)
+    assert [(row.status, row.failure) for row in rows] == [(200, 0)] * 2
+    assert connections == [0, 1]
+
+
+def test_an_answer_that_comes_with_the_end_of_the_handshake_counts_though_a_reset_follows(
+    authority: trustme.CA,
+) -> None:
+    """The client looks only when all is there: the last word of the handshake, the answer, and the reset."""
+    context = context_for(authority, "localhost")
+    context.maximum_version = ssl.TLSVersion.TLSv1_2  # Where the server has the last word.
+    is_shaken, looks_away, is_gone = threading.Event(), threading.Event(), threading.Event()
+
+    def serve(connection: socket.socket, number: int) -> None:
+        records = Records(connection, context)
+        records.shake()
+        is_shaken.set()
+        looks_away.wait(PATIENCE_S)
+        records.tls.write(b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")
+        records.send()
+        reset(connection)
+        is_gone.set()
+
+    class Asker:
+        def over(self, now: float) -> None:
+            loop.stop()
+
+        def look_away(self) -> None:
+            if is_shaken.is_set():
+                looks_away.set()
+                is_gone.wait(PATIENCE_S)
+            else:
+                loop.again.append(self.look_away)
+
+    with serving(serve) as server:
+        loop = Loop()
+        engine = Engine(route_of(over_tls(server.port)), loop, loop.clock())
+        asker = Asker()
+        engine.ask(asker, None)
+        loop.again.append(asker.look_away)
+        engine.run()
+        rows = list(engine.take_samples())
+        engine.close()
+        loop.close()
+    assert [(row.status, row.failure) for row in rows] == [(503, Failure.STATUS)]
+
+
+def test_records_that_nobody_can_read_end_an_idle_connection(authority: trustme.CA) -> None:
+    context = context_for(authority, "localhost")
+    connections = []
+    first_is_over, junk_is_there = threading.Event(), threading.Event()
+
+    def serve(connection: socket.socket, number: int) -> None:
+        connections.append(number)
+        records = Records(connection, context)
+        records.shake()
+        records.send()
+        records.read_request()
+        records.tls.write(OK)
+        records.send()
+        if number == 0:
+            first_is_over.wait(PATIENCE_S)
+            connection.sendall(b"HTTP/1.1 408 Timeout\r\n\r\n")
+            junk_is_there.set()
+        while connection.recv(65536):
+            pass
+
+    with serving(serve) as server:
+        rows = twice(over_tls(server.port), first_is_over, junk_is_there)
+    assert [(row.status, row.failure) for row in rows] == [(200, 0)] * 2
+    assert connections == [0, 1]
+
+
 def test_a_certificate_that_nobody_trusts_is_a_failure_of_tls() -> None:
     with serving_http(context_for(trustme.CA(), "localhost")) as origin:
         strict = call_once(over_tls(origin.endpoint.port))
@@ -162,7 +314,7 @@ def test_https_through_a_tunnel(authority: trustme.CA) -> None:
 def test_a_proxy_that_grants_no_tunnel(closed_port: int) -> None:
     with forward_proxy() as proxy:
         sample = call_once(over_tls(closed_port, proxy=proxy))
-    assert (sample.status, sample.failure) == (0, Failure.PROTOCOL)
+    assert (sample.status, sample.failure) == (0, Failure.REFUSED)
 
 
 def test_a_proxy_that_speaks_no_http() -> None:

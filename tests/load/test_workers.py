@@ -137,6 +137,32 @@ def test_a_worker_that_dies_ends_the_run_with_an_error() -> None:
         run_load(target_of(server), Load(600.0, 50.0), workers=2, on_progress=kill_one)
 
 
+class Spoilt(float):
+    """A timeout that the engine can set out with, and that fails when it is looked at again."""
+
+    sums = 0
+
+    def __radd__(self, other: float) -> float:
+        type(self).sums += 1
+        if self.sums > 1:
+            raise ArithmeticError("a spoilt number")
+        return other + float(self)
+
+
+def test_a_defect_in_a_worker_ends_the_run_and_the_log_of_this_process_says_where(
+    caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with (
+        serving(answering(OK)) as server,
+        pytest.raises(RunError, match="the load engine failed; the log says where"),
+    ):
+        run_load(target_of(server, timeout_s=Spoilt(0.05)), Load(600.0, 50.0))
+    assert "Traceback" in caplog.text
+    assert "in _expire" in caplog.text
+    assert "ArithmeticError: a spoilt number" in caplog.text
+    assert capfd.readouterr().err == ""
+
+
 def _a_child() -> int:
     listed = subprocess.run(
         ["ps", "-o", "pid=,args=", "--ppid", str(os.getpid())], capture_output=True, text=True, check=True
@@ -156,6 +182,22 @@ def test_the_command_prints_figures_for_machines() -> None:
         )
     figures = json.loads(done.stdout)
     assert (figures["requests"], figures["errors"], figures["dropped"]) == (10, 0, 0)
+
+
+def test_the_command_takes_methods_in_small_letters() -> None:
+    seen = []
+
+    def serve(connection: socket.socket, number: int) -> None:
+        while request := read_request(connection):
+            seen.append(request[:7])
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n")
+
+    with serving(serve) as server:
+        command = [sys.executable, "-m", "faultkit.load", url_of(server), "--method", "head"]
+        words = ["--rate", "20", "--duration", "0.1", "--json"]
+        done = subprocess.run([*command, *words], capture_output=True, text=True, check=True, timeout=30)
+    assert json.loads(done.stdout)["errors"] == 0
+    assert seen == [b"HEAD / "] * 2
 
 
 def test_the_command_refuses_what_makes_no_sense() -> None:

@@ -134,5 +134,8 @@ def test_text_without_utf8_is_refused_where_it_stands() -> None:
 
 
 def test_only_true_and_false_are_truth_values() -> None:
-    text = "on: data\nanswers: [yes, no, off, true, False]\n"
-    assert read_document(text, "plan") == {"on": "data", "answers": ["yes", "no", "off", True, False]}
+    text = "on: data\nanswers: [yes, no, off, true, False, True0, falsehood]\n"
+    assert read_document(text, "plan") == {
+        "on": "data",
+        "answers": ["yes", "no", "off", True, False, "True0", "falsehood"],
+    }

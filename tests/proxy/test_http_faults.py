@@ -174,12 +174,28 @@ def test_connect_opens_a_tunnel_on_which_stream_faults_act() -> None:
 def test_a_target_that_cannot_be_reached_gives_502() -> None:
     with listening() as listener:
         port = listener.getsockname()[1]
-    with proxied(forward()) as (_, proxy):
+    with proxied(forward()) as (plane, proxy):
         client = client_of(proxy)
-        status, body = get(client, f"http://127.0.0.1:{port}/")
+        for _ in range(2):
+            status, body = get(client, f"http://127.0.0.1:{port}/")
+            assert status == 502
+            assert f"127.0.0.1:{port}" in body
         client.close()
-        assert status == 502
-        assert f"127.0.0.1:{port}" in body
+        counts = plane.snapshot().proxies[0]
+        assert (counts.dial_failures, counts.own_answers) == (2, 2)
+
+
+def test_an_answer_of_a_fault_or_of_the_target_is_not_one_of_the_proxy_s_own() -> None:
+    with listening() as listener:
+        port = listener.getsockname()[1]
+    teapot = Rule("teapot", HttpError(status=418, call_upstream=True), Match(path="/tea"))
+    with serving() as origin, proxied(forward(), teapot) as (plane, proxy):
+        client = client_of(proxy)
+        assert get(client, f"http://127.0.0.1:{port}/tea")[0] == 418
+        assert get(client, f"http://{origin.endpoint}/")[0] == 200
+        client.close()
+        counts = plane.snapshot().proxies[0]
+        assert (counts.dial_failures, counts.own_answers) == (1, 0)
 
 
 def test_an_injected_name_failure_gives_502_and_a_delay_passes() -> None:
@@ -190,7 +206,9 @@ def test_an_injected_name_failure_gives_502_and_a_delay_passes() -> None:
             assert get(client, url)[0] == 502
             assert get(client, url)[0] == 200
             client.close()
-            assert plane.snapshot().injected == {"dns": 1}
+            seen = plane.snapshot()
+            assert seen.injected == {"dns": 1}
+            assert (seen.proxies[0].dial_failures, seen.proxies[0].own_answers) == (0, 0)
 
 
 def test_garbage_gets_400_and_the_proxy_goes_on() -> None:

@@ -171,6 +171,60 @@ def test_a_reset_fault_reaches_a_forward_client_that_has_no_upstream_yet() -> No
             client.recv(1)
 
 
+def test_a_fault_of_the_server_side_begins_anew_with_each_upstream() -> None:
+    rule = Rule("late", Latency(mean_ms=1))
+    with serving() as one, serving() as two, Plane(Plan((rule,), 1)) as plane:
+        client = http.client.HTTPConnection(*_pair(plane.open_proxy(FORWARD)), timeout=PATIENCE_S)
+        for origin, injected in ((one, 1), (one, 1), (two, 2), (one, 3)):
+            client.request("GET", f"http://{origin.endpoint}/")
+            assert client.getresponse().read() == b"GET / 0"
+            assert plane.snapshot().injected == {"late": injected}
+        client.close()
+
+
+def test_a_reset_of_one_upstream_spares_the_others_of_the_same_client() -> None:
+    with serving() as whole, serving() as broken, Plane(Plan((Rule("cut", Reset()),), 1)) as plane:
+        spec = ProxySpec("http", ANY_PORT, broken=UpstreamSet.parse([str(broken.endpoint)]))
+        client = http.client.HTTPConnection(*_pair(plane.open_proxy(spec)), timeout=PATIENCE_S)
+        client.request("GET", f"http://{whole.endpoint}/")
+        assert client.getresponse().read() == b"GET / 0"
+        client.request("GET", f"http://{broken.endpoint}/")
+        with pytest.raises(ConnectionResetError):
+            client.getresponse()
+        client.close()
+        assert plane.snapshot().injected == {"cut": 1}
+
+
+def test_a_reset_fault_during_the_handshake_is_a_reset_and_no_failed_dial(
+    tls_server: ssl.SSLContext,
+) -> None:
+    with serving(tls_server) as origin, Plane(Plan((Rule("cut", Reset(on="data")),), 1)) as plane:
+        spec = ProxySpec("http", ANY_PORT, verify=False)
+        client = http.client.HTTPConnection(*_pair(plane.open_proxy(spec)), timeout=PATIENCE_S)
+        with pytest.raises(ConnectionResetError):
+            client.request("GET", f"https://{origin.endpoint}/")
+            client.getresponse()
+        client.close()
+        seen = plane.snapshot()
+        assert (seen.injected, seen.proxies[0].dial_failures) == ({"cut": 1}, 0)
+
+
+def test_an_upstream_that_resets_during_the_handshake_is_a_failed_dial() -> None:
+    with listening() as listener, Plane() as plane:
+        spec = ProxySpec("http", ANY_PORT, verify=False)
+        client = http.client.HTTPConnection(*_pair(plane.open_proxy(spec)), timeout=PATIENCE_S)
+        client.request("GET", f"https://{endpoint_of(listener)}/")
+        server, _ = listener.accept()
+        server.settimeout(PATIENCE_S)
+        assert server.recv(1) == b"\x16"
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        server.close()
+        assert client.getresponse().status == 502
+        client.close()
+        counts = plane.snapshot().proxies[0]
+        assert (counts.dial_failures, counts.own_answers) == (1, 1)
+
+
 def test_a_request_that_names_the_proxy_itself_is_refused_and_not_dialled() -> None:
     with Plane() as plane:
         proxy = plane.open_proxy(FORWARD)

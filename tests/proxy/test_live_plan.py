@@ -91,6 +91,25 @@ def test_refuse_shuts_the_port_and_opens_it_again() -> None:
             assert read_exactly(server, 1) == b"x"
 
 
+def test_a_rule_that_shuts_the_port_counts_once_at_each_shutting() -> None:
+    """Whom the kernel refuses nobody sees, so the shutting stands for them."""
+    with wired(plan_of(Refuse()), observed=True) as wire:
+        plane = wire.plane
+        assert plane.snapshot().injected == {"0-refuse": 1}
+        plane.set_plan(plan_of(Refuse(), Latency()))
+        plane.set_enabled("wire", True)
+        assert plane.snapshot().injected["0-refuse"] == 1
+        plane.set_plan(Plan())
+        plane.set_enabled("wire", False)
+        plane.set_plan(plan_of(Refuse()))
+        assert plane.snapshot().injected == {"0-refuse": 1, "1-latency": 0}, "it was shut already"
+        plane.set_enabled("wire", True)
+        assert plane.snapshot().injected["0-refuse"] == 2
+        assert plane.snapshot().proxies[0].injected == 2
+        told = [h for h in plane.happenings() if isinstance(h, Injected)]
+        assert [(h.rule, h.effect, h.connection) for h in told] == [("0-refuse", "port_shut", None)] * 2
+
+
 def test_a_refusal_of_some_connections_resets_those() -> None:
     with wired(plan_of(Refuse(), trigger=Trigger(first=1))) as wire:
         with pytest.raises(ConnectionResetError), connect(wire.proxy) as first:

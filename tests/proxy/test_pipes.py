@@ -2,6 +2,8 @@
 
 import os
 import socket
+import struct
+import threading
 from dataclasses import dataclass
 from typing import cast
 
@@ -16,7 +18,17 @@ from faultkit.faults.stream.slow_close import SlowClose
 from faultkit.plan import Plan
 from faultkit.proxy.pipes import CAN_SPLICE, PIPE_SIZE, ParcelLine, PipePool
 from faultkit.testing import open_filter
-from tests.proxy.wires import expected_digest, joined, plan_of, received_digest, send_hashed
+from tests.proxy.wires import (
+    PATIENCE_S,
+    expected_digest,
+    joined,
+    plan_of,
+    read_exactly,
+    received_digest,
+    send_hashed,
+)
+
+RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 linux_only = pytest.mark.skipif(not CAN_SPLICE, reason="splice is a Linux system call")
 
@@ -92,6 +104,33 @@ def test_a_closed_line_gives_back_pipes_that_still_hold_bytes() -> None:
     pool.give_back(again)
     pool.close()
     assert open_descriptors() == before
+
+
+@linux_only
+@pytest.mark.parametrize("from_client", [True, False], ids=["from the client", "from the upstream"])
+def test_bytes_that_came_before_a_reset_are_spliced_before_it(from_client: bool) -> None:
+    block = b"x" * 32768
+    with joined() as (wire, client, server):
+        source, target = (client, server) if from_client else (server, client)
+        for _ in range(20):  # Enough for the relay to take them for bulk.
+            source.sendall(block)
+            read_exactly(target, len(block))
+        assert wire.plane.spliced
+        held, go_on = threading.Event(), threading.Event()
+
+        def hold() -> None:
+            held.set()
+            go_on.wait(PATIENCE_S)
+
+        wire.plane.loop.call_from_thread(hold)
+        assert held.wait(PATIENCE_S)
+        source.sendall(block)
+        source.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
+        source.close()
+        go_on.set()
+        assert read_exactly(target, len(block)) == block
+        with pytest.raises(ConnectionResetError):
+            target.recv(1)
 
 
 def test_bulk_under_latency_survives_a_filter_that_wants_to_see_the_bytes() -> None:

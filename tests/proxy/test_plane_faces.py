@@ -6,8 +6,8 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
@@ -16,6 +16,7 @@ from faultkit.errors import InputError, RunError, TargetError
 from faultkit.faults.connection.refuse import Refuse
 from faultkit.faults.stream.latency import Latency
 from faultkit.plan import Plan, Rule, parse_schedule
+from faultkit.proxy import remote
 from faultkit.proxy.address import Endpoint
 from faultkit.proxy.face import DataPlane
 from faultkit.proxy.happenings import Closed, Happening, Injected, Opened, RulesChanged
@@ -205,6 +206,8 @@ def test_refuse_shuts_the_port_everywhere(make: Make, echo: Endpoint) -> None:
         for _ in range(MANY):
             with pytest.raises(ConnectionRefusedError):
                 connect(proxy)
+        seen = plane.snapshot()
+        assert (seen.injected, seen.proxies[0].injected) == ({"0-refuse": 1}, 1)
         plane.set_plan(Plan())
         with ExitStack() as stack:
             for client in open_many(stack, proxy):
@@ -246,3 +249,40 @@ def test_a_worker_that_dies_is_told_by_the_next_question(echo: Endpoint) -> None
         os.kill(child.pid, signal.SIGKILL)
         with pytest.raises(RunError, match="the proxy's process 2 of 2 was ended by SIGKILL"):
             planes.snapshot()
+
+
+@contextmanager
+def wedged(planes: Planes) -> Iterator[int]:
+    """The second worker is there, but does nothing any more."""
+    child = planes._planes[1]._child
+    assert child is not None
+    os.kill(child.pid, signal.SIGSTOP)
+    yield child.pid
+    with pytest.raises(ProcessLookupError):
+        os.kill(child.pid, signal.SIGCONT)
+
+
+def test_a_worker_that_does_not_answer_is_an_error_and_is_ended(
+    echo: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "_PATIENCE_S", 0.1)
+    with Planes(workers=2) as planes:
+        with wedged(planes), pytest.raises(RunError) as caught:
+            planes.snapshot()
+        said = "the proxy's process 2 of 2 did not answer within 0.1 s and was ended"
+        assert str(caught.value) == said
+        with pytest.raises(RunError, match=said):
+            planes.open_proxy(ProxySpec("db", ANY_PORT, echo))
+
+
+def test_closing_does_not_wait_for_a_worker_that_does_not_answer(
+    echo: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remote, "_FAREWELL_S", 0.1)
+    planes = Planes(workers=2)
+    planes.start()
+    proxy = planes.open_proxy(ProxySpec("db", ANY_PORT, echo))
+    with wedged(planes):
+        planes.close()
+    with pytest.raises(ConnectionRefusedError):
+        connect(proxy)

@@ -63,7 +63,7 @@ def distribution(times_ms: Sequence[float]) -> Distribution:
         mean_ms=fmean(ordered),
         stddev_ms=pstdev(ordered),
         percentiles=tuple(
-            Percentile(p, at(p)[0], at(p)[1], at(max(p - 4, 0.0))[0], at(min(p + 4, 100.0))[0])
+            Percentile(p, at(p)[0], at(p)[1], at(max(p - 4, 0.0))[0], at(min(p + 4, 100.0))[0], count)
             for p in PERCENTS
         ),
         curve=tuple((p, at(p)[0]) for p in CURVE),

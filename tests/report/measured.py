@@ -42,6 +42,10 @@ STARTED = "2026-03-04T09:15:00.25Z"
 ENDED = "2026-03-04T09:16:42.5Z"
 TIMEOUT_MS = 3000.0
 WHOLE = ((0.0, 1.0),)
+BEHIND = ("127.0.0.1:7072 → 127.0.0.1:5432",)
+"""A map to a dependency of the service."""
+BEFORE = ("127.0.0.1:40123 → any host (HTTP proxy; faults act on 127.0.0.1:9090)",)
+"""The usual way: between the load and the service itself."""
 
 
 def healthy(_: float, rng: Rng) -> tuple[float, Failure]:
@@ -107,6 +111,7 @@ def load_item(
     rps: float = 50.0,
     before: Service | None = healthy,
     url: str = "http://127.0.0.1:9090/orders",
+    routes: tuple[str, ...] = BEHIND,
 ) -> Item:
     load = Load(duration_s, rps)
     run = _tally(serve, load, "run")
@@ -131,7 +136,7 @@ def load_item(
         injection=Injection(
             2 * summary.requests, 2 * summary.requests, injected, injected, 64.0, 231.0, 512.0
         ),
-        routes=("127.0.0.1:3180 → 127.0.0.1:9090",),
+        routes=routes,
     )
 
 

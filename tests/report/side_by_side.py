@@ -54,7 +54,8 @@ _DIFFERENCES = (
     (
         "`Margin`",
         "`Below by`, `Above by`, for latency",
-        "the same for errors and availability, in percentage points; `-` if there was nothing to judge",
+        "the same for errors, in percentage points; an availability that is kept is `Above` its objective; "
+        "`-` if there was nothing to judge, or no answer to measure",
     ),
     ("a pipe, a line feed or a backtick in a text", "breaks the table", "is escaped"),
 )

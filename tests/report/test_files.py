@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import stat
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,7 @@ from faultkit.report.files import (
     check_report_path,
     read_report,
     write_report,
+    write_whole,
 )
 from faultkit.report.junit import render_junit
 from faultkit.report.markdown import render_markdown
@@ -107,6 +109,72 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     write_report(SINGLE, tmp_path / "latest.md")
     assert (tmp_path / "latest.md").is_symlink()
     assert (tmp_path / "real.md").read_text("utf-8") == render_markdown(SINGLE)
+
+
+@contextmanager
+def reader_of(path: Path, most: int = -1) -> Iterator[list[bytes]]:
+    """Reads a pipe to its end, or so many bytes and then closes it."""
+    got: list[bytes] = []
+
+    def read() -> None:
+        with open(path, "rb", buffering=0) as pipe:
+            got.append(pipe.read(most) if most >= 0 else pipe.readall())
+
+    thread = threading.Thread(target=read, daemon=True)
+    thread.start()
+    yield got
+    thread.join(5)
+    assert not thread.is_alive()
+
+
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "r.md").symlink_to(tmp_path / "pipe")
+    with reader_of(tmp_path / "pipe") as got:
+        write_report(ALL_KINDS, tmp_path / "r.md")
+    assert got == [render_markdown(ALL_KINDS).encode()]
+    assert stat.S_ISFIFO((tmp_path / "pipe").stat().st_mode)
+    assert sorted(os.listdir(tmp_path)) == ["pipe", "r.md"]
+
+
+def test_a_terminal_is_written_to_and_stays_one(tmp_path: Path) -> None:
+    ours, theirs = os.openpty()
+    try:
+        (tmp_path / "r.md").symlink_to(os.ttyname(theirs))
+        write_whole(tmp_path / "r.md", "a report")
+        assert os.read(ours, 100) == b"a report"
+        assert os.path.samestat(os.stat(tmp_path / "r.md"), os.fstat(theirs))
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert os.listdir(tmp_path) == ["r.md"]
+
+
+def test_an_open_pipe_by_its_number_is_no_file(tmp_path: Path) -> None:
+    ours, theirs = os.pipe()
+    try:
+        write_whole(f"/dev/fd/{theirs}", "a report")
+        assert os.read(ours, 100) == b"a report"
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+def test_a_reader_that_goes_away_is_an_error_of_the_run(tmp_path: Path) -> None:
+    path = tmp_path / "r.md"
+    os.mkfifo(path)
+    # More than a pipe holds: so the writer waits for its reader, and finds it gone.
+    with reader_of(path, most=1), pytest.raises(RunError) as caught:
+        write_whole(path, "x" * 1_000_000)
+    assert str(caught.value) == f"{path}: the report cannot be written: broken pipe"
+    assert stat.S_ISFIFO(path.stat().st_mode)
+
+
+def test_a_folder_in_the_place_of_a_report_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "r.md").mkdir()
+    with pytest.raises(RunError, match=r"the report cannot be written: is a directory$"):
+        write_whole(tmp_path / "r.md", "a report")
+    assert os.listdir(tmp_path) == ["r.md"]
 
 
 @contextmanager

@@ -144,7 +144,7 @@ def test_a_load_item_shows_both_kinds_of_times_and_the_error_of_the_injection() 
         "Response time 95 % confidence Service time Baseline response",
         "135 releases; late by p50 0.06 ms, p99 0.21 ms, worst 0.42 ms",
         "600 connections, 600 requests, 135 injections",
-        "Below by 0.10%",
+        "Above by 0.10%",
     ):
         assert words in text
 

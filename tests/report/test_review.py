@@ -17,6 +17,7 @@ from faultkit.report.rules import FIGURES, TRUST
 from faultkit.rng import Rng
 from tests.report.examples import ALL_KINDS, EMPTY, EXAMPLES, HOSTILE, NOT_EXERCISED, PARTIAL, REPEAT, SINGLE
 from tests.report.measured import (
+    BEHIND,
     DARK,
     ERRORS,
     SHOWCASE,
@@ -119,7 +120,8 @@ def test_the_slope_of_stepped_calls_tells_how_often_a_delay_is_paid() -> None:
         ),
     )
     assert remark(REPEAT.items[0], "delay-passed-on", "note").much == (
-        "400 ms were added, and the median grew by 400 ms."
+        "The delay grew by 400 ms over the steps, "
+        "and the response time (on a line through 5 calls) grew by 400 ms."
     )
     assert remark(twice, "delay-multiplied", "risk").what == "Each request pays for the delay about 2 times."
 
@@ -245,7 +247,7 @@ def test_a_missed_objective_comes_with_the_fault_if_the_baseline_keeps_it() -> N
 
 def test_an_objective_that_the_baseline_misses_is_not_the_doing_of_the_fault() -> None:
     item = load_item(added(120), fault(SLOW, 1000), slos=(Slo("latency", "", 95, 5),), verdict="failed")
-    said = remark(item, "baseline-misses-slo", "risk")
+    said = remark(item, "baseline-misses-slo", "broken")
     assert said.much.startswith("95% < 5ms: ")
     assert remark(item, "slo-missed", "broken").cause is None
 
@@ -253,7 +255,7 @@ def test_an_objective_that_the_baseline_misses_is_not_the_doing_of_the_fault() -
 def test_an_objective_on_errors_that_the_baseline_misses_is_found_too() -> None:
     always = failing(0.5, 0, 20, Failure.STATUS)
     item = load_item(always, fault(DARK, 1000), before=always, slos=(Slo("error", "few errors", 99, 1),))
-    assert remark(item, "baseline-misses-slo", "risk").much.startswith("few errors: ")
+    assert remark(item, "baseline-misses-slo", "broken").much.startswith("few errors: ")
 
 
 def test_an_objective_that_is_kept_only_just_is_a_risk() -> None:
@@ -282,11 +284,12 @@ def test_an_expectation_that_no_other_rule_explains_is_told_with_its_reason() ->
 
 
 def test_an_item_that_was_not_exercised_tells_how_to_send_traffic_through_the_proxy() -> None:
-    said = remark(NOT_EXERCISED.items[0], "not-exercised", "doubt")
+    item = replace(NOT_EXERCISED.items[0], routes=BEHIND)
+    said = remark(item, "not-exercised", "doubt")
     assert said.much == "Nothing went through the proxy."
     assert said.next is not None
     assert "HTTP_PROXY" in said.next
-    assert "127.0.0.1:3180 → localhost:9090" in said.next
+    assert "127.0.0.1:7072 → 127.0.0.1:5432" in said.next
 
 
 def test_traffic_that_no_rule_met_is_told_from_no_traffic() -> None:
@@ -357,7 +360,7 @@ def test_items_are_numbered_over_the_whole_report() -> None:
         (SHOWCASE, "3 items: 2 failed, 1 passed. Something broke in 3 of them."),
         (
             PARTIAL,
-            "2 items: 1 passed, 1 unfinished. Nothing broke. "
+            "2 items: 1 passed, 1 unfinished. Nothing broke in the 1 item that can tell. "
             "The run is partial: interrupted after 1 of 3 items.",
         ),
     ],

@@ -17,7 +17,7 @@ def test_an_item_tells_its_story_from_top_to_bottom() -> None:
     lines = render_item(SAMPLE.items[0])
     assert lines[:14] == [
         "PASSED: GET http://localhost:9090",
-        "  strategy    load for 10s with 1 clients @ 3 RPS",
+        "  strategy    load for 10s with 1 client @ 3 RPS",
         "  fault       xxxxxxxxxx Jitter: ➡️🖧Amplitude: 150.00ms, Frequence 5.00Hz",
         "  requests    31 in 10 seconds and 329 ms: 3.00/s of 3.00/s",
         "  errors      0 (0.0%)",

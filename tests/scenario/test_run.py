@@ -12,6 +12,7 @@ import pytest
 
 from faultkit.errors import InputError, RunError, TargetError
 from faultkit.faults.http.http_error import HttpError
+from faultkit.faults.stream.blackhole import Blackhole
 from faultkit.faults.stream.latency import Latency
 from faultkit.load.load import Load
 from faultkit.load.slo import Slo
@@ -140,7 +141,7 @@ def test_http_faults_act_on_plain_calls() -> None:
     with serving() as origin:
         ran = run(item(url(origin), REFUSING))
     assert ran.verdict == "failed"
-    assert "1 of 1 calls missed the expectation, first: status: expected 200, got 503" in ran.reasons
+    assert "1 of 1 call missed the expectation, first: status: expected 200, got 503" in ran.reasons
     assert ran.run.failures == {"status_5xx": 1}
 
 
@@ -300,3 +301,26 @@ def test_the_schedule_of_a_repeat_counts_from_its_first_call() -> None:
         repeat = Repeat(step=0.0, count=5, stepped=(), wait_s=0.1)
         ran = run(item(url(origin), WrittenFault("httperror", late), strategy=repeat))
     assert (ran.calls[0].status, ran.calls[-1].status) == (200, 503)
+
+
+def test_a_call_that_is_stopped_does_not_wait_for_its_answer() -> None:
+    silent = WrittenFault("blackhole", Rule("blackhole", Blackhole()))
+    with serving() as origin:
+        outcome = stopped(item(url(origin), silent), PhaseBegan)
+    (ran,) = outcome.report.items
+    assert (ran.verdict, ran.calls) == ("unfinished", ())
+
+
+def test_a_target_that_dies_mid_run_is_refused_and_does_not_answer_502() -> None:
+    with serving() as origin:
+
+        def die(event: Event) -> None:
+            if isinstance(event, Loaded) and event.progress.done > 3:
+                origin.shutdown()
+                origin.server_close()
+
+        ran = run(item(url(origin), SLOW, strategy=load(1.5, 20.0)), Settings(baseline=False), watch=die)
+    assert ran.run.failures.get("refused", 0) > 0
+    assert "status_5xx" not in ran.run.failures
+    assert 502 not in ran.run.statuses
+    assert ran.verdict in ("failed", "inconclusive")

@@ -29,6 +29,9 @@ COMMANDS: dict[str, Entry] = {
     "demo": Entry("faultkit.cli.demo", "Serve a small service with a dependency, to try faults on."),
     "faults": Entry("faultkit.cli.faults", "Show the faults there are and their settings."),
     "functions": Entry("faultkit.cli.functions", "List the functions of a source file, or show one."),
+    "review": Entry("faultkit.cli.review", "Say what will hurt in production in a file or folder of code."),
+    "index": Entry("faultkit.cli.index", "Make a project's code searchable, or bring its index up to date."),
+    "search": Entry("faultkit.cli.search", "Find code in a project's index by what it does."),
     "toxiproxy": Entry("faultkit.cli.toxiproxy", "Serve the API of Toxiproxy, as a drop-in."),
 }
 

@@ -33,6 +33,7 @@ class Loop:
         "again",
         "clock",
         "handlers",
+        "on_defect",
         "poller",
     )
 
@@ -43,6 +44,9 @@ class Loop:
         """What to call with the flags of a descriptor."""
         self.again: deque[Callable[[], None]] = deque()
         """Work that gave way and goes on in the next round."""
+        self.on_defect: Callable[[Exception], None] | None = None
+        """Who wants to know what a handler raised. None: it is logged, and whose handler it was is told by
+        its `abort`."""
         self._timers: list[tuple[float, int, Callable[[float], None]]] = []
         self._timer_count = 0
         self._calls: deque[Callable[[], None]] = deque()
@@ -69,7 +73,7 @@ class Loop:
         self._running = False
 
     def run(self) -> None:
-        """Until `stop`. One failing handler is logged and does not end the loop."""
+        """Until `stop`. One failing handler does not end the loop."""
         sharpen_timers()
         self._running = True
         wait, handler_of, timers, again, clock = (
@@ -90,22 +94,22 @@ class Loop:
                 handler = handler_of(fd, _nobody)
                 try:
                     handler(flags)
-                except Exception:
-                    self._failed(handler)
+                except Exception as error:
+                    self._failed(handler, error)
             if seconds is not None and seconds < _SOON_S and timers:
                 now = clock()
                 while timers and timers[0][0] <= now:
                     at, _, callback = heapq.heappop(timers)
                     try:
                         callback(at)
-                    except Exception:
-                        self._failed(callback)
+                    except Exception as error:
+                        self._failed(callback, error)
             for _ in range(len(again)):
                 work = again.popleft()
                 try:
                     work()
-                except Exception:
-                    self._failed(work)
+                except Exception as error:
+                    self._failed(work, error)
 
     def close(self) -> None:
         self._wake_out.close()
@@ -126,11 +130,14 @@ class Loop:
             call = self._calls.popleft()
             try:
                 call()
-            except Exception:
-                self._failed(call)
+            except Exception as error:
+                self._failed(call, error)
 
-    def _failed(self, callee: Callable[..., None]) -> None:
+    def _failed(self, callee: Callable[..., None], error: Exception) -> None:
         """A defect of ours must not take the other connections with it."""
+        if self.on_defect is not None:
+            self.on_defect(error)
+            return
         _log.exception("the loop goes on without what failed here")
         owner = getattr(callee, "__self__", None)
         abort = getattr(owner, "abort", None)

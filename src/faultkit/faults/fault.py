@@ -49,6 +49,12 @@ class Fault:
     def check(self) -> None:
         """Rules between fields. Raise ValueError("field: expected …, got …")."""
 
+    @property
+    def least_delay_ms(self) -> float | None:
+        """The least delay that these settings usually ask for: an error of the clock weighs against it. None
+        if they ask for none."""
+        return None
+
     @classmethod
     def settings(cls) -> dict[str, Setting]:
         return {f.name: f.metadata["setting"] for f in fields(cls)}

@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m faultkit.load", description=__doc__)
     parser.add_argument("url", metavar="URL")
-    parser.add_argument("--method", default="GET")
+    parser.add_argument("--method", type=str.upper, default="GET")
     parser.add_argument("--duration", type=float, default=10.0, metavar="SECONDS")
     parser.add_argument("--rate", type=float, metavar="RPS", help="of all clients; none: as fast as it goes")
     parser.add_argument("--clients", type=int, default=64, help="of a closed load")

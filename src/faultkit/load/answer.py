@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
+from faultkit.load.failure import Failure
+from faultkit.proxy.http.answer import PROXY_STATUS
 from faultkit.proxy.http.body import ABSENT, OTHER_CODING
 from faultkit.proxy.http.framing import MAX_HEAD_BYTES
 from faultkit.proxy.http.parsing import read_response_head
@@ -15,10 +17,19 @@ NOT_HTTP = (HttpParserError, HttpParserUpgrade)
 """What `feed` raises where the bytes are no answer, or go on after it."""
 
 
+_OF_PROXIES = (502, 504)
+_TROUBLES = {
+    b"dns_error": Failure.DNS,
+    b"connection_refused": Failure.REFUSED,
+    b"connection_timeout": Failure.TIMEOUT,
+}
+"""What our own proxy says when it could not reach the target: not an answer of the target."""
+
+
 class Answer:
     """The answers of one connection, one after the other."""
 
-    __slots__ = ("_complete", "_parser", "_start", "keep_alive", "status")
+    __slots__ = ("_complete", "_parser", "_start", "keep_alive", "status", "trouble")
 
     def __init__(self) -> None:
         self._parser: HttpResponseParser | None = None
@@ -26,6 +37,8 @@ class Answer:
         self._start = b""
         """The first bytes of an answer that does not come in one piece."""
         self.status = 0
+        self.trouble = Failure.NONE
+        """Why our own proxy, and not the target, wrote this answer."""
         self.keep_alive = False
         """Once it is complete: whether the server will take another request on this connection."""
 
@@ -36,6 +49,8 @@ class Answer:
         assert self._parser is not None
         self._parser.feed_data(data)
         if self._complete:
+            if self.status in _OF_PROXIES:
+                self.trouble = proxy_trouble(self._start + data)
             return True
         if len(self._start) < MAX_HEAD_BYTES:
             self._start += data[: MAX_HEAD_BYTES - len(self._start)]
@@ -62,6 +77,7 @@ class Answer:
     def _begin(self) -> None:
         self._complete = False
         self._start = b""
+        self.trouble = Failure.NONE
         if self._parser is None:
             self._parser = HttpResponseParser(self)
 
@@ -71,6 +87,11 @@ class Answer:
         if self._complete:
             raise ValueError("bytes after the answer")
 
+    def on_headers_complete(self) -> None:
+        assert self._parser is not None
+        if not 100 <= self._parser.get_status_code() < 600:
+            raise ValueError("a status that HTTP does not have")
+
     def on_message_complete(self) -> None:
         assert self._parser is not None
         status = self._parser.get_status_code()
@@ -78,6 +99,13 @@ class Answer:
             self.status = status
             self.keep_alive = self._parser.should_keep_alive()
             self._complete = True
+
+
+def proxy_trouble(answer: bytes) -> Failure:
+    """What our own proxy says of itself in this answer; NONE if somebody else wrote it."""
+    head = answer.partition(b"\r\n\r\n")[0]
+    _, found, error = head.partition(f"\r\n{PROXY_STATUS}".encode())
+    return _TROUBLES.get(error.split(b"\r\n")[0], Failure.UNREACHABLE) if found else Failure.NONE
 
 
 class HeadAnswer(Answer):
@@ -93,6 +121,7 @@ class HeadAnswer(Answer):
         super()._begin()
 
     def on_headers_complete(self) -> None:
+        super().on_headers_complete()
         self.on_message_complete()
 
     def on_body(self, body: bytes) -> None:

@@ -8,7 +8,7 @@ a closed form of k, so nothing drifts, and workers that share a schedule need no
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import count, islice, takewhile
+from itertools import count, cycle, islice, takewhile
 from math import ceil, log1p, sqrt
 
 from faultkit.load.load import Load
@@ -21,10 +21,36 @@ def instants(load: Load, worker: int = 0, workers: int = 1) -> Iterator[float]:
     if not 0 <= worker < workers:
         raise ValueError(f"worker: expected 0 or more and less than {workers}, got {worker}")
     rate_rps = _open_rate(load)
-    places: Iterator[float] = _poisson_places(load) if load.spacing == "poisson" else count(0)
-    mine = islice(places, worker, None, workers)
+    mine: Iterator[float] = count(worker, workers)
+    if load.spacing == "poisson":
+        mine = islice(_poisson_places(load), worker, None, workers)
     times = (_instant(place, rate_rps, load.ramp_s) for place in mine)
     return takewhile(lambda at: at < load.duration_s, times)
+
+
+def turns(load: Load, worker: int = 0, workers: int = 1) -> Iterator[tuple[float, int]]:
+    """The schedule of a paced closed load: instants as above, and whose turn it is. Clients take turns in
+    it, and workers share the clients as arrivals are shared above."""
+    if load.rate_rps is None:
+        raise ValueError("rate_rps: expected a rate, got nothing")
+    if worker >= load.clients:
+        return iter(())
+    rate_rps = load.rate_rps
+    places_of = _poisson_turns if load.spacing == "poisson" else _even_turns
+    times = (
+        (_instant(place, rate_rps, load.ramp_s), client) for place, client in places_of(load, worker, workers)
+    )
+    return takewhile(lambda turn: turn[0] < load.duration_s, times)
+
+
+def _even_turns(load: Load, worker: int, workers: int) -> Iterator[tuple[float, int]]:
+    mine = range(worker, load.clients, workers)
+    return ((first + client, client) for first in count(0, load.clients) for client in mine)
+
+
+def _poisson_turns(load: Load, worker: int, workers: int) -> Iterator[tuple[float, int]]:
+    turn = zip(_poisson_places(load), cycle(range(load.clients)), strict=False)
+    return ((place, client) for place, client in turn if client % workers == worker)
 
 
 def arrival_count(load: Load) -> int:

@@ -17,7 +17,7 @@ from socket import SocketType
 from typing import Protocol
 
 from faultkit.eventloop import ENDED, READABLE, WRITABLE, Loop
-from faultkit.load.answer import NOT_HTTP, Answer, HeadAnswer
+from faultkit.load.answer import NOT_HTTP, Answer, HeadAnswer, proxy_trouble
 from faultkit.load.failure import Failure
 from faultkit.load.route import Route
 from faultkit.load.sockets import begin_connect, failure_of, has_taken, is_connected, is_our_shortage
@@ -33,7 +33,7 @@ class Asker(Protocol):
     """Whoever wants a request sent."""
 
     def over(self, now: float) -> None:
-        """It was answered, or failed."""
+        """It was answered, or failed, or could not be sent. `now` is the present."""
 
 
 class Owner(Protocol):
@@ -54,9 +54,6 @@ class Owner(Protocol):
 
     def arrived_at(self, address: Address) -> None:
         """Of the addresses of a name, this one took the connection."""
-
-    def broken(self) -> None:
-        """A defect of ours: no figure may come of it."""
 
 
 class Connection:
@@ -214,7 +211,7 @@ class Connection:
             self._through(now)
             self._wait()
         else:
-            self._fail(now, Failure.PROTOCOL)
+            self._fail(now, proxy_trouble(self._granted) or Failure.PROTOCOL)
 
     def _through(self, now: float) -> None:
         """All that we send reaches the origin from here on."""
@@ -266,9 +263,15 @@ class Connection:
             self._cross()
             return
         # An answer may have come before the other side hung up: whoever reads finds it, or the end.
+        # Not at once: whoever writes may have bytes in its hands that came before.
         self._unsent = b""
         self._write_error = code
-        self._owner.loop.handlers[self.fd](ENDED)
+        self._keeps = False
+        self._owner.loop.again.append(self._read_the_rest)
+
+    def _read_the_rest(self) -> None:
+        if self.fd >= 0:
+            self._owner.loop.handlers[self.fd](ENDED)
 
     def _flush(self) -> None:
         unsent, self._unsent = self._unsent, b""
@@ -326,7 +329,8 @@ class Connection:
         tls = self._tls
         assert tls is not None
         if not records:
-            return self._take(b"", now)
+            self._lost(self._write_error)  # Without the farewell of TLS, anybody may have cut the stream.
+            return False
         shaking = not tls.ready
         try:
             data = tls.decrypt(records)
@@ -340,6 +344,8 @@ class Connection:
             self._ask()  # Our last word of the handshake goes with it.
         elif shaking and (reply := tls.records()):
             self._write(reply)
+        if tls.ended:
+            self._keeps = False
         if data and not self._take(data, now):
             return False
         return self._take(b"", now) if tls.ended else self.fd >= 0
@@ -383,9 +389,7 @@ class Connection:
 
     def _lost(self, code: int) -> None:
         """The connection is gone: by this error, or (0) in good order."""
-        if self.idle:
-            self.close()
-        elif self._has_crossed(code):
+        if not self.idle and self._has_crossed(code):
             self._cross()
         else:
             self._fail(self._clock(), failure_of(code) if code else Failure.CLOSED)
@@ -401,8 +405,10 @@ class Connection:
         self._owner.crossed(self)
 
     def _fail(self, now: float, failure: Failure) -> None:
+        nobody_waits = self.idle
         self.close()
-        self._owner.failed(self, now, failure)
+        if not nobody_waits:
+            self._owner.failed(self, now, failure)
 
     def close(self) -> None:
         if self.fd < 0:
@@ -416,7 +422,3 @@ class Connection:
         self.answer.drop_parser()
         self.fd = -1
         self.idle = False
-
-    def abort(self) -> None:
-        """The loop calls this when one of the handlers above raised."""
-        self._owner.broken()

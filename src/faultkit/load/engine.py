@@ -6,6 +6,8 @@ the columns of samples. When to ask is not known here: an `Asker` calls `ask` an
 
 from __future__ import annotations
 
+import traceback
+
 from faultkit.errors import RunError
 from faultkit.eventloop import Loop
 from faultkit.load.connection import Asker, Connection
@@ -43,7 +45,8 @@ class Engine:
         """Empty: the name must be resolved first."""
         self._unresolved: list[Connection] = []
         self._finishing = False
-        self._is_broken = False
+        self._defect: Exception | None = None
+        loop.on_defect = self._break
         loop.call_at(loop.clock() + route.timeout_s, self._expire)
 
     @property
@@ -52,10 +55,12 @@ class Engine:
         return self._taken + len(self._recorder) + len(self.pending)
 
     def run(self) -> None:
-        """Until the loop is stopped."""
+        """Until the loop is stopped. After a defect of ours it raises RunError: no figure may come of it."""
         self.loop.run()
-        if self._is_broken:
-            raise RunError("the load engine failed; the log says where")
+        if self._defect is not None:
+            failed = RunError("the load engine failed; the log says where")
+            failed.add_note("".join(traceback.format_exception(self._defect)))
+            raise failed from self._defect
 
     def close(self) -> None:
         """Ends every connection. Requests that are under way are not measured."""
@@ -95,7 +100,8 @@ class Engine:
         status = connection.answer.status
         if status >= 500:
             self.errors += 1
-            self._recorder.add(connection, now, status, Failure.STATUS)
+            trouble = connection.answer.trouble
+            self._recorder.add(connection, now, 0 if trouble else status, trouble or Failure.STATUS)
         elif connection.kept:
             self._add_kept(connection, now, status)
         else:
@@ -113,7 +119,7 @@ class Engine:
         self._recorder.add(connection, now, 0, failure)
         del self.pending[connection]
         # Not at once: what fails at once would never let the loop have its turn.
-        self.loop.again.append(lambda: connection.asker.over(now))
+        self.loop.again.append(lambda: connection.asker.over(self._clock()))
         if self._finishing:
             self._stop_if_done()
 
@@ -129,7 +135,7 @@ class Engine:
     def starved(self, connection: Connection) -> None:
         self.dropped += 1
         del self.pending[connection]
-        self.loop.call_at(self._clock() + _PAUSE_S, connection.asker.over)
+        self.loop.call_at(self._clock() + _PAUSE_S, lambda at: connection.asker.over(self._clock()))
         if self._finishing:
             self._stop_if_done()
 
@@ -138,8 +144,9 @@ class Engine:
             self._addresses.remove(address)
             self._addresses.insert(0, address)
 
-    def broken(self) -> None:
-        self._is_broken = True
+    def _break(self, error: Exception) -> None:
+        """The first defect counts: others may follow from it."""
+        self._defect = self._defect or error
         self.loop.stop()
 
     def _stop_if_done(self) -> None:

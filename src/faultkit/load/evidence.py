@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from faultkit.load.dependence import BATCHES
 from faultkit.load.samples import Samples
-from faultkit.load.stretch import Stretch, stretches
+from faultkit.load.stretch import Stretch, batches, stretches
 from faultkit.load.times import Times, times_of
 
 LATE_S = 0.01
@@ -33,6 +34,8 @@ class Evidence:
     late: int
     stretches: Callable[[float, int], list[Stretch]]
     """Cut the run: width in seconds, how many."""
+    batches: Sequence[Stretch]
+    """The run in the order of time, cut into about `BATCHES` stretches of about as many requests each."""
     grain_s: float = 0.0
     """Stretches are known in multiples of this only; 0: whatever is asked."""
 
@@ -53,6 +56,7 @@ def evidence_of(samples: Samples) -> Evidence:
         lateness=times_of(late_by),
         late=late_count(late_by),
         stretches=partial(stretches, samples),
+        batches=batches(samples, BATCHES),
     )
 
 

@@ -21,7 +21,7 @@ class Failure(IntEnum):
     PROTOCOL = 8
     """What came back is not HTTP, or the proxy would not let us through."""
     STATUS = 9
-    """An answer came, and it says 500 or more."""
+    """An answer came, and it says 500 to 599."""
 
     @property
     def label(self) -> str:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
+from faultkit.load.dependence import BATCHES
 from faultkit.load.evidence import PARTS, Evidence, late_count, lateness_of, part_of
 from faultkit.load.histogram import Histogram
 from faultkit.load.samples import Samples
-from faultkit.load.stretch import Stretch
+from faultkit.load.stretch import HAIR_S, Stretch
 
 _MOST_SLOTS = 720
 
@@ -23,6 +24,9 @@ class Slot:
 
     answered: Histogram = field(default_factory=Histogram)
     failed: Histogram = field(default_factory=Histogram)
+
+    def __len__(self) -> int:
+        return len(self.answered) + len(self.failed)
 
     def merge(self, other: Slot) -> None:
         self.answered.merge(other.answered)
@@ -100,6 +104,7 @@ class Folded:
             lateness=self.lateness.times(),
             late=self.late,
             stretches=self.stretches,
+            batches=self.batches(BATCHES),
             grain_s=self.slot_s,
         )
 
@@ -108,21 +113,26 @@ class Folded:
         groups: list[list[Slot]] = [[] for _ in range(count)]
         for number, slot in self.slots.items():
             groups[min(int(number * self.slot_s / width_s), count - 1)].append(slot)
-        joined = [_joined(group) for group in groups]
-        return [
-            Stretch(number * width_s, slot.response().ordered(), slot.answered.ordered())
-            for number, slot in enumerate(joined)
-        ]
+        return [_stretch(number * width_s, group) for number, group in enumerate(groups)]
+
+    def batches(self, count: int) -> list[Stretch]:
+        """At most `count` stretches with about as many requests each, as nearly as whole slots allow."""
+        groups: dict[int, tuple[int, list[Slot]]] = {}
+        before, total = 0, self.requests
+        for number, slot in sorted(self.slots.items()):
+            groups.setdefault(before * count // total, (number, []))[1].append(slot)
+            before += len(slot)
+        return [_stretch(number * self.slot_s, group) for number, group in groups.values()]
 
     def _add_slots(self, samples: Samples) -> None:
         # Wide enough from the start, so that no chunk makes more slots than there may be.
-        while max(samples.intended) >= _MOST_SLOTS * self.slot_s:
+        while max(samples.intended) + HAIR_S >= _MOST_SLOTS * self.slot_s:
             self._widen()
         times: defaultdict[tuple[int, bool], list[float]] = defaultdict(list)
         for intended, time, failure in zip(
             samples.intended, samples.response_times(), samples.failure, strict=True
         ):
-            times[int(intended) // self.slot_s, failure != 0].append(time)
+            times[int(intended + HAIR_S) // self.slot_s, failure != 0].append(time)
         for (number, has_failed), values in times.items():
             slot = self.slots[number]
             (slot.failed if has_failed else slot.answered).record_all(values)
@@ -136,6 +146,12 @@ class Folded:
         narrow, self.slots = self.slots, _slots()
         for number, slot in narrow.items():
             self.slots[number // 2].merge(slot)
+
+
+def _stretch(start_s: float, slots: list[Slot]) -> Stretch:
+    slot = _joined(slots)
+    response = slot.response()
+    return Stretch(start_s, response.ordered(), slot.answered.ordered(), response.sum_s)
 
 
 def _joined(slots: list[Slot]) -> Slot:

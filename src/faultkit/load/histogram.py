@@ -72,6 +72,10 @@ class Histogram:
             variance = (count * self.square_sum_us - self.sum_us**2) / (count * (count - 1))
         return Times(self.ordered(), self.sum_us / count / _MICROS, sqrt(variance) / _MICROS)
 
+    @property
+    def sum_s(self) -> float:
+        return self.sum_us / _MICROS
+
     def ordered(self) -> Sequence[float]:
         """All values in ascending order, without making them: a view of the histogram as it is now."""
         if self.least_us is None or self.most_us is None:

@@ -33,8 +33,8 @@ class Difference:
     high: float
     """95 % confidence. If 0 lies between `low` and `high`, the data do not show a difference."""
     enough: bool = True
-    """False: too few requests to bound such a figure; `low` and `high` are then of what was seen, and
-    less sure than 95 %."""
+    """False: too few requests that are independent of each other to bound such a figure; `low` and `high`
+    are then of what was seen, and less sure than 95 %."""
 
     @property
     def shown(self) -> bool:
@@ -77,9 +77,9 @@ def _difference(before: _Figure, after: _Figure) -> Difference:
 def _figures(summary: Summary) -> Iterator[_Figure]:
     yield _mean(summary)
     at = {each.percent: each for each in summary.response.percentiles}
-    yield from (_percentile(at[percent], summary.requests) for percent in COMPARED)
-    low, high = proportion_interval(summary.errors, summary.requests)
+    yield from (_percentile(at[percent]) for percent in COMPARED)
     share = summary.errors / summary.requests
+    low, high = proportion_interval(share * summary.errors_effective, summary.errors_effective)
     yield _Figure("errors", "%", share * 100, Interval(low * 100, high * 100))
 
 
@@ -89,15 +89,15 @@ def _mean(summary: Summary) -> _Figure:
         return _Figure(
             "mean", "ms", response.mean_ms, Interval(response.min_ms, response.max_ms), enough=False
         )
-    interval = mean_interval(response.mean_ms, response.stddev_ms, response.count)
+    interval = mean_interval(response.mean_ms, response.stddev_ms, response.effective)
     return _Figure("mean", "ms", response.mean_ms, interval)
 
 
-def _percentile(each: Percentile, count: int) -> _Figure:
+def _percentile(each: Percentile) -> _Figure:
     return _Figure(
         f"p{each.percent:g}",
         "ms",
         each.ms,
         Interval(each.low_ms, each.high_ms),
-        enough=bounds_percentile(count, each.percent),
+        enough=bounds_percentile(each.effective, each.percent),
     )

@@ -2,6 +2,8 @@
 
 A percentile by order statistics (no assumption on the distribution), a proportion by Wilson, a mean
 by Student's t, a difference of two figures from their single intervals (MOVER, Zou and Donner).
+All of these are for independent values. Where values are not, `effective` is how many independent ones
+would tell as much (`dependence.py`).
 """
 
 from __future__ import annotations
@@ -22,12 +24,18 @@ class Interval(NamedTuple):
     high: float
 
 
-def percentile_interval(ordered: Sequence[float], percent: float, confidence: float = CONFIDENCE) -> Interval:
+def percentile_interval(
+    ordered: Sequence[float], percent: float, effective: float | None = None, confidence: float = CONFIDENCE
+) -> Interval:
     """The two order statistics between which the true percentile lies with this confidence, at least.
     Where there are too few values for such a bound, the extreme stands in: see `bounds_percentile`."""
     count = len(ordered)
-    low, high = percentile_ranks(count, percent, confidence)
-    return Interval(ordered[max(low, 1) - 1], ordered[min(high, count) - 1])
+    worth = count if effective is None else int(effective)
+    low, high = percentile_ranks(worth, percent, confidence)
+    # The same shares of all values as they are of the effective ones.
+    first = low * count // worth if low >= 1 else 1
+    last = -(-high * count // worth) if high <= worth else count
+    return Interval(ordered[max(first, 1) - 1], ordered[min(last, count) - 1])
 
 
 def percentile_ranks(count: int, percent: float, confidence: float = CONFIDENCE) -> tuple[int, int]:
@@ -36,17 +44,17 @@ def percentile_ranks(count: int, percent: float, confidence: float = CONFIDENCE)
     return binomial_quantile(tail, count, share), binomial_quantile(1 - tail, count, share) + 1
 
 
-def bounds_percentile(count: int, percent: float, confidence: float = CONFIDENCE) -> bool:
+def bounds_percentile(effective: float, percent: float, confidence: float = CONFIDENCE) -> bool:
     """Whether so many values bound this percentile on both sides."""
-    low, high = percentile_ranks(count, percent, confidence)
-    return low >= 1 and high <= count
+    low, high = percentile_ranks(int(effective), percent, confidence)
+    return low >= 1 and high <= int(effective)
 
 
-def proportion_interval(hits: int, total: int, confidence: float = CONFIDENCE) -> Interval:
+def proportion_interval(hits: float, total: float, confidence: float = CONFIDENCE) -> Interval:
     """Wilson's, from 0 to 1."""
     if not total:
         return Interval(0.0, 1.0)
-    z = _STANDARD_NORMAL.inv_cdf((1 + confidence) / 2)
+    z = _normal_quantile(confidence)
     share, weight = hits / total, z * z / total
     middle = (share + weight / 2) / (1 + weight)
     half = z / (1 + weight) * sqrt(share * (1 - share) / total + weight / (4 * total))
@@ -54,12 +62,22 @@ def proportion_interval(hits: int, total: int, confidence: float = CONFIDENCE) -
     return Interval(middle - half if hits else 0.0, middle + half if hits < total else 1.0)
 
 
-def mean_interval(mean: float, stddev: float, count: int, confidence: float = CONFIDENCE) -> Interval:
-    """From a sample's mean and standard deviation (n − 1). One value alone bounds nothing."""
-    if count < 2:
+def mean_interval(mean: float, stddev: float, effective: float, confidence: float = CONFIDENCE) -> Interval:
+    """From a sample's mean and standard deviation (n − 1). Student's t is in the effective count."""
+    if effective <= 0:
         return Interval(-inf, inf)
-    half = t_quantile((1 + confidence) / 2, count - 1) * stddev / sqrt(count)
+    half = _normal_quantile(confidence) * stddev / sqrt(effective)
     return Interval(mean - half, mean + half)
+
+
+def effective_count(count: int, freedom: float, effect: float = 1.0, confidence: float = CONFIDENCE) -> float:
+    """How many independent values tell as much as `count` whose mean has `effect` times the variance that
+    theirs would have. That was estimated with so many degrees of freedom, which makes intervals wider as
+    Student's t is wider than the normal distribution. Without any freedom: nothing is known."""
+    if freedom <= 0:
+        return 0.0
+    wider = t_quantile((1 + confidence) / 2, freedom) / _normal_quantile(confidence)
+    return count / (effect * wider * wider)
 
 
 def difference_interval(first: float, of_first: Interval, second: float, of_second: Interval) -> Interval:
@@ -69,6 +87,10 @@ def difference_interval(first: float, of_first: Interval, second: float, of_seco
         difference - sqrt((second - of_second.low) ** 2 + (of_first.high - first) ** 2),
         difference + sqrt((of_second.high - second) ** 2 + (first - of_first.low) ** 2),
     )
+
+
+def _normal_quantile(confidence: float) -> float:
+    return _STANDARD_NORMAL.inv_cdf((1 + confidence) / 2)
 
 
 @lru_cache(maxsize=256)

@@ -21,8 +21,8 @@ def percentile(ordered: Sequence[float], percent: float) -> float:
     if below >= len(ordered):
         return ordered[len(ordered) - 1]
     low, high = ordered[below - 1], ordered[below]
-    # Between two equal values there is nothing to interpolate, and rounding must not invent anything.
-    return low if low == high else min(low + (rank - below) * (high - low), high)
+    # Where there is nothing to interpolate, rounding must not invent anything, and infinity not spoil it.
+    return low if low == high or rank == below else min(low + (rank - below) * (high - low), high)
 
 
 def percentiles(ordered: Sequence[float], percents: Iterable[float]) -> list[float]:

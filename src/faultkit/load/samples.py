@@ -69,6 +69,11 @@ class Samples:
         for name in _COLUMNS:
             getattr(self, name).extend(getattr(other, name))
 
+    def pieces(self, size: int) -> Iterator[Samples]:
+        """Copies, of so many rows each, save the last one."""
+        for start in range(0, len(self), size):
+            yield Samples(*(getattr(self, name)[start : start + size] for name in _COLUMNS))
+
     def response_times(self) -> list[float]:
         """Seconds from the intended start to the end: what a user waits."""
         return [s + t - i for i, s, t in zip(self.intended, self.started, self.total_s, strict=True)]

@@ -92,9 +92,6 @@ class _Watch:
     def finish(self, at: float) -> None:
         self._engine.finish()
 
-    def abort(self) -> None:
-        self._engine.broken()
-
 
 def allow_many_connections() -> None:
     """As many as the system lets this process have without asking."""

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from math import ceil, isfinite
+from math import ceil, inf, isfinite, isinf
 from typing import Literal, TypeAlias, get_args
 
+from faultkit.load.arrivals import instants
+from faultkit.load.case import Case
+from faultkit.load.load import Load
 from faultkit.load.percentile import percentile
-from faultkit.load.stretch import Stretch, grained, window_count
+from faultkit.load.stretch import HAIR_S, Stretch, grained, window_count
 from faultkit.load.tally import Tally
 from faultkit.units import format_duration, parse_duration
 
@@ -58,13 +61,14 @@ class Slo:
 class SloResult:
     slo: Slo
     passed: bool | None
-    """None: there was nothing to judge."""
+    """None: there was nothing to judge, or it hangs on arrivals that were dropped."""
     measured: float | None
-    """latency: the objective's percentile in ms; error, availability: percent."""
+    """latency: the objective's percentile in ms, None if so many failed that there is no answer at it;
+    error, availability: percent."""
     margin: float | None
     """How far on the good side; negative on the bad. ms for latency, else percentage points."""
     over: int
-    """Requests on the wrong side of the threshold."""
+    """Requests on the wrong side of the threshold; those that failed are, whatever time they took."""
     total: int
     """Requests that were judged; with a window, as all figures here, those of the worst one."""
     warning: str | None = None
@@ -73,45 +77,93 @@ class SloResult:
     """Of an objective with a window: where the worst one begins."""
 
 
-def judge(slo: Slo, tally: Tally, run_s: float) -> SloResult:
-    """`run_s`: how long requests were sent; it says where the last window ends."""
-    return judge_all((slo,), tally, run_s)[0]
+def judge(slo: Slo, tally: Tally, run_s: float, load: Load | None = None) -> SloResult:
+    """`run_s`: how long requests were sent; it says where the last window ends. `load` says in which windows
+    arrivals were dropped."""
+    return judge_all((slo,), tally, run_s, load)[0]
 
 
-def judge_all(slos: Iterable[Slo], tally: Tally, run_s: float) -> tuple[SloResult, ...]:
+def judge_all(
+    slos: Iterable[Slo], tally: Tally, run_s: float, load: Load | None = None
+) -> tuple[SloResult, ...]:
     """As `judge`, and the run is cut and sorted once for all objectives with the same window."""
-    windows: dict[float | None, list[Stretch]] = {}
+    windows: dict[float | None, list[_Window]] = {}
     results = []
     for slo in slos:
         if slo.window_s not in windows:
-            windows[slo.window_s] = _windows(tally, slo.window_s, run_s)
+            windows[slo.window_s] = _windows(tally, slo.window_s, run_s, load)
         results.append(_judged(slo, windows[slo.window_s], tally.grain_s))
     return tuple(results)
 
 
-def _windows(tally: Tally, window_s: float | None, run_s: float) -> list[Stretch]:
+@dataclass(frozen=True, slots=True)
+class _Window:
+    seen: Stretch
+    dropped: int
+
+
+def _windows(tally: Tally, window_s: float | None, run_s: float, load: Load | None) -> list[_Window]:
+    """Those for which there were arrivals, whether or not any was sent."""
     width_s = grained(window_s, tally.grain_s) if window_s else max(run_s, 1.0)
     count = window_count(run_s, width_s) if window_s else 1
-    return [stretch for stretch in tally.stretches(width_s, count) if stretch.response]
+    seen = tally.stretches(width_s, count)
+    dropped = _dropped(tally, seen, width_s, run_s, load)
+    windows = [_Window(*pair) for pair in zip(seen, dropped, strict=True)]
+    return [window for window in windows if window.seen.response or window.dropped]
 
 
-def _judged(slo: Slo, windows: list[Stretch], grain_s: float) -> SloResult:
+def _dropped(tally: Tally, seen: list[Stretch], width_s: float, run_s: float, load: Load | None) -> list[int]:
+    """How many arrivals of each window were dropped: an open load knows how many there should have been.
+    Where nobody knows, they are taken as evenly spread."""
+    if not tally.dropped or len(seen) == 1:
+        return [tally.dropped] * len(seen)
+    if load is not None and load.model == "open":
+        last = len(seen) - 1
+        planned = Counter(min(int((at + HAIR_S) / width_s), last) for at in instants(load) if at < run_s)
+        return [max(planned[number] - len(window.response), 0) for number, window in enumerate(seen)]
+    return [ceil(tally.dropped * len(window.response) / max(tally.requests, 1)) for window in seen]
+
+
+def _judged(slo: Slo, windows: list[_Window], grain_s: float) -> SloResult:
     if not windows:
         return SloResult(slo, None, None, None, 0, 0, "There were no requests to judge.")
-    judge_one = _JUDGES[slo.kind]
-    worst, window = min(
-        ((judge_one(slo, window), window) for window in windows), key=lambda pair: pair[0].margin
+    results = [_judge_window(slo, window, grain_s) for window in windows]
+    return min(results, key=_goodness)
+
+
+def _goodness(result: SloResult) -> tuple[int, float, float]:
+    margin = -inf if result.margin is None else result.margin
+    return _FROM_THE_WORST.index(result.passed), margin, -result.over / max(result.total, 1)
+
+
+def _judge_window(slo: Slo, window: _Window, grain_s: float) -> SloResult:
+    """Of arrivals that were dropped nobody knows what would have become of them. So a verdict counts only
+    if it is the same whether they had all been good or all been bad."""
+    judge_one, seen, dropped = _JUDGES[slo.kind], window.seen, window.dropped
+    best, worst = judge_one(slo, Case(seen, good=dropped)), judge_one(slo, Case(seen, bad=dropped))
+    passed = best.passed if best.passed is worst.passed else None
+    start_s = None if slo.window_s is None else seen.start_s
+    total = len(seen.response)
+    if not total:
+        return SloResult(slo, passed, None, None, 0, 0, _unsure(dropped, dropped), start_s)
+    found = judge_one(slo, Case(seen))
+    lost = isinf(found.measured)
+    texts = (
+        _unsure(dropped, total + dropped) if passed is None else None,
+        f"{seen.errors} of {total} requests failed: at {slo.objective:g}% there is no answer."
+        if lost
+        else None,
+        *_weaknesses(slo, total, grain_s),
     )
-    total = len(window.response)
     return SloResult(
         slo,
-        worst.passed,
-        worst.measured,
-        worst.margin,
-        worst.over,
+        passed,
+        None if lost else found.measured,
+        None if lost else found.margin,
+        found.over,
         total,
-        _warning(slo, total, grain_s),
-        None if slo.window_s is None else window.start_s,
+        " ".join(filter(None, texts)) or None,
+        start_s,
     )
 
 
@@ -123,50 +175,49 @@ class _Judgement:
     over: int
 
 
-def _judge_latency(slo: Slo, window: Stretch) -> _Judgement:
+def _judge_latency(slo: Slo, case: Case) -> _Judgement:
     assert slo.threshold is not None
-    measured = percentile(window.response, slo.objective) * 1000
+    measured = percentile(case.waits(), slo.objective) * 1000
     margin = slo.threshold - measured
-    within = bisect_right(window.response, slo.threshold / 1000)
-    return _Judgement(margin >= 0, measured, margin, len(window.response) - within)
+    return _Judgement(margin >= 0, measured, margin, case.total - case.within(slo.threshold))
 
 
-def _judge_error(slo: Slo, window: Stretch) -> _Judgement:
+def _judge_error(slo: Slo, case: Case) -> _Judgement:
     assert slo.threshold is not None
-    errors, total = window.errors, len(window.response)
-    measured, answered = 100 * errors / total, 100 * (total - errors) / total
+    good, total = case.within(None), case.total
+    measured, answered = 100 * (total - good) / total, 100 * good / total
     passed = measured < slo.threshold and answered >= slo.objective
-    return _Judgement(passed, measured, min(slo.threshold - measured, answered - slo.objective), errors)
+    margin = min(slo.threshold - measured, answered - slo.objective)
+    return _Judgement(passed, measured, margin, total - good)
 
 
-def _judge_availability(slo: Slo, window: Stretch) -> _Judgement:
-    total = len(window.response)
-    good = len(window.answered)
-    if slo.threshold is not None:
-        good = bisect_right(window.answered, slo.threshold / 1000)
+def _judge_availability(slo: Slo, case: Case) -> _Judgement:
+    good, total = case.within(slo.threshold), case.total
     measured = 100 * good / total
     return _Judgement(measured >= slo.objective, measured, measured - slo.objective, total - good)
 
 
-_JUDGES: dict[SloKind, Callable[[Slo, Stretch], _Judgement]] = {
+_JUDGES: dict[SloKind, Callable[[Slo, Case], _Judgement]] = {
     "latency": _judge_latency,
     "error": _judge_error,
     "availability": _judge_availability,
 }
+_FROM_THE_WORST = (False, None, True)
 
 
-def _warning(slo: Slo, total: int, grain_s: float) -> str | None:
-    """What weakens the figure, in whole sentences."""
+def _unsure(dropped: int, arrivals: int) -> str:
+    return f"{dropped} of {arrivals} arrivals were never sent: what would have become of them decides this."
+
+
+def _weaknesses(slo: Slo, total: int, grain_s: float) -> Iterator[str]:
     allowed = round(total * (100 - slo.objective) / 100, 9)
     wanted = _BEYOND_WANTED if slo.kind == "latency" else 1
-    texts = []
     if allowed < wanted:
         needed = ceil(round(wanted * 100 / (100 - slo.objective), 6))
-        texts.append(f"{total} requests are few for an objective of {slo.objective:g}%: it wants {needed}.")
+        yield f"{total} {'request is' if total == 1 else 'requests are'} few for an objective of {slo.objective:g}%: it wants {needed}."
     if slo.window_s is not None and grained(slo.window_s, grain_s) != slo.window_s:
         width = format_duration(grained(slo.window_s, grain_s))
-        texts.append(f"Windows are {width} long: there were too many requests to keep each.")
-    return " ".join(texts) or None
+        yield f"Windows are {width} long: there were too many requests to keep each."
 
 
 def parse_slo(text: str) -> Slo:

@@ -7,8 +7,10 @@ lowers both, and answers that come in after the last request was sent lower neit
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import ceil
 
+from faultkit.load.dependence import effective_for_errors, effective_for_mean, effective_for_percentile
 from faultkit.load.evidence import Evidence, evidence_of
 from faultkit.load.failure import Failure
 from faultkit.load.interval import percentile_interval
@@ -29,6 +31,7 @@ def summarize(samples: Samples, load: Load | None, *, dropped: int = 0, total_s:
 
 def summary_of(evidence: Evidence, load: Load | None, *, dropped: int, total_s: float) -> Summary:
     sending_s = sending_time(load, total_s)
+    worth = _worth(evidence)
     return Summary(
         requests=evidence.requests,
         errors=evidence.requests - evidence.failures[Failure.NONE],
@@ -40,12 +43,14 @@ def summary_of(evidence: Evidence, load: Load | None, *, dropped: int, total_s: 
         achieved_rps=evidence.requests / sending_s if sending_s > 0 else 0.0,
         total_s=total_s,
         received_bytes=evidence.received_bytes,
-        response=distribution(evidence.response),
-        service=distribution(evidence.service),
+        response=_distribution(evidence.response, worth),
+        # Either clock's times hang together alike: they differ by how late the starts were.
+        service=_distribution(evidence.service, worth),
         parts=tuple(_part(name, times) for name, times in evidence.parts.items() if times.ordered),
         timeline=_timeline(evidence, sending_s),
         starts=_starts(evidence, dropped),
         exact=not evidence.grain_s,
+        errors_effective=worth.errors,
     )
 
 
@@ -54,7 +59,29 @@ def sending_time(load: Load | None, total_s: float) -> float:
     return total_s if load is None else min(load.duration_s, total_s)
 
 
-def distribution(times: Times) -> Distribution:
+@dataclass(frozen=True, slots=True)
+class _Worth:
+    """How many independent requests would tell as much about each figure."""
+
+    mean: float
+    percentiles: tuple[float, ...]
+    """As `PERCENTS`."""
+    errors: float
+
+
+def _worth(evidence: Evidence) -> _Worth:
+    response, batches = evidence.response, evidence.batches
+    if not response.ordered:
+        return _Worth(0.0, (0.0,) * len(PERCENTS), 0.0)
+    values_s = percentiles(response.ordered, PERCENTS)
+    return _Worth(
+        effective_for_mean(batches, response.stddev_s),
+        tuple(effective_for_percentile(batches, value_s) for value_s in values_s),
+        effective_for_errors(batches),
+    )
+
+
+def _distribution(times: Times, worth: _Worth) -> Distribution:
     ordered = times.ordered
     if not ordered:
         nothing = tuple(Percentile(percent, 0.0, 0, 0.0, 0.0) for percent in PERCENTS)
@@ -65,19 +92,24 @@ def distribution(times: Times) -> Distribution:
         max_ms=ordered[-1] * 1000,
         mean_ms=times.mean_s * 1000,
         stddev_ms=times.stddev_s * 1000,
-        percentiles=tuple(_percentile(ordered, percent) for percent in PERCENTS),
+        percentiles=tuple(
+            _percentile(ordered, percent, effective)
+            for percent, effective in zip(PERCENTS, worth.percentiles, strict=True)
+        ),
         curve=tuple((percent, seconds * 1000) for percent, seconds in curve(ordered)),
+        effective=worth.mean,
     )
 
 
-def _percentile(ordered: Sequence[float], percent: float) -> Percentile:
-    low, high = percentile_interval(ordered, percent)
+def _percentile(ordered: Sequence[float], percent: float, effective: float) -> Percentile:
+    low, high = percentile_interval(ordered, percent, effective)
     return Percentile(
         percent,
         ms=percentile(ordered, percent) * 1000,
         count=percentile_count(len(ordered), percent),
         low_ms=low * 1000,
         high_ms=high * 1000,
+        effective=effective,
     )
 
 

@@ -18,6 +18,8 @@ class Percentile:
     low_ms: float
     high_ms: float
     """95 % confidence, from order statistics; equal to the extremes when there are too few samples."""
+    effective: float = 0.0
+    """So many independent requests would tell as much about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,8 @@ class Distribution:
     """p25, p50, p75, p90, p95, p99, p99.9."""
     curve: tuple[tuple[float, float], ...]
     """Pairs of percent and ms, finer towards 100: for drawing."""
+    effective: float = 0.0
+    """So many independent requests would tell as much about the mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,8 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Starts:
-    """How well the load kept its own schedule; a closed load has none to keep."""
+    """How well the load kept its own schedule. A closed load without a rate has none to keep; in one with a
+    rate, only clients that were free at their tick can be late."""
 
     dropped: int
     """Arrivals that were never sent, because too many were under way."""
@@ -93,3 +98,5 @@ class Summary:
     starts: Starts
     exact: bool = True
     """False: too many requests to keep each; figures are of a histogram of 3 digits."""
+    errors_effective: float = 0.0
+    """So many independent requests would tell as much about the share of errors."""

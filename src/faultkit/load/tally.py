@@ -1,12 +1,13 @@
-"""Tally: all that a run measured, in one value that workers fill, send and merge. Pure, and picklable.
+"""Tally: all that a run measured, in one value. Pure, and picklable.
 
-A worker appends to `Samples`, and every so often gives them to its tally and starts new ones. Up to
-`EXACT_LIMIT` requests the tally keeps each of them; beyond, it folds them into histograms. What
-comes out depends neither on the order of merging nor on how the requests were cut into chunks.
+Samples come to it in chunks of any size, while the run goes on. Up to `EXACT_LIMIT` requests it keeps each
+of them; beyond, it folds them into histograms. What comes out depends neither on the order of the chunks
+nor on how the requests were cut into them, and so it is with tallies that are merged.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from faultkit.load.evidence import evidence_of
@@ -19,15 +20,16 @@ from faultkit.load.summary import Summary
 
 EXACT_LIMIT = 1_000_000
 """Requests that are kept one by one: some 70 bytes each."""
+_PIECE = 50_000
+"""Of so many, folding takes some tenths of a second."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """In each worker: `add` chunks (about 50,000 samples each, and the rest at the end), count `dropped`.
-    Then, in one place: `merge` them all into one, and ask it for its `summary`."""
+    """`add` what was measured, chunk by chunk, and count `dropped`; then ask for the `summary`."""
 
     dropped: int = 0
-    """Arrivals that were never sent. The engine adds to it; `merge` sums it."""
+    """Arrivals that were never sent. Whoever adds samples sets it; `merge` sums it."""
     samples: Samples = field(default_factory=Samples)
     """Every request, in no promised order; empty once `exact` is False."""
     folded: Folded | None = None
@@ -46,10 +48,12 @@ class Tally:
         """Stretches are known in multiples of this only; 0: whatever is asked."""
         return 0.0 if self.folded is None else self.folded.slot_s
 
-    def add(self, samples: Samples) -> None:
-        """Take in what was measured. The samples are copied; give each of them once."""
+    def add(self, samples: Samples, meanwhile: Callable[[], None] = lambda: None) -> None:
+        """Take in what was measured. The samples are copied; give each of them once.
+
+        The one chunk that crosses the limit takes seconds; then `meanwhile` is called every now and again."""
         if self.folded is None and len(self.samples) + len(samples) > self.limit:
-            self._fold()
+            self._fold(meanwhile)
         if self.folded is None:
             self.samples.extend(samples)
         else:
@@ -60,7 +64,7 @@ class Tally:
         self.dropped += other.dropped
         self.add(other.samples)
         if other.folded is not None:
-            self._fold()
+            self._fold(lambda: None)
             assert self.folded is not None
             self.folded.merge(other.folded)
 
@@ -75,8 +79,10 @@ class Tally:
             return stretches(self.samples, width_s, count)
         return self.folded.stretches(width_s, count)
 
-    def _fold(self) -> None:
+    def _fold(self, meanwhile: Callable[[], None]) -> None:
         if self.folded is None:
             self.folded = Folded()
-            self.folded.add(self.samples)
+            for piece in self.samples.pieces(_PIECE):
+                self.folded.add(piece)
+                meanwhile()
             self.samples = Samples()

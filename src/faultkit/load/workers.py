@@ -21,6 +21,7 @@ from math import inf
 from typing import Protocol, TypeAlias
 
 from faultkit.errors import InputError
+from faultkit.load.defects import defects_logged
 from faultkit.load.load import Load
 from faultkit.load.percentile import percentile
 from faultkit.load.progress import Progress
@@ -68,6 +69,7 @@ def run_load(
     workers: int = 1,
     begin_at: float | None = None,
     on_begin: Callable[[float], None] | None = None,
+    on_samples: Callable[[Samples], None] | None = None,
     on_progress: Callable[[Progress], None] | None = None,
     stop: Stop | None = None,
 ) -> LoadResult:
@@ -82,7 +84,7 @@ def run_load(
         raise InputError("workers", f"expected at least 1, got {workers}")
     count = min(workers, load.most_in_flight if load.model == "open" else load.clients)
     news: queue.SimpleQueue[News] = queue.SimpleQueue()
-    with ThreadPoolExecutor(count) as threads, ExitStack() as stack:
+    with defects_logged(), ThreadPoolExecutor(count) as threads, ExitStack() as stack:
         children = [
             stack.enter_context(
                 ChildProcess(
@@ -103,7 +105,7 @@ def run_load(
         if on_begin is not None:
             on_begin(started_at)
         ends = [threads.submit(child.call, "run", started_at) for child in children]
-        gathering = _Gathering(started_at, on_progress)
+        gathering = _Gathering(started_at, on_progress, on_samples)
         _gather(gathering, news, ends, stop, children)
         segments: list[SegmentEnd] = [end.result() for end in ends]
     return LoadResult(
@@ -124,19 +126,24 @@ def _gather(
 ) -> None:
     """Until all workers have ended, for better or worse, and all that they told has been taken."""
     interrupted = False
-    while True:
-        running = any(not end.done() for end in ends)
+
+    def attend() -> None:
+        nonlocal interrupted
         if not interrupted and _should_end(ends, stop):
             interrupted = True
             for child in children:
                 child.interrupt()
+        gathering.show_sometimes()
+
+    while True:
+        running = any(not end.done() for end in ends)
+        attend()
         try:
-            gathering.take(*news.get(timeout=_LOOK_S if running else 0))
+            gathering.take(*news.get(timeout=_LOOK_S if running else 0), meanwhile=attend)
         except queue.Empty:
             if not running:
                 gathering.show()
                 return
-        gathering.show_sometimes()
 
 
 def _should_end(ends: list[Future[SegmentEnd]], stop: Stop | None) -> bool:
@@ -147,8 +154,14 @@ def _should_end(ends: list[Future[SegmentEnd]], stop: Stop | None) -> bool:
 class _Gathering:
     """What the workers have told so far."""
 
-    def __init__(self, started_at: float, on_progress: Callable[[Progress], None] | None) -> None:
+    def __init__(
+        self,
+        started_at: float,
+        on_progress: Callable[[Progress], None] | None,
+        on_samples: Callable[[Samples], None] | None,
+    ) -> None:
         self.tally = Tally()
+        self._on_samples = on_samples
         self._started_at = started_at
         self._on_progress = on_progress
         self._counts: dict[int, Counts] = {}
@@ -156,10 +169,12 @@ class _Gathering:
         """Response times, in seconds."""
         self._shown_at = -inf
 
-    def take(self, worker: int, counts: Counts, samples: Samples) -> None:
+    def take(self, worker: int, counts: Counts, samples: Samples, *, meanwhile: Callable[[], None]) -> None:
         self._counts[worker] = counts
         self.tally.dropped = sum(each.dropped for each in self._counts.values())
-        self.tally.add(samples)
+        self.tally.add(samples, meanwhile)
+        if self._on_samples is not None:
+            self._on_samples(samples)
         if self._on_progress is not None:
             self._recent.extend(samples.response_times()[-_RECENT:])
 

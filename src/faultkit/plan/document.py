@@ -34,7 +34,7 @@ class _Loader(yaml.SafeLoader):
     }
 
 
-_Loader.add_implicit_resolver(_BOOL_TAG, re.compile(r"true|True|TRUE|false|False|FALSE"), list("tTfF"))
+_Loader.add_implicit_resolver(_BOOL_TAG, re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z"), list("tTfF"))
 
 
 @dataclass(frozen=True, slots=True)

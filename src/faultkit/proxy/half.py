@@ -16,6 +16,7 @@ from collections import deque
 from os import read, write
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
+from faultkit.eventloop import FAILED
 from faultkit.faults.events import Close, Data, Eof, Event, Reset
 from faultkit.faults.fault import FOREVER
 from faultkit.plan import Flow
@@ -167,6 +168,10 @@ class Half:
                     return
                 left = pipe.empty(self.target)
                 self.moved += size - left
+                if pipe.is_last:
+                    self.ending |= FAILED
+                    self.link.reset()  # Behind what the target took at once, and not later.
+                    return
                 if left:
                     self.keep(line.seal())
                     self._target_is_full()
@@ -230,6 +235,7 @@ class Half:
                 continue
             except OSError:
                 self.readable = False
+                self.ending |= FAILED
                 lane.feed(Reset(now))
                 continue
             if not chunk:

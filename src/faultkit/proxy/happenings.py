@@ -59,7 +59,8 @@ class Injected(Happening):
 
     event: ClassVar[str] = "injected"
 
-    connection: int
+    connection: int | None
+    """None where it acted on the port itself."""
     flow: Flow | None
     rule: str
     fault: str

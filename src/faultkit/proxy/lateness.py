@@ -57,6 +57,12 @@ class Lateness:
         same.add(self)
         return same
 
+    def share_above(self, limit_us: float) -> float:
+        """Of all releases, those that were later, as nearly as the buckets tell: one on the edge is not."""
+        if not self._count:
+            return 0.0
+        return sum(self._buckets[_bucket(int(limit_us)) + 1 :]) / self._count
+
     def summary(self) -> LatenessSummary:
         return LatenessSummary(
             self._count, self._percentile(0.50), self._percentile(0.99), self._max_us, self._early

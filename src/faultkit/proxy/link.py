@@ -107,7 +107,7 @@ class Link:
             for half in (self.up, self.down):
                 half.lane, half.far = Lane(), Lane()
         if proxy.stream_rules:
-            self.restage(self.opened_at)
+            restage(self, self.opened_at)
         if self.up.lane is not None:
             self._heed_client()  # A delay counts from the arrival of the bytes, so they are read at once.
         if proxy.spec.upstream is not None:
@@ -251,7 +251,7 @@ class Link:
                 self._dial_failed(f"{origin.host} is no name for a server: {error}")
                 return
         if self.proxy.stream_rules:
-            self.restage(self.loop.clock())
+            restage(self, self.loop.clock())
         if not self.dead:
             self.dial(origin)
 
@@ -287,7 +287,7 @@ class Link:
 
     def _name_not_found(self) -> None:
         assert self._wanted is not None
-        self._dial_failed(f"cannot resolve {self._wanted.host}: injected failure")
+        self._dial_failed(f"cannot resolve {self._wanted.host}: injected failure", injected=True)
 
     def _connect_at(self, address: Address) -> None:
         """The short way for an address that needs no looking up."""
@@ -328,6 +328,10 @@ class Link:
             return
         if self.middle is not None:
             now = self.loop.clock()
+            if self.proxy.stream_rules and self.proxy.spec.upstream is None:
+                restage(self, now)
+                if self.dead:
+                    return
             self.middle.connected(now)
             self.let_go_to_client(now)
             if self.dead:
@@ -357,12 +361,12 @@ class Link:
             for half in (self.up, self.down):
                 half.lane = half.far = None
 
-    def _dial_failed(self, why: str) -> None:
-        self.proxy.dial_failures += 1
+    def _dial_failed(self, why: str, injected: bool = False) -> None:
+        self.proxy.dial_failures += not injected
         now = self.loop.clock()
         wanted = str(self._wanted or self.proxy.spec.upstream)
         self.plane.tell(DialFailed(now, self.proxy.name, self.ordinal, wanted, why))
-        if self.middle is None or not self.middle.dial_failed(now, why):
+        if self.middle is None or not self.middle.dial_failed(now, why, injected):
             self.reset("refused")
 
     def hang_up(self) -> None:
@@ -382,10 +386,6 @@ class Link:
         self.up.far, self.down.lane = Lane(), Lane()
 
     # --- faults -------------------------------------------------------------------------------
-
-    def restage(self, now: float) -> None:
-        """Let exactly the rules that act now act on this connection."""
-        restage(self, now)
 
     def note(self, state: ActiveRule, flow: Flow | None, n: int, effect: str, value: float) -> None:
         """A fault did something."""

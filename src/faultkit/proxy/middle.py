@@ -10,7 +10,8 @@ import ssl
 from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
-from faultkit.faults.events import Data, Eof, Event, Reset, moved
+from faultkit.eventloop import FAILED
+from faultkit.faults.events import Close, Data, Eof, Event, Reset, moved
 from faultkit.faults.fault import HttpFault, HttpVerdict
 from faultkit.plan import Flow
 from faultkit.proxy.address import Endpoint
@@ -106,11 +107,15 @@ class Middle:
         elif self._forward and self._exchange is not None:
             self._carry_out(self._exchange.dialled(at))
 
-    def dial_failed(self, at: float, why: str) -> bool:
+    def dial_failed(self, at: float, why: str, injected: bool) -> bool:
         """True if the client is told in its own language; False leaves it to the link."""
-        if not self._forward or self._exchange is None:
+        exchange = self._exchange
+        if not self._forward or exchange is None:
             return False
-        self._carry_out(self._exchange.dial_failed(at, why))
+        before = exchange.unreached
+        self._carry_out(exchange.dial_failed(at, why))
+        if not injected:
+            self._link.proxy.own_answers += exchange.unreached - before
         self._link.let_go_to_client(at)
         return True
 
@@ -204,7 +209,7 @@ class Middle:
     def _decrypt(self, tls: TlsLeg, event: Event) -> list[Event]:
         if not isinstance(event, Data):
             if not tls.ready:
-                self._link.tls_failed("TLS: the upstream ended the connection during the handshake")
+                self._cut_in_handshake(event)
                 return []
             return [] if isinstance(event, Eof) and tls.ended else [event]
         was_ready, had_ended = tls.ready, tls.ended
@@ -226,6 +231,15 @@ class Middle:
         if tls.ended and not had_ended:
             events.append(Eof(event.at))
         return events
+
+    def _cut_in_handshake(self, event: Event) -> None:
+        link = self._link
+        if isinstance(event, Eof) or link.down.ending & FAILED:
+            link.tls_failed("TLS: the upstream ended the connection during the handshake")
+        elif isinstance(event, Close):
+            link.close()  # A fault's doing, as only faults close; the next is likewise.
+        else:
+            link.reset()
 
 
 def _why(error: ssl.SSLError) -> str:

@@ -31,12 +31,15 @@ class Pipe:
     inlet: int
     filled: int = 0
     """Bytes inside."""
+    is_last: bool = False
+    """The source failed behind the bytes inside. The kernel tells that once, so it is kept here."""
 
     def fill(self, source: int) -> int:
         """Take what a socket has; 0 is its end. Raises BlockingIOError when it has nothing to read.
 
         Several gulps make one load: a receiver that gets few large loads is woken less often, and to wake
-        it costs more than to take them. A reset of the source overtakes what is inside, as resets do.
+        it costs more than to take them. A failure of the source comes behind what it had sent: it is raised
+        if there was nothing, and else kept in `is_last`.
         """
         size = self.filled = os.splice(source, self.inlet, PIPE_SIZE, None, None, SPLICE_FLAGS)
         try:
@@ -45,6 +48,8 @@ class Pipe:
                 self.filled += size
         except BlockingIOError:
             pass  # The socket is dry, or the pipe is full.
+        except OSError:
+            self.is_last = True
         return self.filled
 
     def empty(self, target: int) -> int:
@@ -81,7 +86,7 @@ class PipePool:
 
     def give_back(self, pipe: Pipe) -> None:
         self._lent -= 1
-        if pipe.filled or len(self._idle) >= _IDLE_PIPES:
+        if pipe.filled or pipe.is_last or len(self._idle) >= _IDLE_PIPES:
             pipe.close()
         else:
             self._idle.append(pipe)

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from faultkit.errors import TargetError
 from faultkit.faults.fault import ConnectionFault, Level
+from faultkit.plan import Rule
 from faultkit.proxy.active import ActiveRule
 from faultkit.proxy.address import Endpoint
 from faultkit.proxy.dial import literal_address
-from faultkit.proxy.happenings import Opened, Trouble
+from faultkit.proxy.happenings import Injected, Opened, Trouble
 from faultkit.proxy.link import Link
 from faultkit.proxy.snapshot import ProxyCounts
 from faultkit.proxy.sockets import Address, accept, accept_known
 from faultkit.proxy.spec import ALONE, ProxySpec, Worker
+from faultkit.proxy.staging import restage
 
 if TYPE_CHECKING:
     from faultkit.proxy.middle import Middle
@@ -90,6 +92,7 @@ class Proxy:
         """Where a new connection goes at once, if nothing acts on it and nothing stands in between."""
         self.accepted = 0
         self.dial_failures = 0
+        self.own_answers = 0
         self.injected = 0
         self.requests = 0
         self._gone_up = self._gone_down = 0
@@ -98,7 +101,10 @@ class Proxy:
         self._enabled = True
         self._open = False
         """Whether the listener takes connections just now."""
-        self._refusing = False
+        self._refusing: tuple[ActiveRule, ...] = ()
+        """Rules that keep the port shut."""
+        self._counted: tuple[ActiveRule, ...] = ()
+        """Those of them that have been counted for it."""
         self._paused = False
         """Accepting waits for descriptors."""
         self._paused_at = -_TELL_AGAIN_S
@@ -126,12 +132,12 @@ class Proxy:
         self.stream_rules = stream_rules
         is_plain = self.literal is not None and not self.is_at(self.literal)
         self.shortcut = self.literal if is_plain and not self.layered and not stream_rules else None
-        self._refusing = any(self._refuses_all(state) for state in self.connection_rules)
+        self._refusing = tuple(state for state in self.connection_rules if self._refuses_all(state))
         self._open_or_shut()
         if changed:
             for link in tuple(self.links.values()):
                 if not link.dead:
-                    link.restage(now)
+                    restage(link, now)
 
     def _refuses_all(self, state: ActiveRule) -> bool:
         """A rule that refuses every connection shuts the port: clients get ECONNREFUSED from the kernel."""
@@ -152,6 +158,7 @@ class Proxy:
             raise TargetError(f"{self.name}: cannot listen on {self.bound}: the port is taken")
 
     def _open_or_shut(self) -> None:
+        self._count_refusals()
         wanted = self._enabled and not self._refusing
         if wanted == self._open:
             return
@@ -159,6 +166,22 @@ class Proxy:
             self._open_port()
         else:
             self._shut_port()
+
+    def _count_refusals(self) -> None:
+        """A rule that shuts an enabled port has acted, once; whom the kernel refuses then, nobody sees."""
+        before, self._counted = self._counted, self._refusing if self._enabled else ()
+        if self.plane.worker.index:
+            return  # All workers share the port; the first counts for all.
+        for state in self._counted:
+            if state not in before:
+                state.injected += 1
+                self.injected += 1
+                if self.plane.observed:
+                    self.plane.tell(self._shut_by(state.rule))
+
+    def _shut_by(self, rule: Rule) -> Injected:
+        at = self.plane.loop.clock()
+        return Injected(at, self.name, None, None, rule.name, rule.fault.kind, 0, "port_shut", 1.0)
 
     def _open_port(self) -> None:
         loop = self.plane.loop
@@ -296,6 +319,7 @@ class Proxy:
             self.requests,
             self.injected,
             self.dial_failures,
+            self.own_answers,
         )
 
     def forget(self, link: Link, to_upstream_bytes: int, to_client_bytes: int) -> None:

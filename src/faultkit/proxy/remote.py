@@ -16,6 +16,7 @@ import time
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 from faultkit.errors import InputError, RunError
 from faultkit.faults.fault import StreamFault
@@ -33,6 +34,10 @@ MOST_WORKERS = 64
 _AT_ONCE = 2000
 """So many happenings are pickled in one go: longer, and the loop beside it would be late."""
 _MOST_TURNS = 100
+_START_S = 60.0
+_PATIENCE_S = 10.0
+"""What is asked of a running plane takes it milliseconds: one that is silent for so long never answers."""
+_FAREWELL_S = 5.0
 _SLACK_S = 0.002
 """Between the instant of a happening and its telling, a thread may have to wait for its turn."""
 
@@ -117,28 +122,28 @@ class PlaneProcess:
         )
 
     def end_start(self) -> None:
-        self._running().ready()
+        self._running().ready(_START_S)
 
     def close(self) -> None:
         child, self._child = self._child, None
         if child is None:
             return
         try:
-            self._last = child.call("finish")
+            self._last = child.call("finish", timeout_s=_FAREWELL_S)
         except RunError:
             pass  # It is gone already, and whoever still needs something of it is told so.
         finally:
             child.close()
 
     def open_proxy(self, spec: ProxySpec, enabled: bool = True) -> Endpoint:
-        bound: Endpoint = self._running().call("open_proxy", spec, enabled)
+        bound: Endpoint = self._ask("open_proxy", spec, enabled)
         return bound
 
     def close_proxy(self, name: str) -> None:
-        self._running().call("close_proxy", name)
+        self._ask("close_proxy", name)
 
     def set_enabled(self, name: str, enabled: bool) -> None:
-        self._running().call("set_enabled", name, enabled)
+        self._ask("set_enabled", name, enabled)
 
     @property
     def plan(self) -> Plan:
@@ -149,7 +154,7 @@ class PlaneProcess:
 
     def set_plan(self, plan: Plan, total_s: float | None = None, origin: float | None = None) -> None:
         with self._changing:
-            self._running().call("set_plan", plan, total_s, origin)
+            self._ask("set_plan", plan, total_s, origin)
             self._plan = plan
             self._total_s = self._total_s if total_s is None else total_s
 
@@ -161,14 +166,14 @@ class PlaneProcess:
     def observed(self, observed: bool) -> None:
         with self._changing:
             if observed != self._observed and self._child is not None:
-                self._child.call("observe", observed)
+                self._ask("observe", observed)
             self._observed = observed
 
     def snapshot(self) -> Snapshot:
         return self.measured()[0]
 
     def measured(self) -> tuple[Snapshot, Lateness]:
-        measured: tuple[Snapshot, Lateness] = self._running().call("measured")
+        measured: tuple[Snapshot, Lateness] = self._ask("measured")
         return measured
 
     def happenings(self) -> list[Happening]:
@@ -177,11 +182,14 @@ class PlaneProcess:
             return taken
         # A plane that tells faster than we take must not keep its user here.
         for _ in range(_MOST_TURNS):
-            some = self._child.call("happenings", _AT_ONCE)
+            some: list[Happening] = self._ask("happenings", _AT_ONCE)
             taken += some
             if len(some) < _AT_ONCE:
                 break
         return taken
+
+    def _ask(self, method: str, *args: object) -> Any:
+        return self._running().call(method, *args, timeout_s=_PATIENCE_S)
 
     def _running(self) -> ChildProcess:
         if self._child is None:

@@ -22,7 +22,11 @@ class ProxyCounts:
     requests: int
     """HTTP requests, where HTTP is understood."""
     injected: int
+    """A rule that shuts the port counts once, at each shutting: whom the kernel then refuses, nobody sees."""
     dial_failures: int
+    """Connections for which the upstream could not be had. Not those that a fault made fail."""
+    own_answers: int = 0
+    """Of these, requests that the forward proxy answered itself, by 502 or 504: the target said nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,4 +72,5 @@ def _sum(one: ProxyCounts, other: ProxyCounts) -> ProxyCounts:
         requests=one.requests + other.requests,
         injected=one.injected + other.injected,
         dial_failures=one.dial_failures + other.dial_failures,
+        own_answers=one.own_answers + other.own_answers,
     )

@@ -138,7 +138,8 @@ def _drain(fd: int) -> None:
 @contextmanager
 def _borrowed(fd: int) -> Iterator[SocketType]:
     """The socket as an object, for the rare questions that only objects answer."""
-    end = SocketType(fileno=fd)
+    # To ask the kernel what it is would fail for a socket that has met with an error on some systems.
+    end = SocketType(socket.AF_INET6, socket.SOCK_STREAM, 0, fd)
     try:
         yield end
     finally:

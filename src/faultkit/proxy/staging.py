@@ -8,6 +8,7 @@ from faultkit.faults.fault import FOREVER, NameFault, Stream, StreamFault, Strea
 from faultkit.plan import Flow
 from faultkit.proxy.active import ActiveRule, in_flow
 from faultkit.proxy.lane import Lane
+from faultkit.proxy.sockets import NONE
 
 if TYPE_CHECKING:
     from faultkit.proxy.half import Half
@@ -20,6 +21,10 @@ def restage(link: Link, now: float) -> None:
         known = link.plane.active.rules
         link.hits = {state: hit for state, hit in link.hits.items() if state in known}
     rules = [] if link.exempt else [rule for rule in link.proxy.stream_rules if _is_hit(link, rule)]
+    if link.proxy.spec.upstream is None and link.upstream == NONE:
+        # A forward proxy's client has no upstream yet. What acts on one begins with it, and anew with each:
+        # a reset that came before would end nothing, and then keep everything from passing.
+        rules = [state for state in rules if state.rule.match.side == "client"]
     for half in (link.up, link.down):
         _restage_half(link, half, rules, now)
         if link.dead:

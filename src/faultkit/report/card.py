@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from faultkit.plan.flow import flows
 from faultkit.report.bars import impact_chart, window_bar
+from faultkit.report.baseline import baseline_warning
 from faultkit.report.charts import Goal, Window, percentile_chart, timeline_chart
 from faultkit.report.describe import GLYPHS
 from faultkit.report.figures import counted, duration, percentage, share
@@ -49,6 +50,7 @@ def card(number: int, item: Item, findings: Sequence[Finding], folded: bool) -> 
 
 def _parts(item: Item, findings: Sequence[Finding]) -> Iterator[Markup | None]:
     yield element("p", _strategy(item), class_="strategy")
+    yield _notes(tuple(filter(None, (baseline_warning(item),))), "warn", "The baseline is not sound")
     yield _notes(item.reasons, "reasons", "Why")
     yield _tiles(item)
     yield _block("What it says", _findings(findings)) if findings else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 from collections.abc import Callable, Iterable
 from itertools import count
 from pathlib import Path
@@ -68,26 +69,50 @@ def write_report(report: Report, path: str | os.PathLike[str]) -> None:
 
 
 def write_whole(path: str | os.PathLike[str], text: str) -> None:
-    """The whole text or nothing: a full disk leaves what was there before."""
+    """The whole text or nothing: a full disk leaves what was there before. What is no file, such as a pipe or
+    a terminal, is written to and stays what it is."""
     # Half of a surrogate pair has no UTF-8, and a report must not end because of one.
     content = text.encode("utf-8", "backslashreplace")
+    try:
+        if _is_file(path):
+            _replace(path, content)
+        else:
+            _write_through(path, content)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise RunError(f"{os.fspath(path)}: the report cannot be written: {reason}") from error
+
+
+def _is_file(path: str | os.PathLike[str]) -> bool:
+    """Or becomes one."""
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return True
+
+
+def _replace(path: str | os.PathLike[str], content: bytes) -> None:
     # A link stays a link: what it leads to is written.
     target = Path(os.path.realpath(path))
     beside = target.with_name(f".faultkit-{os.getpid()}-{next(_numbers)}.part")
     try:
-        try:
-            with open(beside, "xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(beside, target)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                beside.unlink()
-            raise
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise RunError(f"{os.fspath(path)}: the report cannot be written: {reason}") from error
+        with open(beside, "xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+        raise
+
+
+def _write_through(path: str | os.PathLike[str], content: bytes) -> None:
+    # Neither made nor cut to nothing, should it turn into a file meanwhile.
+    with open(os.open(path, os.O_WRONLY | os.O_NOCTTY), "wb", buffering=0) as file:
+        rest = memoryview(content)
+        while rest:
+            rest = rest[file.write(rest) or 0 :]
 
 
 def read_report(path: str | os.PathLike[str]) -> Report:

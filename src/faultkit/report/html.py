@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from faultkit.report.bars import stacked_bar
+from faultkit.report.baseline import baselines_warning
 from faultkit.report.card import card
 from faultkit.report.figures import counted, duration, share
 from faultkit.report.markup import Markup, element
@@ -62,6 +63,8 @@ def _body(report: Report) -> Iterator[Markup | None]:
             class_="callout warn",
             role="note",
         )
+    if (ill := baselines_warning(report)) is not None:
+        yield element("p", element("strong", "Warning. "), ill, class_="callout warn", role="note")
     if len(report.items) > 1:
         yield _overview(report)
     yield element("main", *_sections(report))

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 
 from faultkit.load.slo import SloResult
 from faultkit.load.summary import Distribution, Summary
+from faultkit.report.baseline import baseline_warning, baselines_warning
 from faultkit.report.describe import timeline
 from faultkit.report.model import Call, Fault, Item, Report, Scenario
 from faultkit.report.numerals import NOTHING, decimals, flat, humanised, instant, share, short
@@ -53,6 +54,8 @@ def render_markdown(report: Report) -> str:
     parts = ["# Scenarios Report\n"]
     if report.partial is not None:
         parts.append(f"> **Partial report**: {_text(report.partial)}\n")
+    if (ill := baselines_warning(report)) is not None:
+        parts.append(f"> **Warning**: {_text(ill)}\n")
     parts += [f"Start: {instant(report.started_at)}\n", f"End: {instant(report.ended_at)}\n"]
     for scenario in report.scenarios:
         parts += _scenario(scenario)
@@ -72,9 +75,11 @@ def _scenario(scenario: Scenario) -> Iterator[str]:
 
 def _item(item: Item) -> Iterator[str]:
     yield f"### 🎯 {_code(item.call.method)} {_url(item.call.url)} | {VERDICTS[item.verdict]}\n"
+    if (ill := baseline_warning(item)) is not None:
+        yield f"> **Warning**: {_text(ill)}\n"
     yield "**Call**:\n"
     yield _bulleted(_call(item.call))
-    yield f"**Strategy**: {strategy_text(item.strategy)}\n"
+    yield f"**Strategy**: {strategy_text(item.strategy, original=True)}\n"
     yield _faults(item)
     if not item.expectation.empty:
         yield f"**Expectation**: {expectation_text(item.expectation)}\n"

@@ -136,7 +136,7 @@ def figure_table(item: Item) -> Markup:
         heads.append("Baseline response")
     rows = [_figure_row("fastest", [each.min_ms for each in columns], "")]
     for each in item.run.response.percentiles:
-        bounded = bounds_percentile(item.run.requests, each.percent)
+        bounded = bounds_percentile(each.effective, each.percent)
         interval = f"{duration(each.low_ms)} to {duration(each.high_ms)}" if bounded else "too few to say"
         name = percentile_name(each.percent)
         rows.append(_figure_row(name, [_ms(column, each.percent) for column in columns], interval))

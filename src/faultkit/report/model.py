@@ -17,8 +17,8 @@ VERSION = 1
 
 Verdict: TypeAlias = Literal["passed", "failed", "inconclusive", "not exercised", "unfinished"]
 """`passed` and `failed` speak of expectations. `inconclusive`: the load or the faults were not what was
-asked, so the figures decide nothing. `not exercised`: no fault touched a request; never a pass.
-`unfinished`: the run was cut short or its target could not be reached."""
+asked, so the figures decide nothing. `not exercised`: a fault never acted, be it one of several; never a
+pass. `unfinished`: the run was cut short or its target could not be reached."""
 
 
 @dataclass(frozen=True, slots=True)

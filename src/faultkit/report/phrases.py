@@ -27,13 +27,17 @@ def _span(seconds: float) -> str:
         return f"{short(seconds)}s"
 
 
-def strategy_text(strategy: Strategy) -> str:
-    """What is done, in the original's words."""
+def strategy_text(strategy: Strategy, *, original: bool = False) -> str:
+    """What is done, in the original's words; `original` to the letter, `1 clients` and all."""
     if strategy.mode == "single":
         return "single shot"
+
+    def many(number: int, noun: str) -> str:
+        return f"{number} {noun}s" if original else count_of(number, noun)
+
     if strategy.mode == "repeat":
-        return f"repeat {strategy.count} times with a step of {short(strategy.step)}"
-    begin = f"load for {_span(strategy.duration_s)} with {strategy.clients} clients"
+        return f"repeat {many(strategy.count, 'time')} with a step of {short(strategy.step)}"
+    begin = f"load for {_span(strategy.duration_s)} with {many(strategy.clients, 'client')}"
     return (
         f"{begin} @ {short(strategy.rps)} RPS" if strategy.rps is not None else f"{begin}, as fast as may be"
     )
@@ -79,12 +83,14 @@ def objective_text(slo: Slo) -> str:
 
 
 def margin_text(result: SloResult) -> str:
-    """`Below by 77.5ms`: below is the good side for every kind, since errors too are to stay below."""
+    """`Below by 77.5ms`: times and errors are to stay below what is allowed, availability above what is
+    asked. Nothing where there was no answer to measure, or where it was not decided."""
     if result.passed is None or result.margin is None:
         return NOTHING
     size = abs(result.margin)
     amount = f"{decimals(size, 1)}ms" if result.slo.kind == "latency" else f"{decimals(size)}%"
-    return f"{'Below' if result.passed else 'Above'} by {amount}"
+    below = result.passed is not (result.slo.kind == "availability")
+    return f"{'Below' if below else 'Above'} by {amount}"
 
 
 def count_of(number: int, noun: str) -> str:

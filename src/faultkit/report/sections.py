@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from faultkit.load.interval import bounds_percentile
 from faultkit.load.summary import Distribution, Percentile, Starts, Summary
 from faultkit.report.model import CallResult, Item
 from faultkit.report.numerals import NOTHING, decimals, milliseconds, rate, share, short, signed
 from faultkit.report.phrases import strategy_details
 
 _TALL = (50.0, 90.0, 95.0, 99.0, 99.9)
+_TOO_FEW = "too few to say"
 _PARTS = {"dns": "DNS", "connect": "Connect", "tls": "TLS", "first_byte": "First byte"}
 
 
@@ -61,7 +63,9 @@ def _impact(item: Item) -> Section:
                 _amount(each.baseline, each.unit),
                 _amount(each.fault, each.unit),
                 signed(each.difference, each.unit),
-                f"{signed(each.low, each.unit)} to {signed(each.high, each.unit)}",
+                f"{signed(each.low, each.unit)} to {signed(each.high, each.unit)}"
+                if each.enough
+                else NOTHING,
                 "yes" if each.shown else "no" if each.enough else "too few requests",
             )
             for each in item.impact
@@ -83,7 +87,8 @@ def _times(item: Item) -> Section:
     for percent in _TALL:
         found, other = _percentile(response, percent), _percentile(service, percent)
         if found is not None:
-            interval = f"{decimals(found.low_ms)} to {decimals(found.high_ms)}"
+            bounded = bounds_percentile(found.effective, percent)
+            interval = f"{decimals(found.low_ms)} to {decimals(found.high_ms)}" if bounded else _TOO_FEW
             sent = NOTHING if other is None else decimals(other.ms)
             rows.append((f"p{short(percent)}", decimals(found.ms), interval, sent))
     rows.append(("max", decimals(response.max_ms), NOTHING, decimals(service.max_ms)))

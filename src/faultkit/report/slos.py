@@ -30,9 +30,10 @@ def slo_used(result: SloResult) -> float | None:
 
 
 def slo_measured(result: SloResult) -> str:
-    """`p95 269 ms`, `2.4 % errors`, `97.1 % good`."""
+    """`p95 269 ms`, `2.4 % errors`, `97.1 % good`; `p95 without answer` if too many failed."""
     if result.measured is None:
-        return "nothing to judge"
+        none = result.total == 0
+        return "nothing to judge" if none else f"{percentile_name(result.slo.objective)} without answer"
     return {
         "latency": f"{percentile_name(result.slo.objective)} {duration(result.measured)}",
         "error": f"{percentage(result.measured)} errors",

@@ -1,12 +1,16 @@
-"""The report as plain text for terminals and logs: no line longer than 100 characters, tables aligned."""
+"""The report as plain text for terminals and logs: no line longer than the page, tables aligned.
+
+How a table gets onto the page is `faultkit.report.columns`.
+"""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
 from faultkit.load.summary import Distribution
+from faultkit.report.baseline import baseline_warning, baselines_warning
+from faultkit.report.columns import table
 from faultkit.report.describe import bar
 from faultkit.report.model import Item, Report
 from faultkit.report.numerals import NOTHING, decimals, flat, humanised, instant, share, short
@@ -22,50 +26,40 @@ from faultkit.report.phrases import (
 from faultkit.report.sections import sections
 
 WIDTH = 100
+_NARROWEST = 40
+"""A page is no narrower, however narrow the terminal is."""
 _INDENT = "  "
 _LABEL = 12
-_LEAST_CELL = 8
 _MARKS = {True: "kept", False: "missed", None: NOTHING}
-_NUMERIC = re.compile(r"[+\-]?[\d.,]+( ?(ms|%|/s|\(.*%\)))?|-")
 _TOLD_ELSEWHERE = ("Reasons", "Warnings", "Errors by Class", "Answers by Status")
 
 
-def render_text(report: Report) -> str:
+def render_text(report: Report, width: int = WIDTH) -> str:
+    width = max(width, _NARROWEST)
     lines = ["Scenarios Report", "=" * 16, ""]
     if report.partial is not None:
-        lines += [*_labelled("PARTIAL", report.partial, ""), ""]
+        lines += [*_labelled("PARTIAL", report.partial, width, ""), ""]
+    if (ill := baselines_warning(report)) is not None:
+        lines += [*_labelled("WARNING", ill, width, ""), ""]
     lines += [f"Start: {instant(report.started_at)}", f"End:   {instant(report.ended_at)}"]
-    lines += _wrapped(f"Made by {report.tool}, seed {report.seed}", "")
+    lines += _wrapped(f"Made by {report.tool}, seed {report.seed}", "", width)
     for scenario in report.scenarios:
-        title = _wrapped(scenario.title, "")
-        lines += ["", *title, "-" * min(max(map(len, title), default=0), WIDTH)]
-        lines += _wrapped(scenario.description or "", "")
+        title = _wrapped(scenario.title, "", width)
+        lines += ["", *title, "-" * max(map(len, title), default=0)]
+        lines += _wrapped(scenario.description or "", "", width)
         for item in scenario.items:
-            lines += ["", *render_item(item)]
-    lines += ["", tally(report)]
+            lines += ["", *render_item(item, width)]
+    lines += ["", *_wrapped(tally(report), "", width)]
     if report.partial is not None:
-        lines += _wrapped(f"This report is partial: {report.partial}", "")
+        lines += _wrapped(f"This report is partial: {report.partial}", "", width)
     return "\n".join(lines) + "\n"
 
 
-def render_item(item: Item) -> list[str]:
+def render_item(item: Item, width: int = WIDTH) -> list[str]:
     """What was called, what was broken, the figures, the objectives, the verdict."""
-    call, run = item.call, item.run
-    lines = _wrapped(f"{VERDICTS[item.verdict].upper()}: {call.method} {call.url}", "")
-    for reason in item.reasons:
-        lines += _labelled("because", reason)
-    lines += _labelled("strategy", strategy_text(item.strategy))
-    for fault in item.faults:
-        when = f"{bar(fault.windows)} " if item.strategy.mode == "load" else ""
-        lines += _labelled("fault", when + fault.description)
-    if not item.expectation.empty:
-        lines += _labelled("expected", expectation_text(item.expectation))
-    lines += _labelled("requests", _requests(item))
-    lines += _labelled("errors", _errors(item))
-    lines += _labelled(
-        "statuses", ", ".join(f"{code}: {run.statuses[code]}" for code in sorted(run.statuses))
-    )
-    lines += _labelled("latency", latency_text(run.response))
+    lines = _wrapped(f"{VERDICTS[item.verdict].upper()}: {item.call.method} {item.call.url}", "", width)
+    for label, text in _facts(item):
+        lines += _labelled(label, text, width)
     if item.slos:
         rows = [
             (
@@ -77,17 +71,35 @@ def render_item(item: Item) -> list[str]:
             )
             for result in item.slos
         ]
-        lines += ["", f"{_INDENT}Objectives", *_table(("SLO", "Kept?", "Objective", "Margin", "Over"), rows)]
+        columns = ("SLO", "Kept?", "Objective", "Margin", "Over")
+        lines += ["", f"{_INDENT}Objectives", *_table(columns, rows, width)]
     for section in sections(item):
         if section.title in _TOLD_ELSEWHERE:
             continue
         lines += ["", f"{_INDENT}{section.title}"]
-        lines += _table(section.columns, section.rows) if section.rows else []
-        lines += [line for text in section.lines for line in _wrapped(text, _INDENT * 2)]
+        lines += _table(section.columns, section.rows, width) if section.rows else []
+        lines += [line for text in section.lines for line in _wrapped(text, _INDENT * 2, width)]
     warnings = [text for section in sections(item) if section.title == "Warnings" for text in section.lines]
     if warnings:
-        lines += ["", *(line for text in warnings for line in _labelled("warning", text))]
+        lines += ["", *(line for text in warnings for line in _labelled("warning", text, width))]
     return lines
+
+
+def _facts(item: Item) -> Iterator[tuple[str, str]]:
+    yield "WARNING", baseline_warning(item) or ""
+    for reason in item.reasons:
+        yield "because", reason
+    yield "strategy", strategy_text(item.strategy)
+    for fault in item.faults:
+        when = f"{bar(fault.windows)} " if item.strategy.mode == "load" else ""
+        yield "fault", when + fault.description
+    if not item.expectation.empty:
+        yield "expected", expectation_text(item.expectation)
+    yield "requests", _requests(item)
+    yield "errors", _errors(item)
+    statuses = item.run.statuses
+    yield "statuses", ", ".join(f"{code}: {statuses[code]}" for code in sorted(statuses))
+    yield "latency", latency_text(item.run.response)
 
 
 def one_line(item: Item) -> str:
@@ -135,40 +147,17 @@ def _errors(item: Item, *, classes: bool = True) -> str:
     return part.replace(" (", f"{noun} (", 1) + told
 
 
-def _labelled(label: str, text: str, indent: str = _INDENT) -> list[str]:
+def _labelled(label: str, text: str, width: int, indent: str = _INDENT) -> list[str]:
     """`  label       text`, going on below itself where it is long; nothing for no text."""
     begin = f"{indent}{label:<{_LABEL}}"
-    lines = _wrapped(text, " " * len(begin))
+    lines = _wrapped(text, " " * len(begin), width)
     return [begin + lines[0].lstrip(), *lines[1:]] if lines else []
 
 
-def _wrapped(text: str, indent: str) -> list[str]:
-    return wrap(flat(text), WIDTH, initial_indent=indent, subsequent_indent=indent)
+def _wrapped(text: str, indent: str, width: int) -> list[str]:
+    return wrap(flat(text), width, initial_indent=indent, subsequent_indent=indent)
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Numbers to the right, words to the left; cells too long for the page go on in the next line."""
-    clean = [[flat(cell) for cell in row] for row in rows]
-    right = [all(_NUMERIC.fullmatch(row[i]) for row in clean) for i in range(len(columns))]
-    widths = _widths([list(columns), *clean])
-    return [line for row in ([*columns], *clean) for line in _cells(row, widths, right)]
-
-
-def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
-    """As wide as the cells are; if that is more than the page, the widest column gives way first."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    room = WIDTH - 2 * len(_INDENT) - 2 * (len(widths) - 1)
-    while sum(widths) > room and max(widths) > _LEAST_CELL:
-        widths[widths.index(max(widths))] -= 1
-    return widths
-
-
-def _cells(row: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> Iterator[str]:
-    folded = [wrap(cell, width) or [""] for cell, width in zip(row, widths, strict=True)]
-    for number in range(max(map(len, folded))):
-        cells = (lines[number] if number < len(lines) else "" for lines in folded)
-        placed = (
-            cell.rjust(width) if to_right else cell.ljust(width)
-            for cell, width, to_right in zip(cells, widths, right, strict=True)
-        )
-        yield (_INDENT * 2 + "  ".join(placed)).rstrip()
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    indent = _INDENT * 2
+    return [f"{indent}{line}".rstrip() for line in table(columns, rows, width - len(indent))]

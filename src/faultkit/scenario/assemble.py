@@ -10,6 +10,7 @@ from faultkit.load.slo import Slo, judge_all
 from faultkit.load.summarize import sending_time
 from faultkit.proxy.snapshot import Snapshot
 from faultkit.report import model as report
+from faultkit.report.phrases import count_of
 from faultkit.scenario import describe
 from faultkit.scenario.measured import Measured
 from faultkit.scenario.model import Item, Sustained
@@ -91,7 +92,7 @@ def _calls(item: Item, measured: Measured) -> tuple[report.CallResult, ...]:
 
 def _rare(faults: Sequence[report.Fault], requests: int) -> list[str]:
     return [
-        f"{fault.written} acted {fault.injected} times in {requests} requests: too seldom to say much."
+        f"{fault.written} acted {count_of(fault.injected, 'time')} in {requests} requests: too seldom to tell."
         for fault in faults
         if 0 < fault.injected < RARE * requests
     ]

@@ -24,6 +24,10 @@ from faultkit.scenario.steps import stepped_rules, stepped_value
 from faultkit.scenario.verdict import Misses, why_not_met
 
 
+class _Stopped(Exception):
+    """Somebody said stop in the middle of a call."""
+
+
 class Meter:
     """Measures one item, into `measured`: what is there when it fails half-way is not lost."""
 
@@ -78,7 +82,11 @@ class Meter:
             baseline = number == 0 and repeat.add_baseline_call
             if not baseline and self.measured.before is None:
                 self.measured.before = self._plane.snapshot()
-            why = self._call(repeat, None if baseline else number - repeat.add_baseline_call, began)
+            try:
+                why = self._call(repeat, None if baseline else number - repeat.add_baseline_call, began)
+            except _Stopped:
+                self.measured.cut_short = True
+                break
             self._watch(Called(number + 1, calls))
             if why is not None and repeat.failfast:
                 break
@@ -96,7 +104,9 @@ class Meter:
             rules = stepped_rules(self._item, turn)
             value = _stepped_value(repeat, rules)
             self._break(rules, None, began)
-        sample = call_once(self._target)
+        sample = call_once(self._target, self._stop.is_set)
+        if sample is None:
+            raise _Stopped
         at = time.monotonic() - began - sample.total_s
         sample = sample._replace(intended=at, started=at)
         why = why_not_met(self._item.expect, sample)

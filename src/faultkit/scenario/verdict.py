@@ -13,6 +13,7 @@ from faultkit.load.failure import Failure
 from faultkit.load.samples import Sample
 from faultkit.load.slo import SloResult
 from faultkit.report.model import Fault, Verdict
+from faultkit.report.phrases import count_of
 from faultkit.scenario.model import Expect
 
 
@@ -97,7 +98,7 @@ def _missed(evidence: Evidence) -> list[str]:
     missed: list[str] = []
     if evidence.unmet:
         first = f", first: {evidence.first_miss}" if evidence.first_miss else ""
-        missed.append(f"{evidence.unmet} of {evidence.calls} calls missed the expectation{first}")
+        missed.append(f"{evidence.unmet} of {count_of(evidence.calls, 'call')} missed the expectation{first}")
     if evidence.baseline_miss is not None:
         missed.append(f"the baseline call, without faults, missed it: {evidence.baseline_miss}")
     return missed + [f'SLO "{r.slo.title}" was missed' for r in evidence.slos if r.passed is False]

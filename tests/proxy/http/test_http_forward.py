@@ -218,14 +218,16 @@ def test_an_upgrade_through_the_proxy_becomes_a_tunnel_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reason", "status"),
+    ("reason", "status", "trouble"),
     [
-        ("Connection refused", b"502 Bad Gateway"),
-        ("Connection timed out", b"504 Gateway Timeout"),
-        ("connect timeout", b"504 Gateway Timeout"),
+        ("Connection refused", b"502 Bad Gateway", b"connection_refused"),
+        ("Connection timed out", b"504 Gateway Timeout", b"connection_timeout"),
+        ("connect timeout", b"504 Gateway Timeout", b"connection_timeout"),
+        ("cannot resolve a: no such host", b"502 Bad Gateway", b"dns_error"),
+        ("No route to host", b"502 Bad Gateway", b"destination_unavailable"),
     ],
 )
-def test_a_leg_that_cannot_be_had_is_answered_in_words(reason: str, status: bytes) -> None:
+def test_a_leg_that_cannot_be_had_is_answered_in_words(reason: str, status: bytes, trouble: bytes) -> None:
     exchange = forward()
     exchange.from_client(Data(1.0, A))
     body = f"cannot connect to a:80: {reason}\n".encode()
@@ -233,7 +235,7 @@ def test_a_leg_that_cannot_be_had_is_answered_in_words(reason: str, status: byte
         down(
             2.0,
             b"HTTP/1.1 " + status + b"\r\nContent-Type: text/plain; charset=utf-8\r\n"
-            b"Content-Length: %d\r\n\r\n" % len(body) + body,
+            b"Content-Length: %d\r\nProxy-Status: faultkit; error=%s\r\n\r\n" % (len(body), trouble) + body,
         )
     ]
     assert exchange.from_client(Data(3.0, A)) == [Dial("a", 80)]

@@ -199,3 +199,14 @@ def test_a_url_that_is_none_is_an_input_error(url: str) -> None:
 
 def test_errors_do_not_show_what_a_url_hides() -> None:
     assert Source("https://user:secret@h.test:8443/a?token=1#x", True).shown == "https://h.test:8443/a"
+
+
+def test_words_that_begin_like_a_truth_value_or_a_number_stay_words(tmp_path: Path) -> None:
+    text = "a: trueish\nb: false0\nc: 1e3 apples\nd: 1e3\ne: on\n"
+    assert read_data(written(tmp_path, text)) == {
+        "a": "trueish",
+        "b": "false0",
+        "c": "1e3 apples",
+        "d": 1000.0,
+        "e": "on",
+    }

@@ -58,6 +58,7 @@ def command(
         came = "neither" if spec_file is None else "both"
         raise InputError("--spec-file", f"expected either --spec-file or --spec-url, got {came}")
 
+    from faultkit.report.phrases import count_of
     from faultkit.scenario.openapi.generate import generate, is_one_file, write_generated
     from faultkit.scenario.openapi.read import Source
 
@@ -67,4 +68,5 @@ def command(
     written = write_generated(files, path, force=force)
     scenarios = sum(file.scenarios for file in files)
     chosen = sum(len(file.operation_ids) for file in files)
-    click.echo(f"{scenarios} scenarios for {chosen} operations: {written[0] if len(written) == 1 else path}")
+    made = f"{count_of(scenarios, 'scenario')} for {count_of(chosen, 'operation')}"
+    click.echo(f"{made}: {written[0] if len(written) == 1 else path}")

@@ -21,12 +21,14 @@ def command(results: str, report: str | None, as_json: bool) -> None:
     import json
     from dataclasses import asdict
 
-    from faultkit.report.files import read_report, write_whole
+    from faultkit.report.files import check_report_path, read_report, write_whole
     from faultkit.report.review import render_review, review
 
     path = Path(results)
     if not path.exists():
         raise InputError("RESULTS", f'expected a file that `fault scenario run` wrote, got "{results}"')
+    if report is not None:
+        check_report_path(report, (".md",))
     reviewed = review(read_report(path))
     if as_json:
         click.echo(json.dumps(asdict(reviewed), indent=2, ensure_ascii=False))

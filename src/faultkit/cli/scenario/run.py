@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import shutil
 import sys
 import threading
 from pathlib import Path
@@ -129,7 +130,7 @@ def command(
     with StopSignal(stop) as signalled, watcher:
         outcome = run_scenarios(found, settings, watcher.watch, stop)
     failures = {path: error for path in wanted if (error := _try_to_write(outcome.report, path))}
-    click.echo(to_json(outcome.report) if as_json else render_text(outcome.report))
+    click.echo(to_json(outcome.report) if as_json else render_text(outcome.report, _page_width()))
     if not as_json:
         written = [str(path) for path in wanted if path not in failures]
         click.echo(f"written: {', '.join(written) or 'nothing'}", err=True)
@@ -174,6 +175,13 @@ def _watcher(quiet: bool) -> Watcher:
     from faultkit.cli.scenario.view import View
 
     return View()
+
+
+def _page_width() -> int:
+    """That of the terminal, if it is narrower than a page."""
+    from faultkit.report.text import WIDTH
+
+    return min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
 
 
 def _try_to_write(report: Report, path: Path) -> FaultkitError | None:

@@ -16,6 +16,7 @@ from faultkit.cli.scenario.paths import scenario_paths, takes_scenarios
 @click.pass_context
 def command(ctx: click.Context, paths: tuple[str, ...], scenarios: tuple[str, ...], as_json: bool) -> None:
     """Check scenario files (or folders of them) without running them."""
+    from faultkit.report.phrases import count_of
     from faultkit.scenario.file import load_scenarios, validate
 
     wanted = scenario_paths(paths, scenarios)
@@ -28,6 +29,6 @@ def command(ctx: click.Context, paths: tuple[str, ...], scenarios: tuple[str, ..
     else:
         found = [scenario for path in wanted for scenario in load_scenarios(Path(path))]
         items = sum(len(scenario.items) for scenario in found)
-        click.echo(f"valid: {len(found)} scenarios, {items} items")
+        click.echo(f"valid: {count_of(len(found), 'scenario')}, {count_of(items, 'item')}")
     if problems:
         ctx.exit(2)

@@ -19,5 +19,9 @@ class Dns(NameFault):
     )
     delay_ms: float = setting(0.0, "How long the outcome takes.", unit="ms", minimum=0)
 
+    @property
+    def least_delay_ms(self) -> float | None:
+        return self.delay_ms if self.delay_ms else None
+
     def resolve(self, rng: Rng) -> Resolution:
         return Resolution(fail=self.outcome == "fail", delay_s=self.delay_ms / 1000)

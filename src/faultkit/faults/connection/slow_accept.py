@@ -16,5 +16,9 @@ class SlowAccept(ConnectionFault):
 
     delay_ms: float = setting(1000.0, "How long they wait.", unit="ms", minimum=0)
 
+    @property
+    def least_delay_ms(self) -> float | None:
+        return self.delay_ms
+
     def admit(self, rng: Rng) -> Admission:
         return Admission(delay_s=self.delay_ms / 1000)

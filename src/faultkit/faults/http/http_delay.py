@@ -16,5 +16,9 @@ class HttpDelay(HttpFault):
 
     delay_ms: float = setting(1000.0, "How long they wait.", unit="ms", minimum=0, flag="by")
 
+    @property
+    def least_delay_ms(self) -> float | None:
+        return self.delay_ms
+
     def judge(self, rng: Rng) -> HttpVerdict:
         return HttpVerdict(delay_s=self.delay_ms / 1000)

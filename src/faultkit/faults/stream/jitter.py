@@ -29,6 +29,10 @@ class Jitter(StreamFault):
         env="FAULT_JITTER_FREQ",
     )
 
+    @property
+    def least_delay_ms(self) -> float | None:
+        return 0.0
+
     def open(self, stream: Stream) -> StreamFilter:
         return _JitterFilter(self, stream)
 

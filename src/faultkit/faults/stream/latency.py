@@ -59,6 +59,15 @@ class Latency(StreamFault):
                 if getattr(self, name) <= 0:
                     raise ValueError(f"{name}: expected a number above 0 for {self.distribution}, got 0")
 
+    @property
+    def least_delay_ms(self) -> float | None:
+        return {
+            "normal": self.mean_ms,
+            "uniform": self.min_ms,
+            "pareto": self.scale_ms,
+            "pareto-normal": self.scale_ms + self.mean_ms,
+        }[self.distribution]
+
     def open(self, stream: Stream) -> StreamFilter:
         return _LatencyFilter(self, stream)
 

@@ -82,6 +82,10 @@ class PacketLoss(StreamFault):
         timers = [min(self.rto_ms * 2.0**doublings, _MAX_RTO_MS) for doublings in range(losses)]
         return sum(timers[1:], self.rtt_ms if fast else timers[0])
 
+    @property
+    def least_delay_ms(self) -> float | None:
+        return min(self.rtt_ms, self.rto_ms)
+
     def open(self, stream: Stream) -> StreamFilter:
         return _PacketLossFilter(self, stream)
 

@@ -25,6 +25,10 @@ class Slicer(StreamFault):
     )
     delay_us: float = setting(0.0, "Pause between two pieces.", unit="µs", minimum=0)
 
+    @property
+    def least_delay_ms(self) -> float | None:
+        return self.delay_us / 1000 if self.delay_us else None
+
     def open(self, stream: Stream) -> StreamFilter:
         return _SlicerFilter(self, stream)
 

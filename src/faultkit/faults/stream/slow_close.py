@@ -17,6 +17,10 @@ class SlowClose(StreamFault):
 
     delay_ms: float = setting(1000.0, "How late the end comes.", unit="ms", minimum=0)
 
+    @property
+    def least_delay_ms(self) -> float | None:
+        return self.delay_ms
+
     def open(self, stream: Stream) -> StreamFilter:
         return _SlowCloseFilter(self, stream)
 

@@ -1,7 +1,8 @@
 """The responses that the proxy writes itself, as bytes.
 
 An injected answer carries `X-Fault-Injected: http_error`, so that whoever reads a capture can tell it
-from the upstream's own. Answers of the proxy about its own trouble (400, 502, 504) do not.
+from the upstream's own. Answers of the proxy about its own trouble (502, 504) carry `Proxy-Status`
+(RFC 9209) instead.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from http import HTTPStatus
 
 from faultkit.proxy.http.heads import RequestHead
 
+PROXY_STATUS = "Proxy-Status: faultkit; error="
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 ESTABLISHED = b"HTTP/1.1 200 Connection Established\r\n\r\n"
 
@@ -25,6 +27,8 @@ class Answer:
     status: int
     body: str = ""
     injected: bool = True
+    trouble: str | None = None
+    """Why the upstream could not be had, in the words of RFC 9209."""
 
 
 def answer_bytes(answer: Answer, request: RequestHead | None, closing: bool) -> bytes:
@@ -38,6 +42,8 @@ def answer_bytes(answer: Answer, request: RequestHead | None, closing: bool) -> 
         lines += ["Content-Type: text/plain; charset=utf-8", f"Content-Length: {len(body)}"]
     if answer.injected:
         lines.append("X-Fault-Injected: http_error")
+    if answer.trouble is not None:
+        lines.append(f"{PROXY_STATUS}{answer.trouble}")
     if closing:
         lines.append("Connection: close")
     elif request is not None and request.minor == 0:

@@ -97,10 +97,11 @@ class HttpExchange(Order):
         if self._closed:
             return out
         turn, origin, _ = self._take_waiting()
-        status = 504 if "timed out" in reason.lower() or "timeout" in reason.lower() else 502
-        turn.answer_with(
-            turn.answer or Answer(status, f"cannot connect to {origin}: {reason}\n", injected=False)
-        )
+        status, trouble = _trouble(reason)
+        if turn.answer is None:
+            self.unreached += 1
+            text = f"cannot connect to {origin}: {reason}\n"
+            turn.answer_with(Answer(status, text, injected=False, trouble=trouble))
         turn.drop_request()
         turn.ready_at = max(turn.ready_at, at)
         self._turns.append(turn)
@@ -371,3 +372,13 @@ class HttpExchange(Order):
         rest = self._responses.take_rest()
         if rest and (self._turns[0].answer is None if self._turns else not self._forward):
             self._to_client(Data(at, rest))
+
+
+def _trouble(reason: str) -> tuple[int, str]:
+    """The status for a leg that cannot be had, and the word of RFC 9209 for it."""
+    lower = reason.lower()
+    if "timed out" in lower or "timeout" in lower:
+        return 504, "connection_timeout"
+    if "refused" in lower:
+        return 502, "connection_refused"
+    return 502, "dns_error" if "resol" in lower or "name" in lower else "destination_unavailable"

@@ -49,11 +49,14 @@ class Order:
         "_upstream_end",
         "_waiting",
         "opaque_reason",
+        "unreached",
     )
 
     def __init__(self, forward: bool) -> None:
         self.opaque_reason: str | None = None
         """Why bytes pass without being read, if they do; no request is judged from then on."""
+        self.unreached = 0
+        """Answers of ours that say that the upstream could not be had."""
         self._forward = forward
         self._requests = RequestFramer()
         self._responses = ResponseFramer()

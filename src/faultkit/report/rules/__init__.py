@@ -35,9 +35,11 @@ from faultkit.report.rules.promises import (
     slo_missed,
 )
 from faultkit.report.rules.trust import (
+    baseline_fails,
     inconclusive,
     late_starts,
     not_exercised,
+    not_trusted,
     too_few_samples,
     unfinished,
     wrong_page,
@@ -46,6 +48,9 @@ from faultkit.report.rules.trust import (
 Rule: TypeAlias = Callable[[Item], Remark | None]
 
 TRUST: tuple[tuple[str, Rule], ...] = (
+    ("baseline-fails", baseline_fails),
+    ("not-trusted", not_trusted),
+    ("baseline-misses-slo", baseline_misses_slo),
     ("unfinished", unfinished),
     ("not-exercised", not_exercised),
     ("inconclusive", inconclusive),
@@ -64,7 +69,6 @@ FIGURES: tuple[tuple[str, Rule], ...] = (
     ("error-classes", error_classes),
     ("amplified", amplified),
     ("no-recovery", no_recovery),
-    ("baseline-misses-slo", baseline_misses_slo),
     ("slo-margin-small", slo_margin_small),
     ("delay-multiplied", delay_multiplied),
     ("tail-only", tail_only),
@@ -77,10 +81,16 @@ FIGURES: tuple[tuple[str, Rule], ...] = (
 """What the figures say. These look only at items whose figures decide something."""
 
 
+DECIDED = ("passed", "failed")
+"""Verdicts of items whose figures decide something."""
+
+FIRST = ("baseline-fails", "not-trusted", "baseline-misses-slo")
+"""What speaks of the service without any fault: said before all else of the same weight."""
+
+
 def remarks(item: Item) -> Iterator[tuple[str, Remark]]:
     """What the rules have to say, each with the name that scripts may rely on."""
-    decided = item.verdict in ("passed", "failed")
-    for name, rule in (*TRUST, *FIGURES) if decided else TRUST:
+    for name, rule in (*TRUST, *FIGURES) if item.verdict in DECIDED else TRUST:
         remark = rule(item)
         if remark is not None:
             yield name, remark

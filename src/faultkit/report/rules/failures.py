@@ -7,24 +7,53 @@ from faultkit.load.interval import proportion_interval
 from faultkit.report.figures import counted, duration, percentage, seconds, share
 from faultkit.report.finding import Remark
 from faultkit.report.model import Item
-from faultkit.report.rules.clues import FAILING, phases, recovery, requests_and_errors, rules_of
+from faultkit.report.rules.clues import (
+    FAILING,
+    off_schedule,
+    phases,
+    recovery,
+    requests_and_errors,
+    rules_of,
+)
+from faultkit.report.rules.place import behind_service
+from faultkit.report.rules.trust import not_trusted
 
 
 def client_gave_up(item: Item) -> Remark | None:
     count, limit = item.run.failures.get("timeout", 0), item.call.timeout_ms
     if not count or not limit or item.run.service.max_ms < 0.95 * limit:
         return None
+    much = (
+        f"{counted(count, 'request')} ({share(count, item.run.requests)}) ended at the client's own limit of "
+        f"{duration(limit)}."
+    )
+    if not item.faults:
+        return Remark(
+            "broken",
+            "Clients waited to their own limit and gave up.",
+            much,
+            "No fault was applied: the service hangs, or is too slow at this load.",
+            "See what it waits for.",
+        )
+    if not behind_service(item):
+        return Remark(
+            "broken",
+            "Clients waited to their own limit and gave up.",
+            much,
+            "The faults stand between clients and the service: requests or answers did not come through "
+            "in time. It says nothing about the timeouts of the service itself.",
+            f"If {duration(limit)} are more than users bear, let clients give up earlier, and try again "
+            "what is safe to repeat, on a new connection; or hedge: send a second request when the first "
+            "is slow.",
+        )
     return Remark(
         "broken",
         "The service never gave up by itself: the client did.",
-        f"{counted(count, 'request')} ({share(count, item.run.requests)}) ended at the client's own limit of "
-        f"{duration(limit)}.",
+        much,
         "The service has no timeout of its own on the broken call, so its worker waits as long as "
-        "the client does, "
-        "and longer.",
+        "the client does, and longer.",
         f"Give that call a timeout well below {duration(limit)}, answer 503 or a fallback when it "
-        "strikes, and "
-        "add a circuit breaker.",
+        "strikes, and add a circuit breaker.",
     )
 
 
@@ -35,10 +64,12 @@ def error_classes(item: Item) -> Remark | None:
         for label, count in item.run.failures.items()
         if label in _CLASSES and count > usual.get(label, 0)
     ]
-    if not new:
+    if not new or not_trusted(item) is not None:
         return None
     count, label = max(new, key=lambda each: (each[0], each[1]))
     what, cause, advice = _CLASSES[label]
+    if label == "status_5xx" and not behind_service(item):
+        what, cause, advice = _answered_for(item)
     others = ", ".join(f"{name} {number:,}" for number, name in sorted(new, reverse=True) if name != label)
     return Remark(
         "broken",
@@ -47,6 +78,29 @@ def error_classes(item: Item) -> Remark | None:
         + (f"; besides: {others}." if others else "."),
         cause,
         advice,
+    )
+
+
+def _answered_for(item: Item) -> tuple[str, str, str]:
+    """Server errors, where faults stand between clients and the service."""
+    if any(fault.kind == "http_error" and fault.injected for fault in item.faults):
+        return (
+            "Clients are answered with server errors.",
+            "The fault answers in the place of the service; what it stands for never got there, or back.",
+            "Let clients try again what is safe to repeat, after a pause that grows, and show what they do "
+            "without an answer.",
+        )
+    if not item.faults:
+        return (
+            "The service answers with server errors.",
+            "No fault was applied: it fails by itself.",
+            "Look into the log of the service at that time.",
+        )
+    return (
+        "The service answers with server errors.",
+        "The faults stand between clients and the service, so it fails by itself: under the load, or because "
+        "requests come slow, cut or altered.",
+        "Look into the log of the service at that time.",
     )
 
 
@@ -117,19 +171,25 @@ def amplified(item: Item) -> Remark | None:
     chance, observed, low, _ = found
     if low <= chance or observed < 1.2 * chance:
         return None
+    behind = behind_service(item)
     return Remark(
         "broken",
         "More requests fail than the fault breaks.",
         f"The fault hits {percentage(100 * chance)}, and {percentage(100 * observed)} of the requests fail.",
         "One request makes several calls that may each fail, failures spread (a shared pool, a "
-        "tripped breaker), "
-        "or retries meet the fault again and add load.",
-        "Count the calls a request makes; limit retries by a budget, and space them.",
+        "tripped breaker), or retries meet the fault again and add load."
+        if behind
+        else "A request meets the fault more than once (its connection and its answer, say), or others "
+        "that share the connection fail with it.",
+        "Count the calls a request makes; limit retries by a budget, and space them."
+        if behind
+        else "See which classes of errors there are, and whether requests share connections.",
     )
 
 
 def retries_work(item: Item) -> Remark | None:
-    found = _against_probability(item)
+    # The load tries nothing again: only a service can, on its way to a dependency.
+    found = _against_probability(item) if behind_service(item) else None
     if found is None:
         return None
     chance, observed, _, high = found
@@ -164,18 +224,26 @@ def _against_probability(item: Item) -> tuple[float, float, float, float] | None
 
 def no_recovery(item: Item) -> Remark | None:
     found = recovery(item)
-    if found is None or found.took_s is not None:
+    # Requests that we send late or leave out may look like a service that is ill.
+    if found is None or found.took_s is not None or off_schedule(item):
         return None
     requests, errors = requests_and_errors(phases(item).after)
     going_on = f", {share(errors, requests)} of the requests after it still failed" if errors else ""
+    behind = behind_service(item)
     return Remark(
         "broken",
-        "The service did not recover after the fault was over.",
+        "The service did not recover after the fault was over."
+        if behind
+        else "Requests did not get well after the fault was over.",
         f"The fault ended at {seconds(found.after_s)}; watched for {seconds(found.watched_s)}{going_on}.",
         "Something keeps the damage: a queue that must drain, broken connections kept in a pool, a "
-        "breaker that "
-        "stays open, a cache of failures.",
-        "Watch for longer; drop broken connections, bound queues, and let breakers probe.",
+        "breaker that stays open, a cache of failures."
+        if behind
+        else "Something keeps the damage: a queue of the service that must drain, or broken connections that "
+        "clients keep.",
+        "Watch for longer; drop broken connections, bound queues, and let breakers probe."
+        if behind
+        else "Watch for longer; let clients drop broken connections, and let the service bound its queues.",
     )
 
 
@@ -186,12 +254,16 @@ def recovers(item: Item) -> Remark | None:
     slow = found.took_s > 2 * found.resolution_s + 1e-9
     return Remark(
         "risk" if slow else "good",
-        "The service recovers slowly." if slow else "The service recovers as soon as the fault is over.",
-        f"Back to its usual p95 and without errors {_within(found.took_s, found.resolution_s)} after "
+        "It recovers slowly." if slow else "It recovers as soon as the fault is over.",
+        f"Back to its usual p95 and {_errors_again(item)} {_within(found.took_s, found.resolution_s)} after "
         "the fault.",
         "A backlog had to drain, or connections and breakers had to be renewed." if slow else None,
         "Bound queues, and shed load that nobody waits for any more." if slow else None,
     )
+
+
+def _errors_again(item: Item) -> str:
+    return "its usual share of errors" if item.baseline and item.baseline.errors else "without errors"
 
 
 def _within(took_s: float, resolution_s: float) -> str:

@@ -2,42 +2,26 @@
 
 from __future__ import annotations
 
-from faultkit.load.slo import SloResult
-from faultkit.report.figures import counted, duration, percentage
+from faultkit.report.baseline import baseline_misses
+from faultkit.report.figures import counted
 from faultkit.report.finding import Remark
 from faultkit.report.model import Item
-from faultkit.report.rules.clues import error_percent, percentile_ms, reasons_text
+from faultkit.report.rules.clues import hangs_on_chance, reasons_text
+from faultkit.report.rules.place import behind_service
 from faultkit.report.slos import slo_limit, slo_measured, slo_title, slo_used
 
 
 def baseline_misses_slo(item: Item) -> Remark | None:
-    if item.baseline is None or not item.baseline.requests:
-        return None
-    missed = [text for result in item.slos if (text := _missed_by_baseline(item, result))]
+    missed = baseline_misses(item)
     if not missed:
         return None
     return Remark(
-        "risk",
+        "broken",
         "The service misses its objective without any fault.",
         "; ".join(missed) + ".",
         "This is not the fault's doing: the service is too slow or fails at this load anyway.",
         "Mend the healthy case first, or set an objective that it can keep.",
     )
-
-
-def _missed_by_baseline(item: Item, result: SloResult) -> str | None:
-    slo, baseline = result.slo, item.baseline
-    assert baseline is not None
-    if slo.kind == "latency" and slo.threshold is not None:
-        measured = percentile_ms(baseline.response, slo.objective)
-        if measured is not None and measured > slo.threshold:
-            return f"{slo_title(slo)}: {duration(measured)} in the baseline"
-        return None
-    # Of availability with a limit of time a summary does not tell how many were good.
-    by_errors = slo.kind == "error" or slo.threshold is None
-    if by_errors and error_percent(baseline) > slo_limit(slo):
-        return f"{slo_title(slo)}: {percentage(error_percent(baseline))} errors in the baseline"
-    return None
 
 
 def slo_missed(item: Item) -> Remark | None:
@@ -51,8 +35,21 @@ def slo_missed(item: Item) -> Remark | None:
         else "The objective was missed.",
         "; ".join(f"{slo_title(each.slo)}: {slo_measured(each)}" for each in missed) + ".",
         _slo_cause(item),
-        "Bound the damage: a timeout and a fallback for the slow or failing call, and retries only where "
-        "repeating is safe.",
+        _slo_advice(item),
+    )
+
+
+def _slo_advice(item: Item) -> str | None:
+    if not item.faults:
+        return None
+    if behind_service(item):
+        return (
+            "Bound the damage: a timeout and a fallback for the slow or failing call, and retries only where "
+            "repeating is safe."
+        )
+    return (
+        "The faults stand between clients and the service: caches close to clients, and clients that give up "
+        "in time, hedge, and repeat what is safe to repeat. Or promise less on such a network."
     )
 
 
@@ -95,19 +92,29 @@ def expectation_missed(item: Item) -> Remark | None:
 
 
 def breaking_point(item: Item) -> Remark | None:
+    """Where it gives way as a magnitude grows, or up to where it does not hold. What hangs on chance has no
+    such point: it fails now and then, at any step."""
     steps = [call for call in item.calls if not call.baseline and call.stepped_value is not None]
-    bad = [call for call in steps if call.met is False or call.failure is not None]
-    if item.strategy.mode != "repeat" or not steps or not bad:
+    broke = [call.met is False or call.failure is not None for call in steps]
+    if item.strategy.mode != "repeat" or not any(broke) or hangs_on_chance(item):
         return None
-    first = bad[0]
-    held = [call.stepped_value for call in steps if call.number < first.number]
     stepped = item.strategy.stepped or "the fault"
+    # Some faults, such as a bandwidth, grow milder from step to step.
+    if broke == sorted(broke):
+        first = steps[broke.index(True)]
+        held = steps[broke.index(True) - 1] if not broke[0] else None
+        what = f"It breaks at {stepped} = {first.stepped_value:g}."
+        much = f"It still held at {held.stepped_value:g}" if held else "It did not hold at the first step"
+    elif broke == sorted(broke, reverse=True):
+        first, held = steps[0], steps[broke.index(False)]
+        what = f"It holds only from {stepped} = {held.stepped_value:g} on."
+        much = f"It broke at {steps[broke.index(False) - 1].stepped_value:g}"
+    else:
+        return None
     return Remark(
         "broken",
-        f"It breaks at {stepped} = {first.stepped_value:g}.",
-        (f"It still held at {held[-1]:g}; " if held else "It did not hold at the first step; ")
-        + (first.why or first.failure or "the call failed")
-        + ".",
+        what,
+        f"{much}; {first.why or first.failure or 'the call failed'}.",
         None,
-        "Decide whether the service will ever meet as much; if so, look at what gives way there.",
+        "Decide whether as much will ever come; if so, look at what gives way there.",
     )

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from faultkit.report.baseline import baseline_errors
 from faultkit.report.figures import counted, duration, share
 from faultkit.report.finding import Remark
 from faultkit.report.model import Item
 from faultkit.report.rules.clues import reasons_text
+from faultkit.report.rules.place import behind_service
 
 _FEW = 100
 """Fewer requests than this make no p95 worth a promise."""
+_NOTABLE = 0.01
+"""From this share of errors on, a baseline is broken."""
 
 
 def unfinished(item: Item) -> Remark | None:
@@ -26,26 +30,77 @@ def unfinished(item: Item) -> Remark | None:
 def not_exercised(item: Item) -> Remark | None:
     if item.verdict != "not exercised":
         return None
-    through = item.injection.connections + item.injection.requests
-    if through:
+    idle = list(dict.fromkeys(fault.written for fault in item.faults if not fault.injected))
+    acted = [f"{fault.written} {counted(fault.injected, 'time')}" for fault in item.faults if fault.injected]
+    went = f"{counted(item.injection.connections, 'connection')} went through the proxy"
+    if acted and idle:
         return Remark(
             "doubt",
-            "No fault touched a request, so this is not a pass.",
-            f"{counted(item.injection.connections, 'connection')} went through the proxy, none was hit.",
-            "The match, the trigger or the schedule of the fault leaves this traffic out, or the "
-            "service kept "
-            "old connections open.",
+            f"{_listed(idle)} never acted, so this is not a pass.",
+            f"{went}. What did act: {', '.join(acted)}.",
+            "The match, the trigger or the schedule of the fault that never acted leaves this traffic out.",
+            "Loosen its match, raise its probability, make its period cover the load, or leave it out.",
+        )
+    what = "No fault touched a request, so this is not a pass."
+    if item.injection.connections + item.injection.requests:
+        return Remark(
+            "doubt",
+            what,
+            f"{went}, none was hit.",
+            "The match, the trigger or the schedule of the fault leaves this traffic out, or old "
+            "connections were kept open.",
             "Loosen the match, raise the probability, or make the period cover the load.",
         )
-    routes = f" The proxies stood at {'; '.join(item.routes)}." if item.routes else ""
+    if not behind_service(item):
+        return Remark(
+            "doubt",
+            what,
+            "Nothing went through the proxy.",
+            "No call of the load came as far as the proxy.",
+            "See that requests are made at all, and that the schedule of the fault covers them.",
+        )
     return Remark(
         "doubt",
-        "No fault touched a request, so this is not a pass.",
+        what,
         "Nothing went through the proxy.",
         "The service reaches its dependency some other way than through the proxy.",
         "Set HTTP_PROXY (and HTTPS_PROXY) for the service, or give it the port of the proxy map as "
-        "the address "
-        f"of its dependency; many HTTP clients ignore the variables unless told otherwise.{routes}",
+        "the address of its dependency; many HTTP clients ignore the variables unless told otherwise. "
+        f"The proxies stood at {'; '.join(item.routes)}.",
+    )
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def baseline_fails(item: Item) -> Remark | None:
+    errors = baseline_errors(item)
+    if errors is None or item.baseline is None or not_trusted(item) is not None:
+        return None
+    classes = ", ".join(f"{label} {count:,}" for label, count in sorted(item.baseline.failures.items()))
+    return Remark(
+        "broken" if item.baseline.errors >= _NOTABLE * item.baseline.requests else "risk",
+        "The service fails without any fault.",
+        f"In the baseline, {errors}: {classes}.",
+        "This is not the fault's doing: the call is wrong, or the service fails at this load anyway.",
+        "Make the call work without faults first. Until then, nothing here tells what the faults do.",
+    )
+
+
+def not_trusted(item: Item) -> Remark | None:
+    """Never an answer, and always for the sake of TLS: that is no fault, but a certificate."""
+    runs = [run for run in (item.run, item.baseline) if run is not None and run.requests]
+    if not runs or any(run.failures.get("tls", 0) < run.requests for run in runs):
+        return None
+    failed = sum(run.requests for run in runs)
+    return Remark(
+        "broken",
+        "No TLS connection came about.",
+        f"{counted(failed, 'request')}, and all failed in the handshake.",
+        "Most likely the certificate is not trusted: it is self-signed, from an authority of your own, "
+        "expired, or for another name.",
+        "Name the file of your authority in SSL_CERT_FILE, or run with --insecure, which does not check.",
     )
 
 

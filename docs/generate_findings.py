@@ -1,0 +1,70 @@
+"""Writes docs/findings.md from the table of rules: `python docs/generate_findings.py`.
+
+Nothing about a single rule is written here. A test compares the page with what this gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from faultkit.advice.score import WEIGHTS
+from faultkit.source.findings import KINDS, RULES, Rule
+from faultkit.source.languages import LANGUAGES
+
+PAGE = Path(__file__).with_name("findings.md")
+
+_HEAD = """\
+# The findings of `fault review`
+
+Made from the table of rules by `python docs/generate_findings.py`: change the table, not this page.
+
+`fault review FILE|DIR` reads code, asks {count} rules and says what will hurt in production, where, and how
+to mend it. It is offline and deterministic: the same text has the same findings. A rule sees one file at a
+time, so each finding has a confidence: 0.95 if the text alone proves it, 0.8 if only unusual code elsewhere
+could make it right, 0.5 if code elsewhere may well do so. `--min-confidence 0.8` leaves the last ones out.
+
+A line is left alone if it has a comment that says `fault: ignore`, or `fault: ignore[FK-R001, broad-catch]`
+for some rules only.
+
+## The score
+
+One score for reliability and one for performance, from 0 to 1. A finding weighs {weights}, times its
+confidence. The findings of one rule are sorted by weight, and each counts half of the one before it; the sum
+over all rules is the loss, and the score is e to the power of minus the loss. Nothing found is 1.0, and a
+finding more never raises it. A folder has the mean of its files.
+"""
+
+
+def findings_page() -> str:
+    weights = ", ".join(f"{weight:g} if {severity}" for severity, weight in WEIGHTS.items())
+    parts = [_HEAD.format(count=len(RULES), weights=weights)]
+    for kind in KINDS:
+        rules = [rule for rule in RULES if rule.kind == kind]
+        if rules:
+            rows = [_row(rule) for rule in rules]
+            parts += [f"## {kind.capitalize()}", _table(("rule", "what", "severity", "languages"), rows)]
+            parts += [_section(rule) for rule in rules]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _row(rule: Rule) -> tuple[str, ...]:
+    return f"[{rule.id}](#{rule.slug})", rule.title, rule.severity, _languages(rule)
+
+
+def _languages(rule: Rule) -> str:
+    return ", ".join(LANGUAGES[name].title for name in rule.languages)
+
+
+def _section(rule: Rule) -> str:
+    head = f"### {rule.slug}\n\n{rule.id}, {rule.severity}: {rule.title}."
+    return f"{head}\n\n{rule.why}\n\n**Fix.** {rule.fix}"
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", r"\|") for cell in line) + " |" for line in lines)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(findings_page(), encoding="utf-8")

@@ -1,0 +1,96 @@
+"""`fault index`: make or bring up to date the index of a project's code."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict
+from types import TracebackType
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from faultkit.source import language_named
+from faultkit.source.index import IndexSummary, WordEmbedder, index_project, open_store
+from faultkit.source.index import Progress as Step
+from faultkit.source.walk import folder_of
+from faultkit.units import format_duration
+
+_MOST_SKIPPED_SHOWN = 5
+_PHASES = {"scan": "looking at files", "index": "indexing"}
+
+
+@click.command(epilog='For example: fault index . && fault search "retry with backoff"')
+@click.argument("folder", metavar="DIR")
+@click.option("--lang", metavar="NAME", help="Only files of this language.")
+@click.option(
+    "--index-dir",
+    metavar="PATH",
+    envvar="FAULT_INDEX_DIR",
+    help="Where indexes are kept, if not in the user's cache folder.",
+)
+@click.option("--rebuild", is_flag=True, help="Forget what is there and make it anew.")
+@click.option("--json", "as_json", is_flag=True, help="The summary as JSON.")
+def command(folder: str, lang: str | None, index_dir: str | None, rebuild: bool, as_json: bool) -> None:
+    """Make the code in DIR searchable, or bring its index up to date.
+
+    Only files that changed since the last time are read again. With QDRANT_URL (and QDRANT_API_KEY) set, the
+    index is kept on that server.
+    """
+    language = None if lang is None else language_named(lang)
+    root = folder_of(folder)
+    with open_store(root, write=True, index_dir=index_dir) as store, shown_progress() as progress:
+        summary = index_project(root, language, store, WordEmbedder(), progress, rebuild=rebuild)
+    if as_json:
+        click.echo(json.dumps(asdict(summary), indent=2, ensure_ascii=False))
+    else:
+        _print(summary)
+
+
+def _print(summary: IndexSummary) -> None:
+    size = "" if summary.size_bytes is None else f", {summary.size_bytes / 1e6:.1f} MB"
+    took = format_duration(round(summary.seconds, 2))
+    click.echo(
+        f"{summary.files} files with {summary.chunks} chunks{size}: {summary.indexed} indexed, "
+        f"{summary.unchanged} unchanged, {summary.removed} removed, in {took}"
+    )
+    click.echo(summary.place)
+    for each in summary.skipped[:_MOST_SKIPPED_SHOWN]:
+        click.echo(f"skipped {each.path}: {each.why}", err=True)
+    if len(summary.skipped) > _MOST_SKIPPED_SHOWN:
+        click.echo(f"skipped {len(summary.skipped) - _MOST_SKIPPED_SHOWN} more (all with --json)", err=True)
+
+
+def shown_progress() -> AbstractContextManager[Callable[[Step], None] | None]:
+    """A bar on a terminal; nothing where nobody looks."""
+    return _Bar() if sys.stderr.isatty() else nullcontext()
+
+
+class _Bar:
+    def __init__(self, console: Console | None = None) -> None:
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            console=console or Console(stderr=True),
+            transient=True,
+        )
+        self._task = self._bar.add_task(_PHASES["scan"], total=None)
+
+    def __enter__(self) -> Callable[[Step], None]:
+        self._bar.start()
+        return self._watch
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def _watch(self, step: Step) -> None:
+        self._bar.update(
+            self._task, description=_PHASES[step.phase], completed=step.done, total=step.of or None
+        )

@@ -1,0 +1,215 @@
+"""`fault review`: what will hurt in production in a file or a folder, by rules, offline."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+from faultkit.advice.score import mean_value, score_of
+from faultkit.errors import InputError
+from faultkit.report.files import check_report_path, write_whole
+from faultkit.source import language_named
+from faultkit.source.findings import KINDS, RULES, SEVERITIES, Finding, Rule, Severity
+from faultkit.source.findings.review import (
+    FileToReview,
+    ReviewedFile,
+    files_to_review,
+    review_all,
+    review_file,
+)
+from faultkit.source.findings.sarif import sarif_document
+
+_STYLES: dict[Severity, str] = {"low": "cyan", "medium": "yellow", "high": "red", "critical": "bold red"}
+_MOST_SKIPPED_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Review:
+    files: tuple[ReviewedFile, ...]
+    findings: tuple[Finding, ...]
+    """Those that were asked for, by file and line."""
+    kinds: tuple[str, ...]
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  fault review app.py
+  fault review src --min-severity high --fail-on high
+  fault review . --sarif findings.sarif
+"""
+)
+@click.argument("path", metavar="FILE|DIR")
+@click.option(
+    "--lang", metavar="NAME", help="Only this language; or that of FILE, if its ending does not tell it."
+)
+@click.option("--kind", type=click.Choice(KINDS), help="Only findings of this kind.")
+@click.option(
+    "--min-severity",
+    type=click.Choice(SEVERITIES),
+    default="low",
+    show_default=True,
+    help="Leave out milder ones.",
+)
+@click.option(
+    "--min-confidence",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Leave out surmises.",
+)
+@click.option(
+    "--fail-on", type=click.Choice(SEVERITIES), help="Exit with 1 if something this grave is found."
+)
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@click.option("--sarif", "sarif", metavar="FILE", help="Write SARIF 2.1.0, for code scanning, to this file.")
+def command(
+    path: str,
+    lang: str | None,
+    kind: str | None,
+    min_severity: Severity,
+    min_confidence: float,
+    fail_on: Severity | None,
+    as_json: bool,
+    sarif: str | None,
+) -> int:
+    """Say what will hurt in production in FILE, or in the source files of DIR, and how to mend it.
+
+    Rules only: nothing leaves this machine. A line with a comment `fault: ignore`, or with the names of rules
+    as in `fault: ignore[FK-R001]`, is left alone.
+    """
+    if sarif is not None:
+        check_report_path(sarif, (".sarif", ".json"))
+    rules = tuple(rule for rule in RULES if kind in (None, rule.kind))
+    wanted, passed_by = files_to_review(path, None if lang is None else language_named(lang))
+    named = len(wanted) == 1 and wanted[0].path == wanted[0].shown
+    if not wanted:
+        raise InputError(path, "expected source files of a language that the rules know, found none")
+    files = (review_file(wanted[0], rules),) if named else tuple(_watched(wanted, rules))
+    findings = tuple(
+        each
+        for file in files
+        for each in file.findings
+        if _is_at_least(each.severity, min_severity) and each.confidence >= min_confidence
+    )
+    review = _Review((*files, *passed_by), findings, (kind,) if kind else KINDS)
+    if sarif is not None:
+        write_whole(sarif, _json(sarif_document(findings, rules)) + "\n")
+    if as_json:
+        click.echo(_json(_document(review)))
+    else:
+        _print(review)
+    return int(fail_on is not None and any(_is_at_least(each.severity, fail_on) for each in findings))
+
+
+def _json(document: object) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False)
+
+
+def _is_at_least(severity: Severity, least: Severity) -> bool:
+    return SEVERITIES.index(severity) >= SEVERITIES.index(least)
+
+
+def _watched(wanted: list[FileToReview], rules: tuple[Rule, ...]) -> Iterator[ReviewedFile]:
+    """With a bar on a terminal; quiet where nobody looks."""
+    if not sys.stderr.isatty():
+        yield from review_all(wanted, rules)
+        return
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
+    with bar:
+        task = bar.add_task("reviewing", total=len(wanted))
+        for each in review_all(wanted, rules):
+            yield each
+            bar.advance(task)
+
+
+def _scores(review: _Review) -> dict[str, float]:
+    """By kind, from everything that was found and not only from what is shown."""
+    looked_at = [file for file in review.files if not file.skipped]
+    return {
+        kind: mean_value(score_of(file.findings, kind).value for file in looked_at)
+        for kind in KINDS
+        if kind in review.kinds
+    }
+
+
+def _document(review: _Review) -> dict[str, Any]:
+    return {
+        "files": len([file for file in review.files if not file.skipped]),
+        "scores": _scores(review),
+        "findings": [plain_finding(each) for each in review.findings],
+        "skipped": [{"file": file.file, "why": file.skipped} for file in review.files if file.skipped],
+        "not_all_read": [
+            {"file": file.file, "lines": list(file.broken_lines)}
+            for file in review.files
+            if file.broken_lines
+        ],
+    }
+
+
+def plain_finding(finding: Finding) -> dict[str, Any]:
+    """A finding as plain data."""
+    return {
+        "rule": finding.rule.id,
+        "slug": finding.rule.slug,
+        "kind": finding.rule.kind,
+        "severity": finding.severity,
+        "confidence": finding.confidence,
+        "title": finding.rule.title,
+        "message": finding.message,
+        "why": finding.rule.why,
+        "fix": finding.rule.fix,
+        "file": finding.file,
+        "function": finding.function,
+        "line": finding.line,
+        "end_line": finding.end_line,
+        "column": finding.column,
+        "end_column": finding.end_column,
+    }
+
+
+def _print(review: _Review) -> None:
+    console = Console(highlight=False, soft_wrap=True)
+    for each in review.findings:
+        severity = Text(each.severity, style=_STYLES[each.severity])
+        title = f"{each.rule.title} ({each.rule.id})"
+        console.print(Text("  ").join((Text(each.place, style="bold"), severity, Text(title))))
+        console.print(f"    {each.message}", markup=False)
+        console.print(f"    fix: {each.rule.fix}", markup=False)
+    _print_end(review, console)
+
+
+def _print_end(review: _Review, console: Console) -> None:
+    looked_at = [file for file in review.files if not file.skipped]
+    severities = [each.severity for each in review.findings]
+    counts = {each: severities.count(each) for each in reversed(SEVERITIES)}
+    by = ", ".join(f"{count} {each}" for each, count in counts.items() if count)
+    count = len(review.findings)
+    found = f"{count} finding{'' if count == 1 else 's'} ({by})" if by else "nothing found"
+    scores = ", ".join(f"{kind} {value:.2f}" for kind, value in _scores(review).items())
+    files = f"{len(looked_at)} file{'' if len(looked_at) == 1 else 's'}"
+    console.print(f"{files}: {found}; {scores}", markup=False)
+    skipped = [file for file in review.files if file.skipped]
+    for file in skipped[:_MOST_SKIPPED_SHOWN]:
+        click.echo(f"skipped {file.file}: {file.skipped}", err=True)
+    if len(skipped) > _MOST_SKIPPED_SHOWN:
+        click.echo(f"skipped {len(skipped) - _MOST_SKIPPED_SHOWN} more (all with --json)", err=True)
+    for file in review.files:
+        if file.broken_lines:
+            lines = ", ".join(map(str, file.broken_lines[:5]))
+            click.echo(f"warning: {file.file}: not all of it could be read: see line {lines}", err=True)

@@ -1,0 +1,68 @@
+"""Files that are opened and not closed on every way out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from faultkit.source.findings.facts import Facts
+from faultkit.source.findings.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.source.findings.vocabulary.resources import is_kept
+
+_OPENS = {
+    "python": (
+        "open",
+        "io.open",
+        "gzip.open",
+        "bz2.open",
+        "codecs.open",
+        "zipfile.ZipFile",
+        "tarfile.open",
+        "os.fdopen",
+        "builtins.open",
+    ),
+    "go": ("os.Open", "os.Create", "os.OpenFile"),
+    "java": tuple(
+        f"java.io.{name}"
+        for name in (
+            "FileInputStream",
+            "FileOutputStream",
+            "FileReader",
+            "FileWriter",
+            "RandomAccessFile",
+            "PrintWriter",
+        )
+    ),
+}
+_NODE = ("fs.openSync", "fs/promises.open", "fs.promises.open")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for call in facts.calls_named(*_OPENS.get(facts.language, _NODE)):
+        if call.is_argument and facts.language == "java" and not _wrapper_managed(call.span.start, facts):
+            yield Hit(call.span, f"what {call.written}() opens is not closed when something fails", LIKELY)
+        elif not is_kept(call, facts) or (facts.language == "python" and _used_at_once(call.span.end, facts)):
+            yield Hit(call.span, f"what {call.written}() opens is not closed", LIKELY)
+
+
+def _wrapper_managed(start: int, facts: Facts) -> bool:
+    """`new BufferedReader(new FileReader(p))`: the outer one closes the inner one, if it is closed itself."""
+    around = [call for call in facts.calls if call.makes and call.span.start < start < call.span.end]
+    return any(is_kept(call, facts) for call in around) or not around
+
+
+def _used_at_once(end: int, facts: Facts) -> bool:
+    """`open(p).read()`: nobody holds it, so nobody can close it."""
+    return facts.syntax.source[end : end + 1] == b"."
+
+
+RULE = Rule(
+    id="FK-R013",
+    slug="file-not-closed",
+    title="File not closed",
+    why="Descriptors run out under load, and what was written may not be on disk when the process ends.",
+    fix="Open it in a with block (Go: defer Close; Java: try-with-resources; JavaScript: finally).",
+    kind="reliability",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)

@@ -1,0 +1,79 @@
+"""Tasks and promises that nobody waits for or listens to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from faultkit.source.findings.facts import Call, Facts
+from faultkit.source.findings.rule import CERTAIN, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.source.findings.vocabulary.http import library_of
+
+_TASKS = ("asyncio.create_task", "asyncio.ensure_future", "asyncio.get_event_loop().create_task",
+          "asyncio.get_running_loop().create_task")  # fmt: skip
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for call in facts.calls_named(*_TASKS):
+        if call.is_discarded:
+            yield Hit(
+                call.span, f"nobody keeps the task of {call.written}(), so it may vanish half done", CERTAIN
+            )
+    asynchronous = {scope.name for scope in facts.scopes if scope.is_async and scope.name}
+    for call in facts.calls:
+        if not call.is_discarded or call.is_awaited:
+            continue
+        if facts.language == "python":
+            if _local(call, asynchronous, facts) and _in_async(call, facts):
+                yield Hit(call.span, f"{call.written}() is async and never awaited: it does nothing", LIKELY)
+        elif _floats(call, asynchronous, facts):
+            yield Hit(call.span, f"an error of {call.written}() is not handled by anybody", LIKELY)
+
+
+def _local(call: Call, asynchronous: set[str], facts: Facts) -> bool:
+    if not call.receiver:
+        return call.name in asynchronous
+    scope = facts.named_function_of(call)
+    return call.receiver == "self" and scope is not None and f"{scope.owner}.{call.method}" in asynchronous
+
+
+def _in_async(call: Call, facts: Facts) -> bool:
+    scope = facts.function_of(call)
+    return scope is not None and scope.is_async
+
+
+def _floats(call: Call, asynchronous: set[str], facts: Facts) -> bool:
+    """A promise that is dropped, without `.catch`. At the top of a file that is how programs are started."""
+    if facts.function_of(call) is None:
+        return False
+    made = call
+    while made.method in ("then", "finally") and made.origin is not None:
+        if made.method == "then" and len(made.positional) > 1:
+            return False
+        made = made.origin
+    library = library_of(made)
+    if library is not None and library.name not in ("http", "superagent"):
+        return True
+    return _local(made, asynchronous, facts) and not _handles_its_own(made, facts)
+
+
+def _handles_its_own(call: Call, facts: Facts) -> bool:
+    """The function that is called catches what fails in it."""
+    named = [scope for scope in facts.scopes if scope.short_name == call.method]
+    return any(
+        each.handlers and not any(handler.raises for handler in each.handlers)
+        for scope in named
+        for each in facts.within(facts.tries, scope.body)
+    )
+
+
+RULE = Rule(
+    id="FK-R023",
+    slug="fire-and-forget",
+    title="Task or promise that nobody waits for",
+    why="Its errors are lost, it may be collected half done, and a shutdown cuts it off.",
+    fix="Await it, or keep it in a set and handle its errors; for work that must be done, use a queue.",
+    kind="reliability",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT),
+    check=_check,
+)

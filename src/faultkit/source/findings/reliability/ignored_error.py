@@ -1,0 +1,73 @@
+"""Go: errors that are returned and thrown away."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from faultkit.source.findings.facts import Call, Facts
+from faultkit.source.findings.rule import CERTAIN, GO, LIKELY, Hit, Rule
+from faultkit.source.findings.vocabulary.database import sql_calls
+from faultkit.source.findings.vocabulary.http import library_of
+
+_WITH_ERROR = frozenset(
+    {
+        "encoding/json.Unmarshal",
+        "encoding/json.Marshal",
+        "encoding/json.NewDecoder().Decode",
+        "os.Open",
+        "os.Create",
+        "os.ReadFile",
+        "os.WriteFile",
+        "os.Rename",
+        "os.MkdirAll",
+        "io.ReadAll",
+        "io/ioutil.ReadAll",
+        "io/ioutil.ReadFile",
+        "io.Copy",
+        "net.Dial",
+        "net.Listen",
+        "database/sql.Open",
+        "net/http.NewRequest",
+        "net/http.NewRequestWithContext",
+        "strconv.Atoi",
+        "strconv.ParseInt",
+        "time.Parse",
+        "database/sql.Tx.Commit",
+        "database/sql.DB.Begin().Commit",
+        "database/sql.DB.BeginTx().Commit",
+        "net/http.ListenAndServe",
+        "os/exec.Command().Run",
+        "os/exec.CommandContext().Run",
+    }
+)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    sql = {each.call for each in sql_calls(facts)}
+    for call in facts.calls:
+        if not (call.name in _WITH_ERROR or library_of(call) is not None or call in sql):
+            continue
+        if call.is_deferred or call.is_launched:
+            continue
+        if call.assigned[-1:] == ("_",) and not _row(call):
+            yield Hit(call.span, f"the error of {call.written}() is thrown away", CERTAIN)
+        elif call.is_discarded and not _row(call):
+            yield Hit(call.span, f"nobody looks at the error of {call.written}()", LIKELY)
+
+
+def _row(call: Call) -> bool:
+    return call.method in ("QueryRow", "QueryRowContext")
+
+
+RULE = Rule(
+    id="FK-R012",
+    slug="ignored-error",
+    title="Returned error ignored",
+    why="The code goes on with an empty result, and fails later in a place that has nothing to do "
+    "with the cause.",
+    fix="Check the error, and return it with what was being done.",
+    kind="reliability",
+    severity="high",
+    languages=GO,
+    check=_check,
+)

@@ -1,0 +1,44 @@
+"""Retries of calls that do their work twice when they are sent twice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.source.findings.facts import Facts, is_within
+from faultkit.source.findings.rule import GO, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.source.findings.vocabulary.database import sql_calls
+from faultkit.source.findings.vocabulary.http import http_requests
+from faultkit.source.findings.vocabulary.retries import retries
+
+_KEY = re.compile(r"idempot|dedup|request[-_]?id|if-match|on conflict", re.IGNORECASE)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    again = retries(facts)
+    for request in http_requests(facts):
+        if request.method not in ("POST", "PATCH"):
+            continue
+        for retry in again:
+            if is_within(request.call.span, retry.body) and not _KEY.search(facts.text(retry.body)):
+                what = f"{request.call.written}() is a {request.method} and is tried again"
+                yield Hit(request.call.span, what, LIKELY)
+    for sql in sql_calls(facts):
+        if sql.verb == "insert" and not _KEY.search(sql.sql):
+            for retry in again:
+                if is_within(sql.call.span, retry.body) and "rollback" not in facts.text(retry.body).lower():
+                    yield Hit(sql.call.span, f"{sql.call.written}() inserts and is tried again", LIKELY)
+
+
+RULE = Rule(
+    id="FK-R008",
+    slug="retry-of-non-idempotent-call",
+    title="Retry of a call that is not idempotent",
+    why="When only the answer was lost, the work was done: the retry charges, orders or inserts a "
+    "second time.",
+    fix="Send an idempotency key with every try, or do not retry this call.",
+    kind="reliability",
+    severity="high",
+    languages=(*PYTHON, *JAVASCRIPT, *GO),
+    check=_check,
+)

@@ -1,0 +1,28 @@
+"""Retries that never give up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from faultkit.source.findings.facts import Facts
+from faultkit.source.findings.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.source.findings.vocabulary.retries import retries
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for retry in retries(facts):
+        if retry.limited is False:
+            yield Hit(retry.span, "this retries without a limit of tries or time", LIKELY)
+
+
+RULE = Rule(
+    id="FK-R007",
+    slug="retry-without-limit",
+    title="Retry without a limit",
+    why="While a dependency is down, work piles up behind calls that never fail, and callers wait for ever.",
+    fix="Stop after a number of tries or a deadline, and give the last error on.",
+    kind="reliability",
+    severity="high",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)

@@ -1,0 +1,59 @@
+"""Durations and deadlines taken from a clock that can jump."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.source.findings.facts import Call, Facts
+from faultkit.source.findings.rule import CERTAIN, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule, Severity
+
+_CLOCKS = {
+    "python": (
+        "time.time",
+        "datetime.datetime.now",
+        "datetime.datetime.utcnow",
+        "datetime.now",
+        "datetime.utcnow",
+    ),
+    "java": ("System.currentTimeMillis", "java.time.Instant.now"),
+}
+_NODE = ("Date.now",)
+_BETTER = {"python": "time.monotonic()", "java": "System.nanoTime()"}
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    clocks = facts.calls_named(*_CLOCKS.get(facts.language, _NODE))
+    names = {name for call in clocks for name in call.assigned}
+    better = _BETTER.get(facts.language, "performance.now()")
+    sure = CERTAIN if facts.language == "python" else LIKELY
+    mild: Severity | None = None if facts.language == "python" else "low"
+    for step in facts.steps_of("binary"):
+        if step.word != "-" or len(step.sides) != 2:
+            continue
+        left, right = step.sides
+        reads = [
+            call
+            for call in clocks
+            if left.span.start <= call.span.start < left.span.end and _alone(call, left.text)
+        ]
+        if (reads or left.text in names) and right.text in names:
+            shown = " ".join(facts.text(step.span).split())[:60]
+            yield Hit(step.span, f"{shown} is a duration by the wall clock; use {better}", sure, mild)
+
+
+def _alone(call: Call, text: str) -> bool:
+    return re.sub(r"\(.*\)", "", text, flags=re.DOTALL).strip() == call.written
+
+
+RULE = Rule(
+    id="FK-R032",
+    slug="wall-clock-for-durations",
+    title="Duration measured with the wall clock",
+    why="The wall clock is set and slewed: a timeout fires hours late or at once, and a latency is negative.",
+    fix="Take both times from a monotonic clock (time.monotonic(), performance.now(), System.nanoTime()).",
+    kind="reliability",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT, *JAVA),
+    check=_check,
+)

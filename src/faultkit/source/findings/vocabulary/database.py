@@ -1,0 +1,68 @@
+"""Calls that send SQL, and the verb of it; calls that open and end transactions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from faultkit.source.findings.facts import Call, Facts
+
+_METHODS = frozenset(
+    (
+        "execute", "executemany", "executescript", "query", "Query", "QueryRow", "QueryContext",
+        "QueryRowContext", "Exec", "ExecContext", "executeQuery", "executeUpdate", "queryForObject",
+        "update", "fetch", "fetchrow", "fetchval", "scalar", "scalars", "run", "all", "get", "exec",
+        "raw", "MustExec",
+    )
+)  # fmt: skip
+_SQL = re.compile(
+    r"^\s*(?:--[^\n]*\n\s*)*"
+    r"(select|insert|update|delete|replace|merge|upsert|with|create|alter|drop|truncate|begin|commit|rollback)\b",
+    re.IGNORECASE,
+)
+_WRITES = frozenset({"insert", "update", "delete", "replace", "merge", "upsert"})
+
+
+@dataclass(frozen=True, slots=True)
+class SqlCall:
+    call: Call
+    verb: str
+    """In lower case: `select`, `insert`."""
+    sql: str
+    """The text of the statement as far as it is literal."""
+
+    @property
+    def is_write(self) -> bool:
+        return self.verb in _WRITES
+
+
+@lru_cache(maxsize=4)
+def sql_calls(facts: Facts) -> tuple[SqlCall, ...]:
+    """Calls that are given SQL as text, also in a template or wrapped as in `text("…")`."""
+    starts = sorted((text for text in facts.texts if _SQL.match(text.text)), key=lambda each: each.span)
+    found = []
+    for call in facts.calls:
+        if call.method not in _METHODS:
+            continue
+        inside = [
+            text for text in starts if call.callee.end <= text.span.start and text.span.end <= call.span.end
+        ]
+        sql = inside[0].text if inside else _named_sql(call, facts)
+        verb = _SQL.match(sql) if sql else None
+        if verb is not None:
+            found.append(SqlCall(call, verb[1].lower(), sql))
+    return tuple(found)
+
+
+def _named_sql(call: Call, facts: Facts) -> str:
+    for argument in call.positional[:2]:
+        if argument.value.shape == "name":
+            for each in facts.assignments:
+                if (
+                    argument.value.text in each.targets
+                    and each.value is not None
+                    and each.value.shape == "text"
+                ):
+                    return each.value.literal
+    return ""
