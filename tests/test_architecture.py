@@ -130,6 +130,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "httptools": ("load/answer.py",),
     "httpx": ("demo/calls.py",),
     "hypothesis": ("testing/*",),
+    "libcst": ("source/changes/*",),
     "openai": ("advice/llm/*",),
     "pathspec": ("source/walk.py",),
     "pickle": ("process.py",),

@@ -108,9 +108,10 @@ def test_a_language_may_be_told(app: Path, capsys: pytest.CaptureFixture[str]) -
 
 def test_what_is_broken_or_passed_by_is_told_apart(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
     app.write_text(f"{BAD}x = (\n")
+    Path("data.py").write_bytes(bytes(100))
     Path("empty.py").write_text("")
     assert invoke(["review", "."]) == 0
     assert capsys.readouterr().err.splitlines() == [
-        "skipped empty.py: is empty",
+        "skipped data.py: is a binary file",
         "warning: app.py: not all of it could be read: see line 6",
     ]

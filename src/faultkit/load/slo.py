@@ -214,7 +214,8 @@ def _weaknesses(slo: Slo, total: int, grain_s: float) -> Iterator[str]:
     wanted = _BEYOND_WANTED if slo.kind == "latency" else 1
     if allowed < wanted:
         needed = ceil(round(wanted * 100 / (100 - slo.objective), 6))
-        yield f"{total} {'request is' if total == 1 else 'requests are'} few for an objective of {slo.objective:g}%: it wants {needed}."
+        few = "1 request is few" if total == 1 else f"{total} requests are few"
+        yield f"{few} for an objective of {slo.objective:g}%: it wants {needed}."
     if slo.window_s is not None and grained(slo.window_s, grain_s) != slo.window_s:
         width = format_duration(grained(slo.window_s, grain_s))
         yield f"Windows are {width} long: there were too many requests to keep each."

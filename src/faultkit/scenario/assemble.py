@@ -92,7 +92,7 @@ def _calls(item: Item, measured: Measured) -> tuple[report.CallResult, ...]:
 
 def _rare(faults: Sequence[report.Fault], requests: int) -> list[str]:
     return [
-        f"{fault.written} acted {count_of(fault.injected, 'time')} in {requests} requests: too seldom to tell."
+        f"{fault.written} acted {count_of(fault.injected, 'time')} in {requests} requests: too rare to tell."
         for fault in faults
         if 0 < fault.injected < RARE * requests
     ]

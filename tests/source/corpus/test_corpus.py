@@ -71,3 +71,12 @@ def test_the_better_versions_have_few_findings(capsys: pytest.CaptureFixture[str
 def show(capsys: pytest.CaptureFixture[str], lines: list[str]) -> None:
     with capsys.disabled():
         sys.stdout.write("\n" + "\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{pair.language}/{pair.name}")
+def test_a_text_that_breaks_off_is_judged_as_far_as_it_goes(pair: Pair) -> None:
+    for text in (pair.before, pair.after):
+        for share in (3, 5, 8, 13, 21):
+            part = text[: len(text) * share // 23]
+            for each in findings_of(part, pair.language):
+                assert 1 <= each.line <= part.count("\n") + 1

@@ -192,3 +192,28 @@ def test_deep_and_long_chains_end() -> None:
     found = facts("python", "x" + ".f()" * 2000)
     assert len(found.calls) == 2000
     assert facts("python", "f(" * 800 + ")" * 800).calls
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [
+        ("python", "@d(lambda: a())\ndef f(x=lambda: b()):\n    return [g(y) for y in h(z) if y]\n"),
+        ("javascript", "xs.map(x => x.map(y => f(y))).filter(z => { try { g(z); } catch (e) {} });"),
+        ("go", "func f() { for _, a := range b { if err := g(a); err != nil { h(err) } } }"),
+        ("java", "class A { int f() { b.forEach(x -> c(x)); try { d(); } finally { e(); } return 1; } }"),
+    ],
+)
+def test_facts_are_in_the_order_of_the_text(language: str, text: str) -> None:
+    found = facts(language, text)
+    lists = (
+        found.scopes,
+        found.calls,
+        found.loops,
+        found.tries,
+        found.assignments,
+        found.accesses,
+        found.steps,
+    )
+    for listed in lists:
+        starts = [each.span.start for each in listed]
+        assert starts == sorted(starts)

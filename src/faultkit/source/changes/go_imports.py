@@ -30,14 +30,18 @@ class GoImports:
         if lists:
             return tuple(self._in_list(lists[0], path, end) for path in wanted), ()
         if declared:
-            return tuple(
-                insert(self._source, declared[-1].end_byte, f'{end}import "{each}"') for each in wanted
-            ), ()
+            return (self._listed(declared[0].named_children[0], wanted, end),) if wanted else (), ()
         if package is not None:
-            return tuple(
-                insert(self._source, package.end_byte, f'{end}{end}import "{each}"') for each in wanted
-            ), ()
+            lines = "".join(f'{end}import "{each}"' for each in wanted)
+            return (insert(self._source, package.end_byte, f"{end}{lines}"),) if wanted else (), ()
         return (), tuple(f'import "{each}"' for each in wanted)
+
+    def _listed(self, spec: Node, wanted: list[str], end: str) -> Edit:
+        """`import "a"` as a list with more in it."""
+        old = self._source.syntax.text(spec)
+        specs = sorted((old, *(f'"{each}"' for each in wanted)), key=lambda each: each[each.index('"') :])
+        lines = "".join(f"\t{each}{end}" for each in specs)
+        return self._source.edit(spec.start_byte, spec.end_byte, f"({end}{lines})")
 
     def _in_list(self, specs: Node, path: str, end: str) -> Edit:
         """Before the first of the same group that follows by name, else below the last of the first group."""

@@ -71,8 +71,6 @@ def review_file(wanted: FileToReview, rules: Iterable[Rule] = RULES) -> Reviewed
         raise InputError(
             wanted.shown, f"expected one of {known}, which the rules know, got {source.language.title}"
         )
-    if not source.source.strip():
-        return ReviewedFile(wanted.shown, source.language.name, skipped="is empty")
     syntax = source.parse()
     findings = findings_in(syntax, file=wanted.shown, rules=rules)
     return ReviewedFile(wanted.shown, source.language.name, findings, tuple(syntax.broken_lines()))

@@ -29,8 +29,9 @@ _PLAIN = (
 _CLOSES = frozenset({"close", "aclose"})
 _DATA = frozenset(
     (
-        "read", "readline", "readlines", "recv", "write", "fetchall", "fetchone", "fetchmany", "json",
-        "decode", "get", "post", "put", "patch", "delete", "head", "strip", "split", "splitlines", "loads", "len",
+        "read", "readline", "readlines", "recv", "write", "fetchall", "fetchone", "fetchmany",
+        "json", "decode", "get", "post", "put", "patch", "delete", "head", "strip", "split",
+        "splitlines", "loads", "len",
     )
 )  # fmt: skip
 """Methods whose results do not need what they were called on any more."""

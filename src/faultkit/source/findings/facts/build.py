@@ -41,7 +41,7 @@ def facts_of(syntax: Syntax) -> Facts:
     facts = Facts(
         syntax=syntax,
         imports=Imports(found.imports, frozenset(found.modules)),
-        scopes=scopes,
+        scopes=tuple(sorted(scopes, key=lambda scope: (scope.span.start, -scope.span.end))),
         calls=calls,
         loops=tuple(sorted(found.loops, key=lambda loop: (loop.span.start, -loop.span.end))),
         tries=(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.source.findings.facts import Call, Facts
+from faultkit.source.findings.facts import Assignment, Call, Facts
 from faultkit.source.findings.facts.facts import is_within
 from faultkit.source.findings.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.source.findings.vocabulary.often import is_over_items
@@ -21,7 +21,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if each.value is None or len(each.targets) != 1 or each.operator not in ("=", ":="):
             continue
         name, text = each.targets[0], each.value.text
-        if not _is_copy(name, text) and not _is_framed(name, each.call, text):
+        copied = _is_copy(name, text) or _is_sum_of_lists(name, text, each, facts)
+        if not copied and not _is_framed(name, each.call, text):
             continue
         if not each.is_constant and facts.loops_around(each):
             yield Hit(each.span, f"{name} is copied whole for every item that is added", LIKELY)
@@ -33,6 +34,20 @@ def _is_copy(name: str, text: str) -> bool:
     """`xs + [x]`, `[...xs, x]`, `{...xs, [k]: v}`, `xs.concat(x)`, `[*xs, x]`."""
     bare = text.replace(" ", "")
     return bare.startswith((f"{name}+[", f"[...{name},", f"{{...{name},", f"{name}.concat(", f"[*{name},"))
+
+
+def _is_sum_of_lists(name: str, text: str, added: Assignment, facts: Facts) -> bool:
+    """`found = found + more(x)`, where `found` began as a list."""
+    if not text.startswith(f"{name} + ") or facts.language != "python":
+        return False
+    return any(
+        each is not added
+        and name in each.targets
+        and each.value is not None
+        and each.value.text.startswith("[")
+        and facts.function_of(each) is facts.function_of(added)
+        for each in facts.assignments
+    )
 
 
 def _is_framed(name: str, call: Call | None, text: str) -> bool:

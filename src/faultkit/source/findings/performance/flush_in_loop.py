@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.source.findings.facts import Call, Facts, Loop
+from faultkit.source.findings.facts import Call, Facts, Loop, is_within
 from faultkit.source.findings.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule, Severity
 from faultkit.source.findings.vocabulary.often import is_over_items, uses_item
 
@@ -31,7 +31,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if not call.name.endswith("writeFileSync") or _same_file(call, facts):
                 yield Hit(call.span, f"{call.written}() waits for the disk for every item", LIKELY)
         elif call.method in _FLUSHES and call.receiver_written and not call.arguments:
-            if not _is_terminal(call) and not _opened_inside(call, loops[-1].body.start, facts):
+            own = _opened_inside(call, loops[-1].body.start)
+            if not own and not _is_terminal(call) and not _is_rare(call, loops[-1], facts):
                 mild: Severity | None = None if call.method == "Sync" else "low"
                 yield Hit(call.span, f"{call.written}() writes out for every item", LIKELY, mild)
         elif call.name in ("open", "io.open") and _opens_again(call, loops[-1].targets):
@@ -64,7 +65,13 @@ def _same_file(call: Call, facts: Facts) -> bool:
     return first is not None and not uses_item(call, facts.loops_around(call)[-1], facts)
 
 
-def _opened_inside(call: Call, start: int, facts: Facts) -> bool:
+def _is_rare(call: Call, loop: Loop, facts: Facts) -> bool:
+    """Only every so often: `if n % 1000 == 0: out.flush()`."""
+    inside = facts.within(facts.steps, loop.body)
+    return any(step.kind == "branch" and is_within(call.span, step.span) for step in inside)
+
+
+def _opened_inside(call: Call, start: int) -> bool:
     """What is opened for the item may be flushed with it."""
     return call.origin is not None and call.origin.span.start >= start
 

@@ -82,6 +82,8 @@ def _is_long(name: str, scope: Scope, loop: Loop, facts: Facts) -> bool | None:
         return False
     if re.match(r"(set|frozenset|dict|new Set|new Map|Counter)\b|\{", text) or value.shape == "text":
         return None
+    if re.search(r"\bin _*[A-Z][A-Z0-9_]+\]?$", text):
+        return None  # Made of a constant.
     return True if _LONG.search(text) and not re.search(r"\bSet\(|\bset\(", text) else None
 
 

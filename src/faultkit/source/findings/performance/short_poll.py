@@ -25,7 +25,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         length_s = _length_s(call)
         if length_s is None or not 0 < length_s < _SHORT_S:
             continue
-        around = facts.loops_around(call)
+        around = facts.loops_around(call, across=call.name == "setTimeout")
         if around and around[-1].kind in ("while", "endless"):
             what = f"{call.written}() looks {round(1 / length_s)} times a second"
             yield Hit(call.span, what, LIKELY)
@@ -70,6 +70,11 @@ def _length_s(call: Call) -> float | None:
         if found and found[2] in _UNITS_S:
             return float(found[1] or 1) * _UNITS_S[found[2]]
         return None
+    if call.name == "setTimeout":
+        # `await new Promise((resolve) => setTimeout(resolve, 1))`.
+        given = call.argument(place=1)
+        text = "" if given is None else given.value.text
+        return float(text) / 1000 if call.is_returned and re.fullmatch(r"\d+", text) else None
     if (
         call.written in ("sleep", "delay", "timers/promises.setTimeout")
         or call.name == "timers/promises.setTimeout"

@@ -11,7 +11,7 @@ from faultkit.source.findings.rule import GO, JAVA, LIKELY, PYTHON, Hit, Rule
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for each in facts.assignments:
-        if each.value is None or len(each.targets) != 1:
+        if each.value is None or len(each.targets) != 1 or each.value.shape == "text":
             continue
         name = each.targets[0]
         again = each.operator == "=" and each.value.text.startswith(f"{name} + ")

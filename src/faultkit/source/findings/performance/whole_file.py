@@ -39,6 +39,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield from _hit(call, facts)
         elif facts.language == "go" and call.name in _GO_BODIES:
             yield from _body(call, facts)
+        elif facts.language == "java" and call.method == "readAllBytes" and _is_upload(call, facts):
+            yield Hit(call.span, f"{call.written}() takes a body of any size into memory", LIKELY)
         elif call.name in _UPLOADS and not call.arguments:
             yield Hit(call.span, f"{call.written}() takes an upload of any size into memory", LIKELY)
 
@@ -127,6 +129,15 @@ def _is_iterated(call: Call, facts: Facts) -> bool:
     ]
     overs = [loop for loop in facts.loops if loop.over == call.assigned[0]]
     return len(used) == 1 and bool(overs)
+
+
+def _is_upload(call: Call, facts: Facts) -> bool:
+    """Java: what a client sends, without a look at how long it is."""
+    scope, made = facts.named_function_of(call), call.origin
+    if scope is None or made is None or made.method != "getInputStream":
+        return False
+    from_client = any(each.type.endswith(("ServletRequest", "MultipartFile")) for each in scope.parameters)
+    return from_client and "getContentLength" not in facts.text(scope.body)
 
 
 def _body(call: Call, facts: Facts) -> Iterator[Hit]:

@@ -32,6 +32,8 @@ def _collects(call: Call, facts: Facts) -> bool:
 
 def _is_streamed(call: Call, facts: Facts) -> bool:
     """`for row in cursor`, and `rows.Next()`."""
+    if call.method in ("all", "toArray", "findMany", "findAll", "fetchall", "getResultList", "Find"):
+        return False
     names = {*call.assigned, call.receiver_written}
     return any(loop.over in names or facts.text(call.span) == loop.over for loop in facts.loops)
 

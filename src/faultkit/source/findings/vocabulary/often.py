@@ -31,6 +31,9 @@ _CACHED = frozenset(
     ("lru_cache", "cache", "cached_property", "fixture", "asynccontextmanager", "contextmanager")
 )
 _MADE_ONCE = frozenset(("Bean", "PostConstruct", "BeforeAll", "BeforeEach", "Singleton", "on_event"))
+_LENGTH = re.compile(r"\blen\(|\.(length|size\(\))")
+_FIXED = re.compile(r"[\[({][^*]*[\])}]|([\w.]+\.)?_*[A-Z][A-Z0-9_]+", re.DOTALL)
+"""Items that are written down: a literal, or a constant by its name."""
 _DEEPEST = 3
 
 
@@ -67,10 +70,12 @@ def is_done_once(scope: Scope) -> bool:
 
 def is_over_items(loop: Loop) -> bool:
     """Goes over as many items as there happen to be: no literal list, range of numbers or endless loop."""
-    if loop.kind in ("each", "comprehension"):
-        literal = re.fullmatch(r"[\[({][^*]*[\])}]", loop.over, re.DOTALL)
-        return literal is None and not re.match(r"range\(\d+\)$", loop.over)
-    return loop.kind == "count" and re.search(r"\blen\(|\.(length|size\(\))", loop.over) is not None
+    if loop.kind == "count" or loop.over.startswith("range("):
+        # With a step it goes from batch to batch.
+        return _LENGTH.search(loop.over) is not None and loop.over.count(",") < 2
+    if loop.kind not in ("each", "comprehension"):
+        return False
+    return _FIXED.fullmatch(loop.over) is None
 
 
 def is_tried_again(place: Placed, facts: Facts) -> bool:

@@ -44,6 +44,7 @@ _MONGO = re.compile(
     r"^(findOne|find_one|insertOne|insert_one|updateOne|update_one|deleteOne|delete_one|findById|findByPk"
     r"|findOneAndUpdate|find_one_and_update)$"
 )
+_SPRING = re.compile(r"RestTemplate\.(getFor|postFor|exchange|put|delete|patchFor)\w*$")
 _REDIS = re.compile(r"(^|[._])\w*redis\w*$", re.IGNORECASE)
 _REDIS_READS = frozenset(("get", "hget", "hgetall", "exists", "ttl", "smembers", "Get", "HGet", "HGetAll"))
 _REDIS_WRITES = frozenset(
@@ -83,6 +84,8 @@ def _by_name(call: Call) -> Remote | None:
     owner, method = call.receiver_written, call.method
     if not owner:
         return None
+    if _SPRING.search(call.name):
+        return Remote(call, "http", method.startswith("getFor"))
     if _REDIS.search(owner) or call.receiver.startswith(("redis.", "ioredis")):
         if method in _REDIS_READS or method in _REDIS_WRITES:
             return Remote(call, "cache", method in _REDIS_READS)

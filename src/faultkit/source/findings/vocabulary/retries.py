@@ -162,7 +162,9 @@ def _of_loop(loop: Loop, facts: Facts) -> Retry | None:
 def _own(loop: Loop, facts: Facts, place: Span) -> bool:
     if not is_within(place, loop.body):
         return False
-    return not any(is_within(place, each.body) for each in facts.within(facts.loops, loop.body) if each != loop)
+    return not any(
+        is_within(place, each.body) for each in facts.within(facts.loops, loop.body) if each != loop
+    )
 
 
 def _try_again(loop: Loop, facts: Facts) -> Span | None:

@@ -27,6 +27,7 @@ _BY_KEY = re.compile(
 _NARROWS = re.compile(
     r"\.(filter|filter_by|where|Where|limit|Limit|take|Take|paginate|slice|first|skip|Scopes|paging)\(\)"
 )
+_CHOOSES = re.compile(r"\.(where|filter|filter_by|group_by|having|limit)\(|\bfunc\.|\bexists\(")
 _LIMITS = re.compile(r"limit|take|page|top|first|offset|cursor|skip|batch|chunk", re.IGNORECASE)
 
 
@@ -104,6 +105,10 @@ def _orm(facts: Facts) -> Iterator[Rows]:
         ):
             continue
         text = " ".join(facts.text(each.span) for each in (call, *facts.calls_on(call)))
+        if language == "python" and (built := _built(chain, facts)) is not None:
+            if not built or _CHOOSES.search(built):
+                continue
+            text += built
         narrowed = bool(_NARROWS.search(call.name)) or _is_filtered(call, chain)
         limited = _LIMITS.search(re.sub(r"['\"`].*?['\"`]", "", text)) is not None
         options = call.argument(place=0)
@@ -111,6 +116,24 @@ def _orm(facts: Facts) -> Iterator[Rows]:
             limited = True  # What is in it cannot be told.
         one = any(each.method in _ONE_ROW for each in facts.calls_on(call))
         yield Rows(call, narrowed, limited, one)
+
+
+def _built(chain: tuple[Call, ...], facts: Facts) -> str | None:
+    """Of `session.execute(query).all()` what `query` is made of; empty if that cannot be told."""
+    for each in chain:
+        if each.method not in ("execute", "scalars") or not each.positional:
+            continue
+        given = each.positional[0].value
+        if given.shape != "name":
+            return given.text
+        scope = facts.function_of(each)
+        made = [
+            one.value.text
+            for one in facts.assignments
+            if given.text in one.targets and one.value is not None and facts.function_of(one) is scope
+        ]
+        return " ".join(made)
+    return None
 
 
 def _chain(call: Call) -> tuple[Call, ...]:
