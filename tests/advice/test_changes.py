@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from faultkit.advice.changes import LONGEST_TEXT, improve
 from faultkit.errors import InputError
+from tests.source.changes.cases import CASES, Case
 
 TWO = "import requests\n\n\ndef load(url, found=[]):\n    found.append(url)\n    return requests.get(url)\n"
 CLEAN = "def add(a, b):\n    return a + b\n"
@@ -84,11 +88,29 @@ def test_a_function_of_go_without_its_file_names_its_imports() -> None:
     assert better.imports == ('import "time"',)
 
 
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_what_has_been_improved_cannot_be_improved_again(case: Case) -> None:
+    once = improve(case.before, case.language, None, None, 1.0)
+    again = improve(once.new, case.language, None, None, 1.0)
+    assert (again.diff, again.score_before) == ("", once.score_after)
+    assert once.score_after >= once.score_before
+    assert once.answered
+
+
 def test_marks_and_line_ends_are_kept() -> None:
     text = "\ufeff" + TWO.replace("\n", "\r\n")
     better = improve(text, "python", None, None, 1.0)
     assert better.new.startswith("\ufeffimport requests\r\n")
     assert better.new.count("\n") == better.new.count("\r\n")
+
+
+def test_libcst_is_imported_only_for_python() -> None:
+    code = (
+        "import sys; from faultkit.advice.changes import improve; "
+        "improve('fetch(u)', 'js', None, None, 1.0); assert 'libcst' not in sys.modules; "
+        "improve('x = 1', 'python', None, None, 0.5); assert 'libcst' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], timeout=30, check=True)
 
 
 BAD = {

@@ -125,6 +125,10 @@ LEFT_ALONE: dict[str, tuple[str, str]] = {
         "retry",
         "import requests\n\n\nasync def f(url):\n    return requests.get(url, timeout=1)\n",
     ),
+    "a queue whose writers do not wait": (
+        "queue-size",
+        "import queue\n\njobs = queue.Queue()\n\n\ndef put(job):\n    jobs.put_nowait(job)\n",
+    ),
     "a call that must not be repeated": (
         "retry",
         "import requests\n\n\ndef f(url):\n    return requests.post(url, timeout=1)\n",

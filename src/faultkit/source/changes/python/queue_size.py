@@ -16,7 +16,8 @@ _QUEUES = (
 
 def _collect(work: Work) -> None:
     for _, call, node in work.calls():
-        if call.name not in _QUEUES:
+        # A full one raises an error there in place of waiting: somebody has to say what is to be done then.
+        if call.name not in _QUEUES or any(each.method == "put_nowait" for each in work.facts.calls_on(call)):
             continue
         if not node.args:
             add_keyword(work, node, "maxsize", str(MOST_ITEMS))

@@ -13,7 +13,7 @@ import libcst as cst
 from faultkit.source.changes.python.imports import Wanted, imports_from, known_name, with_imports
 from faultkit.source.changes.python.tree import Tree
 
-Replaced: TypeAlias = "cst.CSTNode | cst.FlattenSentinel[cst.CSTNode] | cst.RemovalSentinel"
+Replaced: TypeAlias = "cst.CSTNode | cst.FlattenSentinel[cst.CSTNode]"
 Step: TypeAlias = Callable[[cst.CSTNode], cst.CSTNode]
 
 
@@ -25,17 +25,16 @@ class Rewriting:
         self._steps: dict[cst.CSTNode, list[Step]] = {}
         self._before: dict[cst.CSTNode, list[cst.BaseStatement]] = {}
         self._after: dict[cst.CSTNode, list[cst.BaseStatement]] = {}
-        self._gone: set[cst.CSTNode] = set()
         self._unwrapped: set[cst.CSTNode] = set()
         self._wanted: list[Wanted] = []
 
     @property
     def is_empty(self) -> bool:
-        return not (self._steps or self._before or self._after or self._gone or self._unwrapped)
+        return not (self._steps or self._before or self._after or self._unwrapped)
 
     def has(self, node: cst.CSTNode) -> bool:
         """Whether something is to be done to this very node."""
-        return node in self._steps or node in self._gone
+        return node in self._steps
 
     def replace(self, node: cst.CSTNode, step: Step) -> None:
         """Steps on one node follow each other; what is in it has been changed before."""
@@ -44,9 +43,6 @@ class Rewriting:
     def swap(self, node: cst.CSTNode, new: cst.CSTNode) -> None:
         """Something else in its place."""
         self.replace(node, lambda _: new)
-
-    def remove(self, statement: cst.BaseStatement) -> None:
-        self._gone.add(statement)
 
     def unwrap(self, block: cst.With) -> None:
         """Its body in its place, without its head."""
@@ -105,9 +101,7 @@ class Rewriting:
 
     def done(self) -> str:
         """The new text."""
-        changed = self.tree.module.visit(
-            _Visitor(self._steps, self._before, self._after, self._gone, self._unwrapped)
-        )
+        changed = self.tree.module.visit(_Visitor(self._steps, self._before, self._after, self._unwrapped))
         assert isinstance(changed, cst.Module)
         if self.tree.is_indented:
             self.left_out = list(self._wanted)
@@ -122,22 +116,16 @@ class _Visitor(cst.CSTTransformer):
         steps: dict[cst.CSTNode, list[Step]],
         before: dict[cst.CSTNode, list[cst.BaseStatement]],
         after: dict[cst.CSTNode, list[cst.BaseStatement]],
-        gone: set[cst.CSTNode],
         unwrapped: set[cst.CSTNode],
     ) -> None:
         super().__init__()
-        self._steps, self._before, self._after, self._gone = steps, before, after, gone
-        self._unwrapped = unwrapped
+        self._steps, self._before, self._after, self._unwrapped = steps, before, after, unwrapped
 
     def on_leave(self, original_node: cst.CSTNodeT, updated_node: cst.CSTNodeT) -> Replaced:  # type: ignore[override]
         node: cst.CSTNode = updated_node
         for step in self._steps.get(original_node, ()):
             node = step(node)
         around = self._before.get(original_node, []), self._after.get(original_node, [])
-        if original_node in self._gone:
-            if not any(around):
-                return cst.RemoveFromParent()
-            return cst.FlattenSentinel([*_first_lines(original_node, around[0]), *around[1]])
         if original_node in self._unwrapped:
             inner = _first_lines(original_node, cst.ensure_type(node, cst.With).body.body)  # type: ignore[arg-type]
             return cst.FlattenSentinel([*around[0], *inner, *around[1]])
