@@ -95,7 +95,7 @@ class Link:
         proxy = self.proxy
         if proxy.shortcut is not None:
             try:
-                self.upstream = set_out(proxy.shortcut)
+                self.upstream = proxy.shortcut()
             except OSError as error:
                 self._dial_failed(error.strerror or str(error))
                 return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import socket
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from faultkit.errors import TargetError
@@ -16,7 +17,7 @@ from faultkit.proxy.dial import literal_address
 from faultkit.proxy.happenings import Injected, Opened, Trouble
 from faultkit.proxy.link import Link
 from faultkit.proxy.snapshot import ProxyCounts
-from faultkit.proxy.sockets import Address, accept, accept_known
+from faultkit.proxy.sockets import Address, accept, accept_known, way_to
 from faultkit.proxy.spec import ALONE, ProxySpec, Worker
 from faultkit.proxy.staging import restage
 
@@ -88,8 +89,8 @@ class Proxy:
         self.connection_rules: tuple[ActiveRule, ...] = ()
         self.layered = False
         """Whether TLS or HTTP stands between the two sockets of a new connection."""
-        self.shortcut: Address | None = None
-        """Where a new connection goes at once, if nothing acts on it and nothing stands in between."""
+        self.shortcut: Callable[[], int] | None = None
+        """Sends a new connection on its way at once, if nothing acts on it and nothing stands in between."""
         self.accepted = 0
         self.dial_failures = 0
         self.own_answers = 0
@@ -131,7 +132,8 @@ class Proxy:
         changed = stream_rules != self.stream_rules
         self.stream_rules = stream_rules
         is_plain = self.literal is not None and not self.is_at(self.literal)
-        self.shortcut = self.literal if is_plain and not self.layered and not stream_rules else None
+        is_short = is_plain and not self.layered and not stream_rules
+        self.shortcut = way_to(self.literal) if is_short and self.literal is not None else None
         self._refusing = tuple(state for state in self.connection_rules if self._refuses_all(state))
         self._open_or_shut()
         if changed:
@@ -239,6 +241,8 @@ class Proxy:
                     client, peer = accept_known(listener)
                 else:
                     client, peer = accept(listener), ""
+                    if client < 0:
+                        return
             except BlockingIOError:
                 return
             except OSError as error:

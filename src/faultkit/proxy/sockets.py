@@ -15,7 +15,7 @@ import socket
 import struct
 import sys
 import termios
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from socket import SocketType
 from typing import Literal, TypeAlias
@@ -32,6 +32,7 @@ NONE = -1
 # None of these calls waits, so the interpreter's lock is kept over them: to let it go would cost more.
 _libc = ctypes.PyDLL(None, use_errno=True)
 _setsockopt, _shutdown = _libc.setsockopt, _libc.shutdown
+_socket, _connect = _libc.socket, _libc.connect
 _close = socket.close
 
 _UNDER_WAY = (errno.EINPROGRESS, 0, errno.EWOULDBLOCK)
@@ -56,19 +57,53 @@ if sys.platform == "linux":
     _NEW = socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC
 
     def accept(listener: socket.socket) -> int:
-        """The next client, not blocking. Raises OSError."""
+        """The next client, not blocking; NONE if nobody waits. Raises OSError."""
         # One call does it all, and no address is written down that nobody reads.
         fd: int = _accept4(listener.fileno(), None, None, _NEW)
         if fd < 0:
             code = ctypes.get_errno()
-            raise OSError(code, os.strerror(code))
+            if code != errno.EAGAIN:
+                raise OSError(code, os.strerror(code))
         return fd
+
+    def way_to(address: Address) -> Callable[[], int]:
+        """As `set_out`, for one address that is gone to again and again: it is put into bytes once."""
+        family, target = address
+        host, port = str(target[0]), int(str(target[1]))
+        packed = socket.inet_pton(family, host)
+        if family == socket.AF_INET:
+            place = struct.pack("=H", family) + struct.pack("!H", port) + packed + bytes(8)
+        elif len(target) == 2 or not any(target[2:]):
+            place = struct.pack("=H", family) + struct.pack("!HI", port, 0) + packed + bytes(4)
+        else:
+            return lambda: set_out(address)  # With a scope, which is seldom.
+        size, kind, one = len(place), _STREAM | socket.SOCK_CLOEXEC, struct.pack("i", 1)
+
+        def set_out_again() -> int:
+            fd: int = _socket(family, kind, 0)
+            if fd >= 0:
+                _setsockopt(fd, _TCP, _NO_DELAY, one, 4)
+                if _connect(fd, place, size) == 0 or ctypes.get_errno() == errno.EINPROGRESS:
+                    return fd
+            code = ctypes.get_errno()
+            if fd >= 0:
+                _close(fd)
+            raise OSError(code, os.strerror(code))
+
+        return set_out_again
 
 else:
 
     def accept(listener: socket.socket) -> int:
-        """The next client, not blocking. Raises OSError."""
-        return accept_known(listener)[0]
+        """The next client, not blocking; NONE if nobody waits. Raises OSError."""
+        try:
+            return accept_known(listener)[0]
+        except BlockingIOError:
+            return NONE
+
+    def way_to(address: Address) -> Callable[[], int]:
+        """As `set_out`, for one address that is gone to again and again."""
+        return lambda: set_out(address)
 
 
 def set_out(address: Address) -> int:
