@@ -153,8 +153,10 @@ def test_an_interrupted_run_reports_what_it_has_and_ends_with_130(tmp_path: Path
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
         ) as process:
+            deadline = time.monotonic() + PATIENCE_S
             while len(origin.seen) < 3:
                 assert process.poll() is None
+                assert time.monotonic() < deadline
                 time.sleep(0.01)
             process.send_signal(number)
             process.communicate(timeout=PATIENCE_S)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import queue
-import socket
 import threading
 import time
 from collections.abc import Iterable
 
 from faultkit.errors import TargetError
 from faultkit.proxy.address import Endpoint
+from faultkit.proxy.reach import why_unreachable
 
 LONGEST_S = 5.0
 
@@ -25,7 +25,7 @@ def check_upstreams(upstreams: Iterable[tuple[str, Endpoint]], timeout_s: float)
     answers: queue.SimpleQueue[tuple[int, str | None]] = queue.SimpleQueue()
 
     def ask(index: int, upstream: Endpoint) -> None:
-        answers.put((index, _why_not(upstream, limit_s)))
+        answers.put((index, why_unreachable(upstream, limit_s)))
 
     for index, (_, upstream) in enumerate(wanted):
         threading.Thread(target=ask, args=(index, upstream), name="fault-check", daemon=True).start()
@@ -39,14 +39,3 @@ def check_upstreams(upstreams: Iterable[tuple[str, Endpoint]], timeout_s: float)
         why = verdicts.get(index, f"no answer within {limit_s:g} s")
         if why is not None:
             raise TargetError(f"{name}: cannot reach {upstream}: {why} (--no-check skips this test)")
-
-
-def _why_not(upstream: Endpoint, timeout_s: float) -> str | None:
-    try:
-        with socket.create_connection((upstream.host, upstream.port), timeout_s):
-            return None
-    except TimeoutError:
-        return f"no answer within {timeout_s:g} s"
-    except (OSError, UnicodeError) as error:
-        why = getattr(error, "strerror", None) or str(error)
-        return f"the name cannot be resolved ({why})" if isinstance(error, socket.gaierror) else why

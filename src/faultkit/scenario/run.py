@@ -6,7 +6,6 @@ marked as partial.
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -18,6 +17,7 @@ from faultkit.load.slo import Slo
 from faultkit.plan import Plan
 from faultkit.proxy.address import Endpoint
 from faultkit.proxy.lateness import LatenessSummary
+from faultkit.proxy.reach import why_unreachable
 from faultkit.proxy.remote import PlaneProcess
 from faultkit.proxy.snapshot import Snapshot
 from faultkit.report import model as report
@@ -125,7 +125,9 @@ def _measure(
     for spec in routes.proxies:
         bound[spec.name] = plane.open_proxy(spec)
         ways.append(route_text(spec, bound[spec.name]))
-    _reach(origin_of(item.call.url))
+    origin = origin_of(item.call.url)
+    if (why := why_unreachable(origin, _REACH_S)) is not None:
+        raise TargetError(f"cannot reach {origin}: {why}")
     target = target_of(item.call, routes, bound, settings.verify)
     meter = Meter(item, target, plane, measured, seed=settings.seed, watch=watch, stop=stop)
     match item.strategy:
@@ -151,15 +153,6 @@ def _check_gates(scenarios: Sequence[Scenario], settings: Settings) -> None:
 def _is_ours(trouble: FaultkitError | None) -> bool:
     """A target that cannot be had spoils its own item; a failure of ours would spoil those to come."""
     return trouble is not None and not isinstance(trouble, TargetError)
-
-
-def _reach(origin: Endpoint) -> None:
-    """One TCP connection, at once closed: is there anybody?"""
-    try:
-        socket.create_connection((origin.host, origin.port), _REACH_S).close()
-    except (OSError, UnicodeError) as error:
-        why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-        raise TargetError(f"cannot reach {origin}: {why}") from None
 
 
 def _scenario(scenario: Scenario, items: list[report.Item]) -> report.Scenario:
