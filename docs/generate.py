@@ -14,9 +14,11 @@ from typing import Any
 import yaml
 
 from faultkit.cli.flags import Flag, flags_of, switch_of
-from faultkit.faults import FAULTS
+from faultkit.faults import CALL_FAULTS, FAULTS, NETWORK_FAULTS
+from faultkit.faults.call.call import ERAS, TRANSPORTS, CallFault
 from faultkit.faults.fault import Fault, Level, StreamFault
 from faultkit.faults.settings import Setting
+from faultkit.mcp.specs import short_form
 
 PAGE = Path(__file__).with_name("faults.md")
 
@@ -25,6 +27,7 @@ _LEVELS: dict[Level, str] = {
     "connection": "a new connection, once, before the upstream is dialled",
     "name": "the look-up of an upstream's name; addresses that need no look-up are not touched",
     "http": "one HTTP/1.1 request, where the proxy understands HTTP",
+    "call": "one call of an MCP client, in a mock or a gateway",
 }
 
 _HEAD = """\
@@ -32,6 +35,8 @@ _HEAD = """\
 
 Made from the table of faults by `python docs/generate.py`: change the table, not this page.
 `fault faults` shows the same on a terminal, `fault faults --schema` as JSON Schema for editors.
+First come the faults of the [network](#network), which a proxy carries out; then those of [calls](#calls),
+which a mock MCP server or a gateway carries out.
 
 A fault says only what happens. Where and when is said by the rule that carries it. The keys `match`,
 `trigger` and `schedule` are the same for every fault, and all are optional:
@@ -52,9 +57,46 @@ Without a `trigger`, a rule of a plan hits everything that it matches. What `sid
 """
 
 
+_CALLS = """\
+## Calls
+
+These act on the calls of an MCP client: in `fault mock`, in `fault gateway`, and in whatever else takes a
+plan of calls. In a plan file, `match` says which calls:
+
+```yaml
+seed: 7
+rules:
+  - name: search-goes-down
+    fault: hang
+    match: {server: "*", tool: "search*"}   # or resource, or prompt, or method: [tools/list, "prompts/*"]
+    trigger: {after: 3, burst: 5, probability: 0.1}
+    schedule: "start:10s,duration:30s"
+```
+
+Rules are tried in their order, and the first that acts on a call has it. Without a target, a fault acts on
+the methods that its section names: for most, `tools/call` only, so that a client can connect, list and ping.
+A fault that makes no sense on a transport, in an era or on a method is refused when the plan is loaded.
+
+On a command line a fault is one word, `KIND[:VALUE][,KEY=VALUE…][%PROBABILITY][@TARGET]`:
+
+| word | meaning |
+|---|---|
+| `none` | no fault |
+| `slow:500` | the value of the main setting |
+| `slow:500@search` | on one tool, or on those of a glob |
+| `hang@tools/list` | on a method; `@method:ping` for one without a slash |
+| `hang@resource:file:*` | on a resource; `@prompt:`, `@tool:` and `@server:` likewise |
+| `tool_error:oops,first=2` | more settings, and keys of the trigger |
+| `hang%0.1` | with a probability |
+"""
+
+
 def faults_page() -> str:
     parts = [_HEAD, "## All of them", _overview(), "A level says what a fault acts on:", _levels()]
-    parts += [section(fault) for fault in FAULTS.values()]
+    parts += ["## Network", "These act on what goes through a proxy: `fault run`, `fault scenario run`."]
+    parts += [section(fault) for fault in NETWORK_FAULTS.values()]
+    parts.append(_CALLS)
+    parts += [call_section(fault) for fault in CALL_FAULTS.values()]
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
@@ -72,7 +114,7 @@ def _levels() -> str:
 
 def section(fault: type[Fault]) -> str:
     """All about one fault."""
-    parts = [f"## {fault.kind}", f"{fault.summary} {_bytes(fault)}".strip(), f"Level: {fault.level}."]
+    parts = [f"### {fault.kind}", f"{fault.summary} {_bytes(fault)}".strip(), f"Level: {fault.level}."]
     flags = [switch_of(fault), *flags_of(fault)]
     settings = [_setting_row(fault, flag) for flag in flags if flag.path.startswith("with.")]
     if settings:
@@ -87,6 +129,44 @@ def section(fault: type[Fault]) -> str:
     )
     parts += ["With every setting at its default:", f"```yaml\n{example(fault)}```"]
     return "\n\n".join(parts)
+
+
+def call_section(fault: type[CallFault]) -> str:
+    """All about one fault of calls."""
+    parts = [f"### {fault.kind}", fault.summary, _places(fault)]
+    if fault.settings():
+        rows = [_plain_setting_row(fault, name) for name in fault.settings()]
+        parts.append(_table(("setting", "range", "default", "what it is"), rows))
+    else:
+        parts.append("It has no settings.")
+    parts += [f"Short form: `{short_form(fault)}`", "With every setting at its default:"]
+    parts.append(f"```yaml\n{example(fault)}```")
+    return "\n\n".join(parts)
+
+
+def _places(fault: type[CallFault]) -> str:
+    acts = f"Acts on {_listed(fault.methods)}"
+    others = [method for method in fault.only if method not in fault.methods]
+    if not fault.only:
+        acts += ", or on any method that the rule names"
+    elif others:
+        acts += f", or on {_listed(others)} if the rule names it"
+    places = []
+    if fault.transports != TRANSPORTS:
+        places.append(f"only over {_listed(fault.transports)}")
+    if fault.eras != ERAS:
+        places.append(f"only in the {_listed(fault.eras)} era")
+    return "; ".join([acts, *places]) + "." + (f" Elsewhere: {fault.instead}." if fault.instead else "")
+
+
+def _listed(words: Sequence[str]) -> str:
+    return ", ".join(f"`{word}`" for word in words)
+
+
+def _plain_setting_row(fault: type[Fault], name: str) -> tuple[str, ...]:
+    fact = fault.settings()[name]
+    default = next(field.default for field in fields(fault) if field.name == name)
+    return f"`{name}`", _range(fact, fault.types()[name]), _shown(default), fact.help
 
 
 def example(fault: type[Fault]) -> str:
@@ -126,13 +206,8 @@ def _loss_word(fault: type[Fault]) -> str:
 
 def _setting_row(fault: type[Fault], flag: Flag) -> tuple[str, ...]:
     name = flag.path.removeprefix("with.")
-    fact = fault.settings()[name]
-    default = next(field.default for field in fields(fault) if field.name == name)
     return (
-        f"`{name}`",
-        _range(fact, fault.types()[name]),
-        _shown(default),
-        fact.help,
+        *_plain_setting_row(fault, name),
         f"`{flag.option}`" + (f" (sets `{flag.sets}`)" if isinstance(flag.sets, str) else ""),
         f"`{flag.env}`",
     )

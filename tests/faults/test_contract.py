@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from faultkit.faults import FAULTS
+from faultkit.faults import NETWORK_FAULTS
 from faultkit.faults.events import Close, Data, Eof, Event
 from faultkit.faults.fault import (
     ConnectionFault,
@@ -23,8 +23,8 @@ from faultkit.rng import Rng
 from faultkit.testing import check_stream_fault
 from faultkit.testing.strategies import faults, streams
 
-STREAM_FAULTS = [fault for fault in FAULTS.values() if issubclass(fault, StreamFault)]
-OTHER_FAULTS = [fault for fault in FAULTS.values() if not issubclass(fault, StreamFault)]
+STREAM_FAULTS = [fault for fault in NETWORK_FAULTS.values() if issubclass(fault, StreamFault)]
+OTHER_FAULTS = [fault for fault in NETWORK_FAULTS.values() if not issubclass(fault, StreamFault)]
 
 
 def kind_of(fault: type[Fault]) -> str:

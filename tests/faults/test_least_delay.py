@@ -48,4 +48,5 @@ def test_every_other_fault_asks_for_no_delay() -> None:
         "slow_accept",
         "dns",
         "http_delay",
+        "slow",
     }

@@ -8,17 +8,37 @@ from pathlib import Path
 import pytest
 
 import faultkit.faults
-from faultkit.faults import FAULTS
+from faultkit.faults import CALL_FAULTS, FAULTS, NETWORK_FAULTS
 from faultkit.faults.fault import Fault
 
 SOURCES = sorted(Path(faultkit.faults.__file__).parent.rglob("*.py"))
 
 
-def test_users_see_the_faults_in_this_order() -> None:
-    assert " ".join(FAULTS) == (
+def test_users_see_the_faults_of_the_network_in_this_order() -> None:
+    assert " ".join(NETWORK_FAULTS) == (
         "latency jitter bandwidth packet_loss blackhole reset half_open slow_close limit_data slicer "
         "timeout corrupt refuse slow_accept dns http_error http_delay"
     )
+
+
+def test_users_see_the_faults_of_calls_after_those_of_the_network_in_this_order() -> None:
+    assert " ".join(CALL_FAULTS) == (
+        "hang wedged frozen slow slow_drip recover_after fail_from "
+        "tool_error protocol_error flaky rate_limit http_status "
+        "malformed_json wrong_id mistyped_id duplicate_reply out_of_order reply_after_cancel lost_reply "
+        "truncated_reply stream_end keep_alive_only disconnect tcp_reset "
+        "empty_result oversized_result corrupt_value stale_value prompt_injection schema_drift "
+        "vanished_tools notification_storm progress_storm "
+        "header_mismatch unsupported_version unknown_result_type input_required_loop stale_cache_hints "
+        "dead_subscription"
+    )
+    assert list(FAULTS) == [*NETWORK_FAULTS, *CALL_FAULTS]
+
+
+def test_a_kind_is_of_one_level_only() -> None:
+    assert not NETWORK_FAULTS.keys() & CALL_FAULTS.keys()
+    assert {fault.level for fault in CALL_FAULTS.values()} == {"call"}
+    assert {fault.level for fault in NETWORK_FAULTS.values()} == {"stream", "connection", "name", "http"}
 
 
 @pytest.mark.parametrize(
@@ -64,8 +84,9 @@ def test_a_fault_has_a_name_on_the_command_line(kind: str, flag: str, env: str) 
 
 
 def test_no_two_settings_share_a_flag_or_a_variable() -> None:
-    flags = [f"{cls.flag_name()}-{cls.flag_of(name)}" for cls in FAULTS.values() for name in cls.settings()]
-    envs = [cls.env_of(name) for cls in FAULTS.values() for name in cls.settings()]
+    network = NETWORK_FAULTS.values()
+    flags = [f"{cls.flag_name()}-{cls.flag_of(name)}" for cls in network for name in cls.settings()]
+    envs = [cls.env_of(name) for cls in network for name in cls.settings()]
     assert len(flags) == len(set(flags))
     assert len(envs) == len(set(envs))
 
@@ -88,4 +109,5 @@ def test_faults_import_nothing_that_waits_reads_or_tells_the_time(source: Path) 
     ours = {name for name in imported if name.startswith("faultkit")}
     assert all(name.startswith(("faultkit.faults", "faultkit.rng", "faultkit.errors")) for name in ours)
     allowed = {"__future__", "collections.abc", "dataclasses", "difflib", "math", "types", "typing"}
-    assert imported - ours <= allowed
+    of_calls = {"fnmatch", "json"} if "call" in source.parts else set()
+    assert imported - ours <= allowed | of_calls

@@ -92,9 +92,19 @@ def test_only_names_one_proxy_even_if_its_name_looks_like_a_glob() -> None:
         ({"side": "left"}, 'side: expected one of client, server, got "left"'),
         ({"direction": "in"}, 'direction: expected one of ingress, egress, both, got "in"'),
         ({"method": ()}, "method: expected at least one method, got none"),
-        ({"method": ""}, 'method: expected an HTTP method such as GET, got ""'),
-        ({"method": ("GET", "A B")}, 'method: expected an HTTP method such as GET, got "A B"'),
+        ({"method": ""}, 'method: expected a method such as GET or tools/call, got ""'),
+        ({"method": ("GET", "A B")}, 'method: expected a method such as GET or tools/call, got "A B"'),
         ({"path": ""}, 'path: expected a glob such as "/api/*", got ""'),
+        ({"tool": ""}, 'tool: expected a name or a glob, got ""'),
+        ({"server": ""}, 'server: expected a name or a glob, got ""'),
+        (
+            {"tool": "a", "prompt": "b"},
+            "prompt: expected at most one of tool, resource, prompt, got tool too",
+        ),
+        (
+            {"tool": "a", "method": "tools/list"},
+            "method: expected tools/call beside tool, got tools/list",
+        ),
         ({"headers": (("a b", "*"),)}, 'headers: expected a header name, got "a b"'),
         ({"headers": (("A", "*"), ("a", "1"))}, 'headers: expected each name once, got "a" again'),
     ],
@@ -116,3 +126,44 @@ def test_a_match_that_can_never_hold_is_refused(fields: dict[str, Any], problem:
 )
 def test_only_conditions_on_requests_need_http(match: Match, needs: bool) -> None:
     assert match.needs_http is needs
+
+
+USUAL = ("tools/call",)
+
+
+@pytest.mark.parametrize(
+    ("match", "covered"),
+    [
+        (Match(), ["db tools/call search", "web tools/call search", "db tools/call fetch"]),
+        (Match(server="d*"), ["db tools/call search", "db tools/call fetch"]),
+        (Match(tool="search"), ["db tools/call search", "web tools/call search"]),
+        (Match(tool="*e*", server="web"), ["web tools/call search"]),
+        (Match(resource="file:*"), ["db resources/read file:///a"]),
+        (Match(resource="file:*", method="resources/*"), ["db resources/read file:///a"]),
+        (Match(prompt="hello"), ["db prompts/get hello"]),
+        (Match(method="*/list"), ["db tools/list "]),
+        (Match(method=("ping", "tools/list")), ["db tools/list ", "db ping "]),
+        (Match(tool="nothing"), []),
+    ],
+)
+def test_a_call_is_covered_by_server_method_and_what_it_is_about(match: Match, covered: list[str]) -> None:
+    calls = [
+        "db tools/call search",
+        "web tools/call search",
+        "db tools/call fetch",
+        "db resources/read file:///a",
+        "db prompts/get hello",
+        "db tools/list ",
+        "db ping ",
+    ]
+    found = []
+    for call in calls:
+        server, method, name = call.split(" ")
+        if match.covers_call(server, method, name, USUAL):
+            found.append(call)
+    assert found == covered
+
+
+def test_without_a_method_the_usual_ones_are_meant() -> None:
+    assert Match().covers_call("", "tools/list", "", ("tools/list",))
+    assert not Match().covers_call("", "tools/call", "search", ("tools/list",))

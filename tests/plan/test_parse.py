@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from faultkit.errors import InputError
-from faultkit.faults import FAULTS
 from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.stream.latency import Latency
 from faultkit.plan import Match, Plan, Rule, Trigger, parse_plan, parse_rule, parse_schedule
@@ -78,7 +77,7 @@ def test_one_rule_alone_minds_the_names_that_are_taken() -> None:
     assert parse_rule({"fault": "latency"}, frozenset({"latency"})).name == "latency-2"
 
 
-KINDS = ", ".join(FAULTS)
+KINDS = "the kind of a fault such as latency or hang"
 
 
 @pytest.mark.parametrize(
@@ -108,8 +107,8 @@ def test_a_document_of_the_wrong_shape_is_named(document: object, message: str) 
     ("rule", "message"),
     [
         ("latency", ': expected a mapping, got "latency"'),
-        ({}, f".fault: expected one of {KINDS}, got nothing"),
-        ({"fault": 5}, f".fault: expected one of {KINDS}, got 5"),
+        ({}, f".fault: expected {KINDS}, got nothing"),
+        ({"fault": 5}, f".fault: expected {KINDS}, got 5"),
         ({"fault": "latency", "mach": {}}, ': unknown key "mach"; did you mean "match"?'),
         ({"fault": "latency", "with": []}, ".with: expected a mapping, got a list"),
         ({"fault": "latency", "with": None}, ".with: expected a mapping, got nothing"),
@@ -139,7 +138,8 @@ def test_a_document_of_the_wrong_shape_is_named(document: object, message: str) 
         ),
         (
             {"fault": "latency", "match": {"method": "GET"}},
-            '.match.method: expected only with faults of level http, got "latency", which is of level stream',
+            ".match.method: expected only with faults of level http or call, "
+            'got "latency", which is of level stream',
         ),
         (
             {"fault": HttpError.kind, "match": {"method": 5}},

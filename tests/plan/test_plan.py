@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faultkit.faults import FAULTS
+from faultkit.faults.call.call import CallFault
 from faultkit.faults.fault import Fault
 from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.stream.latency import Latency
@@ -117,7 +118,13 @@ schedules = st.sampled_from(
 @st.composite
 def rules(draw: st.DrawFn, name: str) -> Rule:
     fault = draw(faults)
-    fields: dict[str, Any] = {"proxy": draw(words)}
+    fields: dict[str, Any] = {}
+    if fault.level != "call":
+        fields["proxy"] = draw(words)
+    elif isinstance(fault, CallFault):
+        fields["server"] = draw(st.none() | words)
+        if "tools/call" in fault.methods:
+            fields["tool"] = draw(st.none() | words)
     if fault.level == "stream":
         fields["side"] = draw(st.sampled_from(["client", "server"]))
         fields["direction"] = draw(st.sampled_from(["ingress", "egress", "both"]))
@@ -127,7 +134,10 @@ def rules(draw: st.DrawFn, name: str) -> Rule:
         fields["path"] = draw(st.none() | words)
         pairs = st.lists(st.tuples(tokens, words), max_size=3, unique_by=lambda pair: pair[0].lower())
         fields["headers"] = tuple(draw(pairs))
-    return Rule(name, fault, Match(**fields), draw(triggers), draw(schedules))
+    trigger = draw(triggers)
+    if fault.level == "call":
+        trigger = replace(trigger, burst=draw(st.integers(1, 1000)))
+    return Rule(name, fault, Match(**fields), trigger, draw(schedules))
 
 
 @st.composite

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from faultkit.faults.call.hang import Hang
+from faultkit.faults.call.prompt_injection import PromptInjection
+from faultkit.faults.call.rate_limit import RateLimit
+from faultkit.faults.call.tool_error import ToolError
+from faultkit.faults.call.vanished_tools import VanishedTools
 from faultkit.faults.connection.refuse import Refuse
 from faultkit.faults.fault import Fault
 from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.stream.latency import Latency
 from faultkit.plan.match import Match
 from faultkit.plan.rule import Rule, fresh_name
+from faultkit.plan.trigger import Trigger
 
 
 @pytest.mark.parametrize(
@@ -18,6 +24,10 @@ from faultkit.plan.rule import Rule, fresh_name
         (Latency(), Match(proxy="db", side="client", direction="both")),
         (HttpError(), Match(method="GET", path="/*", headers=(("a", "*"),))),
         (Refuse(), Match(proxy="db")),
+        (Hang(), Match(server="db", tool="search*")),
+        (Hang(), Match(method=("tools/*", "ping"))),
+        (Hang(), Match(resource="file:*", method="resources/subscribe")),
+        (PromptInjection(), Match(prompt="hello")),
     ],
 )
 def test_a_fault_takes_the_conditions_of_its_level(fault: Fault, match: Match) -> None:
@@ -30,7 +40,8 @@ def test_a_fault_takes_the_conditions_of_its_level(fault: Fault, match: Match) -
         (
             Latency(),
             Match(method="GET"),
-            'match.method: expected only with faults of level http, got "latency", which is of level stream',
+            "match.method: expected only with faults of level http or call, "
+            'got "latency", which is of level stream',
         ),
         (
             Latency(),
@@ -55,12 +66,60 @@ def test_a_fault_takes_the_conditions_of_its_level(fault: Fault, match: Match) -
             "match.direction: expected only with faults of level stream, "
             f'got "{HttpError.kind}", which is of level http',
         ),
+        (
+            HttpError(),
+            Match(method="tools/call"),
+            'match.method: expected an HTTP method such as GET, got "tools/call"',
+        ),
+        (
+            Hang(),
+            Match(method="GET"),
+            'match.method: expected an MCP method such as tools/call, got "GET"',
+        ),
+        (
+            Hang(),
+            Match(proxy="db"),
+            "match.proxy: expected only with faults of level stream or connection or name or http, "
+            'got "hang", which is of level call',
+        ),
+        (
+            Latency(),
+            Match(tool="search"),
+            'match.tool: expected only with faults of level call, got "latency", which is of level stream',
+        ),
+        (
+            ToolError(),
+            Match(method="tools/list"),
+            "match.method: expected tool_error on tools/call, got tools/list "
+            "(use protocol_error for methods other than tools/call)",
+        ),
+        (
+            VanishedTools(),
+            Match(tool="search"),
+            "match.tool: expected vanished_tools on tools/list, got tools/call "
+            "(its setting `tools` says which tools are missing)",
+        ),
+        (
+            RateLimit(form="hidden"),
+            Match(resource="file:*"),
+            "match.resource: expected rate_limit on tools/call, got resources/read "
+            "(form jsonrpc fits everywhere, http only over HTTP, the other two only tools/call)",
+        ),
     ],
 )
 def test_a_condition_that_the_fault_cannot_mind_is_refused(fault: Fault, match: Match, problem: str) -> None:
     with pytest.raises(ValueError) as caught:
         Rule("any", fault, match)
     assert str(caught.value) == problem
+
+
+def test_only_faults_of_calls_come_in_bursts() -> None:
+    assert Rule("any", Hang(), trigger=Trigger(burst=3)).trigger.burst == 3
+    with pytest.raises(ValueError) as caught:
+        Rule("any", Latency(), trigger=Trigger(burst=3))
+    assert str(caught.value) == (
+        'trigger.burst: expected only with faults of level call, got "latency", which is of level stream'
+    )
 
 
 @pytest.mark.parametrize("name", ["", " a", "a ", "a\nb"])

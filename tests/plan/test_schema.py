@@ -57,11 +57,24 @@ def test_every_fault_of_the_table_has_its_settings_in_the_schema() -> None:
         assert set(DEFS[f"with-{kind}"]["properties"]) == set(fault.settings())
 
 
+NO_CALL = {"server": False, "tool": False, "resource": False, "prompt": False}
+
+
 @pytest.mark.parametrize(
     ("kind", "barred"),
     [
-        ("latency", {"method": False, "path": False, "headers": False}),
-        ("http_error", {"side": {"const": "server"}, "direction": {"const": "ingress"}}),
+        ("latency", {"method": False, "path": False, "headers": False, **NO_CALL}),
+        ("http_error", {"side": {"const": "server"}, "direction": {"const": "ingress"}, **NO_CALL}),
+        (
+            "hang",
+            {
+                "proxy": {"const": "*"},
+                "path": False,
+                "headers": False,
+                "side": {"const": "server"},
+                "direction": {"const": "ingress"},
+            },
+        ),
         (
             "refuse",
             {
@@ -70,6 +83,7 @@ def test_every_fault_of_the_table_has_its_settings_in_the_schema() -> None:
                 "headers": False,
                 "side": {"const": "server"},
                 "direction": {"const": "ingress"},
+                **NO_CALL,
             },
         ),
     ],
@@ -77,6 +91,12 @@ def test_every_fault_of_the_table_has_its_settings_in_the_schema() -> None:
 def test_conditions_that_a_level_cannot_mind_are_barred(kind: str, barred: dict[str, object]) -> None:
     branch = DEFS["rule"]["allOf"][list(FAULTS).index(kind)]
     assert branch["then"]["properties"]["match"] == {"properties": barred}
+
+
+def test_only_faults_of_calls_may_come_in_bursts() -> None:
+    branches = dict(zip(FAULTS, DEFS["rule"]["allOf"], strict=True))
+    assert branches["latency"]["then"]["properties"]["trigger"] == {"properties": {"burst": {"const": 1}}}
+    assert "trigger" not in branches["hang"]["then"]["properties"]
 
 
 def references(node: object) -> Iterator[str]:

@@ -70,9 +70,44 @@ def test_always_means_that_every_unit_is_hit(trigger: Trigger, always: bool) -> 
         ({"first": 0}, "first: expected a whole number of at least 1, got 0"),
         ({"after": -1}, "after: expected a whole number of at least 0, got -1"),
         ({"every": 0}, "every: expected a whole number of at least 1, got 0"),
+        ({"burst": 0}, "burst: expected a whole number from 1 to 1000, got 0"),
+        ({"burst": 1001}, "burst: expected a whole number from 1 to 1000, got 1001"),
     ],
 )
 def test_a_trigger_that_makes_no_sense_is_refused(fields: dict[str, Any], problem: str) -> None:
     with pytest.raises(ValueError) as caught:
         Trigger(**fields)
     assert str(caught.value) == problem
+
+
+def episodes(trigger: Trigger, units: int) -> list[int]:
+    line = Rng.keyed("line")
+    return [ordinal for ordinal in range(units) if trigger.in_episode(ordinal, line)]
+
+
+@pytest.mark.parametrize(
+    ("trigger", "expected"),
+    [
+        (Trigger(every=5, burst=2), [4, 5, 9, 10]),
+        (Trigger(first=1, burst=3), [0, 1, 2]),
+        (Trigger(after=8, burst=3), [8, 9, 10, 11]),
+        (Trigger(after=2, first=2, burst=2), [2, 3, 4]),
+        (Trigger(probability=0, burst=9), []),
+        (Trigger(every=3), [2, 5, 8, 11]),
+    ],
+)
+def test_an_episode_hits_so_many_units_in_a_row(trigger: Trigger, expected: list[int]) -> None:
+    assert episodes(trigger, 12) == expected
+
+
+def test_a_unit_is_hit_if_an_episode_began_at_it_or_shortly_before() -> None:
+    trigger, line = Trigger(probability=0.05, burst=4), Rng.keyed("line")
+    began = [unit for unit in range(200) if line.child(unit).chance(0.05)]
+    assert episodes(trigger, 200) == sorted({b + k for b in began for k in range(4) if b + k < 200})
+    assert 0 < len(began) < 30
+
+
+def test_units_may_be_asked_in_any_order() -> None:
+    trigger, line = Trigger(probability=0.1, burst=3), Rng.keyed("line")
+    backwards = [unit for unit in reversed(range(100)) if trigger.in_episode(unit, line)]
+    assert backwards[::-1] == episodes(trigger, 100)

@@ -21,7 +21,7 @@ from typing import Literal, get_args
 import pytest
 import trustme
 
-from faultkit.faults import FAULTS
+from faultkit.faults import NETWORK_FAULTS
 from faultkit.faults.fault import StreamFault
 from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.stream.bandwidth import Bandwidth
@@ -203,7 +203,7 @@ MATCHES = [
 
 
 def test_every_stream_fault_is_among_the_cases() -> None:
-    kinds = {kind for kind, fault in FAULTS.items() if issubclass(fault, StreamFault)}
+    kinds = {kind for kind, fault in NETWORK_FAULTS.items() if issubclass(fault, StreamFault)}
     assert {case.fault.kind for case in CASES.values()} == kinds
 
 

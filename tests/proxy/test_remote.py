@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultkit.errors import InputError
-from faultkit.faults import FAULTS
+from faultkit.faults import NETWORK_FAULTS
 from faultkit.faults.events import Data
 from faultkit.faults.fault import Fault, Stream, StreamFault
 from faultkit.faults.http.http_error import HttpError
@@ -196,7 +196,7 @@ class Watched(dict[str, Any]):
 
 
 STREAM_FAULTS = (
-    *(kind() for kind in FAULTS.values() if issubclass(kind, StreamFault)),
+    *(kind() for kind in NETWORK_FAULTS.values() if issubclass(kind, StreamFault)),
     Bandwidth(scope="proxy"),
 )
 
@@ -209,7 +209,7 @@ def test_a_fault_says_whether_its_connections_share_memory(fault: StreamFault) -
     assert shared.touched == fault.shares_memory
 
 
-@pytest.mark.parametrize("kind", FAULTS.values(), ids=FAULTS)
+@pytest.mark.parametrize("kind", NETWORK_FAULTS.values(), ids=NETWORK_FAULTS)
 def test_every_fault_can_travel_to_another_process(kind: type[Fault]) -> None:
     schedule = parse_schedule("start:1s,duration:2s,every:5s;start:80%")
     plan = Plan((Rule("r", kind(), Match(proxy="a*"), Trigger(probability=0.5), schedule),), "blue")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.faults import FAULTS
+from faultkit.faults import NETWORK_FAULTS
 from faultkit.faults.connection.dns import Dns
 from faultkit.faults.connection.refuse import Refuse
 from faultkit.faults.fault import Fault, StreamFault
@@ -84,22 +84,22 @@ def test_another_name_in_the_users_file_is_the_title() -> None:
     assert describe(Rule("rule", Refuse()), "no-service") == "No Service"
 
 
-@pytest.mark.parametrize("kind", FAULTS)
+@pytest.mark.parametrize("kind", NETWORK_FAULTS)
 @given(data=st.data())
 def test_every_fault_of_the_table_has_a_description_of_one_line(kind: str, data: st.DataObject) -> None:
-    fault = data.draw(faults(FAULTS[kind]))
+    fault = data.draw(faults(NETWORK_FAULTS[kind]))
     text = describe(Rule("rule", fault), kind)
     assert text.isprintable()
     assert text.split(":")[0].lower().replace(" ", "_") == kind
     assert ("🖧" in text) == isinstance(fault, StreamFault)
 
 
-@pytest.mark.parametrize("kind", FAULTS)
+@pytest.mark.parametrize("kind", NETWORK_FAULTS)
 def test_what_was_chosen_is_told(kind: str) -> None:
-    fault = FAULTS[kind]()
+    fault = NETWORK_FAULTS[kind]()
     plain = describe(Rule("rule", fault), kind)
     for name, value in (("delay_ms", 77.5), ("after_bytes", 4321), ("timeout_ms", 77.5), ("rate", 0.775)):
-        if name in FAULTS[kind].settings():
+        if name in NETWORK_FAULTS[kind].settings():
             assert describe(Rule("rule", replace(fault, **{name: value})), kind) != plain
 
 

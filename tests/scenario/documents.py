@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from hypothesis import strategies as st
 
-from faultkit.faults import FAULTS
+from faultkit.faults import NETWORK_FAULTS
 from faultkit.faults.parse import dump_fault
 from faultkit.plan import Direction, Side
 from faultkit.scenario.faults import ALIASES, PROBABILITY, TYPES
@@ -33,13 +33,13 @@ def written_faults(draw: st.DrawFn, periods: tuple[str, ...] = PERIODS) -> dict[
     names = {
         meant: name for name, meant in ALIASES.get(kind, {}).items() if meant not in ("per", PROBABILITY)
     }
-    given = dump_fault(draw(faults(FAULTS[kind])))
+    given = dump_fault(draw(faults(NETWORK_FAULTS[kind])))
     found: dict[str, Any] = {"type": type_}
     for name, value in given.items():
         found[names[name] if name in names and draw(st.booleans()) else name] = value
     if kind == "latency" and "per" not in given:
         found.update(draw(some(**{"global": st.booleans()})))
-    if FAULTS[kind].level == "stream":
+    if NETWORK_FAULTS[kind].level == "stream":
         flow = {"side": st.sampled_from(get_args(Side)), "direction": st.sampled_from(get_args(Direction))}
         found.update(draw(some(**flow)))
     chance = "rate" if kind == "dns" and draw(st.booleans()) else PROBABILITY
@@ -55,7 +55,7 @@ def written_faults(draw: st.DrawFn, periods: tuple[str, ...] = PERIODS) -> dict[
         )
     )
     places: dict[str, st.SearchStrategy[Any]] = {"proxy": st.sampled_from(("*", "http", "9090"))}
-    if FAULTS[kind].level == "http":
+    if NETWORK_FAULTS[kind].level == "http":
         places |= {"method": st.sampled_from(("GET", ["GET", "PUT"])), "path": st.just("/api/*")}
         places |= {"headers": st.just({"X-Id": "*"})}
     found.update(draw(some(match=some(**places))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from faultkit.faults import FAULTS
+from faultkit.faults import NETWORK_FAULTS
 from faultkit.plan import Rule
 from faultkit.proxy.address import Endpoint, UpstreamSet, parse_map
 from faultkit.scenario.model import Call, Item, WrittenFault
@@ -15,7 +15,7 @@ SECURE = Call("GET", "https://service.test/a")
 
 
 def item(call: Call, kind: str = "latency", upstreams: tuple[str, ...] = (), **others: object) -> Item:
-    fault = WrittenFault(kind, Rule(kind, FAULTS[kind]()))
+    fault = WrittenFault(kind, Rule(kind, NETWORK_FAULTS[kind]()))
     return Item(call, (fault,), upstreams=UpstreamSet.parse(upstreams), **others)  # type: ignore[arg-type]
 
 

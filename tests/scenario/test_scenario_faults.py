@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from faultkit.errors import InputError
-from faultkit.faults import FAULTS
+from faultkit.faults import NETWORK_FAULTS
 from faultkit.faults.connection.dns import Dns
 from faultkit.faults.connection.refuse import Refuse
 from faultkit.faults.fault import Fault
@@ -89,11 +89,11 @@ def test_a_type_and_its_settings_are_a_fault_of_the_vocabulary(
     assert rule_of(**document) == Rule(fault.kind, fault)
 
 
-@pytest.mark.parametrize("kind", FAULTS)
+@pytest.mark.parametrize("kind", NETWORK_FAULTS)
 def test_every_fault_of_the_vocabulary_can_be_written(kind: str) -> None:
     assert TYPES[kind] == kind
     if kind != "latency":
-        assert rule_of(type=kind).fault == FAULTS[kind]()
+        assert rule_of(type=kind).fault == NETWORK_FAULTS[kind]()
 
 
 def test_where_and_when_stand_beside_the_settings() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from faultkit.errors import InputError
-from faultkit.faults import FAULTS
+from faultkit.faults import NETWORK_FAULTS
 from faultkit.scenario import call, parse, strategy
 from faultkit.scenario.faults import COMMON_KEYS, MATCH_KEYS, TYPES, keys_of
 from faultkit.scenario.schema import scenario_schema
@@ -64,11 +64,11 @@ def test_the_schema_knows_the_keys_that_the_parser_knows(
 
 
 def test_every_fault_of_the_table_is_a_type() -> None:
-    assert set(FAULTS) < set(DEFS["fault"]["properties"]["type"]["enum"])
+    assert set(NETWORK_FAULTS) < set(DEFS["fault"]["properties"]["type"]["enum"])
 
 
 def test_no_setting_of_a_fault_has_the_name_of_a_common_key() -> None:
-    names = {name for fault in FAULTS.values() for name in fault.settings()}
+    names = {name for fault in NETWORK_FAULTS.values() for name in fault.settings()}
     assert names & {*COMMON_KEYS, *MATCH_KEYS} == set()
 
 

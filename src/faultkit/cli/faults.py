@@ -12,9 +12,11 @@ import click
 from faultkit.cli.flags import Flag, flags_of, switch_of
 from faultkit.errors import InputError
 from faultkit.faults import FAULTS
+from faultkit.faults.call.call import CallFault
 from faultkit.faults.fault import Fault
 from faultkit.faults.parse import fault_schema, fault_type
 from faultkit.faults.settings import Setting
+from faultkit.mcp.specs import short_form
 
 
 @click.command(epilog="For example: fault faults latency")
@@ -42,13 +44,23 @@ def command(kind: str | None, as_json: bool, schema: bool) -> None:
 
 def describe(fault: type[Fault]) -> dict[str, Any]:
     """A fault as plain data."""
-    flags = [switch_of(fault), *flags_of(fault)]
-    return {
+    described: dict[str, Any] = {
         "kind": fault.kind,
         "level": fault.level,
         "summary": fault.summary,
         "settings": fault_schema(fault)["properties"],
-        "flags": [{"flag": flag.option, "env": flag.env, "sets": flag.path} for flag in flags],
+    }
+    if issubclass(fault, CallFault):
+        return described | {
+            "short_form": short_form(fault),
+            "methods": list(fault.methods),
+            "only_methods": list(fault.only),
+            "transports": list(fault.transports),
+            "eras": list(fault.eras),
+        }
+    flags = [switch_of(fault), *flags_of(fault)]
+    return described | {
+        "flags": [{"flag": flag.option, "env": flag.env, "sets": flag.path} for flag in flags]
     }
 
 
@@ -58,8 +70,12 @@ def explain(fault: type[Fault]) -> str:
     settings = _settings(fault)
     if settings:
         parts += ["", "Settings:", _indented(settings)]
-    parts += ["", "Flags and variables:", _indented(_flags(fault)), "", "In a plan file:"]
-    parts.append(_indented(example(fault)))
+    if issubclass(fault, CallFault):
+        parts += ["", "Where it fits:", _indented(_places(fault))]
+        parts += ["", "On the command line of fault mock and fault gateway:", _indented(_specs(fault))]
+    else:
+        parts += ["", "Flags and variables:", _indented(_flags(fault))]
+    parts += ["", "In a plan file:", _indented(example(fault))]
     return "\n".join(parts)
 
 
@@ -71,15 +87,40 @@ def example(fault: type[Fault]) -> str:
     usual = {field.name: field.default for field in fields(fault) if field.default is not MISSING}
     if usual:
         rule["with"] = usual
-    rule["match"] = {"proxy": "*"}
-    if fault.level == "stream":
-        rule["match"] |= {"side": "server", "direction": "ingress"}
-    if fault.level == "http":
-        rule["match"] |= {"method": "GET", "path": "/api/*"}
+    rule["match"] = _match(fault)
     rule["trigger"] = {"probability": 0.5}
     rule["schedule"] = "start:10s,duration:30s"
     text: str = yaml.safe_dump({"seed": 7, "rules": [rule]}, sort_keys=False, default_flow_style=False)
     return text.rstrip()
+
+
+def _match(fault: type[Fault]) -> dict[str, Any]:
+    if issubclass(fault, CallFault):
+        return {"server": "*", "tool": "*"} if "tools/call" in fault.methods else {"server": "*"}
+    return {"proxy": "*"} | {
+        "stream": {"side": "server", "direction": "ingress"},
+        "http": {"method": "GET", "path": "/api/*"},
+    }.get(fault.level, {})
+
+
+def _places(fault: type[CallFault]) -> str:
+    rows = [("methods", ", ".join(fault.methods) + _others(fault))]
+    rows += [("transports", ", ".join(fault.transports)), ("eras", ", ".join(fault.eras))]
+    if fault.instead:
+        rows.append(("elsewhere", fault.instead))
+    return _columns(rows)
+
+
+def _others(fault: type[CallFault]) -> str:
+    if not fault.only:
+        return ", and any other that the rule names"
+    others = [method for method in fault.only if method not in fault.methods]
+    return f", and {' or '.join(others)} if the rule names it" if others else ""
+
+
+def _specs(fault: type[CallFault]) -> str:
+    target = "search" if "tools/call" in fault.methods or "tools" in fault.settings() else fault.methods[0]
+    return f"--fault {short_form(fault)}\n--fault {fault.kind}%0.5@{target}"
 
 
 def _settings(fault: type[Fault]) -> str:

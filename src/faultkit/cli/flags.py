@@ -15,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 from faultkit.errors import InputError
-from faultkit.faults import FAULTS
+from faultkit.faults import NETWORK_FAULTS
 from faultkit.faults.fault import Fault
 from faultkit.plan import Match, Rule, parse_rule
 
@@ -127,7 +127,7 @@ def _rule_flags(fault: type[Fault]) -> Iterator[Flag]:
 
 def fault_options(command: Decorated) -> Decorated:
     """Gives a click command the flags of every fault."""
-    for fault in reversed(FAULTS.values()):
+    for fault in reversed(NETWORK_FAULTS.values()):
         for flag in reversed((switch_of(fault), *flags_of(fault))):
             command = _option(flag, fault.kind)(command)
     return command
@@ -151,7 +151,7 @@ def _option(flag: Flag, kind: str) -> Callable[[Decorated], Decorated]:
 
 def rules_of(ctx: click.Context, total_s: float | None) -> tuple[Rule, ...]:
     """The rules that the flags and variables of this command line ask for, in the table's order."""
-    rules = (_rule(ctx, fault, total_s) for fault in FAULTS.values())
+    rules = (_rule(ctx, fault, total_s) for fault in NETWORK_FAULTS.values())
     return tuple(rule for rule in rules if rule is not None)
 
 

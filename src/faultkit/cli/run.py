@@ -21,7 +21,7 @@ from faultkit.cli.log import LogSettings
 from faultkit.cli.output import JsonLines, Output, Plain, Tail
 from faultkit.cli.session import Job, run_job, warn
 from faultkit.errors import InputError
-from faultkit.plan import Plan, Rule, fresh_name, load_plan
+from faultkit.plan import Plan, Rule, check_network_rule, fresh_name, load_plan
 from faultkit.proxy.address import Endpoint, UpstreamSet, parse_endpoint, parse_map
 from faultkit.proxy.spec import ProxySpec
 from faultkit.units import parse_duration
@@ -270,6 +270,7 @@ def _file_plan(path: str | None, duration_s: float | None) -> Plan | None:
     plan = load_plan(path)
     for index, rule in enumerate(plan.rules):
         try:
+            check_network_rule(rule)
             rule.schedule.resolve(duration_s)
         except InputError as error:
             raise InputError(f"{path}: rules[{index}].{error.path}", error.problem) from None

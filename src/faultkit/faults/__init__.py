@@ -1,11 +1,13 @@
 """The vocabulary: every fault there is, in the order in which users see them.
 
 Adding a fault is one file here, one test file, and one row in this table. YAML, command-line flags,
-schemas, help and docs follow from the row.
+schemas, help and docs follow from the row. Faults of calls have a table of their own, `faults.call.table`:
+a proxy carries out the ones, a mock or a gateway the others.
 """
 
 from __future__ import annotations
 
+from faultkit.faults.call.table import CALL_FAULTS
 from faultkit.faults.connection.dns import Dns
 from faultkit.faults.connection.refuse import Refuse
 from faultkit.faults.connection.slow_accept import SlowAccept
@@ -25,7 +27,7 @@ from faultkit.faults.stream.slicer import Slicer
 from faultkit.faults.stream.slow_close import SlowClose
 from faultkit.faults.stream.timeout import Timeout
 
-FAULTS: dict[str, type[Fault]] = {
+NETWORK_FAULTS: dict[str, type[Fault]] = {
     fault.kind: fault
     for fault in (
         Latency,
@@ -47,3 +49,8 @@ FAULTS: dict[str, type[Fault]] = {
         HttpDelay,
     )
 }
+"""Those that a proxy carries out, on streams, connections, names and HTTP requests."""
+
+FAULTS: dict[str, type[Fault]] = {**NETWORK_FAULTS, **CALL_FAULTS}
+
+__all__ = ["CALL_FAULTS", "FAULTS", "NETWORK_FAULTS"]

@@ -19,8 +19,9 @@ from faultkit.rng import Rng
 
 FOREVER = math.inf
 
-Level: TypeAlias = Literal["stream", "connection", "name", "http"]
-"""Where a fault acts: bytes of a stream, a connection at its start, a name to resolve, an HTTP request."""
+Level: TypeAlias = Literal["stream", "connection", "name", "http", "call"]
+"""Where a fault acts: bytes of a stream, a connection at its start, a name to resolve, an HTTP request, a
+call of a protocol such as MCP."""
 
 
 _types: dict[type, dict[str, Any]] = {}

@@ -18,7 +18,7 @@ from faultkit.faults.settings import schema_of
 def fault_type(kind: str) -> type[Fault]:
     """The row of the table. The error has no path: the caller knows where the kind was written."""
     if kind not in FAULTS:
-        raise InputError("", _unknown("fault", kind, FAULTS))
+        raise InputError("", f"unknown fault {kind!r}{_guess(kind, FAULTS)} (`fault faults` lists them all)")
     return FAULTS[kind]
 
 
@@ -57,6 +57,9 @@ def fault_schema(cls: type[Fault]) -> dict[str, object]:
 
 def _unknown(what: str, name: object, known: Iterable[str]) -> str:
     names = list(known)
-    close = get_close_matches(str(name).replace("-", "_"), names, n=1)
-    guess = f"; did you mean {close[0]!r}?" if close else ""
-    return f"unknown {what} {name!r}{guess} (known: {', '.join(names) or 'none'})"
+    return f"unknown {what} {name!r}{_guess(name, names)} (known: {', '.join(names) or 'none'})"
+
+
+def _guess(name: object, known: Iterable[str]) -> str:
+    close = get_close_matches(str(name).replace("-", "_"), list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""

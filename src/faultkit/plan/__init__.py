@@ -6,6 +6,7 @@ Only `faultkit.plan.file` reads a file. Nothing here knows sockets, clocks or ev
 from faultkit.plan.document import read_document
 from faultkit.plan.file import load_plan, read_plan
 from faultkit.plan.flow import Direction, Flow, Side, flows
+from faultkit.plan.levels import check_call_plan, check_call_rule, check_network_plan, check_network_rule
 from faultkit.plan.match import Match, escape_glob
 from faultkit.plan.parse import parse_plan, parse_rule
 from faultkit.plan.plan import Plan, dump_plan, dump_rule
@@ -28,6 +29,10 @@ __all__ = [
     "Side",
     "Trigger",
     "Windows",
+    "check_call_plan",
+    "check_call_rule",
+    "check_network_plan",
+    "check_network_rule",
     "dump_plan",
     "dump_rule",
     "escape_glob",

@@ -1,10 +1,13 @@
-"""Match: where a rule acts. It answers yes or no about a proxy or a request, and knows no fault.
+"""Match: where a rule acts. It answers yes or no about a proxy, a request or a call, and knows no fault.
 
 Proxy names, paths and header values are globs (`*`, `?`, `[abc]`), matched whole and with case.
-Header names and methods are compared without case.
+Header names and HTTP methods are compared without case.
 
 A path glob sees the path of the request target only: never the query, since `?` is a wildcard in a
 glob, and never the scheme and host of a proxy request, which the proxy's name already stands for.
+
+Of a call, the server, the tool, the resource, the prompt and the method are globs. What a call is about says
+which method it has: a tool is called, a resource is read, a prompt is got.
 """
 
 from __future__ import annotations
@@ -20,7 +23,17 @@ from faultkit.plan.shape import shown
 
 _GLOB_CHARACTER = re.compile(r"[*?\[]")
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_CALL_METHOD = re.compile(r"[\w$*?.\[\]!-]+(/[\w$*?.\[\]!-]+)*", re.ASCII)
+_ABOUT: dict[str, tuple[str, ...]] = {
+    "tool": ("tools/call",),
+    "resource": ("resources/read", "resources/subscribe", "resources/unsubscribe", "completion/complete"),
+    "prompt": ("prompts/get", "completion/complete"),
+}
+"""The methods whose calls are about one."""
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[^/?#]*")
+
+SUBJECTS: dict[str, str] = {"tool": "tools/call", "resource": "resources/read", "prompt": "prompts/get"}
+"""What a call may be about, and the method that a match means by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +45,10 @@ class Match:
     path: str | None = None
     headers: tuple[tuple[str, str], ...] = ()
     """Pairs of a name and a glob. Each must be met; one of several values of a name is enough."""
+    server: str | None = None
+    tool: str | None = None
+    resource: str | None = None
+    prompt: str | None = None
 
     def __post_init__(self) -> None:
         if not self.proxy:
@@ -45,10 +62,20 @@ class Match:
         if self.method is not None and not self.methods:
             raise ValueError("method: expected at least one method, got none")
         for method in self.methods:
-            if not _TOKEN.fullmatch(method):
-                raise ValueError(f"method: expected an HTTP method such as GET, got {shown(method)}")
+            if not _TOKEN.fullmatch(method) and not _CALL_METHOD.fullmatch(method):
+                raise ValueError(f"method: expected a method such as GET or tools/call, got {shown(method)}")
         if self.path == "":
             raise ValueError('path: expected a glob such as "/api/*", got ""')
+        for name in ("server", *SUBJECTS):
+            if getattr(self, name) == "":
+                raise ValueError(f'{name}: expected a name or a glob, got ""')
+        about = [name for name in SUBJECTS if getattr(self, name) is not None]
+        if len(about) > 1:
+            raise ValueError(f"{about[1]}: expected at most one of {', '.join(SUBJECTS)}, got {about[0]} too")
+        if about and self.method is not None and not self._is_about(about[0]):
+            raise ValueError(
+                f"method: expected {' or '.join(_ABOUT[about[0]])} beside {about[0]}, got {self.methods[0]}"
+            )
         names: set[str] = set()
         for header, _ in self.headers:
             if not _TOKEN.fullmatch(header):
@@ -56,6 +83,9 @@ class Match:
             if header.lower() in names:
                 raise ValueError(f"headers: expected each name once, got {shown(header)} again")
             names.add(header.lower())
+
+    def _is_about(self, subject: str) -> bool:
+        return any(fnmatchcase(method, glob) for method in _ABOUT[subject] for glob in self.methods)
 
     @classmethod
     def only(cls, proxy_name: str, side: Side = "server", direction: Direction = "ingress") -> Match:
@@ -71,6 +101,17 @@ class Match:
         if self.method is None:
             return ()
         return (self.method,) if isinstance(self.method, str) else self.method
+
+    @property
+    def subject(self) -> str | None:
+        """What a call has to be about: `tool`, `resource` or `prompt`, if the match says so."""
+        return next((name for name in SUBJECTS if getattr(self, name) is not None), None)
+
+    def call_methods(self, usual: tuple[str, ...]) -> tuple[str, ...]:
+        """Globs of the methods that are meant; `usual` ones where the match says nothing of them."""
+        if self.method is not None:
+            return self.methods
+        return usual if self.subject is None else (SUBJECTS[self.subject],)
 
     @property
     def needs_http(self) -> bool:
@@ -94,10 +135,22 @@ class Match:
             for wanted, glob in self.headers
         )
 
+    def covers_call(self, server: str, method: str, name: str, usual: tuple[str, ...]) -> bool:
+        """Whether a call is meant; `name` is the tool, resource or prompt that it is about."""
+        if self.server is not None and not fnmatchcase(server, self.server):
+            return False
+        if self.subject is not None and not fnmatchcase(name, getattr(self, self.subject)):
+            return False
+        return any(fnmatchcase(method, glob) for glob in self.call_methods(usual))
+
 
 def escape_glob(text: str) -> str:
     """The glob that matches `text` and nothing else."""
     return _GLOB_CHARACTER.sub(r"[\g<0>]", text)
+
+
+def is_http_method(method: str) -> bool:
+    return _TOKEN.fullmatch(method) is not None
 
 
 def path_of(target: str) -> str:

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import Any, get_args
 
 from faultkit.errors import InputError
-from faultkit.faults import FAULTS
 from faultkit.faults.fault import Fault
 from faultkit.faults.parse import fault_type, parse_fault
 from faultkit.plan.flow import Direction, Side
@@ -22,8 +21,20 @@ from faultkit.plan.trigger import Trigger
 
 PLAN_KEYS = ("seed", "rules")
 RULE_KEYS = ("name", "fault", "with", "match", "trigger", "schedule")
-MATCH_KEYS = ("proxy", "side", "direction", "method", "path", "headers")
-TRIGGER_KEYS = ("probability", "first", "after", "every")
+MATCH_KEYS = (
+    "proxy",
+    "side",
+    "direction",
+    "method",
+    "path",
+    "headers",
+    "server",
+    "tool",
+    "resource",
+    "prompt",
+)
+TRIGGER_KEYS = ("probability", "first", "after", "every", "burst")
+_GLOBS = ("proxy", "path", "server", "tool", "resource", "prompt")
 
 
 def parse_plan(document: object) -> Plan:
@@ -76,7 +87,7 @@ def parse_rule(document: object, taken: set[str] | frozenset[str] = frozenset())
 def _fault(given: Mapping[str, object]) -> Fault:
     kind = given.get("fault")
     if not isinstance(kind, str):
-        raise InputError("fault", f"expected one of {', '.join(FAULTS)}, got {shown(kind)}")
+        raise InputError("fault", f"expected the kind of a fault such as latency or hang, got {shown(kind)}")
     settings = given.get("with", {})
     if not isinstance(settings, Mapping):
         raise InputError("with", f"expected a mapping, got {shown(settings)}")
@@ -93,7 +104,7 @@ def _fault(given: Mapping[str, object]) -> Fault:
 def _match(value: object) -> Match:
     given = mapping(value, MATCH_KEYS, "match")
     values: dict[str, Any] = {
-        key: text(given[key], "a name or a glob", f"match.{key}") for key in ("proxy", "path") if key in given
+        key: text(given[key], "a name or a glob", f"match.{key}") for key in _GLOBS if key in given
     }
     for key, choices in (("side", get_args(Side)), ("direction", get_args(Direction))):
         if key in given:
@@ -130,7 +141,7 @@ def _trigger(value: object) -> Trigger:
     given = mapping(value, TRIGGER_KEYS, "trigger")
     values: dict[str, Any] = {
         key: whole(given[key], f"a whole number of at least {least}", f"trigger.{key}")
-        for key, least in (("first", 1), ("after", 0), ("every", 1))
+        for key, least in (("first", 1), ("after", 0), ("every", 1), ("burst", 1))
         if key in given
     }
     if "probability" in given:

@@ -67,7 +67,7 @@ def _dump_match(match: Match) -> dict[str, object]:
     usual = Match()
     given: dict[str, object] = {
         key: getattr(match, key)
-        for key in ("proxy", "side", "direction", "path")
+        for key in ("proxy", "side", "direction", "path", "server", "tool", "resource", "prompt")
         if getattr(match, key) != getattr(usual, key)
     }
     if match.method is not None:
@@ -81,7 +81,7 @@ def _dump_trigger(trigger: Trigger) -> dict[str, object]:
     usual = Trigger()
     given: dict[str, object] = {
         key: getattr(trigger, key)
-        for key in ("first", "after", "every")
+        for key in ("first", "after", "every", "burst")
         if getattr(trigger, key) != getattr(usual, key)
     }
     if trigger.probability != usual.probability:

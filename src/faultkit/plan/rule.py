@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Container
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 
-from faultkit.faults.fault import Fault
-from faultkit.plan.match import Match
+from faultkit.faults.call.call import CallFault
+from faultkit.faults.fault import Fault, Level
+from faultkit.plan.match import Match, is_http_method
 from faultkit.plan.schedule import Schedule
 from faultkit.plan.shape import shown
 from faultkit.plan.trigger import Trigger
@@ -29,19 +31,61 @@ class Rule:
             raise ValueError(
                 f"name: expected printable text without blanks around it, got {shown(self.name)}"
             )
-        kind, level = self.fault.kind, self.fault.level
-        for key, given, fitting in (
-            ("method", self.match.method is not None, "http"),
-            ("path", self.match.path is not None, "http"),
-            ("headers", bool(self.match.headers), "http"),
-            ("side", self.match.side != Match().side, "stream"),
-            ("direction", self.match.direction != Match().direction, "stream"),
-        ):
-            if given and level != fitting:
+        self._check_levels()
+        if isinstance(self.fault, CallFault):
+            _check_call(self.match, self.fault)
+        elif self.fault.level == "http":
+            for method in self.match.methods:
+                if not is_http_method(method):
+                    raise ValueError(
+                        f"match.method: expected an HTTP method such as GET, got {shown(method)}"
+                    )
+
+    def _check_levels(self) -> None:
+        """A condition that the fault cannot mind is a mistake."""
+        level, usual = self.fault.level, Match()
+        given = [key for key in CONDITIONS if getattr(self.match, key) != getattr(usual, key)]
+        if self.trigger.burst != 1:
+            given.append("burst")
+        for key in given:
+            fitting = CONDITIONS.get(key, ("call",))
+            if level not in fitting:
+                part = "trigger" if key == "burst" else "match"
                 raise ValueError(
-                    f"match.{key}: expected only with faults of level {fitting}, "
-                    f'got "{kind}", which is of level {level}'
+                    f"{part}.{key}: expected only with faults of level {' or '.join(fitting)}, "
+                    f'got "{self.fault.kind}", which is of level {level}'
                 )
+
+
+_NETWORK: tuple[Level, ...] = ("stream", "connection", "name", "http")
+CONDITIONS: dict[str, tuple[Level, ...]] = {
+    "proxy": _NETWORK,
+    "method": ("http", "call"),
+    "path": ("http",),
+    "headers": ("http",),
+    "side": ("stream",),
+    "direction": ("stream",),
+    "server": ("call",),
+    "tool": ("call",),
+    "resource": ("call",),
+    "prompt": ("call",),
+}
+"""Each condition of a match, and the levels of the faults that mind it."""
+
+
+def _check_call(match: Match, fault: CallFault) -> None:
+    """That the match can cover a call which the fault makes sense for."""
+    for method in match.methods:
+        if method.isupper() or not any(character.isalpha() or character in "*?[" for character in method):
+            raise ValueError(f"match.method: expected an MCP method such as tools/call, got {shown(method)}")
+    only = fault.fitting_methods()
+    wanted = match.call_methods(fault.methods)
+    if only and not any(fnmatchcase(method, glob) for method in only for glob in wanted):
+        key = "method" if match.method is not None else match.subject or "method"
+        advice = f" ({fault.instead})" if fault.instead else ""
+        raise ValueError(
+            f"match.{key}: expected {fault.kind} on {' or '.join(only)}, got {' or '.join(wanted)}{advice}"
+        )
 
 
 def fresh_name(wanted: str, taken: Container[str]) -> str:

@@ -10,8 +10,10 @@ from typing import get_args
 from faultkit.faults import FAULTS
 from faultkit.faults.parse import fault_schema
 from faultkit.plan.flow import Direction, Side
-from faultkit.plan.match import Match
+from faultkit.plan.match import SUBJECTS, Match
+from faultkit.plan.rule import CONDITIONS
 from faultkit.plan.schedule import GRAMMAR
+from faultkit.plan.trigger import MOST_BURST, Trigger
 
 _TIME = {
     "type": ["string", "number"],
@@ -83,11 +85,13 @@ def _if_fault(kind: str) -> dict[str, object]:
     allowed: dict[str, object] = {"with": {"$ref": f"#/$defs/with-{kind}"}}
     level = FAULTS[kind].level
     barred: dict[str, object] = {}
-    if level != "http":
-        barred.update({key: False for key in ("method", "path", "headers")})
-    if level != "stream":
-        barred.update({"side": {"const": Match().side}, "direction": {"const": Match().direction}})
+    barred.update({key: False for key, levels in CONDITIONS.items() if level not in levels})
+    for key in ("proxy", "side", "direction"):
+        if key in barred:
+            barred[key] = {"const": getattr(Match(), key)}
     allowed["match"] = {"properties": barred}
+    if level != "call":
+        allowed["trigger"] = {"properties": {"burst": {"const": Trigger().burst}}}
     return {
         "if": {"properties": {"fault": {"const": kind}}, "required": ["fault"]},
         "then": {"properties": allowed},
@@ -105,6 +109,11 @@ def _match() -> dict[str, object]:
             "method": {"anyOf": [_METHOD, {"type": "array", "items": _METHOD, "minItems": 1}]},
             "path": {**_GLOB, "description": "The path of the request, without its query."},
             "headers": {"type": "object", "additionalProperties": {"type": "string"}},
+            "server": {**_GLOB, "description": "Of calls: the server's name."},
+            **{
+                key: {**_GLOB, "description": f"Of calls: the {key} that {method} is about."}
+                for key, method in SUBJECTS.items()
+            },
         },
         "additionalProperties": False,
     }
@@ -113,12 +122,19 @@ def _match() -> dict[str, object]:
 def _trigger() -> dict[str, object]:
     return {
         "type": "object",
-        "description": "Which of the matched connections, requests or look-ups are hit.",
+        "description": "Which of the matched connections, requests, look-ups or calls are hit.",
         "properties": {
             "probability": {"type": "number", "minimum": 0, "maximum": 1, "default": 1},
             "first": {"type": "integer", "minimum": 1, "description": "Only the first of those after."},
             "after": {"type": "integer", "minimum": 0, "default": 0, "description": "So many are spared."},
             "every": {"type": "integer", "minimum": 1, "default": 1, "description": "Only each n-th."},
+            "burst": {
+                "type": "integer",
+                "minimum": 1,
+                "maximum": MOST_BURST,
+                "default": 1,
+                "description": "So many calls in a row are hit.",
+            },
         },
         "additionalProperties": False,
     }

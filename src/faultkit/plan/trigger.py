@@ -1,7 +1,8 @@
 """Trigger: how often a rule acts, among the units that its match covers.
 
 A unit is a connection for stream and connection faults, a request for HTTP faults, a look-up for
-name faults. The caller counts units from 0 and gives a seeded stream; nothing is remembered here.
+name faults, a call for call faults. The caller counts units from 0 and gives seeded streams; nothing is
+remembered here.
 """
 
 from __future__ import annotations
@@ -11,16 +12,22 @@ from dataclasses import dataclass
 from faultkit.plan.shape import shown
 from faultkit.rng import Rng
 
+MOST_BURST = 1000
+"""Whether a unit is hit is asked of each unit at which an episode may have begun."""
+
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
     """The first `after` units are spared. Of those that follow, only the first `first` may be hit,
-    and of these only each `every`-th (with 3: the third, the sixth …), with this probability."""
+    and of these only each `every`-th (with 3: the third, the sixth …), with this probability.
+
+    With a `burst` above 1, an episode begins at such a unit, and it hits so many units in a row."""
 
     probability: float = 1.0
     first: int | None = None
     after: int = 0
     every: int = 1
+    burst: int = 1
 
     def __post_init__(self) -> None:
         if isinstance(self.probability, bool) or not 0 <= self.probability <= 1:
@@ -32,15 +39,31 @@ class Trigger:
         ):
             if value is not None and value < least:
                 raise ValueError(f"{name}: expected a whole number of at least {least}, got {shown(value)}")
+        if not 1 <= self.burst <= MOST_BURST:
+            raise ValueError(
+                f"burst: expected a whole number from 1 to {MOST_BURST}, got {shown(self.burst)}"
+            )
 
     @property
     def always(self) -> bool:
-        """True if every unit is hit."""
+        """True if every unit is hit, and no count is needed to know it."""
         return self.probability == 1 and self.first is None and self.after == 0 and self.every == 1
 
     def fires(self, ordinal: int, rng: Rng) -> bool:
         """Whether unit `ordinal` is hit. It draws one number if chance has a say, else none."""
+        return self._may_begin(ordinal) and (self.probability == 1 or rng.chance(self.probability))
+
+    def in_episode(self, ordinal: int, line: Rng) -> bool:
+        """Whether an episode that began at this unit or shortly before it hits this unit.
+
+        `line` is common to all units: the number that begins an episode at a unit is drawn from a stream of
+        that unit's own below it, so that each unit is told the same whenever it asks."""
+        begins = range(ordinal, max(ordinal - self.burst, -1), -1)
+        return any(self._may_begin(begin) and self._begins(begin, line) for begin in begins)
+
+    def _may_begin(self, ordinal: int) -> bool:
         since = ordinal - self.after
-        if since < 0 or (self.first is not None and since >= self.first) or (since + 1) % self.every:
-            return False
-        return self.probability == 1 or rng.chance(self.probability)
+        return since >= 0 and (self.first is None or since < self.first) and (since + 1) % self.every == 0
+
+    def _begins(self, ordinal: int, line: Rng) -> bool:
+        return self.probability == 1 or line.child(ordinal).chance(self.probability)

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from faultkit.errors import InputError, RunError
 from faultkit.eventloop import Loop, Poller
-from faultkit.plan import Plan, Rule
+from faultkit.plan import Plan, Rule, check_network_plan, check_network_rule
 from faultkit.proxy.active import ActivePlan
 from faultkit.proxy.address import Endpoint
 from faultkit.proxy.budget import Budget
@@ -56,6 +56,7 @@ class Plane:
         worker: Worker = ALONE,
     ) -> None:
         """Schedules count from `origin`, on the monotonic clock; from now on, if there is none."""
+        check_network_plan(plan or Plan())
         self.loop = Loop(poller)
         self.resolver = Resolver(self.loop)
         self.lateness = Lateness()
@@ -151,12 +152,14 @@ class Plane:
 
     def check_rule(self, rule: Rule) -> None:
         """Raises InputError for a rule that no plan for this plane may have."""
+        check_network_rule(rule)
         rule.schedule.resolve(self.active.total_s)
 
     def set_plan(self, plan: Plan, total_s: float | None = None, origin: float | None = None) -> None:
         """Put another plan to work, at once and on live connections too. Rules that stay keep their state.
 
         Schedules of rules that come count from `origin`, or from now on."""
+        check_network_plan(plan)
 
         def change() -> None:
             now = self.loop.clock()

@@ -21,7 +21,7 @@ from typing import Any
 from faultkit.errors import InputError, RunError
 from faultkit.faults.fault import StreamFault
 from faultkit.faults.parse import dump_fault
-from faultkit.plan import Plan, Rule
+from faultkit.plan import Plan, Rule, check_network_plan, check_network_rule
 from faultkit.process import ChildProcess, Parent
 from faultkit.proxy.address import Endpoint
 from faultkit.proxy.happenings import Happening, RulesChanged
@@ -82,6 +82,7 @@ class PlaneProcess:
         worker: Worker = ALONE,
     ) -> None:
         self._plan = plan or Plan()
+        check_network_plan(self._plan)
         self._total_s = total_s
         self._observed = observed
         self._origin = time.monotonic() if origin is None else origin
@@ -150,9 +151,11 @@ class PlaneProcess:
         return self._plan
 
     def check_rule(self, rule: Rule) -> None:
+        check_network_rule(rule)
         rule.schedule.resolve(self._total_s)
 
     def set_plan(self, plan: Plan, total_s: float | None = None, origin: float | None = None) -> None:
+        check_network_plan(plan)
         with self._changing:
             self._ask("set_plan", plan, total_s, origin)
             self._plan = plan

@@ -55,7 +55,7 @@ def _fits(rows: Sequence[Sequence[str]], width: int) -> bool:
 def _floors(rows: Sequence[Sequence[str]]) -> list[int]:
     """For each column, the width of its longest word."""
     return [
-        min(max((len(word) for row in rows for word in row[i].split(" ")), default=0), _LONGEST_WORD)
+        min(max((len(word) for row in rows for word in row[i].split(" ")), default=0) or 1, _LONGEST_WORD)
         for i in range(len(rows[0]))
     ]
 
@@ -68,7 +68,8 @@ def _aligned(rows: Sequence[Sequence[str]], width: int) -> list[str]:
 
 def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
     """As wide as the cells are; if that is more than the page, the widest column gives way first."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    # An empty column has the width of a blank, which is the least that text can be wrapped to.
+    widths = [max(1, *(len(row[i]) for row in rows)) for i in range(len(rows[0]))]
     floors = [max(floor, _LEAST_CELL) for floor in _floors(rows)]
     room = width - len(_GAP) * (len(widths) - 1)
     for least in (floors, _floors(rows)):

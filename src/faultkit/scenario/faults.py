@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import get_args
 
 from faultkit.errors import InputError
-from faultkit.faults import FAULTS
+from faultkit.faults import NETWORK_FAULTS
 from faultkit.faults.parse import dump_fault
 from faultkit.plan import Direction, Side, dump_rule, fresh_name, parse_rule
 from faultkit.plan.document import joined
@@ -20,7 +20,7 @@ from faultkit.scenario.reading import Reading
 from faultkit.scenario.values import switch
 
 TYPES: dict[str, str] = {
-    **{kind: kind for kind in FAULTS},
+    **{kind: kind for kind in NETWORK_FAULTS},
     "packetloss": "packet_loss",
     "httperror": "http_error",
 }
@@ -61,13 +61,13 @@ _OTHER_LOSS_SETTINGS = ("segment_bytes", "rto_ms", "rtt_ms")
 def keys_of(type_: str) -> tuple[str, ...]:
     """Every key that a fault of this type may have."""
     kind = TYPES[type_]
-    return (*COMMON_KEYS, *ALIASES.get(kind, {}), *FAULTS[kind].settings())
+    return (*COMMON_KEYS, *ALIASES.get(kind, {}), *NETWORK_FAULTS[kind].settings())
 
 
 def target_of(kind: str, name: str) -> str | None:
     """What a name in a file means for this kind: a setting, `probability`, or nothing."""
     meant = ALIASES.get(kind, {}).get(name, name)
-    return meant if meant in FAULTS[kind].settings() or meant == PROBABILITY else None
+    return meant if meant in NETWORK_FAULTS[kind].settings() or meant == PROBABILITY else None
 
 
 def parse_fault(value: object, path: str, problems: list[InputError], taken: set[str]) -> WrittenFault | None:
@@ -111,7 +111,7 @@ def _rule_document(type_: str, reading: Reading) -> tuple[dict[str, object], dic
     for key, value in reading.given.items():
         meant = aliases.get(key, key)
         home = trigger if meant in TRIGGER_KEYS else settings
-        if meant not in TRIGGER_KEYS and meant not in FAULTS[kind].settings():
+        if meant not in TRIGGER_KEYS and meant not in NETWORK_FAULTS[kind].settings():
             continue
         if meant in home:
             also = written.get(meant, meant)

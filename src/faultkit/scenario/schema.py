@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from faultkit.faults import FAULTS
+from faultkit.faults import NETWORK_FAULTS
 from faultkit.faults.parse import fault_schema
 from faultkit.plan import Match, plan_schema
 from faultkit.scenario.call import METHOD, TOKEN, URL
@@ -234,7 +234,7 @@ def _slo() -> Schema:
 
 def _fault(type_: str, shared: Any) -> Schema:
     kind = TYPES[type_]
-    facts: Any = fault_schema(FAULTS[kind])
+    facts: Any = fault_schema(NETWORK_FAULTS[kind])
     settings: dict[str, Schema] = dict(facts["properties"])
     trigger: dict[str, Schema] = shared["trigger"]["properties"]
     for name, default in _usual_values(type_).items():
@@ -275,12 +275,12 @@ def _usual_values(type_: str) -> dict[str, Any]:
 
 def _flow(kind: str, shared: Any) -> Schema:
     places = shared["match"]["properties"]
-    if FAULTS[kind].level == "stream":
+    if NETWORK_FAULTS[kind].level == "stream":
         return {key: places[key] for key in FLOW_KEYS}
     return {key: {"enum": [getattr(Match(), key)]} for key in FLOW_KEYS}
 
 
 def _match(kind: str, shared: Any) -> Schema:
     places = shared["match"]["properties"]
-    keys = MATCH_KEYS if FAULTS[kind].level == "http" else MATCH_KEYS[:1]
+    keys = MATCH_KEYS if NETWORK_FAULTS[kind].level == "http" else MATCH_KEYS[:1]
     return closed_object({}, {key: places[key] for key in keys})

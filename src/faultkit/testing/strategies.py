@@ -6,7 +6,8 @@ Needs `hypothesis`, which is why `faultkit.testing` does not import it by itself
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import Any
+from types import NoneType
+from typing import Any, get_args
 
 from hypothesis import reject
 from hypothesis import strategies as st
@@ -43,6 +44,9 @@ def streams(draw: st.DrawFn) -> list[Event]:
 
 
 def _values(type_: object, fact: Setting) -> st.SearchStrategy[Any]:
+    plain = [each for each in get_args(type_) if each is not NoneType]
+    if len(plain) == 1 and len(plain) < len(get_args(type_)):
+        return st.none() | _values(plain[0], fact)
     if fact.choices:
         return st.sampled_from(fact.choices)
     lowest = fact.above if fact.minimum is None else fact.minimum
@@ -53,4 +57,4 @@ def _values(type_: object, fact: Setting) -> st.SearchStrategy[Any]:
         return st.integers(int(lowest or 0), int(highest))
     if type_ is bool:
         return st.booleans()
-    return st.none() | st.text()
+    return st.text()

@@ -10,13 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from faultkit.faults.distribution import MOST_DELAY_MS, check_distribution, draw_ms, least_ms
 from faultkit.faults.events import Data, Event, moved
 from faultkit.faults.fault import Stream, StreamFault, StreamFilter, setting
 from faultkit.rng import Rng
-
-_MAX_REDRAWS = 64
-_MAX_DELAY_MS = 86_400_000.0
-"""A day. A heavy tail may draw more than a clock can count, and infinity would mean a stall."""
 
 
 @dataclass(frozen=True)
@@ -50,41 +47,18 @@ class Latency(StreamFault):
     max_ms: float = setting(0.0, "Upper bound (uniform).", unit="ms", minimum=0)
 
     def check(self) -> None:
-        if self.distribution == "uniform" and self.max_ms == 0:
-            raise ValueError("max_ms: expected a number above 0 for uniform, got 0")
-        if self.distribution == "uniform" and self.max_ms < self.min_ms:
-            raise ValueError(f"max_ms: expected at least min_ms ({self.min_ms:g}), got {self.max_ms:g}")
-        if self.distribution in ("pareto", "pareto-normal"):
-            for name in ("shape", "scale_ms"):
-                if getattr(self, name) <= 0:
-                    raise ValueError(f"{name}: expected a number above 0 for {self.distribution}, got 0")
+        check_distribution(self)
 
     @property
     def least_delay_ms(self) -> float | None:
-        return {
-            "normal": self.mean_ms,
-            "uniform": self.min_ms,
-            "pareto": self.scale_ms,
-            "pareto-normal": self.scale_ms + self.mean_ms,
-        }[self.distribution]
+        return least_ms(self)
 
     def open(self, stream: Stream) -> StreamFilter:
         return _LatencyFilter(self, stream)
 
     def draw_ms(self, rng: Rng) -> float:
-        """One delay. Negative normal draws are drawn again, as in the original tool."""
-        if self.distribution == "uniform":
-            return rng.between(self.min_ms, self.max_ms)
-        tail_ms = 0.0 if self.distribution == "normal" else rng.pareto(self.scale_ms, self.shape)
-        if self.distribution == "pareto":
-            return tail_ms
-        if self.stddev_ms == 0:
-            return tail_ms + self.mean_ms
-        for _ in range(_MAX_REDRAWS):
-            delay_ms = tail_ms + rng.normal(self.mean_ms, self.stddev_ms)
-            if delay_ms >= 0:
-                return delay_ms
-        return tail_ms
+        """One delay."""
+        return draw_ms(self, rng)
 
 
 class _LatencyFilter(StreamFilter):
@@ -101,7 +75,7 @@ class _LatencyFilter(StreamFilter):
     def feed(self, event: Event) -> Iterable[Event]:
         at = event.at
         if isinstance(event, Data) and (self._delay_s is None or self._fault.per == "operation"):
-            delay_ms = min(self._fault.draw_ms(self._stream.rng), _MAX_DELAY_MS)
+            delay_ms = min(self._fault.draw_ms(self._stream.rng), MOST_DELAY_MS)
             self._stream.note("delay_ms", delay_ms)
             self._delay_s = delay_ms / 1000
             at += self._delay_s

@@ -1,0 +1,182 @@
+"""What a call-level fault is given, and what it answers: plain values, no wire, no clock.
+
+A fault judges a call before the server is asked, and says in one verdict what becomes of it: whether the
+server is asked at all, how late, and which timed frames the client gets in place of the reply. One
+interpreter (`faultkit.mcp.carry`) carries verdicts out, so that a fault means the same before any server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from faultkit.faults.fault import Fault, Level
+from faultkit.rng import Rng
+
+Transport: TypeAlias = Literal["stdio", "http"]
+Era: TypeAlias = Literal["legacy", "modern"]
+"""`legacy`: protocol versions up to 2025-11-25, with sessions; `modern`: 2026-07-28, without."""
+
+TRANSPORTS: tuple[Transport, ...] = ("stdio", "http")
+ERAS: tuple[Era, ...] = ("legacy", "modern")
+
+Message: TypeAlias = dict[str, Any]
+"""A JSON-RPC message as parsed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request of a client."""
+
+    method: str
+    """Such as `tools/call`."""
+    name: str
+    """Of the tool or prompt, or the URI of the resource, that it is about; empty if it is about none."""
+    params: Mapping[str, Any]
+    id: str | int
+    server: str = ""
+    transport: Transport = "stdio"
+    era: Era = "legacy"
+    ordinal: int = 0
+    """How many calls the rule has covered before this one."""
+    nth: int = 0
+    """How many of those had the same method and name. It does not hang on how calls of other names fall in
+    between."""
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """A whole frame: a line of stdio, an event of an SSE stream, or the body of an HTTP answer."""
+
+    message: Message | bytes
+    """Bytes stand in place of the JSON text and need not be JSON."""
+    after_s: float = 0.0
+    """Since the frame before it was over (a Drip or a KeepAlive takes its time); of the first, since the
+    reply came or, if none was asked for, since the verdict."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The first part of a frame, and then nothing more of it: a line that ends in its middle, an event or
+    a body whose connection closes before its end."""
+
+    message: Message | bytes
+    share: float = 0.5
+    after_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Drip:
+    """A whole frame, a few bytes at a time."""
+
+    message: Message | bytes
+    chunk_bytes: int
+    every_s: float
+    after_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class KeepAlive:
+    """Comments of an SSE stream, which say that somebody is there and nothing else."""
+
+    every_s: float
+    for_s: float
+    after_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class EndStream:
+    """The answer of this call ends in good order, with what it has by then. Over HTTP only."""
+
+    after_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Disconnect:
+    """The connection ends: by FIN or by RST over HTTP, by closing the pipes over stdio."""
+
+    reset: bool = False
+    after_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """An HTTP answer of its own."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...] = ()
+    body: Message | bytes = b""
+    after_s: float = 0.0
+
+
+Frame: TypeAlias = Send | Cut | Drip | KeepAlive | EndStream | Disconnect | Status
+
+Rewrite: TypeAlias = Callable[[Message | None], tuple[Frame, ...]]
+"""From the reply, or None if the server was not asked, to what the client gets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What becomes of one call. As it stands here, nothing does."""
+
+    delay_s: float = 0.0
+    """Wait so long before the server is asked."""
+    ask: bool = True
+    """The server gets the call, and may act on it."""
+    frames: Rewrite | None = None
+    """None: the reply as it came, byte for byte."""
+    deaf: bool = False
+    """Goes on though the client has cancelled the call."""
+    behind: int = 0
+    """The reply waits until so many later replies of the connection have passed it."""
+    freeze: bool = False
+    """From now on, nothing of this session is answered any more."""
+    effect: str = ""
+    """What was injected, for recordings and counters: `delay_ms`, `hang` … Empty: nothing is, this time."""
+    amount: float | None = None
+    marker: str = ""
+    """A text that stands nowhere but in what this verdict made: where it turns up, the fault has spread."""
+
+    @property
+    def idle(self) -> bool:
+        """The call goes on as it is, and nobody looks at its reply."""
+        return self == Verdict()
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What a fault may use to decide: its own chance, and a memory that the calls of a rule share."""
+
+    rng: Rng
+    memory: dict[str, Any]
+    output_schema: Mapping[str, Any] | None = None
+    """What the tool says of its structured results, if it is known."""
+
+
+@dataclass(frozen=True)
+class CallFault(Fault):
+    """A fault that acts on one call."""
+
+    level: ClassVar[Level] = "call"
+    main: ClassVar[str] = ""
+    """The setting that the short form names first: `500` in `slow:500`."""
+    methods: ClassVar[tuple[str, ...]] = ("tools/call",)
+    """What it acts on where the rule names no method."""
+    only: ClassVar[tuple[str, ...]] = ()
+    """The only methods that it makes sense for; any method if there are none."""
+    transports: ClassVar[tuple[Transport, ...]] = TRANSPORTS
+    eras: ClassVar[tuple[Era, ...]] = ERAS
+    instead: ClassVar[str] = ""
+    """What would fit where this one does not: a sentence for whoever asked for it."""
+
+    def fits(self, transport: Transport, era: Era) -> bool:
+        """Whether it makes sense there with these settings."""
+        return transport in self.transports and era in self.eras
+
+    def fitting_methods(self) -> tuple[str, ...]:
+        """`only`, with these settings."""
+        return self.only
+
+    def judge(self, call: Call, given: Circumstances) -> Verdict:
+        raise NotImplementedError

@@ -1,0 +1,47 @@
+"""Flaky: each call fails by a roll that anybody can work out beforehand.
+
+With a seed, the k-th call of a name (counted from 0) has the roll of `seed|k`, to the bit as the public
+mcp-test server rolls for its tool of this name. It is the one fault with a rate of its own, because that roll
+is its point.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from faultkit.faults.call.call import Call, CallFault, Circumstances, Send, Verdict
+from faultkit.faults.call.reply import INTERNAL_ERROR, always, error_of, failure_of
+from faultkit.faults.fault import setting
+from faultkit.rng import Rng
+
+
+@dataclass(frozen=True)
+class Flaky(CallFault):
+    kind: ClassVar[str] = "flaky"
+    summary: ClassVar[str] = "Calls fail by a seeded roll of each."
+    main: ClassVar[str] = "fail_rate"
+
+    fail_rate: float = setting(0.5, "A call fails if its roll is below this.", minimum=0, maximum=1)
+    seed: str = setting("", "Seed of the rolls; without one they follow from the seed of the plan.")
+    form: Literal["protocol_error", "tool_error"] = setting(
+        "protocol_error",
+        "How a call fails: a JSON-RPC error with the roll in its data, or a tool's own error.",
+        choices=("protocol_error", "tool_error"),
+    )
+
+    def roll(self, call: Call, rng: Rng) -> float:
+        return (Rng.keyed(self.seed, call.nth) if self.seed else rng).uniform()
+
+    def judge(self, call: Call, given: Circumstances) -> Verdict:
+        roll = self.roll(call, given.rng)
+        if roll >= self.fail_rate:
+            return Verdict()
+        text = f"flaky failure (roll={roll:.4f} < rate={self.fail_rate:.4f})"
+        data = {"failed": True, "roll": roll, "fail_rate": self.fail_rate}
+        reply = (
+            failure_of(call, text)
+            if self.form == "tool_error"
+            else error_of(call, INTERNAL_ERROR, text, data)
+        )
+        return Verdict(ask=False, frames=always(Send(reply)), effect=self.kind, amount=roll)

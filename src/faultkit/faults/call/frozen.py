@@ -1,0 +1,19 @@
+"""Frozen: from the first call that it hits on, the whole session stands still, pings and lists too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from faultkit.faults.call.call import Call, CallFault, Circumstances, Verdict
+from faultkit.faults.call.hang import hanging
+from faultkit.faults.call.reply import LIMIT_S
+
+
+@dataclass(frozen=True)
+class Frozen(CallFault):
+    kind: ClassVar[str] = "frozen"
+    summary: ClassVar[str] = "From this call on nothing of the session is answered, pings and lists included."
+
+    def judge(self, call: Call, given: Circumstances) -> Verdict:
+        return replace(hanging(call, self.kind, LIMIT_S), freeze=True)

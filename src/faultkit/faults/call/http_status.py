@@ -1,0 +1,70 @@
+"""HTTP status: the endpoint answers the POST with a status of our choice.
+
+401 and 403 are lost rights, 404 is what a client of the legacy era gets when its session is lost, 429 and 503
+may say when to come back.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from faultkit.faults.call.call import Call, CallFault, Circumstances, Message, Status, Transport, Verdict
+from faultkit.faults.call.reply import UNRESPONSIVE, always, error_of
+from faultkit.faults.fault import setting
+
+_WAITING = (429, 503)
+_TEXTS = {
+    401: "unauthorized",
+    403: "forbidden",
+    404: "session not found",
+    429: "too many requests",
+    500: "internal server error",
+    502: "bad gateway",
+    503: "service unavailable",
+    504: "gateway timeout",
+}
+
+
+def refusal(
+    status: int, body: Message | bytes, retry_after_s: int | None = None, *, challenge: bool = False
+) -> Status:
+    """An answer of the endpoint that holds no reply, with the headers that go with it."""
+    kind = "text/plain; charset=utf-8" if isinstance(body, bytes) else "application/json"
+    headers = [("Content-Type", kind)] if body else []
+    if retry_after_s is not None:
+        headers.append(("Retry-After", str(retry_after_s)))
+    if challenge:
+        headers.append(("WWW-Authenticate", 'Bearer error="invalid_token"'))
+    return Status(status, tuple(headers), body)
+
+
+@dataclass(frozen=True)
+class HttpStatus(CallFault):
+    kind: ClassVar[str] = "http_status"
+    summary: ClassVar[str] = "The endpoint answers with an HTTP status instead of a reply."
+    main: ClassVar[str] = "status"
+    transports: ClassVar[tuple[Transport, ...]] = ("http",)
+    instead: ClassVar[str] = "use protocol_error, or disconnect for a server that is gone"
+
+    status: int = setting(503, "Status of the answer.", minimum=400, maximum=599)
+    retry_after_s: int | None = setting(None, "Retry-After (429 and 503 only).", unit="s", minimum=0)
+    body: str | None = setting(None, "Body of the answer; a few words in plain text if not given.")
+    as_error: bool = setting(False, "The body is a JSON-RPC error with these words as its message.")
+    call_upstream: bool = setting(False, "Let the server do its work, then throw its reply away.")
+
+    def check(self) -> None:
+        if self.retry_after_s is not None and self.status not in _WAITING:
+            raise ValueError(
+                f"retry_after_s: expected nothing with status {self.status}, got {self.retry_after_s}"
+            )
+
+    def judge(self, call: Call, given: Circumstances) -> Verdict:
+        words = _TEXTS.get(self.status, f"status {self.status}") if self.body is None else self.body
+        body: Message | bytes = words.encode(errors="replace")
+        if self.as_error:
+            body = error_of(call, UNRESPONSIVE, words, {"status": self.status})
+        answer = refusal(self.status, body, self.retry_after_s, challenge=self.status == 401)
+        return Verdict(
+            ask=self.call_upstream, frames=always(answer), effect=self.kind, amount=float(self.status)
+        )

@@ -1,0 +1,26 @@
+"""Unknown result type: the result is of a type that the client must not take for a complete one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from faultkit.faults.call.call import Call, CallFault, Circumstances, Era, Verdict
+from faultkit.faults.call.reply import changed_result
+from faultkit.faults.fault import setting
+
+
+@dataclass(frozen=True)
+class UnknownResultType(CallFault):
+    kind: ClassVar[str] = "unknown_result_type"
+    summary: ClassVar[str] = "The result has a resultType that nobody knows."
+    main: ClassVar[str] = "type"
+    eras: ClassVar[tuple[Era, ...]] = ("modern",)
+    instead: ClassVar[str] = "results have no type in the legacy era; use empty_result or malformed_json"
+
+    type: str = setting("faultkit/unknown", "The type.")
+
+    def judge(self, call: Call, given: Circumstances) -> Verdict:
+        return Verdict(
+            frames=changed_result(lambda result: {**result, "resultType": self.type}), effect=self.kind
+        )

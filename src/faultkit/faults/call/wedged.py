@@ -1,0 +1,16 @@
+"""Wedged: to the client the same as a hang. The name records the intent: a backend in a deadlock."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from faultkit.faults.call.hang import Hang
+
+
+@dataclass(frozen=True)
+class Wedged(Hang):
+    kind: ClassVar[str] = "wedged"
+    summary: ClassVar[str] = (
+        "As hang, under another name: for a backend in a deadlock, not a stalled network."
+    )

@@ -1,0 +1,70 @@
+"""How delays are drawn: one set of distributions for every fault that draws them.
+
+The settings stand in the faults, under the names below; checks and draws stand here.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from faultkit.rng import Rng
+
+MOST_DELAY_MS = 86_400_000.0
+"""A day. A heavy tail may draw more than a clock can count, and infinity would mean a stall."""
+_MAX_REDRAWS = 64
+
+
+class Distributed(Protocol):
+    """A fault whose delays are drawn."""
+
+    @property
+    def distribution(self) -> str: ...
+    @property
+    def mean_ms(self) -> float: ...
+    @property
+    def stddev_ms(self) -> float: ...
+    @property
+    def shape(self) -> float: ...
+    @property
+    def scale_ms(self) -> float: ...
+    @property
+    def min_ms(self) -> float: ...
+    @property
+    def max_ms(self) -> float: ...
+
+
+def check_distribution(fault: Distributed) -> None:
+    """ValueError if the settings do not make a distribution."""
+    if fault.distribution == "uniform" and fault.max_ms == 0:
+        raise ValueError("max_ms: expected a number above 0 for uniform, got 0")
+    if fault.distribution == "uniform" and fault.max_ms < fault.min_ms:
+        raise ValueError(f"max_ms: expected at least min_ms ({fault.min_ms:g}), got {fault.max_ms:g}")
+    if fault.distribution in ("pareto", "pareto-normal"):
+        for name in ("shape", "scale_ms"):
+            if getattr(fault, name) <= 0:
+                raise ValueError(f"{name}: expected a number above 0 for {fault.distribution}, got 0")
+
+
+def least_ms(fault: Distributed) -> float:
+    """The least delay that the settings usually ask for."""
+    return {
+        "uniform": fault.min_ms,
+        "pareto": fault.scale_ms,
+        "pareto-normal": fault.scale_ms + fault.mean_ms,
+    }.get(fault.distribution, fault.mean_ms)
+
+
+def draw_ms(fault: Distributed, rng: Rng) -> float:
+    """One delay. Negative normal draws are drawn again, as in the original tool."""
+    if fault.distribution == "uniform":
+        return rng.between(fault.min_ms, fault.max_ms)
+    tail_ms = 0.0 if fault.distribution == "normal" else rng.pareto(fault.scale_ms, fault.shape)
+    if fault.distribution == "pareto":
+        return tail_ms
+    if fault.stddev_ms == 0:
+        return tail_ms + fault.mean_ms
+    for _ in range(_MAX_REDRAWS):
+        delay_ms = tail_ms + rng.normal(fault.mean_ms, fault.stddev_ms)
+        if delay_ms >= 0:
+            return delay_ms
+    return tail_ms
