@@ -30,8 +30,13 @@ COMMANDS: dict[str, Entry] = {
     "faults": Entry("faultkit.cli.faults", "Show the faults there are and their settings."),
     "functions": Entry("faultkit.cli.functions", "List the functions of a source file, or show one."),
     "review": Entry("faultkit.cli.review", "Say what will hurt in production in a file or folder of code."),
+    "improve": Entry("faultkit.cli.improve", "Make a file hold up in production: a diff, or written to it."),
+    "slo": Entry("faultkit.cli.slo", "Suggest service level objectives for a function."),
     "index": Entry("faultkit.cli.index", "Make a project's code searchable, or bring its index up to date."),
     "search": Entry("faultkit.cli.search", "Find code in a project's index by what it does."),
+    "agent": Entry("faultkit.cli.agent", "Serve Faultkit's tools to coding agents, over MCP."),
+    "mock": Entry("faultkit.cli.mock", "Serve tools from a file over MCP, as broken as you like."),
+    "gateway": Entry("faultkit.cli.gateway", "Stand between an MCP client and its server, and break calls."),
     "toxiproxy": Entry("faultkit.cli.toxiproxy", "Serve the API of Toxiproxy, as a drop-in."),
 }
 

@@ -1,0 +1,88 @@
+"""`fault gateway`: between any MCP client and any MCP server."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import click
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  fault gateway -- python server.py
+  fault gateway --fault slow:2000@search -- npx some-server
+  fault gateway --upstream http://127.0.0.1:8000/mcp --front http --fault lost_reply%0.1
+  fault gateway --record calls.jsonl --record-only -- python server.py
+`fault faults` lists the faults; those of level call can be used here.
+"""
+)
+@click.argument("server_command", metavar="-- COMMAND…", nargs=-1, type=click.UNPROCESSED)
+@click.option("--upstream", metavar="URL", default="", help="A server over HTTP, in place of COMMAND.")
+@click.option(
+    "--fault",
+    "faults",
+    metavar="SPEC",
+    multiple=True,
+    help="What to break: KIND[:VALUE][%PROBABILITY][@TOOL].",
+)
+@click.option("--plan", "plan_file", metavar="FILE", help="A plan of rules besides, or in place of, --fault.")
+@click.option(
+    "--front",
+    type=click.Choice(["stdio", "http"]),
+    help="How clients speak to it; by default as the server does.",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address for --front http.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8766, show_default=True, help="Port for --front http."
+)
+@click.option("--name", "server_name", default="", help="Name of the server, for rules that say which one.")
+@click.option("--header", "headers", metavar="NAME: VALUE", multiple=True, help="Sent to the --upstream.")
+@click.option("--insecure", is_flag=True, help="Do not check the certificate of the --upstream.")
+@click.option("--record", metavar="FILE", help="Write every message and injection to this file (JSONL).")
+@click.option("--record-only", is_flag=True, help="Inject nothing, whatever --fault and --plan say.")
+@click.option("--seed", default=None, help="Seed of all chance; that of the plan if not given.")
+def command(
+    server_command: tuple[str, ...],
+    upstream: str,
+    faults: tuple[str, ...],
+    plan_file: str | None,
+    front: Literal["stdio", "http"] | None,
+    host: str,
+    port: int,
+    server_name: str,
+    headers: tuple[str, ...],
+    insecure: bool,
+    record: str | None,
+    record_only: bool,
+    seed: str | None,
+) -> int:
+    """Stand between an MCP client and its server, and break the calls that rules name.
+
+    Everything else passes as it is, byte for byte: progress, cancellation, sampling, subscriptions. The
+    client may speak stdio and the server HTTP, or the other way round.
+    """
+    from faultkit.cli.calls import call_plan, header_pairs
+    from faultkit.errors import InputError
+    from faultkit.mcp.gateway.run import GatewayJob, check_job, run_gateway
+    from faultkit.mcp.serving import run_to_end
+    from faultkit.plan import Plan
+
+    if record_only and record is None:
+        raise InputError("--record-only", "expected --record FILE with it, got none")
+    plan = call_plan(faults, plan_file, seed)
+    job = GatewayJob(
+        command=server_command,
+        upstream=upstream,
+        front=front or ("http" if upstream else "stdio"),
+        host=host,
+        port=port,
+        plan=Plan(seed=plan.seed) if record_only else plan,
+        server=server_name,
+        record=record,
+        headers=header_pairs(headers),
+        verify=not insecure,
+    )
+    check_job(job)
+    ended = run_to_end(run_gateway(job, lambda line: click.echo(line, err=True)))
+    return ended.code

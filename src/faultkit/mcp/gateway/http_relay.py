@@ -1,0 +1,256 @@
+"""HTTP in front and HTTP behind: requests and answers pass as they are, with their sessions and streams.
+
+Only the body of a POST is looked at, and only the answer to a call that a rule acts on is taken apart.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Iterable
+
+from faultkit.faults.call.call import Call, Era, Frame, Verdict
+from faultkit.mcp.carry import carry
+from faultkit.mcp.gateway.recording import Recorder
+from faultkit.mcp.injector import Injector
+from faultkit.mcp.wire.era import SESSION_HEADER, STATUS_OF, era_of
+from faultkit.mcp.wire.exchange import Session
+from faultkit.mcp.wire.http.client import HttpClient, Lost, Reply
+from faultkit.mcp.wire.http.origin import is_from
+from faultkit.mcp.wire.http.server import Answer, Headers, Request
+from faultkit.mcp.wire.http_exchange import HttpExchange
+from faultkit.mcp.wire.message import Id, Incoming, read, target_of
+from faultkit.mcp.wire.sse import MOST_BYTES, SseReader, SseTooLong
+
+_OF_THE_HOP = {
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+}
+_MOST_SESSIONS = 10_000
+
+
+class HttpRelay:
+    def __init__(
+        self,
+        url: str,
+        injector: Injector,
+        *,
+        server: str = "",
+        recorder: Recorder | None = None,
+        headers: Iterable[tuple[str, str]] = (),
+        verify: bool = True,
+        hosts: tuple[str, ...] | None = None,
+    ) -> None:
+        """`hosts`: names that Host and Origin may have, None for any. `headers` go to the upstream with each
+        request, in place of those of the same name."""
+        self._client = HttpClient(url, verify=verify)
+        self._url = url
+        self._injector = injector
+        self._server = server
+        self._recorder = recorder
+        self._own = list(headers)
+        self._own_names = {name.lower() for name, _ in self._own}
+        self._hosts = hosts
+        self._sessions: OrderedDict[str, Session] = OrderedDict()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._began = asyncio.get_running_loop().time()
+
+    @property
+    def path(self) -> str:
+        """Where it is served: as with the upstream."""
+        return self._client.target.partition("?")[0]
+
+    async def stop(self) -> None:
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._client.close()
+
+    def handle(self, request: Request, answer: Answer) -> None:
+        """The handler of a server."""
+        if not is_from(request, self._hosts):
+            answer.whole(403, [("content-type", "text/plain")], b"this host or origin may not call")
+            return
+        incoming = read(request.body) if request.method == "POST" and request.body else None
+        task = asyncio.get_running_loop().create_task(self._serve(request, incoming, answer))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        modern = incoming is not None and era_of(incoming, request.headers) == "modern"
+        if modern or request.method == "GET":
+            answer.on_gone(lambda: _stop(task))
+
+    async def _serve(self, request: Request, incoming: Incoming | None, answer: Answer) -> None:
+        era: Era = "legacy" if incoming is None else era_of(incoming, request.headers)
+        session = self._session(request.headers.get(SESSION_HEADER, era), era)
+        if incoming is not None:
+            self._note(session, "client", incoming)
+            _heed_cancel(session, incoming)
+        if session.frozen:
+            return
+        if incoming is None or incoming.kind != "request" or incoming.id is None:
+            await self._pass(request, answer, session)
+            return
+        call = Call(
+            incoming.method,
+            target_of(incoming.method, incoming.params),
+            incoming.params,
+            incoming.id,
+            self._server,
+            "http",
+            era,
+        )
+        decided = self._injector.decide(call, asyncio.get_running_loop().time() - self._began)
+        if decided is None:
+            await self._pass(request, answer, session)
+            return
+        rule, verdict = decided
+        if self._recorder is not None:
+            self._recorder.injected(session.id, rule, call, verdict)
+        await self._act(verdict, request, incoming, answer, session)
+
+    async def _act(
+        self, verdict: Verdict, request: Request, incoming: Incoming, answer: Answer, session: Session
+    ) -> None:
+        statuses = STATUS_OF if session.era == "modern" else {}
+        headers: Headers = []
+        exchange = HttpExchange(session, incoming, request.headers, answer, None, statuses, headers)
+        if session.era == "modern":
+            answer.on_gone(exchange.cancel)
+
+        async def ask() -> Incoming | None:
+            return await self._ask(request, incoming.id, exchange, answer, headers)
+
+        def sent(frame: Frame) -> None:
+            if self._recorder is not None:
+                self._recorder.sent(session.id, frame)
+
+        await carry(verdict, exchange, ask, sent)
+
+    async def _ask(
+        self, request: Request, id: Id | None, exchange: HttpExchange, answer: Answer, headers: Headers
+    ) -> Incoming | None:
+        """The reply out of an answer; what comes before it goes to the client at once."""
+        reply = await self._forward(request, answer)
+        if reply is None:
+            return None
+        own = reply.headers.get(SESSION_HEADER)
+        if own is not None:
+            headers.append((SESSION_HEADER, own))
+        try:
+            if not reply.is_stream:
+                body = await reply.body(MOST_BYTES)
+                incoming = read(body)
+                self._note(exchange.session, "server", incoming)
+                if incoming.kind == "response":
+                    return incoming
+                answer.whole(reply.status, _passed(reply.lines), body)
+                return None
+            reader = SseReader()
+            while chunk := await reply.chunk():
+                for event in reader.feed(chunk):
+                    incoming = read(event.data)
+                    self._note(exchange.session, "server", incoming)
+                    if incoming.kind == "response" and incoming.id == id:
+                        return incoming
+                    if event.data:
+                        exchange.note(event.data)
+            exchange.finish()
+            return None
+        except (Lost, SseTooLong) as lost:
+            answer.abort(reset=isinstance(lost, Lost) and lost.reset)
+            return None
+        finally:
+            reply.close()
+
+    async def _pass(self, request: Request, answer: Answer, session: Session) -> None:
+        """As it is: what comes in goes out, byte for byte."""
+        reply = await self._forward(request, answer)
+        if reply is None:
+            return
+        reader = SseReader() if self._recorder is not None and reply.is_stream else None
+        whole: list[bytes] | None = [] if self._recorder is not None and reader is None else None
+        size = reply.headers.get("content-length")
+        is_sized = size is not None and size.isdecimal()
+        if is_sized and size is not None:
+            answer.begin_sized(reply.status, _passed(reply.lines), int(size))
+        else:
+            answer.begin(reply.status, _passed(reply.lines))
+        try:
+            while chunk := await reply.chunk():
+                if is_sized:
+                    answer.write_plain(chunk)
+                else:
+                    answer.write(chunk)
+                if reader is not None:
+                    for event in reader.feed(chunk):
+                        self._note(session, "server", read(event.data))
+                elif whole is not None:
+                    whole.append(chunk)
+                if not answer.is_open:
+                    return
+                await answer.drained()
+            if whole:
+                self._note(session, "server", read(b"".join(whole)))
+            if is_sized:
+                answer.end_sized()
+            else:
+                answer.end()
+        except (Lost, SseTooLong) as lost:
+            answer.abort(reset=isinstance(lost, Lost) and lost.reset)
+        finally:
+            reply.close()
+
+    async def _forward(self, request: Request, answer: Answer) -> Reply | None:
+        """The upstream's answer; if there is none, the client has been told as it would have been."""
+        headers = [
+            (name, value)
+            for name, value in _passed(request.lines)
+            if not self._own_names or name.lower() not in self._own_names
+        ]
+        query = request.target.partition("?")[2]
+        target = f"{self.path}?{query}" if query else self._client.target
+        try:
+            return await self._client.request(request.method, [*headers, *self._own], request.body, target)
+        except Lost as lost:
+            answer.abort(lost.reset)
+        except (OSError, TimeoutError) as error:
+            text = f"cannot reach {self._url}: {error}".encode()
+            answer.whole(502, [("content-type", "text/plain; charset=utf-8")], text)
+        return None
+
+    def _session(self, id: str, era: Era) -> Session:
+        session = self._sessions.get(id)
+        if session is None:
+            session = self._sessions[id] = Session(id, "http", era, lambda raw: None)
+            while len(self._sessions) > _MOST_SESSIONS:
+                self._sessions.popitem(last=False)
+        return session
+
+    def _note(self, session: Session, side: str, incoming: Incoming) -> None:
+        if self._recorder is not None and (incoming.raw or incoming.message):
+            self._recorder.message(session.id, "client" if side == "client" else "server", incoming)
+
+
+def _heed_cancel(session: Session, incoming: Incoming) -> None:
+    if incoming.method == "notifications/cancelled":
+        id = incoming.params.get("requestId")
+        if isinstance(id, str | int):
+            session.cancel(id)
+
+
+def _passed(lines: Headers) -> Headers:
+    return [(name, value) for name, value in lines if name.lower() not in _OF_THE_HOP]
+
+
+def _stop(task: asyncio.Task[None]) -> None:
+    task.cancel()

@@ -1,0 +1,60 @@
+"""Arguments that a modern tool wants to see in headers: learnt from `tools/list`, made for its calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from faultkit.mcp.wire.era import encoded
+from faultkit.mcp.wire.message import Incoming
+
+_MARK = "x-mcp-header"
+
+
+class ParameterHeaders:
+    def __init__(self) -> None:
+        self._by_tool: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+
+    def learn(self, reply: Incoming) -> None:
+        """From any reply; those that list no tools teach nothing."""
+        if _MARK.encode() not in reply.raw:
+            return
+        result = reply.message.get("result")
+        tools = result.get("tools") if isinstance(result, dict) else None
+        for tool in tools if isinstance(tools, list) else ():
+            if isinstance(tool, dict) and isinstance(name := tool.get("name"), str):
+                self._by_tool[name] = list(_marked(tool.get("inputSchema"), ()))
+
+    def of(self, request: Incoming) -> list[tuple[str, str]]:
+        """The headers that a call must carry."""
+        wanted = self._by_tool.get(str(request.params.get("name")), ())
+        arguments = request.params.get("arguments")
+        headers = []
+        for path, token in wanted if request.method == "tools/call" else ():
+            text = _text(_at(arguments, path))
+            if text is not None:
+                headers.append((f"Mcp-Param-{token}", encoded(text)))
+        return headers
+
+
+def _marked(schema: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
+    if not isinstance(schema, dict):
+        return
+    token = schema.get(_MARK)
+    if path and isinstance(token, str):
+        yield path, token
+    properties = schema.get("properties")
+    for name, inner in properties.items() if isinstance(properties, dict) else ():
+        yield from _marked(inner, (*path, name))
+
+
+def _at(value: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, str | int) else None

@@ -1,0 +1,64 @@
+"""`${args.city}` in the answers of a manifest. Pure.
+
+A text that is nothing but one such name becomes the value itself, with its type; inside a longer text it
+becomes text. What is not there becomes nothing: an empty text, or null.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+_NAME = re.compile(r"\$\{\s*([A-Za-z_][\w.\-]*)\s*\}")
+ROOTS = ("args", "tool", "call", "sampling", "elicitation", "roots")
+
+
+def has_names(value: object) -> bool:
+    """Whether anything is to be filled in."""
+    if isinstance(value, str):
+        return _NAME.search(value) is not None
+    if isinstance(value, Mapping):
+        return any(has_names(each) for pair in value.items() for each in pair)
+    return isinstance(value, list) and any(map(has_names, value))
+
+
+def unknown_name(value: object) -> str | None:
+    """A name that stands for nothing we have."""
+    if isinstance(value, str):
+        roots = (match[1].partition(".")[0] for match in _NAME.finditer(value))
+        return next((root for root in roots if root not in ROOTS), None)
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return next((name for each in inner if (name := unknown_name(each)) is not None), None)
+
+
+def filled(value: Any, names: Mapping[str, Any]) -> Any:
+    if isinstance(value, str):
+        alone = _NAME.fullmatch(value)
+        if alone is not None:
+            return _found(alone[1], names)
+        return _NAME.sub(lambda match: _text(_found(match[1], names)), value)
+    if isinstance(value, Mapping):
+        return {key: filled(each, names) for key, each in value.items()}
+    if isinstance(value, list):
+        return [filled(each, names) for each in value]
+    return value
+
+
+def _found(path: str, names: Mapping[str, Any]) -> Any:
+    value: Any = names
+    for key in path.split("."):
+        if isinstance(value, Mapping):
+            value = value.get(key)
+        elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
+            value = value[int(key)]
+        else:
+            return None
+    return value
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

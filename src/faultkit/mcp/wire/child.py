@@ -1,0 +1,155 @@
+"""A stdio server as a process of ours: spoken to in lines, and ended as the specification says.
+
+Close its stdin, wait; SIGTERM, wait; SIGKILL. It has a process group of its own, so that what it started ends
+with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from faultkit.errors import TargetError
+from faultkit.mcp.wire.lines import LineReader, TooLong
+
+GRACE_S = 2.0
+"""For each step of the ending."""
+
+
+class ServerProcess:
+    """A running server. `on_line` gets what it says, `on_end` its exit code, once."""
+
+    def __init__(self, on_line: Callable[[bytes], None], on_end: Callable[[int], None]) -> None:
+        self._on_line = on_line
+        self._on_end = on_end
+        self._lines = LineReader()
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._stdin: asyncio.WriteTransport | None = None
+        self._ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._writable: asyncio.Future[None] | None = None
+
+    @property
+    def pid(self) -> int:
+        assert self._transport is not None
+        return self._transport.get_pid()
+
+    @property
+    def is_running(self) -> bool:
+        return not self._ended.done()
+
+    async def start(
+        self, command: Sequence[str], env: Mapping[str, str] | None = None, cwd: str | None = None
+    ) -> None:
+        """Raises TargetError if it cannot be started."""
+        loop = asyncio.get_running_loop()
+        try:
+            transport, _ = await loop.subprocess_exec(
+                lambda: _Pipes(self),
+                *command,
+                stdin=-1,
+                stdout=-1,
+                stderr=None,
+                env=None if env is None else {**os.environ, **env},
+                cwd=cwd,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            raise TargetError(f"cannot start {command[0]}: {why}") from None
+        self._transport = transport
+        stdin: Any = transport.get_pipe_transport(0)
+        self._stdin = stdin
+
+    def send(self, raw: bytes) -> bool:
+        """One line. False if it is not there to get it."""
+        if self._stdin is None or self._stdin.is_closing() or self._ended.done():
+            return False
+        self._stdin.write(raw + b"\n")
+        return True
+
+    async def drained(self) -> None:
+        """Returns when it has read enough for more to be sent."""
+        if self._writable is not None:
+            await asyncio.shield(self._writable)
+
+    async def ended(self) -> int:
+        return await asyncio.shield(self._ended)
+
+    async def stop(self) -> None:
+        """It is gone when this returns."""
+        if self._stdin is not None:
+            self._stdin.close()
+        for sign in (signal.SIGTERM, signal.SIGKILL):
+            if await self._ends_within(GRACE_S):
+                break
+            self._signal(sign)
+        await self._ends_within(GRACE_S)
+        # Whatever it started and left behind is in its group.
+        self._signal(signal.SIGKILL)
+        if self._transport is not None:
+            self._transport.close()
+
+    async def _ends_within(self, seconds: float) -> bool:
+        done, _ = await asyncio.wait([self._ended], timeout=seconds)
+        return bool(done)
+
+    def _signal(self, sign: int) -> None:
+        if self._transport is not None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._transport.get_pid(), sign)
+
+    # Called by the pipes.
+
+    def said(self, data: bytes) -> None:
+        for line in self._lines.feed(data):
+            if not isinstance(line, TooLong):
+                self._on_line(line)
+
+    def pause(self, paused: bool) -> None:
+        if paused and self._writable is None:
+            self._writable = asyncio.get_running_loop().create_future()
+        elif not paused and self._writable is not None:
+            self._writable.set_result(None)
+            self._writable = None
+
+    def exited(self) -> None:
+        assert self._transport is not None
+        self.pause(False)
+        if not self._ended.done():
+            code = self._transport.get_returncode()
+            self._ended.set_result(-1 if code is None else code)
+            self._on_end(self._ended.result())
+
+
+class _Pipes(asyncio.SubprocessProtocol):
+    def __init__(self, process: ServerProcess) -> None:
+        self._process = process
+        self._exited = False
+        self._stdout_open = True
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self._process.said(data)
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        if fd == 1:
+            self._stdout_open = False
+            self._check()
+
+    def process_exited(self) -> None:
+        self._exited = True
+        self._check()
+
+    def _check(self) -> None:
+        # What it said last is still in the pipe when it exits: it ends when both have ended.
+        if self._exited and not self._stdout_open:
+            self._process.exited()
+
+    def pause_writing(self) -> None:
+        self._process.pause(True)
+
+    def resume_writing(self) -> None:
+        self._process.pause(False)

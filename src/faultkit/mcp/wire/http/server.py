@@ -1,0 +1,376 @@
+"""An HTTP/1.1 server whose answers can be cut, dripped, reset or never end. It knows nothing of MCP.
+
+A handler gets each request whole, with the answer that it owes. It must not block: it answers at once, or
+keeps the answer and answers later. One request of a connection is answered at a time, in order.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TypeAlias
+
+import httptools
+
+MOST_HEADER_BYTES = 64 << 10
+MOST_BODY_BYTES = 64 << 20
+HEADER_TIME_S = 20.0
+"""A request that has not come in whole by then, however slowly it drips, is answered with 408."""
+IDLE_S = 300.0
+_MOST_WAITING = 64
+"""Requests that a client may send ahead of the answers."""
+_RESET_AT_CLOSE = struct.pack("ii", 1, 0)
+
+Headers: TypeAlias = list[tuple[str, str]]
+
+
+@dataclass(slots=True)
+class Request:
+    method: str
+    target: str
+    """Path and query, as sent."""
+    headers: dict[str, str]
+    """By name in lower case; of several lines, the last."""
+    lines: Headers
+    """As they came."""
+    body: bytes
+    peer: str
+
+    @property
+    def path(self) -> str:
+        return self.target.partition("?")[0]
+
+
+Handler: TypeAlias = Callable[[Request, "Answer"], None]
+
+
+class Answer:
+    """What one request gets. Everything it can do is safe to do after the client has gone."""
+
+    __slots__ = ("_connection", "_gone", "began", "ended")
+
+    def __init__(self, connection: _Connection) -> None:
+        self._connection = connection
+        self._gone: list[Callable[[], None]] = []
+        self.began = False
+        self.ended = False
+
+    @property
+    def is_open(self) -> bool:
+        """Somebody can still get something of it."""
+        return not self.ended and self._connection.transport is not None
+
+    def on_gone(self, callback: Callable[[], None]) -> None:
+        """Called once if the client leaves before the answer has ended."""
+        if self._connection.transport is None and not self.ended:
+            callback()
+        else:
+            self._gone.append(callback)
+
+    def whole(self, status: int, headers: Iterable[tuple[str, str]] = (), body: bytes = b"") -> None:
+        """The entire answer at once."""
+        if self.began or self.ended:
+            return
+        self.began = True
+        self._connection.write(_head(status, headers, f"content-length: {len(body)}") + body)
+        self._end()
+
+    def begin(self, status: int, headers: Iterable[tuple[str, str]] = ()) -> None:
+        """An answer whose end is not known yet."""
+        if not self.began and not self.ended:
+            self.began = True
+            self._connection.write(_head(status, headers, "transfer-encoding: chunked"))
+
+    def write(self, data: bytes) -> None:
+        if data and not self.ended:
+            self._connection.write(b"%x\r\n%b\r\n" % (len(data), data))
+
+    def end(self) -> None:
+        if not self.ended:
+            self._connection.write(b"0\r\n\r\n")
+            self._end()
+
+    def begin_sized(self, status: int, headers: Iterable[tuple[str, str]], size: int) -> None:
+        """An answer of `size` bytes, of which `write_plain` may bring fewer."""
+        if not self.began and not self.ended:
+            self.began = True
+            self._connection.write(_head(status, headers, f"content-length: {size}"))
+
+    def write_plain(self, data: bytes) -> None:
+        if not self.ended:
+            self._connection.write(data)
+
+    def end_sized(self) -> None:
+        if not self.ended:
+            self._end()
+
+    def abort(self, reset: bool = False) -> None:
+        """The connection ends in the middle of whatever it was in: by FIN, or by RST."""
+        if not self.ended:
+            self.ended = True
+            self._connection.abort(reset)
+
+    async def drained(self) -> None:
+        """Returns when the client has read enough for more to be sent."""
+        await self._connection.drained()
+
+    def _end(self) -> None:
+        self.ended = True
+        self._gone.clear()
+        self._connection.answered()
+
+    def client_left(self) -> None:
+        if not self.ended:
+            callbacks, self._gone = self._gone, []
+            for callback in callbacks:
+                callback()
+
+
+def _head(status: int, headers: Iterable[tuple[str, str]], framing: str) -> bytes:
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
+    text = f"HTTP/1.1 {status} {_phrase(status)}\r\n{lines}{framing}\r\n\r\n"
+    return text.encode("latin-1", "replace")
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Unknown"
+
+
+class _Connection(asyncio.Protocol):
+    """One client. The callbacks of httptools are methods of it, since that costs least."""
+
+    def __init__(self, handler: Handler, connections: set[_Connection], limits: Limits) -> None:
+        self.transport: asyncio.Transport | None = None
+        self._handler = handler
+        self._connections = connections
+        self._limits = limits
+        self._parser = httptools.HttpRequestParser(self)
+        self._waiting: deque[tuple[Request, bool]] = deque()
+        self._current: Answer | None = None
+        self._keep_alive = True
+        self._peer = ""
+        self._timer: asyncio.TimerHandle | None = None
+        self._writable: asyncio.Future[None] | None = None
+        self._paused = False
+        self._begin()
+
+    def _begin(self) -> None:
+        self._target = b""
+        self._lines: Headers = []
+        self._body: list[bytes] = []
+        self._size = 0
+        self._header_bytes = 0
+        self._in_request = False
+
+    # Of asyncio.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        peer = transport.get_extra_info("peername")
+        self._peer = f"{peer[0]}:{peer[1]}" if isinstance(peer, tuple) else ""
+        self._connections.add(self)
+        self._expect(self._limits.header_s)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.transport = None
+        self._connections.discard(self)
+        self._expect(None)
+        self._waiting.clear()
+        self.resume_writing()
+        if self._current is not None:
+            current, self._current = self._current, None
+            current.client_left()
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._refuse(400, "no upgrade")
+        except httptools.HttpParserError as error:
+            # What a callback raises arrives wrapped.
+            refused = error.__context__
+            if isinstance(refused, _Refused):
+                self._refuse(refused.status, refused.why)
+            else:
+                self._refuse(400, str(error) or "this is no HTTP request")
+
+    def pause_writing(self) -> None:
+        self._paused = True
+
+    def resume_writing(self) -> None:
+        self._paused = False
+        if self._writable is not None and not self._writable.done():
+            self._writable.set_result(None)
+        self._writable = None
+
+    # Of httptools.
+
+    def on_message_begin(self) -> None:
+        self._in_request = True
+        if self._current is None:
+            self._expect(self._limits.header_s)
+
+    def on_url(self, url: bytes) -> None:
+        self._target += url
+        self._count(len(url))
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._lines.append((name.decode("latin-1"), value.decode("latin-1")))
+        self._count(len(name) + len(value) + 4)
+
+    def _count(self, size: int) -> None:
+        self._header_bytes += size
+        if self._header_bytes > self._limits.header_bytes:
+            raise _Refused(431, f"expected at most {self._limits.header_bytes} bytes of headers")
+
+    def on_headers_complete(self) -> None:
+        for name, value in self._lines:
+            if name.lower() == "content-length" and int(value) > self._limits.body_bytes:
+                raise _Refused(413, f"expected at most {self._limits.body_bytes} bytes")
+            if name.lower() == "expect" and value.lower() == "100-continue" and self._current is None:
+                self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def on_body(self, body: bytes) -> None:
+        self._size += len(body)
+        if self._size > self._limits.body_bytes:
+            raise _Refused(413, f"expected at most {self._limits.body_bytes} bytes")
+        self._body.append(body)
+
+    def on_message_complete(self) -> None:
+        headers = {name.lower(): value for name, value in self._lines}
+        request = Request(
+            self._parser.get_method().decode("latin-1"),
+            self._target.decode("latin-1"),
+            headers,
+            self._lines,
+            b"".join(self._body),
+            self._peer,
+        )
+        self._begin()
+        self._waiting.append((request, self._parser.should_keep_alive()))
+        if self._current is None:
+            self._next()
+        elif len(self._waiting) >= _MOST_WAITING and self.transport is not None:
+            self.transport.pause_reading()
+
+    # Of the answer.
+
+    def write(self, data: bytes) -> None:
+        if self.transport is not None:
+            self.transport.write(data)
+
+    def answered(self) -> None:
+        self._current = None
+        if not self._keep_alive:
+            if self.transport is not None:
+                self.transport.close()
+            return
+        if self._waiting:
+            if self.transport is not None:
+                self.transport.resume_reading()
+            # Not at once: a chain of answered requests must not become a chain of stack frames.
+            asyncio.get_running_loop().call_soon(self._next)
+        else:
+            self._expect(self._limits.header_s if self._in_request else self._limits.idle_s)
+
+    def abort(self, reset: bool) -> None:
+        transport = self.transport
+        if transport is None:
+            return
+        if not reset:
+            transport.close()
+            return
+        sock = transport.get_extra_info("socket")
+        if sock is not None:
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_AT_CLOSE)
+        transport.abort()
+
+    async def drained(self) -> None:
+        if self._paused and self.transport is not None:
+            if self._writable is None:
+                self._writable = asyncio.get_running_loop().create_future()
+            # Others may wait for the same, and go on waiting if this one is cancelled.
+            await asyncio.shield(self._writable)
+
+    def _next(self) -> None:
+        if self._current is not None or not self._waiting or self.transport is None:
+            return
+        request, self._keep_alive = self._waiting.popleft()
+        self._expect(None)
+        self._current = answer = Answer(self)
+        self._handler(request, answer)
+
+    def _expect(self, within_s: float | None) -> None:
+        """Something must come in within this time; None: the client may wait for us as long as it likes."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = None
+        if within_s is not None:
+            self._timer = asyncio.get_running_loop().call_later(within_s, self._late)
+
+    def _late(self) -> None:
+        if self._in_request:
+            self._refuse(408, "the request did not come in time")
+        elif self.transport is not None:
+            self.transport.close()
+
+    def _refuse(self, status: int, why: str) -> None:
+        if self._current is None and self.transport is not None:
+            body = why.encode("utf-8", "replace")
+            head = (("content-type", "text/plain; charset=utf-8"), ("connection", "close"))
+            self.write(_head(status, head, f"content-length: {len(body)}") + body)
+        if self.transport is not None:
+            self.transport.close()
+
+
+class _Refused(Exception):
+    def __init__(self, status: int, why: str) -> None:
+        super().__init__(why)
+        self.status, self.why = status, why
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    header_bytes: int = MOST_HEADER_BYTES
+    body_bytes: int = MOST_BODY_BYTES
+    header_s: float = HEADER_TIME_S
+    idle_s: float = IDLE_S
+
+
+class HttpServer:
+    """Listens, and hands requests to the handler."""
+
+    def __init__(self, handler: Handler, limits: Limits | None = None) -> None:
+        self._handler = handler
+        self._limits = limits or Limits()
+        self._connections: set[_Connection] = set()
+        self._server: asyncio.Server | None = None
+
+    async def start(self, host: str, port: int) -> tuple[str, int]:
+        """OSError if it cannot listen there."""
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(
+            lambda: _Connection(self._handler, self._connections, self._limits), host, port, backlog=1024
+        )
+        name = self._server.sockets[0].getsockname()
+        return name[0], name[1]
+
+    async def stop(self) -> None:
+        """No connection is left."""
+        if self._server is not None:
+            self._server.close()
+        for connection in tuple(self._connections):
+            if connection.transport is not None:
+                connection.transport.abort()
+        if self._server is not None:
+            await self._server.wait_closed()
+            self._server = None

@@ -1,0 +1,151 @@
+"""JSON-RPC messages as they stand on the wire: read with their bytes kept, and written. Pure.
+
+Reading never raises: what cannot be read is of kind `invalid`, with the error that its sender is owed.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any, Literal, NoReturn, TypeAlias
+
+Kind: TypeAlias = Literal["request", "notification", "response", "batch", "invalid"]
+Id: TypeAlias = str | int
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+
+_NO_PARAMS: dict[str, Any] = {}
+
+
+@dataclass(slots=True)
+class Incoming:
+    """One message of a peer."""
+
+    raw: bytes
+    """As it came, without what frames it."""
+    kind: Kind
+    id: Id | None = None
+    method: str = ""
+    params: dict[str, Any] = field(default_factory=dict)
+    message: dict[str, Any] = field(default_factory=dict)
+    items: tuple[Incoming, ...] = ()
+    """Of a batch, which version 2025-03-26 knows."""
+    problem: tuple[int, str] | None = None
+    """Of an invalid one: the code and the words for its sender."""
+
+
+def read(raw: bytes) -> Incoming:
+    """What one line, event or body says."""
+    try:
+        value = _DECODER.decode(raw.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        return Incoming(raw, "invalid", problem=(PARSE_ERROR, f"Parse error: {_why(error)}"))
+    if type(value) is dict:
+        return _of(raw, value)
+    if type(value) is list and value:
+        items = tuple(_of(b"", item) for item in value)
+        return Incoming(raw, "batch", items=items)
+    return Incoming(raw, "invalid", problem=(INVALID_REQUEST, "Invalid request: expected a JSON object"))
+
+
+def _of(raw: bytes, value: Any) -> Incoming:
+    if type(value) is not dict or value.get("jsonrpc") != "2.0":
+        return _invalid(raw, value, 'expected an object with "jsonrpc": "2.0"')
+    method, params = value.get("method"), value.get("params", _NO_PARAMS)
+    if method is None:
+        if "result" not in value and "error" not in value:
+            return _invalid(raw, value, 'expected a "method", a "result" or an "error"')
+        own = value.get("id")
+        return Incoming(raw, "response", own if is_id(own) else None, message=value)
+    if type(method) is not str:
+        return _invalid(raw, value, "expected a text as method")
+    if type(params) is not dict:
+        return _invalid(raw, value, "expected an object as params")
+    if "id" not in value:
+        return Incoming(raw, "notification", None, method, params, value)
+    if not is_id(value["id"]):
+        return _invalid(raw, value, "expected a text or a whole number as id")
+    return Incoming(raw, "request", value["id"], method, params, value)
+
+
+def _invalid(raw: bytes, value: Any, expected: str) -> Incoming:
+    own = value.get("id") if type(value) is dict else None
+    return Incoming(
+        raw,
+        "invalid",
+        own if is_id(own) else None,
+        message=value if type(value) is dict else {},
+        problem=(INVALID_REQUEST, f"Invalid request: {expected}"),
+    )
+
+
+def is_id(value: object) -> bool:
+    # Not isinstance: True is an int to Python, but no id.
+    return type(value) is str or type(value) is int
+
+
+def encode(value: object) -> bytes:
+    """Compact JSON. Half a surrogate pair, which a peer may have escaped, stays escaped."""
+    text = _ENCODER.encode(value)
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        return json.dumps(value, separators=(",", ":")).encode("ascii")
+
+
+def result_of(id: Id | None, result: object) -> bytes:
+    return encode({"jsonrpc": "2.0", "id": id, "result": result})
+
+
+def error_message(id: Id | None, code: int, message: str, data: object = None) -> dict[str, Any]:
+    error: dict[str, Any] = {"code": code, "message": message}
+    if data is not None:
+        error["data"] = data
+    return {"jsonrpc": "2.0", "id": id, "error": error}
+
+
+def error_of(id: Id | None, code: int, message: str, data: object = None) -> bytes:
+    return encode(error_message(id, code, message, data))
+
+
+def notification_of(method: str, params: object) -> bytes:
+    return encode({"jsonrpc": "2.0", "method": method, "params": params})
+
+
+def target_of(method: str, params: dict[str, Any]) -> str:
+    """The name of the tool or prompt, or the URI of the resource, that a request is about."""
+    key = NAMED_BY.get(method)
+    value = params.get(key) if key is not None else None
+    return value if type(value) is str else ""
+
+
+NAMED_BY = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "resources/subscribe": "uri",
+    "resources/unsubscribe": "uri",
+}
+"""Methods that are about something, and the parameter that names it."""
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8"
+    if isinstance(error, json.JSONDecodeError):
+        return f"{error.msg} at character {error.pos}"
+    return str(error)[:100]
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)
+_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, check_circular=False)
