@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from faultkit.source.findings import RULES, findings_of
-from tests.source.findings import cases_go, cases_java, cases_javascript, cases_python, cases_python_more
+from tests.source.findings import (
+    cases_go,
+    cases_java,
+    cases_javascript,
+    cases_missed,
+    cases_python,
+    cases_python_more,
+    cases_wrongly_found,
+)
 from tests.source.findings.cases import Case
 
 CASES = [
@@ -14,6 +22,8 @@ CASES = [
     *cases_javascript.CASES,
     *cases_go.CASES,
     *cases_java.CASES,
+    *cases_missed.CASES,
+    *cases_wrongly_found.CASES,
 ]
 BY_SLUG = {rule.slug: rule for rule in RULES}
 

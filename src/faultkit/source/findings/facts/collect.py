@@ -30,6 +30,9 @@ _CARRIERS = frozenset(
         "literal_element",
         "spread_element",
         "parenthesized_expression",
+        "list_comprehension",
+        "generator_expression",
+        "set_comprehension",
     ]
 )
 """What hands its parts on when it is itself returned or assigned."""
@@ -416,10 +419,12 @@ class _Walk:
         if parent.type in grammar.calls and grammar.callee(parent) == node and not grammar.own_name(parent):
             return False
         if node.type in grammar.names and parent.type in _NO_READS:
-            return parent.type == "pair" and parent.child_by_field_name("value") == node
+            return parent.type in _HOLDERS and parent.child_by_field_name("value") == node
         return not (parent.type in grammar.bindings and parent.child_by_field_name("left") == node)
 
 
+_HOLDERS = frozenset({"pair", "keyword_argument", "default_parameter", "typed_default_parameter"})
+"""Their names are no reads, and their values are."""
 _NO_READS = frozenset(
     [
         "function_definition",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.source.findings.facts import Call, Facts
 from faultkit.source.findings.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
-from faultkit.source.findings.vocabulary.http import library_of
+from faultkit.source.findings.vocabulary.http import is_variable, library_of
 from faultkit.source.findings.vocabulary.often import how_often, is_done_once
 
 _PYTHON = frozenset(
@@ -55,7 +55,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 def _python(call: Call, facts: Facts) -> Iterator[Hit]:
     often = how_often(call, facts) if call.name in _PYTHON or _FUNCTIONS.match(call.name) else None
     if _FUNCTIONS.match(call.name):
-        if often:
+        if often and not is_variable(call, facts):
             what = f"{call.written}() has no client that keeps connections: every {often} opens a new one"
             yield Hit(call.span, what, LIKELY)
     elif call.name in _PYTHON and _is_short_lived(call, facts):
@@ -109,7 +109,9 @@ def _is_global(call: Call, facts: Facts) -> bool:
 
 def _sends(call: Call, facts: Facts) -> bool:
     scope = facts.function_of(call)
-    return scope is not None and any(library_of(each) for each in facts.own(facts.calls, scope))
+    return scope is not None and any(
+        library_of(each, facts.language) for each in facts.own(facts.calls, scope)
+    )
 
 
 def _serves_one(call: Call, facts: Facts) -> bool:
@@ -121,7 +123,7 @@ def _serves_one(call: Call, facts: Facts) -> bool:
         or not any(p.name not in ("self", "cls") for p in scope.parameters)
     ):
         return False
-    sent = [each for each in facts.calls_on(call) if library_of(each) is not None]
+    sent = [each for each in facts.calls_on(call) if library_of(each, facts.language) is not None]
     return len(sent) == 1 and not facts.loops_around(sent[0])
 
 

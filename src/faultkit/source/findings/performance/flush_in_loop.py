@@ -30,7 +30,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if call.name in _FORCES:
             if not call.name.endswith("writeFileSync") or _same_file(call, facts):
                 yield Hit(call.span, f"{call.written}() waits for the disk for every item", LIKELY)
-        elif call.method in _FLUSHES and call.receiver_written and not call.arguments:
+        elif call.method in _FLUSHES and call.receiver_written and not call.arguments and call.is_discarded:
             own = _opened_inside(call, loops[-1].body.start)
             if not own and not _is_terminal(call) and not _is_rare(call, loops[-1], facts):
                 mild: Severity | None = None if call.method == "Sync" else "low"

@@ -13,7 +13,16 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_of_method("insert", "pop", "shift", "unshift"):
         if not facts.loops_around(call) or not call.receiver_written or not _is_front(call, facts):
             continue
+        if _ends_the_loop(call, facts):
+            continue
         yield Hit(call.span, f"{call.written}() moves every other item of the list", LIKELY)
+
+
+def _ends_the_loop(call: Call, facts: Facts) -> bool:
+    """It is the last thing that is done before the way out: `rest.insert(0, x)`, then `return`."""
+    loop = facts.loops_around(call)[-1]
+    after = facts.syntax.source[call.span.end : loop.span.end].lstrip(b" \t\r\n;)")
+    return after.startswith((b"return", b"break", b"raise", b"throw"))
 
 
 def _is_front(call: Call, facts: Facts) -> bool:

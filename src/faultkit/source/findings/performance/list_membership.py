@@ -14,6 +14,8 @@ _LONG = re.compile(
     r"^(list|sorted|await)\b|^\[.*\bfor\b.*\]$|\.(split|splitlines|readlines|fetchall|map|filter|keys)\(",
     re.DOTALL,
 )
+_OF_ONE = re.compile(r"\.(split|splitlines|readlines)\([^()]*\)\[-?\d+\]")
+"""One word out of a list is a text."""
 _LISTS = ("java.util.List", "java.util.ArrayList", "java.util.LinkedList")
 _GROWS = ("append", "push", "add", "extend", "concat")
 
@@ -70,6 +72,8 @@ def _is_long(name: str, scope: Scope, loop: Loop, facts: Facts) -> bool | None:
     value = bound[-1].value
     text = "" if value is None else value.text
     if value is None:
+        return None
+    if _OF_ONE.search(text):
         return None
     empty = re.fullmatch(r"\[\]|list\(\)|new (Array|Linked)?List<.*>\(\)|new ArrayList\(\)|\[\]\w+\{\}", text)
     if empty:

@@ -30,7 +30,7 @@ def _python(facts: Facts) -> Iterator[Hit]:
             if (
                 each.span == first.value.span
                 and each.origin is not None
-                and library_of(each.origin) is not None
+                and library_of(each.origin, facts.language) is not None
             ):
                 yield Hit(
                     call.span, f"{call.written}() gets the whole body in memory before it is written", LIKELY
@@ -56,7 +56,7 @@ def _javascript(facts: Facts) -> Iterator[Hit]:
             named = each.assigned and re.search(rf"\b{re.escape(each.assigned[0])}\b", data.value.text)
             if (
                 each.origin is not None
-                and library_of(each.origin) is not None
+                and library_of(each.origin, facts.language) is not None
                 and (named or data.value.span.start <= each.span.start < data.value.span.end)
             ):
                 yield Hit(each.span, f"{each.written}() holds the whole body before it is written", LIKELY)

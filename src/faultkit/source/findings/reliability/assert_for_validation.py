@@ -9,6 +9,7 @@ from faultkit.source.findings.facts import Facts
 from faultkit.source.findings.rule import LIKELY, POSSIBLE, PYTHON, Hit, Rule
 
 _WITH_LITERAL = re.compile(r"([<>]=?|==|!=|\bin)\s*[\"'\d({\[-]|\d\s*[<>]")
+_ASGI = {"scope", "receive"}
 _TESTS = ("test_", "Test", "check", "_check", "assert", "_assert", "expect", "verify")
 
 
@@ -19,6 +20,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
         scope = facts.named_function_of(step)
         if scope is None or scope.short_name.startswith(_TESTS) or scope.owner.startswith(_TESTS):
             continue
+        if scope.short_name.startswith("_") and not scope.short_name.startswith("__"):
+            continue  # Its callers are known.
+        if {each.name for each in scope.parameters} >= _ASGI:
+            continue  # The server promises what is in the scope.
         route = facts.route_of(step)
         if route is not None:
             yield Hit(step.span, "this check of a request is gone with python -O", LIKELY)

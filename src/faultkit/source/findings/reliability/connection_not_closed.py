@@ -25,6 +25,9 @@ _OPENS = (
     "net.DialTimeout",
     "net.Listen",
     "pg.Pool.connect",
+    "pg.Client",
+    "mysql2/promise.createConnection",
+    "mongodb.MongoClient",
 )
 _ROWS = ("Query", "QueryContext")
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.source.findings.facts import Facts, is_within
-from faultkit.source.findings.rule import GO, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.source.findings.facts import Call, Facts, is_within
+from faultkit.source.findings.rule import GO, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.source.findings.vocabulary.database import sql_calls
 from faultkit.source.findings.vocabulary.http import http_requests
 from faultkit.source.findings.vocabulary.retries import retries
+from faultkit.source.findings.vocabulary.variables import given_to, text_around
+from faultkit.source.syntax import Span
 
 _KEY = re.compile(r"idempot|dedup|request[-_]?id|if-match|on conflict", re.IGNORECASE)
 
@@ -20,14 +22,27 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if request.method not in ("POST", "PATCH"):
             continue
         for retry in again:
-            if is_within(request.call.span, retry.body) and not _KEY.search(facts.text(retry.body)):
+            if is_within(request.call.span, retry.body) and not _has_key(request.call, retry.body, facts):
                 what = f"{request.call.written}() is a {request.method} and is tried again"
-                yield Hit(request.call.span, what, LIKELY)
+                sure = POSSIBLE if _headers_from_elsewhere(request.call, facts) else LIKELY
+                yield Hit(request.call.span, what, sure)
     for sql in sql_calls(facts):
         if sql.verb == "insert" and not _KEY.search(sql.sql):
             for retry in again:
                 if is_within(sql.call.span, retry.body) and "rollback" not in facts.text(retry.body).lower():
                     yield Hit(sql.call.span, f"{sql.call.written}() inserts and is tried again", LIKELY)
+
+
+def _has_key(call: Call, tried: Span, facts: Facts) -> bool:
+    return any(_KEY.search(each) for each in (facts.text(tried), text_around(call, facts)))
+
+
+def _headers_from_elsewhere(call: Call, facts: Facts) -> bool:
+    """They came as a parameter: a key may be among them."""
+    given = call.argument("headers")
+    if given is None or given.value.shape != "name":
+        return call.spreads
+    return not given_to(given.value.text, call, facts)
 
 
 RULE = Rule(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from faultkit.source.findings.facts import Facts
-from faultkit.source.findings.rule import GO, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.source.findings.facts import Call, Facts
+from faultkit.source.findings.rule import GO, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.source.findings.vocabulary.bounds import is_bounded
 
 _RUNS = ("subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output")
@@ -17,8 +17,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_named(*_RUNS, *_WAITS):
         in_route = facts.route_of(call) is not None
         if not call.has("timeout") and not call.spreads and not (call.name in _WAITS and call.positional):
+            sure = LIKELY if in_route or not _talks_to_a_person(call) else POSSIBLE
             yield Hit(
-                call.span, f"{call.written}() waits without a timeout", LIKELY, "high" if in_route else None
+                call.span, f"{call.written}() waits without a timeout", sure, "high" if in_route else None
             )
     for call in facts.calls_named(*(f"child_process.{name}" for name in _NODE)):
         options = [each for each in call.positional[1:] if each.value.shape in ("name", "call", "other")]
@@ -32,6 +33,14 @@ def _check(facts: Facts) -> Iterator[Hit]:
         ]
         if ends and not is_bounded(call, facts):
             yield Hit(call.span, f"{call.written}() runs until the program ends by itself", LIKELY)
+
+
+def _talks_to_a_person(call: Call) -> bool:
+    """It has the terminal, as an editor or a pager does: whoever sits there can end it."""
+    made = call if call.origin is None else call.origin
+    if call.name == "subprocess.check_output" or made.spreads:
+        return False
+    return not made.has("stdin", "stdout", "stderr", "capture_output", "input", "check")
 
 
 RULE = Rule(

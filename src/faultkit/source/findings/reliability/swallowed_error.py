@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from faultkit.source.findings.facts import Facts, Handler, Try, is_within
@@ -48,9 +49,21 @@ _EXPECTED = frozenset(
         "Full",
         "DoesNotExist",
         "PackageNotFoundError",
+        "NotADirectoryError",
+        "IsADirectoryError",
+        "UnicodeError",
+        "UnicodeEncodeError",
+        "ReferenceError",
+        "binascii.Error",
     }
 )
 """Often a question and not a failure: `except KeyError: pass`."""
+_LATE = re.compile(
+    r"(NotFound|Exists|Finished|Closed\w*|InvalidState|BrokenResource|Disconnect\w*)(Error|Exception)?$"
+)
+"""What was to be done is done, or there is nobody any more for whom to do it."""
+_ASKS = ("get_running_loop", "get_event_loop", "current_task")
+"""They raise to say that there is none."""
 _ENDS = (
     "close",
     "aclose",
@@ -62,6 +75,7 @@ _ENDS = (
     "terminate",
     "disconnect",
     "cancel",
+    "abort",
 )
 
 _FALLBACKS = ("=>null", "=>undefined", "=>void0")
@@ -71,27 +85,55 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for each in facts.tries:
         for handler in each.handlers:
             if handler.is_empty and not _is_fine(each, handler, facts):
-                if facts.language in JAVASCRIPT and _explains(handler, facts):
-                    # There is only one kind of catch, and somebody says why this one is empty.
+                if _explains(handler, facts) or _has_another_way(each, handler, facts):
                     yield Hit(_head(handler), _message(handler, facts), POSSIBLE, "medium")
                 elif handler.is_broad:
                     yield Hit(_head(handler), _message(handler, facts), CERTAIN)
                 else:
                     yield Hit(_head(handler), _message(handler, facts), POSSIBLE, "medium")
+            elif _only_prints(handler, facts) and not _is_fine(each, handler, facts):
+                what = f"{', '.join(handler.types)} is printed to a console that nobody reads, and forgotten"
+                yield Hit(_head(handler), what, LIKELY, "medium")
     if facts.language in JAVASCRIPT:
         yield from _promises(facts)
 
 
+def _has_another_way(each: Try, handler: Handler, facts: Facts) -> bool:
+    """`try: return quick() except Exception: pass`, and then the slow way."""
+    gives = any(step.kind == "return" and step.text for step in facts.within(facts.steps, each.body))
+    return gives and "return" not in facts.text(handler.body)
+
+
+def _only_prints(handler: Handler, facts: Facts) -> bool:
+    """Java: `e.printStackTrace();`, and no more than a way out after it. A program that ends may do so."""
+    if facts.language != "java":
+        return False
+    calls = list(facts.within(facts.calls, handler.body))
+    scope = facts.named_function_of(handler)
+    return (
+        bool(calls)
+        and all(call.method == "printStackTrace" and not call.arguments for call in calls)
+        and not handler.raises
+        and not any(facts.within(facts.assignments, handler.body))
+        and (scope is None or scope.short_name != "main")
+    )
+
+
 def _is_fine(each: Try, handler: Handler, facts: Facts) -> bool:
-    if handler.types and all(
-        name.rpartition(".")[2] in _EXPECTED or name in _EXPECTED for name in handler.types
-    ):
+    if handler.types and all(map(_is_expected, handler.types)):
+        return True
+    scope = facts.named_function_of(handler)
+    if scope is not None and scope.short_name == "__del__":
         return True
     if not handler.is_broad and (_explains(handler, facts) or not all(map(_is_failure, handler.types))):
         return True
     # To end what is ended already is no failure.
     calls = list(facts.within(facts.calls, each.body))
-    return bool(calls) and all(call.method in _ENDS for call in calls)
+    return bool(calls) and all(call.method in _ENDS or call.method in _ASKS for call in calls)
+
+
+def _is_expected(name: str) -> bool:
+    return name in _EXPECTED or name.rpartition(".")[2] in _EXPECTED or _LATE.search(name) is not None
 
 
 def _is_failure(name: str) -> bool:

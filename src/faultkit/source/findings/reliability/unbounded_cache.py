@@ -11,6 +11,8 @@ from faultkit.source.findings.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE
 _OF_OBJECTS = re.compile(r"cache|memo", re.IGNORECASE)
 """Many objects live shorter than what they have seen."""
 _NAMED = re.compile(r"cache|memo|seen|sessions|registry_by|lookup", re.IGNORECASE)
+_STATIC = re.compile(r"^[^=]*\bstatic\b")
+"""Java and TypeScript: a member of the class, which lives as long as the process."""
 _MAPS = ("dict", "collections.defaultdict", "collections.OrderedDict", "Map", "java.util.HashMap", "map",
          "java.util.concurrent.ConcurrentHashMap", "set", "Set")  # fmt: skip
 _SHRINKS = frozenset(
@@ -25,7 +27,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if not _is_store(each):
             continue
         name = each.targets[0]
-        named = _OF_OBJECTS if name.startswith("self.") else _NAMED
+        of_an_object = name.startswith("self.") and not _STATIC.match(facts.text(each.span))
+        named = _OF_OBJECTS if of_an_object else _NAMED
         if named.search(name) and _grows(name, facts) and not _shrinks(name, facts):
             yield Hit(
                 each.span,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.source.findings.facts import Call, Facts
-from faultkit.source.findings.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.source.findings.facts import Call, Facts, is_within
+from faultkit.source.findings.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.source.syntax import Span
 
 _ALL = ("asyncio.gather", "Promise.all", "Promise.allSettled")
@@ -19,7 +19,8 @@ _STARTS = (
     "Thread",
 )
 _LIMITS = re.compile(
-    r"semaphore|limit|pool|sem\b|worker|concurren(cy|t)|chunk|batch|throttl|SetLimit|p-map|<-\s*sem|rate",
+    r"semaphore|limit|pool|sem\b|worker|concurren(cy|t)|chunk|batch|throttl|SetLimit|p-map|<-\s*sem|\brate"
+    r"|chan struct\{\}, ",
     re.IGNORECASE,
 )
 _MAPPED = re.compile(
@@ -37,6 +38,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
         starts = call.name in _STARTS or call.is_launched
         if starts and _per_item(call, facts) and not _limited(call, facts):
             yield Hit(call.span, f"{_named(call)} is started for every item, however many there are", LIKELY)
+        elif call.is_launched and _per_client(call, facts) and not _limited(call, facts):
+            what = "a goroutine is started for every connection, however many clients come"
+            yield Hit(call.span, what, POSSIBLE)
     for call in facts.calls_named("java.util.concurrent.Executors.newCachedThreadPool"):
         yield Hit(call.span, f"{call.written}() makes a thread for every task that finds none free", LIKELY)
 
@@ -56,6 +60,15 @@ def _per_item(call: Call, facts: Facts) -> bool:
     if loop.kind not in ("each", "comprehension") or loop.is_async:
         return False
     return not _is_known(loop.over)
+
+
+def _per_client(call: Call, facts: Facts) -> bool:
+    """In a loop without an end that takes connections."""
+    around = facts.loops_around(call)
+    return bool(around) and any(
+        each.method in ("Accept", "AcceptTCP", "AcceptUnix") and is_within(each.span, around[-1].body)
+        for each in facts.calls_of_method("Accept", "AcceptTCP", "AcceptUnix")
+    )
 
 
 def _is_known(over: str) -> bool:

@@ -22,6 +22,19 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if _is_read(request, facts) and not _is_checked(request, facts):
             what = f"the answer of {request.call.written}() is used whatever its status is"
             yield Hit(request.call.span, what, LIKELY)
+        elif _is_dropped(request) and not _is_checked(request, facts):
+            what = f"nobody looks at the answer of {request.call.written}(), so a refusal is not noticed"
+            yield Hit(request.call.span, what, LIKELY)
+
+
+def _is_dropped(request: HttpRequest) -> bool:
+    """Something was to be changed, and nobody asks whether it was. What is not awaited is another rule's."""
+    call = request.call
+    if request.library.name in ("net/http", "superagent") or not call.is_discarded:
+        return False
+    return request.method in ("POST", "PUT", "PATCH", "DELETE") and (
+        call.is_awaited or request.library.name in ("requests", "urllib3", "java.net.http", "httpx")
+    )
 
 
 def _names(call: Call) -> tuple[str, ...]:

@@ -16,11 +16,24 @@ _METHODS = frozenset(
         "raw", "MustExec",
     )
 )  # fmt: skip
-_SQL = re.compile(
-    r"^\s*(?:--[^\n]*\n\s*)*"
-    r"(select|insert|update|delete|replace|merge|upsert|with|create|alter|drop|truncate|begin|commit|rollback)\b",
-    re.IGNORECASE,
+_THINGS = (
+    r"(?:or\s+replace\s+)?(?:temp\w*\s+|unique\s+|materialized\s+)?(?:table|index|view|schema|database|type"
+    r"|role|user|function|trigger|sequence|extension|column|procedure|policy)\b"
 )
+_SQL = re.compile(
+    r"^\s*(?:--[^\n]*\n\s*)*(?:"
+    r"(?P<loud>SELECT|INSERT|UPDATE|DELETE|REPLACE|MERGE|UPSERT|WITH)\s"
+    r"|(?i:(?P<read>select)\s(?=.*(?:\bfrom\b|[(*\d])))"
+    r"|(?i:(?P<into>insert|replace|merge|upsert)\s+(?:or\s+\w+\s+|ignore\s+)?into\b)"
+    r"|(?i:(?P<set>update)\s(?=.*\bset\b))"
+    r"|(?i:(?P<from>delete)\s+from\b)"
+    r"|(?i:(?P<as>with)\s(?=.*\bas\b.*\b(?:select|insert|update|delete)\b))"
+    rf"|(?i:(?P<shape>create|alter|drop|truncate)\s+{_THINGS})"
+    r"|(?i:(?P<end>begin|commit|rollback)\s*(?:;|$|transaction\b|work\b|to\b|immediate\b|exclusive\b))"
+    r")",
+    re.DOTALL,
+)
+"""A verb and what must follow it: `Replace` alone is a word. In capitals, the verb is enough."""
 _WRITES = frozenset({"insert", "update", "delete", "replace", "merge", "upsert"})
 
 
@@ -40,7 +53,7 @@ class SqlCall:
 @lru_cache(maxsize=4)
 def sql_calls(facts: Facts) -> tuple[SqlCall, ...]:
     """Calls that are given SQL as text, also in a template or wrapped as in `text("…")`."""
-    starts = sorted((text for text in facts.texts if _SQL.match(text.text)), key=lambda each: each.span)
+    starts = sorted((text for text in facts.texts if _verb(text.text)), key=lambda each: each.span)
     found = []
     for call in facts.calls:
         if call.method not in _METHODS:
@@ -49,10 +62,14 @@ def sql_calls(facts: Facts) -> tuple[SqlCall, ...]:
             text for text in starts if call.callee.end <= text.span.start and text.span.end <= call.span.end
         ]
         sql = inside[0].text if inside else _named_sql(call, facts)
-        verb = _SQL.match(sql) if sql else None
-        if verb is not None:
-            found.append(SqlCall(call, verb[1].lower(), sql))
+        if verb := _verb(sql):
+            found.append(SqlCall(call, verb, sql))
     return tuple(found)
+
+
+def _verb(text: str) -> str:
+    found = _SQL.match(text)
+    return next(each for each in found.groups() if each).lower() if found is not None else ""
 
 
 def _named_sql(call: Call, facts: Facts) -> str:

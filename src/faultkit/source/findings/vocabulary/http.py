@@ -9,130 +9,20 @@ from functools import lru_cache
 
 from faultkit.source.findings.facts import Argument, Call, Facts
 from faultkit.source.findings.vocabulary.bounds import is_bounded
+from faultkit.source.findings.vocabulary.http_libraries import (
+    BY_NAME,
+    METHODS,
+    REST_TEMPLATE,
+    SPRING_METHODS,
+    Library,
+)
+from faultkit.source.findings.vocabulary.variables import given_to
 
-METHODS = ("get", "head", "options", "post", "put", "patch", "delete")
 IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
-
-@dataclass(frozen=True, slots=True)
-class Library:
-    """A client library, by the resolved names of what it sends requests with."""
-
-    name: str
-    functions: tuple[str, ...] = ()
-    """Each followed by a method: `requests` means `requests.get`, `requests.post` …"""
-    plain: tuple[str, ...] = ()
-    """Functions whose method is an argument."""
-    timeouts: tuple[str, ...] = ("timeout",)
-    """Keywords or option keys that bound a request."""
-    on_client: tuple[str, ...] = ("timeout",)
-    """The same where the client is made."""
-    default_s: float | None = None
-    """Its own default, if it has one."""
-    place: int | None = None
-    """Of a timeout that is given by its place."""
-    options: tuple[int, ...] = ()
-    """Places in which an options object may stand; keywords only, if there is none."""
-    status_raises: bool = False
-    """An answer of 400 and above is an error without being asked."""
-
-
-LIBRARIES: tuple[Library, ...] = (
-    Library(
-        "requests",
-        ("requests", "requests.Session", "requests.session()", "requests.sessions.Session"),
-        ("requests.request", "requests.Session.request", "requests.session().request"),
-        on_client=(),
-    ),
-    Library(
-        "httpx",
-        ("httpx", "httpx.Client", "httpx.AsyncClient"),
-        tuple(
-            f"{owner}.{name}"
-            for owner in ("httpx", "httpx.Client", "httpx.AsyncClient")
-            for name in ("request", "stream", "send")
-        ),
-        default_s=5,
-    ),
-    Library(
-        "aiohttp",
-        ("aiohttp.ClientSession",),
-        ("aiohttp.ClientSession.request", "aiohttp.request"),
-        on_client=("timeout",),
-        default_s=300,
-    ),
-    Library("urllib", (), ("urllib.request.urlopen",), place=2, status_raises=True),
-    Library(
-        "urllib3",
-        (),
-        ("urllib3.request", "urllib3.PoolManager.request", "urllib3.PoolManager.urlopen"),
-    ),
-    Library("fetch", (), ("fetch", "node-fetch", "undici.fetch", "cross-fetch"), ("signal", "timeout"), ()),
-    Library(
-        "axios",
-        ("axios", "axios.create()"),
-        ("axios", "axios.request", "axios.create()", "axios.create().request"),
-        ("timeout", "signal", "cancelToken"),
-        options=(0, 1, 2),
-        status_raises=True,
-    ),
-    Library(
-        "got",
-        ("got", "got.extend()"),
-        ("got",),
-        ("timeout", "timeout.request", "signal"),
-        options=(1,),
-        status_raises=True,
-    ),
-    Library(
-        "superagent",
-        ("superagent",),
-        (),
-        ("timeout",),
-        status_raises=True,
-    ),
-    Library(
-        "http",
-        (),
-        ("http.get", "http.request", "https.get", "https.request"),
-        ("timeout", "signal"),
-        ("timeout",),
-        options=(0, 1),
-    ),
-    Library(
-        "net/http",
-        (),
-        (
-            *(f"net/http.{name}" for name in ("Get", "Head", "Post", "PostForm")),
-            *(f"net/http.Client.{name}" for name in ("Get", "Head", "Post", "PostForm", "Do")),
-            *(f"net/http.DefaultClient.{name}" for name in ("Get", "Head", "Post", "PostForm", "Do")),
-        ),
-        (),
-        ("Timeout",),
-    ),
-    Library(
-        "java.net.http",
-        (),
-        (
-            "java.net.http.HttpClient.send",
-            "java.net.http.HttpClient.sendAsync",
-            "java.net.http.HttpClient.newHttpClient().send",
-            "java.net.http.HttpClient.newHttpClient().sendAsync",
-        ),
-        (),
-        (),
-    ),
-)
-
-_BY_NAME: dict[str, Library] = {}
-for _library in LIBRARIES:
-    for _owner in _library.functions:
-        for _name in METHODS:
-            _BY_NAME.setdefault(f"{_owner}.{_name}", _library)
-    for _name in _library.plain:
-        _BY_NAME.setdefault(_name, _library)
-
+_METHOD_KEY = re.compile(r"\bmethod['\"]?\s*[:=]\s*['\"`]([A-Za-z]+)['\"`]")
+_URL = re.compile(r"ur[li]|href|endpoint|path|link|address", re.IGNORECASE)
 _LITERAL_METHOD = re.compile(r"^['\"`]?([A-Za-z]+)['\"`]?$")
 _GO_METHODS = {"Get": "GET", "Head": "HEAD", "Post": "POST", "PostForm": "POST"}
 _BUILT = re.compile(r"java\.net\.http\.HttpClient\.newBuilder\(\).*\.build\(\)\.send(Async)?$")
@@ -167,11 +57,12 @@ def http_requests(facts: Facts) -> tuple[HttpRequest, ...]:
 def _requests(facts: Facts) -> Iterator[HttpRequest]:
     own = {scope.name for scope in facts.scopes if scope.name}
     for call in facts.calls:
-        library = library_of(call)
+        library = library_of(call, facts.language)
         if (
             call.name in own
             or library is None
             or call.is_decorator
+            or is_variable(call, facts)
             or (not call.arguments and library.name != "superagent")
         ):
             continue
@@ -183,10 +74,25 @@ def _requests(facts: Facts) -> Iterator[HttpRequest]:
         yield HttpRequest(call, library, method, timeout, "" if url is None else url.value.text)
 
 
-def library_of(call: Call) -> Library | None:
+def is_variable(call: Call, facts: Facts) -> bool:
+    """Python: `requests = {}` or a parameter `requests`, and then `requests.get(key)`."""
+    head, dot, _ = call.written.partition(".")
+    if facts.language != "python" or not dot or head in facts.imports.names:
+        return False
+    if not call.name.startswith(f"{head}."):
+        return False
+    around = list(facts.functions_around(call))
+    return any(each.name == head for scope in around for each in scope.parameters) or any(
+        head in each.targets and each.scope in around for each in facts.assignments
+    )
+
+
+def library_of(call: Call, language: str = "") -> Library | None:
+    """By the call's name, and only among the libraries of a language if one is given."""
     if _BUILT.match(call.name):
-        return _BY_NAME["java.net.http.HttpClient.send"]
-    return _BY_NAME.get(call.name)
+        return BY_NAME["java.net.http.HttpClient.send"]
+    found = BY_NAME.get(call.name)
+    return None if found is not None and language and language not in found.languages else found
 
 
 def _method(call: Call, library: Library, facts: Facts) -> str:
@@ -198,7 +104,11 @@ def _method(call: Call, library: Library, facts: Facts) -> str:
         return "POST" if call.argument("data", place=1) else "GET"
     if library.name == "java.net.http":
         return _java_request(call)
+    if library.name == "RestTemplate":
+        return SPRING_METHODS[call.method]
     given = call.argument("method")
+    if given is None and (options := _named_options(call, library)) is not None:
+        return _method_in(options, call, facts)
     if (
         given is None
         and call.name.endswith((".request", ".stream"))
@@ -209,6 +119,30 @@ def _method(call: Call, library: Library, facts: Facts) -> str:
         return "GET" if not call.spreads and not call.name.endswith(".send") else ""
     found = _LITERAL_METHOD.match(given.value.text)
     return found[1].upper() if found and given.value.shape == "text" else ""
+
+
+def _named_options(call: Call, library: Library) -> Argument | None:
+    """A variable or call that stands where the options may stand."""
+    for each in call.positional:
+        if each.place not in library.options or each.value.shape not in ("name", "call", "other"):
+            continue
+        # In the first place, most people give a URL.
+        if each.place or (each.value.shape == "name" and not _URL.search(each.value.text)):
+            return each
+    return None
+
+
+def _method_in(options: Argument, call: Call, facts: Facts) -> str:
+    """The method that the options in a variable name; empty if the text does not tell."""
+    if options.value.shape != "name":
+        return ""
+    told = given_to(options.value.text, call, facts)
+    found = _METHOD_KEY.search("\n".join(facts.text(each.span) for each in told))
+    if found is not None:
+        return found[1].upper()
+    known = [each for each in told if each.value is not None and each.value.shape == "object"]
+    texts = [facts.text(each.span) for each in told]
+    return "" if not known or any("..." in text or "method" in text for text in texts) else "GET"
 
 
 def request_of(call: Call, facts: Facts) -> Call | None:
@@ -250,6 +184,8 @@ def _timeout(call: Call, library: Library, facts: Facts) -> bool | None:
         return _go_timeout(call, facts)
     if library.name == "java.net.http":
         return _java_timeout(call, facts)
+    if library.name == "RestTemplate":
+        return _spring_timeout(call, facts)
     if library.name in ("http", "superagent") and _chained(call, facts, "setTimeout", "timeout"):
         return True
     if _unknown_options(call, library):
@@ -279,10 +215,11 @@ def _given(call: Call, library: Library) -> Argument | None:
 def _unknown_options(call: Call, library: Library) -> bool:
     if call.spreads:
         return True
-    places = library.options or ((1,) if library.name == "fetch" else ())
     data = _body_place(call, library)
     return any(
-        each.value.shape in ("name", "call", "other") and each.place in places and each.place not in (0, data)
+        each.value.shape in ("name", "call", "other")
+        and each.place in library.options
+        and each.place not in (0, data)
         for each in call.positional
     )
 
@@ -356,3 +293,11 @@ def _java_timeout(call: Call, facts: Facts) -> bool | None:
             return None
         text = built[-1]
     return ".timeout(" in text
+
+
+def _spring_timeout(call: Call, facts: Facts) -> bool | None:
+    made = call.origin
+    if made is None or made.name != REST_TEMPLATE or made.arguments:
+        return None
+    told = any(each.method in ("setRequestFactory", "setInterceptors") for each in facts.calls_on(made))
+    return None if told else False

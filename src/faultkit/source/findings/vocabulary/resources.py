@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from faultkit.source.findings.facts import Call, Facts
 from faultkit.source.syntax import Span
@@ -20,6 +21,27 @@ _TAKES = frozenset(
         "push_async_exit", "callback", "register", "addCleanup",
     )
 )  # fmt: skip
+_USES = frozenset(
+    (
+        "io.ReadAll", "io.Copy", "io.CopyN", "io.ReadFull", "io.WriteString", "io/ioutil.ReadAll",
+        "fmt.Fprint", "fmt.Fprintf", "fmt.Fprintln", "fmt.Fscan", "fmt.Fscanf", "fmt.Fscanln",
+        "json.load", "json.dump", "pickle.load", "pickle.dump", "marshal.load", "marshal.dump",
+        "tomllib.load", "tomli.load", "yaml.load", "yaml.safe_load", "yaml.dump", "yaml.safe_dump",
+        "shutil.copyfileobj", "hashlib.file_digest", "ast.parse",
+        "xml.etree.ElementTree.parse", "numpy.load", "numpy.save", "pandas.read_csv",
+    )
+)  # fmt: skip
+"""What reads or writes a file that it is given, and leaves it open."""
+_WRAPS = frozenset(
+    (
+        "bufio.NewReader", "bufio.NewWriter", "bufio.NewScanner", "encoding/json.NewDecoder",
+        "encoding/json.NewEncoder", "encoding/csv.NewReader", "encoding/csv.NewWriter",
+        "encoding/xml.NewDecoder", "csv.reader", "csv.writer", "csv.DictReader", "csv.DictWriter",
+    )
+)  # fmt: skip
+"""What gives back something that reads or writes the file: who has that has the file."""
+_BUILT_IN = frozenset(("print", "list", "tuple", "set", "sum", "len", "sorted", "max", "min"))
+"""Of Python; elsewhere such names may mean anything."""
 
 
 def is_kept(call: Call, facts: Facts) -> bool:
@@ -41,7 +63,30 @@ def is_kept(call: Call, facts: Facts) -> bool:
     ):
         # A variable of somebody else, such as a named result.
         return True
+    if _is_outer(name, call, facts):
+        return True
     return _closed_by_name(name, function.body, facts) or _escapes(name, call, function.body, facts)
+
+
+def _is_outer(name: str, call: Call, facts: Facts) -> bool:
+    """The variable is one of a function around this one, or of the file."""
+    if facts.language == "python":
+        return any(
+            step.kind == "global" and re.search(rf"\b{re.escape(name)}\b", facts.text(step.span))
+            for step in facts.steps
+        )
+    function = facts.function_of(call)
+    if facts.language == "go" or function is None:
+        return False
+    outer = {None, *(scope for scope in facts.functions_around(call) if scope is not function)}
+    return any(name in each.targets and each.scope in outer for each in facts.assignments)
+
+
+def only_uses(call: Call, facts: Facts) -> bool:
+    """Whether it reads or writes what it is given, and neither keeps nor closes it."""
+    return (
+        call.name in _USES or call.name in _WRAPS or (facts.language == "python" and call.name in _BUILT_IN)
+    )
 
 
 def _closed_by_name(name: str, body: Span, facts: Facts) -> bool:
@@ -53,25 +98,56 @@ def _closed_by_name(name: str, body: Span, facts: Facts) -> bool:
             argument.value.text == name for argument in each.arguments
         ):
             return True
+        # self.addCleanup(f.close): somebody else will call it.
+        if any(_is_closer(argument.value.text, name) for argument in each.arguments):
+            return True
     return any(each.written == name and each.is_managed for each, _ in facts.managed)
 
 
-def _escapes(name: str, call: Call, body: Span, facts: Facts) -> bool:
+def _is_closer(text: str, name: str) -> bool:
+    owner, dot, method = text.rpartition(".")
+    return bool(dot) and owner == name and method in _CLOSES
+
+
+def _escapes(name: str, call: Call, body: Span, facts: Facts, deep: bool = True) -> bool:
     """The variable itself is returned, stored or given to another function."""
-    word = re.compile(rf"(?<![\w.\"']){re.escape(name)}(?![\w.(\[\"'])")
+    word = re.compile(rf"(?<![\w.\"']){re.escape(name)}(?![\w.(\[\"'])".encode())
+    given = [
+        other
+        for other in facts.within(facts.calls, body)
+        if other is not call
+        # A descriptor is given to `fs` to read and write with it, not to keep.
+        and not other.name.startswith("fs.")
+        and any(argument.value.text in (name, f"&{name}", f"*{name}") for argument in other.arguments)
+    ]
+    used = [other for other in given if only_uses(other, facts)]
+    if any(not only_uses(other, facts) or (deep and _wrapper_escapes(other, body, facts)) for other in given):
+        return True
     for step in facts.within(facts.steps, body):
-        if step.kind in ("return", "yield") and word.search(facts.text(step.span)):
+        if step.kind in ("return", "yield") and any(_bare(word, step.span, used, facts)):
             return True
     for each in facts.within(facts.assignments, body):
         value = None if each.call is call else each.value
-        if value is not None and value.shape in ("name", "object", "list") and word.search(value.text):
-            return True
-    for other in facts.within(facts.calls, body):
-        # A descriptor is given to `fs` to read and write with it, not to keep.
-        if (
-            other is not call
-            and not other.name.startswith("fs.")
-            and any(argument.value.text in (name, f"&{name}", f"*{name}") for argument in other.arguments)
-        ):
+        stores = value is not None and value.shape in ("name", "object", "list")
+        if value is not None and stores and any(_bare(word, value.span, used, facts)):
             return True
     return False
+
+
+def _bare(word: re.Pattern[bytes], span: Span, used: list[Call], facts: Facts) -> Iterator[bool]:
+    """True for each time that the word stands there, but not among the arguments of what only uses it."""
+    for found in word.finditer(facts.syntax.source, span.start, span.end):
+        if not any(other.callee.end <= found.start() < other.span.end for other in used):
+            yield True
+
+
+def _wrapper_escapes(wrapper: Call, body: Span, facts: Facts) -> bool:
+    """`return bufio.NewReader(f)`, or `r := bufio.NewReader(f)` and then `return r`."""
+    if wrapper.name not in _WRAPS:
+        return False
+    if wrapper.is_returned or wrapper.is_argument:
+        return True
+    return any(
+        "." in name or "[" in name or _escapes(name, wrapper, body, facts, deep=False)
+        for name in wrapper.assigned[:1]
+    )

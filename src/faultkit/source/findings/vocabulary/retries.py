@@ -40,6 +40,15 @@ _NO_FAILURES = frozenset(
         "ValueError",
     }
 )
+_ANSWERS = frozenset(
+    {"BlockingIOError", "FileExistsError", "InterruptedError", "SSLWantReadError", "SSLWantWriteError"}
+)
+"""Not yet, or not under this name."""
+_LOCAL = frozenset({"list", "tuple", "set", "dict", "sorted", "len", "next", "iter", "max", "min", "sum"})
+_OF_DATA = re.compile(r"(Header|Parse|Syntax|Decode|Format|Validation|Attribute|Lookup)Error$")
+"""The same data will be as wrong the next time."""
+_CONVERTS = re.compile(r"raise|throw|convert|translate|(^|_)fail", re.IGNORECASE)
+"""Names of functions that turn an error into another one, and do not come back."""
 _WAITS = frozenset(
     {"result", "wait", "wait_for", "get", "join", "recv", "accept", "poll", "acquire", "input", "int"}
 )
@@ -176,7 +185,12 @@ def _try_again(loop: Loop, facts: Facts) -> Span | None:
         if facts.language == "go":
             if _go_again(loop, each, facts):
                 return loop.body
-        elif _is_other_thing(loop, each, facts):
+        elif (
+            _is_other_thing(loop, each, facts)
+            or _goes_elsewhere(loop, each, facts)
+            or _asks(each)
+            or _is_local(each, facts)
+        ):
             continue
         elif any(_goes_on(each, place, facts) for place in range(len(each.handlers))) and _leaves(
             loop, each, facts
@@ -194,12 +208,42 @@ def _is_other_thing(loop: Loop, each: Try, facts: Facts) -> bool:
     return any(facts.mentions(name, before) for name in items)
 
 
+def _goes_elsewhere(loop: Loop, each: Try, facts: Facts) -> bool:
+    """`path = path.parent` after a failure: the next round tries with something else."""
+    after = Span(each.body.end, loop.body.end)
+    changed = {
+        name
+        for assigned in facts.within(facts.assignments, after)
+        if assigned.operator == "=" and not assigned.targets[0].startswith("self.")
+        for name in assigned.targets
+        if name.isidentifier() and not _COUNTED.search(name) and not _ROUND.search(name)
+    }
+    return any(facts.mentions(name, each.body) for name in changed)
+
+
+def _asks(each: Try) -> bool:
+    """`except BlockingIOError: await readable(sock)`, `except FileExistsError: continue`: nothing failed."""
+    return any(
+        handler.types and all(name.rpartition(".")[2] in _ANSWERS for name in handler.types)
+        for handler in each.handlers
+    )
+
+
+def _is_local(each: Try, facts: Facts) -> bool:
+    """`list(things)` is tried again because another thread came between."""
+    calls = list(facts.within(facts.calls, each.body))
+    return bool(calls) and all(call.name in _LOCAL for call in calls)
+
+
 def _goes_on(each: Try, place: int, facts: Facts) -> bool:
     """The handler lets the loop go on, at least sometimes."""
     handler = each.handlers[place]
     if handler.types and all(name.rpartition(".")[2] in _NO_FAILURES for name in handler.types):
         return False
     if handler.types and not any(map(_is_failure, handler.types)):
+        return False
+    inside = list(facts.within(facts.calls, handler.body))
+    if handler.uses_error and len(inside) == 1 and _CONVERTS.search(inside[0].method):
         return False
     if not handler.exits:
         return True
@@ -215,13 +259,15 @@ def _goes_on(each: Try, place: int, facts: Facts) -> bool:
 def _is_failure(name: str) -> bool:
     """`InvalidResponse` of a prompt is none; a name that is given as a variable may be."""
     last = name.rpartition(".")[2]
+    if _OF_DATA.search(last):
+        return False
     return not last[:1].isupper() or last.endswith(_FAILURES) or len(last) < 3
 
 
 def _leaves(loop: Loop, each: Try, facts: Facts) -> bool:
     """What is done when it works ends the loop."""
     calls = list(facts.within(facts.calls, each.body))
-    if calls and all(call.method in _WAITS and library_of(call) is None for call in calls):
+    if calls and all(call.method in _WAITS and library_of(call, facts.language) is None for call in calls):
         return False
     handlers = [handler.span for handler in each.handlers]
     branches = [step.span for step in facts.within(facts.steps, loop.body) if step.kind == "branch"]
@@ -264,8 +310,16 @@ def _go_success(loop: Loop, facts: Facts) -> bool:
     return False
 
 
+def _ends_with_its_caller(loop: Loop, facts: Facts) -> bool:
+    """Go: `case <-ctx.Done(): return`."""
+    return facts.language == "go" and any(
+        call.method == "Done" and "ctx" in call.receiver_written.lower()
+        for call in facts.within(facts.calls, loop.body)
+    )
+
+
 def _is_limited(loop: Loop, facts: Facts) -> bool:
-    if loop.kind != "endless":
+    if loop.kind != "endless" or _ends_with_its_caller(loop, facts):
         return True
     for each in facts.tries:
         for handler in each.handlers:
@@ -273,7 +327,7 @@ def _is_limited(loop: Loop, facts: Facts) -> bool:
                 return True
     counters = {
         target
-        for each in facts.within(facts.assignments, loop.body)
+        for each in facts.within(facts.assignments, loop.span)
         if each.operator in ("+=", "-=", "++", "--")
         for target in each.targets
     }

@@ -24,7 +24,7 @@ SLEEPS = frozenset(
     }
 )
 _WORDS = re.compile(
-    r"^(sleep|delay|pause|wait|backoff|back_off)|(sleep|backoff|delay|_wait|Wait)$", re.IGNORECASE
+    r"^_*(sleep|delay|pause|wait|backoff|back_off)|(sleep|backoff|delay|_wait|Wait)$", re.IGNORECASE
 )
 
 
