@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
 from faultkit.cli.faults import example, explain
 from faultkit.cli.flags import flags_of, switch_of
 from faultkit.cli.main import invoke
-from faultkit.faults import FAULTS
+from faultkit.faults import CALL_FAULTS, FAULTS, NETWORK_FAULTS
+from faultkit.mcp.specs import parse_spec, short_form
 from faultkit.plan import plan_schema, read_plan
 
 
@@ -25,13 +27,25 @@ def test_the_table_has_a_row_for_each_fault_in_order(capsys: pytest.CaptureFixtu
     ]
 
 
-@pytest.mark.parametrize("kind", FAULTS)
+@pytest.mark.parametrize("kind", NETWORK_FAULTS)
 def test_the_page_of_a_fault_names_its_settings_flags_and_variables(kind: str) -> None:
-    fault = FAULTS[kind]
+    fault = NETWORK_FAULTS[kind]
     words = set(explain(fault).split())
     assert set(fault.settings()) <= words
     for flag in (switch_of(fault), *flags_of(fault)):
         assert {flag.option, flag.env} <= words
+
+
+@pytest.mark.parametrize("kind", CALL_FAULTS)
+def test_the_page_of_a_fault_of_calls_names_its_settings_its_place_and_its_short_form(kind: str) -> None:
+    fault = CALL_FAULTS[kind]
+    page = explain(fault)
+    words = page.replace(",", " ").split()
+    assert {*fault.settings(), *fault.methods, *fault.transports, *fault.eras} <= set(words)
+    assert "Flags" not in page
+    specs = re.findall(r"--fault (\S+)", page)
+    assert specs[0] == short_form(fault)
+    assert parse_spec(specs[1]) is not None
 
 
 @pytest.mark.parametrize("kind", FAULTS)
@@ -64,3 +78,18 @@ def test_json_has_every_fault_with_its_settings_and_flags(capsys: pytest.Capture
 
 def test_the_schema_is_that_of_plans(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(shown(capsys, "--schema")) == plan_schema()
+
+
+def test_json_of_a_fault_of_calls_says_where_it_fits_and_how_it_is_written(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    one = json.loads(shown(capsys, "keep-alive-only", "--json"))
+    assert {key: one[key] for key in one if key not in ("settings", "summary")} == {
+        "kind": "keep_alive_only",
+        "level": "call",
+        "short_form": "keep_alive_only:EVERY_MS",
+        "methods": ["tools/call"],
+        "only_methods": [],
+        "transports": ["http"],
+        "eras": ["legacy", "modern"],
+    }

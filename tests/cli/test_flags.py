@@ -7,7 +7,7 @@ import pytest
 
 from faultkit.cli.flags import fault_options, flags_of, rules_of, switch_of
 from faultkit.errors import InputError
-from faultkit.faults import FAULTS
+from faultkit.faults import NETWORK_FAULTS
 from faultkit.plan import Rule, dump_rule
 
 
@@ -114,7 +114,7 @@ def test_a_switch_or_its_variable_makes_a_rule_of_its_kind(
 def test_a_flag_and_its_variable_reach_the_plan(
     kind: str, flag: str, env: str, text: str, path: str, value: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    switch = switch_of(FAULTS[kind]).option
+    switch = switch_of(NETWORK_FAULTS[kind]).option
     beside = BESIDE.get(flag, ())
     (by_flag,) = rules(switch, f"--{flag}", text, *beside)
     assert reached(by_flag, path) == value
@@ -222,6 +222,6 @@ def test_percentages_need_a_duration_and_the_error_names_the_flag() -> None:
 
 
 def test_no_two_flags_and_no_two_variables_share_a_name() -> None:
-    flags = [flag for fault in FAULTS.values() for flag in (switch_of(fault), *flags_of(fault))]
+    flags = [flag for fault in NETWORK_FAULTS.values() for flag in (switch_of(fault), *flags_of(fault))]
     assert len({flag.name for flag in flags}) == len(flags)
     assert len({flag.env for flag in flags}) == len(flags)

@@ -6,13 +6,12 @@ and if no other rule finds more than before. No finding, no change: an empty dif
 
 from __future__ import annotations
 
-import ast
 import math
-import warnings
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from faultkit.advice.parsing import parse_problem
 from faultkit.advice.score import score_of, weight
 from faultkit.errors import InputError
 from faultkit.source.changes.change import Change, Codemod, Source
@@ -41,6 +40,8 @@ class Improvement:
     """Statements that belong at the top of the file and have no place in the text that was given."""
     changes: tuple[str, ...]
     """What was done, in the order in which it was."""
+    found: tuple[Finding, ...]
+    """Findings of the old text."""
     answered: tuple[Finding, ...]
     """Findings of the old text that the new one does not have."""
     left: tuple[Finding, ...]
@@ -72,11 +73,8 @@ def improve(
 
     `score` is what the caller holds the text for; how far to go is decided by our own."""
     known = language_named(language) if isinstance(language, str) else language
-    _check(kind, score, target_score)
-    if not text.strip():
-        raise InputError(file or "snippet", "expected source code, got nothing")
-    if len(text) > LONGEST_TEXT:
-        raise InputError(file or "snippet", f"expected at most {LONGEST_TEXT} characters, got {len(text)}")
+    check_scores(kind, score, target_score)
+    check_text(text, file)
     mark = _BOM if text.startswith(_BOM) else ""
     draft = _Draft(text.removeprefix(_BOM), findings_of(text.removeprefix(_BOM), known, file=file))
     before, start = draft.findings, draft.text
@@ -88,6 +86,7 @@ def improve(
         dependencies=tuple(sorted({each for change in draft.kept for each in change.dependencies})),
         imports=tuple(dict.fromkeys(each for change in draft.kept for each in change.imports)),
         changes=tuple(change.description for change in draft.kept),
+        found=_own(before, kind),
         answered=() if draft.text == start else _gone(_own(before, kind), draft.findings),
         left=_own(draft.findings, kind),
         score_before=_score(before, kind),
@@ -96,7 +95,8 @@ def improve(
     )
 
 
-def _check(kind: Kind | None, score: float | None, target_score: float) -> None:
+def check_scores(kind: Kind | None, score: float | None, target_score: float) -> None:
+    """Raises InputError if they cannot be asked for."""
     if kind is not None and kind not in KINDS:
         raise InputError("kind", f'expected one of {", ".join(KINDS)}, got "{kind}"')
     for name, value in (("score", score), ("target_score", target_score)):
@@ -107,6 +107,14 @@ def _check(kind: Kind | None, score: float | None, target_score: float) -> None:
             raise InputError(name, f"expected a number from 0 to 1, got {value!r}")
     if score is not None and target_score < score:
         raise InputError("target_score", f"expected at least the score, {score:g}, got {target_score:g}")
+
+
+def check_text(text: str, file: str = "") -> None:
+    """Raises InputError if there is nothing in it, or more than is rewritten."""
+    if not text.strip():
+        raise InputError(file or "snippet", "expected source code, got nothing")
+    if len(text) > LONGEST_TEXT:
+        raise InputError(file or "snippet", f"expected at most {LONGEST_TEXT} characters, got {len(text)}")
 
 
 def _blocked(draft: _Draft, language: Language) -> str:
@@ -180,7 +188,7 @@ def _try(
                 return False
             continue
         new = apply_edits(draft.text, change.edits)
-        if new == draft.text or not _still_parses(draft.text, new, language):
+        if new == draft.text or parse_problem(draft.text, new, language):
             continue
         after = findings_of(new, language, file=file)
         if _is_better(draft.findings, after, {each.rule.id for each in group}):
@@ -194,32 +202,6 @@ def _is_better(before: tuple[Finding, ...], after: tuple[Finding, ...], answered
     old, new = (Counter(each.rule.id for each in found) for found in (before, after))
     fewer = sum(new[rule] for rule in answered) < sum(old[rule] for rule in answered)
     return fewer and all(new[rule] <= old[rule] for rule in new)
-
-
-def _still_parses(old: str, new: str, language: Language) -> bool:
-    if Source(new, language).syntax.has_errors:
-        return False
-    if language.name != "python":
-        return True
-    # A body without its function may `return`: it must be as good as it was, and no better.
-    return _python_reads(new) >= _python_reads(old)
-
-
-def _python_reads(text: str) -> int:
-    """2: compiles; 1: parses; 0: neither."""
-    first = next((line for line in text.splitlines() if line.strip() and line.lstrip()[0] != "#"), "")
-    whole = f"if True:\n{text}" if first[:1] in (" ", "\t") else text
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            tree = ast.parse(whole)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return 0
-        try:
-            compile(tree, "<changed>", "exec", dont_inherit=True)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return 1
-    return 2
 
 
 def _own(findings: tuple[Finding, ...], kind: Kind | None) -> tuple[Finding, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import asdict
 from types import TracebackType
 
@@ -13,8 +13,9 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from faultkit.cli.llm import LlmOptions, embed_options, embedding_settings_from
 from faultkit.source import language_named
-from faultkit.source.index import IndexSummary, WordEmbedder, index_project, open_store
+from faultkit.source.index import Embedder, IndexSummary, index_project, open_store
 from faultkit.source.index import Progress as Step
 from faultkit.source.walk import folder_of
 from faultkit.units import format_duration
@@ -33,21 +34,36 @@ _PHASES = {"scan": "looking at files", "index": "indexing"}
     help="Where indexes are kept, if not in the user's cache folder.",
 )
 @click.option("--rebuild", is_flag=True, help="Forget what is there and make it anew.")
+@embed_options
 @click.option("--json", "as_json", is_flag=True, help="The summary as JSON.")
-def command(folder: str, lang: str | None, index_dir: str | None, rebuild: bool, as_json: bool) -> None:
+def command(
+    folder: str, lang: str | None, index_dir: str | None, rebuild: bool, llm: LlmOptions, as_json: bool
+) -> None:
     """Make the code in DIR searchable, or bring its index up to date.
 
     Only files that changed since the last time are read again. With QDRANT_URL (and QDRANT_API_KEY) set, the
-    index is kept on that server.
+    index is kept on that server. With --llm-embed-model, the code is sent to that provider to be embedded;
+    otherwise nothing leaves this machine.
     """
     language = None if lang is None else language_named(lang)
     root = folder_of(folder)
-    with open_store(root, write=True, index_dir=index_dir) as store, shown_progress() as progress:
-        summary = index_project(root, language, store, WordEmbedder(), progress, rebuild=rebuild)
+    with ExitStack() as stack:
+        embedder = _embedder(llm, stack)
+        store = stack.enter_context(open_store(root, write=True, index_dir=index_dir))
+        progress = stack.enter_context(shown_progress())
+        summary = index_project(root, language, store, embedder, progress, rebuild=rebuild)
     if as_json:
         click.echo(json.dumps(asdict(summary), indent=2, ensure_ascii=False))
     else:
         _print(summary)
+
+
+def _embedder(options: LlmOptions, stack: ExitStack) -> Embedder:
+    settings = embedding_settings_from(options)
+    from faultkit.advice.embedding import embedder_of
+    from faultkit.advice.llm import Model
+
+    return embedder_of(None if settings is None else stack.enter_context(Model(settings)))
 
 
 def _print(summary: IndexSummary) -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+from contextlib import ExitStack
 from dataclasses import asdict
 
 import click
 
-from faultkit.source.index import MODES, Hit, Mode, WordEmbedder, open_store, search
+from faultkit.cli.llm import LlmOptions, embed_options, embedding_settings_from
+from faultkit.source.index import MODES, Embedder, Hit, Mode, open_store, search
+from faultkit.source.index.points import Manifest
 from faultkit.source.walk import folder_of
 
 _SHOWN_LINES = 3
@@ -30,13 +34,28 @@ _SHOWN_LINES = 3
     envvar="FAULT_INDEX_DIR",
     help="Where indexes are kept, if not in the user's cache folder.",
 )
+@embed_options
 @click.option("--json", "as_json", is_flag=True, help="As JSON, with the whole text of each hit.")
-def command(query: str, folder: str, limit: int, mode: Mode, index_dir: str | None, as_json: bool) -> None:
-    """Find code that QUERY describes in the index of DIR, which `fault index DIR` has made."""
-    with open_store(folder_of(folder), write=False, index_dir=index_dir) as store:
+def command(
+    query: str,
+    folder: str,
+    limit: int,
+    mode: Mode,
+    index_dir: str | None,
+    llm: LlmOptions,
+    as_json: bool,
+) -> None:
+    """Find code that QUERY describes in the index of DIR, which `fault index DIR` has made.
+
+    QUERY is embedded by whoever embedded the code: if that was a provider, QUERY is sent there, unless the
+    mode is lexical.
+    """
+    with ExitStack() as stack:
+        store = stack.enter_context(open_store(folder_of(folder), write=False, index_dir=index_dir))
         manifest = store.manifest()
-        hits = search(store, WordEmbedder(), query, limit, mode)
-    if manifest is not None and not manifest.complete:
+        assert manifest is not None, "a store that is opened to read has an index"
+        hits = search(store, _embedder(manifest, llm, mode, stack), query, limit, mode)
+    if not manifest.complete:
         click.echo("warning: the last `fault index` did not get to its end: run it again", err=True)
     if as_json:
         click.echo(json.dumps([asdict(hit) for hit in hits], indent=2, ensure_ascii=False))
@@ -45,6 +64,16 @@ def command(query: str, folder: str, limit: int, mode: Mode, index_dir: str | No
         _print(hit)
     if not hits:
         click.echo("nothing found", err=True)
+
+
+def _embedder(manifest: Manifest, options: LlmOptions, mode: Mode, stack: ExitStack) -> Embedder:
+    from faultkit.advice.embedding import embedder_of, no_embedder, settings_for
+    from faultkit.advice.llm import Model
+
+    if mode == "lexical":
+        return no_embedder(manifest)
+    settings = settings_for(manifest, embedding_settings_from(options), os.environ)
+    return embedder_of(None if settings is None else stack.enter_context(Model(settings)))
 
 
 def _print(hit: Hit) -> None:

@@ -33,10 +33,12 @@ _LOOK_AT = {
 }
 
 
-def score(snippet: str, language: str, concern: Concern, *, sections: Iterable[Section] = ()) -> Prompt:
-    """Asks for `schemas.SCORE`."""
+def score(
+    snippet: str, language: str, concern: Concern | None, *, sections: Iterable[Section] = ()
+) -> Prompt:
+    """Asks for `schemas.SCORE`. No concern is reliability and performance together."""
     return Prompt(
-        f"{_WHO}\nScore the {concern} of the code between 0 and 1. Look at {_LOOK_AT[concern]}.\n"
+        f"{_WHO}\nScore the {_named(concern)} of the code between 0 and 1. Look at {_look_at(concern)}.\n"
         "1 means that it can run in production as it is; 0.8 that small things are missing; 0.5 that a "
         "common failure or load will hurt its users; 0.2 that it will hang, lose data or fall over; 0 that "
         "it cannot work. Findings that are given come from a checker that reads the code: each one that you "
@@ -70,18 +72,23 @@ def suggest_slos(snippet: str, language: str, *, sections: Iterable[Section] = (
 def suggest_change(
     snippet: str,
     language: str,
-    concern: Concern,
+    concern: Concern | None,
     *,
-    score: float,
+    score: float | None,
     target_score: float,
     whole_file: bool = False,
     sections: Iterable[Section] = (),
 ) -> Prompt:
     """Asks for `schemas.CHANGE`. The diff is made from `new`, so its line numbers are right."""
     what = "file" if whole_file else "code"
+    aim = (
+        f"Aim at a score of {target_score:g} of 1"
+        if score is None
+        else f"Its score is {score:g} of 1; aim at {target_score:g}"
+    )
     return Prompt(
-        f"{_WHO}\nImprove the {concern} of the {what}. Look at {_LOOK_AT[concern]}.\n"
-        f"Its score is {score:g} of 1; aim at {target_score:g}, and change no more than that takes. Fix the "
+        f"{_WHO}\nImprove the {_named(concern)} of the {what}. Look at {_look_at(concern)}.\n"
+        f"{aim}, and change no more than that takes. Fix the "
         "findings that are given first. Keep what the code does for its callers: names, arguments, results, "
         "routes. Keep its style and its comments. Change nothing that you cannot give a reason for.\n"
         f"- new: the whole {what} after the change, ready to be run, without line numbers or fences; an "
@@ -128,6 +135,14 @@ def findings_section(lines: Iterable[str]) -> Section:
 def context_section(title: str, text: str, language: str) -> Section:
     """A search result: code that may help to understand, and may be left out."""
     return Section(f"Other code of the project: {title}", text, language, optional=True)
+
+
+def _named(concern: Concern | None) -> str:
+    return concern or "reliability and performance"
+
+
+def _look_at(concern: Concern | None) -> str:
+    return _LOOK_AT[concern] if concern else f"{_LOOK_AT['reliability']}; and {_LOOK_AT['performance']}"
 
 
 def _code(snippet: str, language: str, title: str = "The code") -> Section:

@@ -1,0 +1,188 @@
+"""`fault agent tool`: the MCP server, over stdio or HTTP."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from faultkit.cli.llm import LlmOptions, llm_options, settings_from
+from faultkit.errors import InputError
+
+if TYPE_CHECKING:
+    from faultkit.servers.calls import Calls
+    from faultkit.servers.limits import Limits
+    from faultkit.servers.stopping import Ending
+
+INTERRUPTED = 130
+TOKEN_VARIABLE = "FAULT_AGENT_TOKEN"
+DEFAULT_PORT = 7437
+_OTHERS = ("mcp", "uvicorn", "asyncio")
+"""Loggers of libraries that say something about serving."""
+
+
+@click.command(epilog="For example: fault agent tool --transport http --port 7437")
+@click.option(
+    "--transport",
+    type=click.Choice(("stdio", "http")),
+    default="stdio",
+    show_default=True,
+    help="Over stdin and stdout, for a client that starts it; or over HTTP, for several clients.",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where HTTP is served.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=DEFAULT_PORT,
+    show_default=True,
+    help="Port for HTTP; 0 takes any free port.",
+)
+@click.option(
+    "--token",
+    metavar="TEXT",
+    help="What HTTP clients must send as bearer token; needed if HOST is not this machine alone. Other users "
+    f"of this machine can see a flag: better set {TOKEN_VARIABLE}.",
+)
+@click.option(
+    "--index-dir",
+    metavar="PATH",
+    envvar="FAULT_INDEX_DIR",
+    help="Where indexes are kept, if not in the user's cache folder.",
+)
+@click.option(
+    "--allow-target",
+    "allow_targets",
+    multiple=True,
+    metavar="HOST",
+    help="Let impact tools send load to HOST, HOST:PORT, *.SUFFIX or a network, beside this machine and "
+    "private addresses. May be given again.",
+)
+@click.option("--max-duration", metavar="DURATION", help="The longest run that a client may ask for. [5m]")
+@click.option("--max-clients", type=click.IntRange(1), metavar="N", help="The most clients of a run. [100]")
+@click.option(
+    "--max-rps",
+    type=click.FloatRange(0, min_open=True),
+    metavar="N",
+    help="Requests a second of a run. [500]",
+)
+@click.option("--max-timeout", metavar="DURATION", help="The longest wait for an answer. [1m]")
+@llm_options
+def command(
+    transport: str,
+    host: str,
+    port: int,
+    token: str | None,
+    index_dir: str | None,
+    allow_targets: tuple[str, ...],
+    max_duration: str | None,
+    max_clients: int | None,
+    max_rps: float | None,
+    max_timeout: str | None,
+    llm: LlmOptions,
+) -> int:
+    """Serve Faultkit's tools to an MCP client, such as an editor or a coding agent.
+
+    Over stdio it ends when its client closes stdin. `fault agent install CLIENT` registers it.
+    """
+    limits = _limits(allow_targets, max_duration, max_clients, max_rps, max_timeout)
+    settings = settings_from(llm)
+    # A second of imports that make no garbage: to look for it again and again would take a tenth of that.
+    with _no_collection():
+        from faultkit.servers.calls import Calls
+        from faultkit.servers.services import Services
+        from faultkit.servers.stdio import run_stdio
+
+    calls = Calls(Services(settings, index_dir, limits))
+    _collect_log(is_stdout_ours=transport != "stdio")
+    if transport == "http":
+        ending = _over_http(calls, host, port, token or os.environ.get(TOKEN_VARIABLE) or None)
+    else:
+        _explain_to_people()
+        ending = run_stdio(calls)
+    logging.getLogger("faultkit.servers").info("the server ended: %s", ending)
+    return INTERRUPTED if ending == "interrupt" else 0
+
+
+def _over_http(calls: Calls, host: str, port: int, token: str | None) -> Ending:
+    from faultkit.servers.http import HttpServer
+
+    server = HttpServer(calls, host, port, token)
+    return server.run(lambda url: click.echo(f"MCP over HTTP on {url}", err=True))
+
+
+def _explain_to_people() -> None:
+    if sys.stdin.isatty():
+        click.echo(
+            "this is an MCP server: a client starts it and talks to it over stdin and stdout "
+            "(`fault agent install CLIENT` registers it); Ctrl-C ends it",
+            err=True,
+        )
+
+
+def _limits(
+    allow_targets: tuple[str, ...],
+    max_duration: str | None,
+    max_clients: int | None,
+    max_rps: float | None,
+    max_timeout: str | None,
+) -> Limits:
+    from faultkit.servers.limits import Limits
+
+    given: dict[str, Any] = {
+        "max_duration_s": _seconds("--max-duration", max_duration),
+        "max_clients": max_clients,
+        "max_rps_total": max_rps,
+        "max_timeout_s": _seconds("--max-timeout", max_timeout),
+    }
+    try:
+        return Limits(
+            allow_targets=allow_targets, **{key: value for key, value in given.items() if value is not None}
+        )
+    except ValueError as error:
+        raise InputError("--allow-target", str(error).removeprefix("allow_targets: ")) from None
+
+
+def _seconds(flag: str, text: str | None) -> float | None:
+    from faultkit.units import parse_duration
+
+    if text is None:
+        return None
+    try:
+        seconds = parse_duration(text)
+    except ValueError as error:
+        raise InputError(flag, str(error)) from None
+    if seconds <= 0:
+        raise InputError(flag, f"expected more than nothing, got {text}")
+    return seconds
+
+
+def _collect_log(*, is_stdout_ours: bool) -> None:
+    """What libraries log goes where our own log goes; over stdio, never to stdout."""
+    ours = logging.getLogger("faultkit")
+    for handler in ours.handlers:
+        if not isinstance(handler, logging.StreamHandler) or is_stdout_ours:
+            continue
+        if handler.stream is sys.stdout:
+            handler.setStream(sys.stderr)
+            click.echo("warning: stdout belongs to the protocol: the log goes to stderr", err=True)
+    for name in _OTHERS:
+        log = logging.getLogger(name)
+        log.handlers[:] = ours.handlers
+        log.setLevel(max(ours.level, logging.INFO))
+        log.propagate = False
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.freeze()  # Modules stay: nobody has to go through them later.
+        gc.enable()

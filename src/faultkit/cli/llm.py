@@ -1,0 +1,190 @@
+"""The `--llm-…` flags that several commands share, and what is made of them.
+
+The flags are written out here, and not taken from `advice.llm.settings`, so that a command can be loaded
+without loading that. What a flag's value means, and which variable stands in for it, only the settings know.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from faultkit.errors import InputError
+
+if TYPE_CHECKING:
+    from faultkit.advice.advisor import Advisor
+    from faultkit.advice.llm import LlmSettings, Model
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class LlmOptions:
+    """As they came from the command line: None where a flag was not given."""
+
+    client: str | None = None
+    model: str | None = None
+    embed_model: str | None = None
+    embed_dim: str | None = None
+    time_s: str | None = None
+    tokens: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LlmFlag:
+    field: str
+    """Of `LlmOptions`, and the name of an argument of `llm_settings`."""
+    option: str
+    variable: str
+    metavar: str
+    help: str
+
+
+FLAGS: tuple[LlmFlag, ...] = (
+    LlmFlag(
+        "client",
+        "--llm-client",
+        "FAULT_AGENT_CLIENT",
+        "NAME",
+        "Who answers: auto (by the keys that are set, else the rules), rules (offline), openai, gemini, "
+        "openrouter, ollama or anthropic.",
+    ),
+    LlmFlag(
+        "model",
+        "--llm-prompt-reasoning-model",
+        "FAULT_AGENT_PROMPT_REASONING_MODEL",
+        "NAME",
+        "The model to ask, if not the client's usual one.",
+    ),
+    LlmFlag(
+        "embed_model",
+        "--llm-embed-model",
+        "FAULT_AGENT_EMBED_MODEL",
+        "NAME",
+        "The client's model for embeddings, instead of the offline ones.",
+    ),
+    LlmFlag(
+        "embed_dim",
+        "--llm-embed-model-dim",
+        "FAULT_AGENT_EMBED_MODEL_DIMENSION",
+        "N",
+        "The length of its vectors, if they should not tell it themselves.",
+    ),
+    LlmFlag(
+        "time_s",
+        "--llm-time-budget",
+        "FAULT_AGENT_TIME_BUDGET",
+        "SECONDS",
+        "How long the answer to a question may take, all tries together.",
+    ),
+    LlmFlag(
+        "tokens",
+        "--llm-token-budget",
+        "FAULT_AGENT_TOKEN_BUDGET",
+        "N",
+        "How many tokens a question may cost, all tries together.",
+    ),
+)
+_OF_EMBEDDINGS = ("client", "embed_model", "embed_dim")
+
+
+def llm_options(function: F) -> F:
+    """Gives a command all the flags; it gets them as one argument, `llm`."""
+    return _with_flags(function, FLAGS)
+
+
+def embed_options(function: F) -> F:
+    """The same with those flags alone that embeddings need."""
+    return _with_flags(function, [flag for flag in FLAGS if flag.field in _OF_EMBEDDINGS])
+
+
+def _with_flags(function: F, flags: Sequence[LlmFlag]) -> F:
+    @functools.wraps(function)
+    def collected(*args: Any, **kwargs: Any) -> Any:
+        values = {flag.field: kwargs.pop(f"llm_{flag.field}") for flag in flags}
+        return function(*args, llm=LlmOptions(**values), **kwargs)
+
+    for flag in reversed(flags):
+        text = f"{flag.help} [{flag.variable}]"
+        click.option(flag.option, f"llm_{flag.field}", metavar=flag.metavar, help=text)(collected)
+    return collected  # type: ignore[return-value]
+
+
+def settings_from(options: LlmOptions) -> LlmSettings | None:
+    """What the flags and this process' environment ask for; None is the offline rules."""
+    from faultkit.advice.llm import llm_settings
+
+    return llm_settings(
+        os.environ,
+        client=options.client,
+        model=options.model,
+        embed_model=options.embed_model,
+        embed_dim=options.embed_dim,
+        time_s=options.time_s,
+        tokens=options.tokens,
+    )
+
+
+def embedding_settings_from(options: LlmOptions) -> LlmSettings | None:
+    """The same for a command that only embeds: a model that nobody is there to run is an error."""
+    settings = settings_from(options)
+    if settings is None and options.embed_model:
+        raise InputError(
+            "--llm-embed-model",
+            f"expected a client beside it that makes embeddings, got none for {options.embed_model!r}: "
+            "name it with --llm-client, or leave both out to use the offline embeddings",
+        )
+    return settings
+
+
+def model_from(options: LlmOptions) -> Model | None:
+    """None is the offline rules. Nothing is asked yet, and no client library is loaded."""
+    settings = settings_from(options)
+    if settings is None:
+        return None
+    from faultkit.advice.llm import Model
+
+    return Model(settings)
+
+
+def advisor_from(
+    options: LlmOptions, root: str | os.PathLike[str] | None = None, stack: ExitStack | None = None
+) -> Advisor:
+    """`root` is a file or folder of the project: where an index of it exists, a model is shown what the index
+    has about the code in question. With a stack, the model is closed with it."""
+    from faultkit.advice.advisor import Advisor
+
+    model = model_from(options)
+    if model is None:
+        return Advisor()
+    if stack is not None:
+        stack.enter_context(model)
+    if root is None:
+        return Advisor(model)
+    from faultkit.advice.context import context_of
+
+    return Advisor(model, context=context_of(root, model, warn=_warn))
+
+
+def _warn(text: str) -> None:
+    click.echo(f"warning: {text}", err=True)
+
+
+@contextmanager
+def asking(advisor: Advisor) -> Iterator[None]:
+    """Says whom we wait for while a model thinks, on a terminal; the rules answer at once."""
+    engine = advisor.engine
+    if engine.model is None or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(f"asking {engine.name} ({engine.model})"):
+        yield

@@ -1,0 +1,72 @@
+"""`fault slo`: service level objectives that fit what a function does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import click
+
+from faultkit.advice.answers import SloAnswer
+from faultkit.cli.llm import LlmOptions, advisor_from, asking, llm_options
+from faultkit.errors import InputError
+from faultkit.source import find_function, language_named, list_functions, read_source
+
+_COLUMNS = ("TYPE", "OBJECTIVE", "THRESHOLD", "WINDOW", "TITLE")
+
+
+@click.command(epilog="For example: fault slo app.py index")
+@click.argument("file")
+@click.argument("function", required=False)
+@click.option("--lang", metavar="NAME", help="The language, if the file's ending does not tell it.")
+@click.option("--json", "as_json", is_flag=True, help="As a JSON array, ready for Prometheus and Cloud Run.")
+@llm_options
+def command(file: str, function: str | None, lang: str | None, as_json: bool, llm: LlmOptions) -> None:
+    """Suggest service level objectives for FUNCTION of FILE, or for what FILE does.
+
+    They come from what the code does: its route, its framework, what it calls. Without a key or a flag for a
+    language model the offline rules answer, and nothing leaves this machine.
+    """
+    source = read_source(file, None if lang is None else language_named(lang))
+    text = source.source.decode("utf-8", "replace")
+    name = ""
+    if function is not None:
+        try:
+            found = find_function(list_functions(source.parse()), function)
+        except InputError as error:
+            raise InputError(f"{file}: {error.path}", error.problem) from None
+        # By its line, since a name may be there twice.
+        name = f"{found.qualified_name}:{found.line}"
+    with ExitStack() as stack:
+        advisor = advisor_from(llm, source.path, stack)
+        with asking(advisor):
+            answer = advisor.slos(text, source.language, function=name)
+    if as_json:
+        click.echo(json.dumps(list(answer.slos), indent=2, ensure_ascii=False))
+    else:
+        _print(answer)
+    click.echo(f"by {'the rules' if answer.model is None else f'{answer.engine} ({answer.model})'}", err=True)
+
+
+def _print(answer: SloAnswer) -> None:
+    if not answer.slos:
+        click.echo("nothing to promise: no user waits for this code", err=True)
+        return
+    click.echo(_table([_COLUMNS, *map(_row, answer.slos)]))
+    for slo in answer.slos:
+        click.echo(f"\n{slo['title']}")
+        click.echo(f"  why: {slo['explanation']}")
+        click.echo(f"  prometheus: {slo['sli']['prometheus']}")
+
+
+def _row(slo: dict[str, Any]) -> tuple[str, ...]:
+    threshold = f"{slo['threshold']:g} {slo['unit']}"
+    return slo["type"], f"{slo['objective']:g} %", threshold, slo["window"], slo["title"]
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> str:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
+    lines = ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(line.rstrip() for line in lines)

@@ -1,0 +1,64 @@
+"""What the tools of one server share, made once: the advisor, where indexes are, limits, the last reports."""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from faultkit.servers.limits import Limits
+from faultkit.servers.reports import Reports
+
+if TYPE_CHECKING:
+    from faultkit.advice.advisor import Advisor
+    from faultkit.advice.llm import LlmSettings, Model
+
+_VECTOR_SERVER = "QDRANT_URL"
+
+
+@dataclass(slots=True)
+class Services:
+    llm: LlmSettings | None = None
+    """None: the offline rules answer."""
+    index_dir: str | None = None
+    """None: the user's cache folder."""
+    limits: Limits = field(default_factory=Limits)
+    reports: Reports = field(default_factory=Reports)
+    indexed: str | None = None
+    """The folder that was indexed last: where code is looked up that has to do with a snippet."""
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _model: Model | None = None
+
+    @property
+    def reaches_out(self) -> bool:
+        """Whether advice or an index may leave this machine."""
+        return self.llm is not None or bool(os.environ.get(_VECTOR_SERVER, "").strip())
+
+    def model(self) -> Model | None:
+        """One for all calls, made at the first: what it is built on takes time to import."""
+        if self.llm is None:
+            return None
+        with self._lock:
+            if self._model is None:
+                from faultkit.advice.llm import Model
+
+                self._model = Model(self.llm)
+            return self._model
+
+    def advisor(self, near: str | None = None) -> Advisor:
+        """`near` is a file or folder of the project in question; without it, the one indexed last."""
+        from faultkit.advice.advisor import Advisor
+
+        model, place = self.model(), near or self.indexed
+        if model is None or place is None:
+            return Advisor(model)
+        from faultkit.advice.context import context_of
+
+        return Advisor(model, context=context_of(place, model, index_dir=self.index_dir))
+
+    def close(self) -> None:
+        with self._lock:
+            if self._model is not None:
+                self._model.close()
+            self._model = None

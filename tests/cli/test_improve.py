@@ -1,0 +1,265 @@
+"""`fault improve` as a user calls it: a diff that applies, or a file that is changed and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from faultkit.cli import improve
+from faultkit.cli.main import invoke
+from faultkit.cli.rewrite import replace_file
+from faultkit.errors import RunError
+from tests.advice.llm.server import ScriptedServer, said
+
+BAD = """\
+import httpx
+
+
+def load(url):
+    return httpx.get(url).json()
+
+
+class Store:
+    def save(self, url):
+        return httpx.post(url, json=1).json()
+"""
+
+
+@pytest.fixture
+def app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in tuple(os.environ):
+        if name.endswith("_API_KEY") or name.startswith("FAULT_"):
+            monkeypatch.delenv(name)
+    monkeypatch.setenv("FAULT_INDEX_DIR", str(tmp_path / "index"))
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    subprocess.run(["git", "init", "-q", "."], check=True)
+    path = folder / "app.py"
+    path.write_text(BAD)
+    return path
+
+
+def applied(diff: str, folder: Path) -> str:
+    subprocess.run(["git", "apply", "-"], input=diff, text=True, check=True, cwd=folder)
+    return (folder / "app.py").read_bytes().decode()
+
+
+def test_stdout_has_the_diff_alone_and_git_applies_it(app: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["improve", "app.py"]) == 0
+    out, err = capfd.readouterr()
+    assert out.startswith("--- a/app.py\n+++ b/app.py\n@@ ")
+    assert app.read_text() == BAD
+    new = applied(out, app.parent)
+    assert "timeout" in new
+    compile(new, "app.py", "exec")
+    lines = err.splitlines()
+    assert lines[0].startswith("app.py: score 0.")
+    assert lines[0].endswith(", by the rules")
+    assert lines[-1].startswith("needs: ")
+    assert "tenacity" in lines[-1]
+
+
+def test_a_change_that_was_made_leaves_nothing_to_change(
+    app: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(["improve", "app.py", "--write"]) == 0
+    written = app.read_text()
+    out, err = capfd.readouterr()
+    assert err.splitlines()[-1] == "app.py was changed"
+    assert invoke(["improve", "app.py", "--write"]) == 0
+    out, err = capfd.readouterr()
+    assert (out, app.read_text()) == ("", written)
+    assert err.startswith("app.py: nothing to change, by the rules: ")
+
+
+def test_write_keeps_mode_line_ends_and_byte_order_mark(app: Path) -> None:
+    app.write_bytes(b"\xef\xbb\xbf" + BAD.replace("\n", "\r\n").encode())
+    app.chmod(0o754)
+    assert invoke(["improve", "app.py", "--write", "--kind", "reliability"]) == 0
+    data = app.read_bytes()
+    assert data.startswith(b"\xef\xbb\xbfimport httpx\r\n")
+    assert data.count(b"\n") == data.count(b"\r\n")
+    assert b"timeout" in data
+    assert stat.S_IMODE(app.stat().st_mode) == 0o754
+    assert sorted(each.name for each in app.parent.iterdir()) == [".git", "app.py"]
+
+
+def test_a_link_stays_a_link(app: Path) -> None:
+    real = app.with_name("real.py")
+    app.rename(real)
+    app.symlink_to(real)
+    assert invoke(["improve", "app.py", "--write"]) == 0
+    assert app.is_symlink()
+    assert "timeout" in real.read_text()
+
+
+def test_crlf_survives_the_pipe(app: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    app.write_bytes(BAD.replace("\n", "\r\n").encode())
+    assert invoke(["improve", "app.py"]) == 0
+    diff = capfdbinary.readouterr().out
+    subprocess.run(["git", "apply", "-"], input=diff, check=True, cwd=app.parent)
+    assert app.read_bytes().count(b"\n") == app.read_bytes().count(b"\r\n")
+
+
+def test_only_the_function_that_is_named_is_changed(app: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["improve", "app.py", "--function", "load", "--kind", "reliability"]) == 0
+    new = applied(capfd.readouterr().out, app.parent)
+    assert new.endswith(BAD[BAD.index("class Store") :])
+    assert "timeout=5.0" in new
+
+
+def test_a_method_is_changed_where_it_stands(app: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["improve", "app.py", "--function", "save", "--kind", "reliability", "--write"]) == 0
+    new = app.read_text()
+    assert new.startswith(BAD[: BAD.index("class Store")])
+    assert "        return httpx.post(url, json=1, timeout=5.0)" in new
+
+
+def test_the_target_decides_how_far_it_goes(app: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["improve", "app.py", "--kind", "reliability", "--target-score", "0.1"]) == 0
+    out, err = capfd.readouterr()
+    assert out == ""
+    assert "0.10 was asked for" in err
+
+
+def test_json_has_everything(app: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["improve", "app.py", "--json", "--function", "load"]) == 0
+    out, err = capfd.readouterr()
+    document = json.loads(out)
+    assert (document["engine"], document["model"], document["written"]) == ("rules", None, False)
+    assert (document["file"], document["function"]) == ("app.py", "load")
+    assert document["score"] < document["score_after"]
+    assert document["old"] == BAD
+    assert applied(document["diff"], app.parent) == document["new"]
+    assert err == ""
+
+
+def test_a_file_elsewhere_is_named_from_the_top_of_its_repository(
+    app: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "else").mkdir()
+    monkeypatch.chdir(tmp_path / "else")
+    assert invoke(["improve", "../shop/app.py"]) == 0
+    out, err = capfd.readouterr()
+    assert out.startswith("--- a/app.py\n")
+    assert err.splitlines()[-1] == f"to be applied in {app.parent}"
+    applied(out, app.parent)
+
+
+def test_on_a_terminal_the_diff_has_colours(
+    app: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    improve._print_diff("--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n")
+    assert capsys.readouterr().out.splitlines() == [
+        "\x1b[1m--- a/x\x1b[0m",
+        "\x1b[1m+++ b/x\x1b[0m",
+        "\x1b[36m@@ -1 +1 @@\x1b[0m",
+        "\x1b[31m-a\x1b[0m",
+        "\x1b[32m+b\x1b[0m",
+    ]
+
+
+def test_a_file_that_changed_meanwhile_is_left_alone(app: Path) -> None:
+    with pytest.raises(RunError, match="somebody changed it meanwhile: nothing was written"):
+        replace_file(str(app), b"new", b"what it was before")
+    assert app.read_text() == BAD
+    assert sorted(each.name for each in app.parent.iterdir()) == [".git", "app.py"]
+
+
+@pytest.mark.parametrize(
+    ("args", "problem"),
+    [
+        (["nope.py"], "error: nope.py: cannot be read: no such file or directory"),
+        (["."], "error: .: expected a file, got a folder"),
+        (
+            ["app.py", "--function", "lod"],
+            'error: app.py: function: unknown name "lod"; did you mean "load"?',
+        ),
+        (["app.py", "--target-score", "2"], "error: --target-score: expected a number from 0 to 1, got 2"),
+        (
+            ["app.py", "--target-score", "nan"],
+            "error: --target-score: expected a number from 0 to 1, got nan",
+        ),
+        (["app.py", "--lang", "cobol"], "error: lang: expected one of python"),
+        (["app.py", "--llm-client", "nobody"], "error: --llm-client: expected auto, rules, or one of openai"),
+        (["app.py", "--llm-client", "openai"], "error: OPENAI_API_KEY: expected an API key"),
+        (["latin.py"], "error: latin.py: expected UTF-8 text, got another encoding"),
+        (["empty.py"], "error: empty.py: expected source code, got an empty file"),
+    ],
+)
+def test_bad_input_exits_with_two_and_changes_nothing(
+    app: Path, capfd: pytest.CaptureFixture[str], args: list[str], problem: str
+) -> None:
+    Path("latin.py").write_bytes("# coding: latin-1\nx = 'ä'\n".encode("latin-1"))
+    Path("empty.py").write_text("")
+    assert invoke(["improve", *args, "--write"]) == 2
+    assert capfd.readouterr().err.startswith(problem)
+    assert app.read_text() == BAD
+
+
+# --- by a model --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch, app: Path) -> Iterator[ScriptedServer]:
+    server = ScriptedServer()
+    monkeypatch.setenv("OLLAMA_HOST", server.url)
+    yield server
+    server.close()
+
+
+def proposal(new: str) -> str:
+    return json.dumps({"explanation": "It waits no longer.", "score": 0.9, "new": new, "dependencies": []})
+
+
+def test_a_model_answers_when_it_is_asked_and_says_so(
+    app: Path, model: ScriptedServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    model.play(said("openai", proposal(BAD.replace("get(url)", "get(url, timeout=3)"))))
+    assert invoke(["improve", "app.py", "--llm-client", "ollama", "--write"]) == 0
+    out, err = capfd.readouterr()
+    assert "+    return httpx.get(url, timeout=3).json()" in out
+    assert "by ollama (said-by-server)" in err.splitlines()[0]
+    assert err.splitlines()[1] == "  It waits no longer."
+    assert "timeout=3" in app.read_text()
+
+
+def test_a_models_function_goes_where_it_was_and_its_imports_to_the_top(
+    app: Path, model: ScriptedServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    code = "def load(url):\n    logging.info(url)\n    return httpx.get(url, timeout=3).json()\n"
+    model.play(said("openai", proposal(f"import logging\n\n{code}")))
+    assert invoke(["improve", "app.py", "--function", "load", "--llm-client", "ollama", "--write"]) == 0
+    assert app.read_text() == BAD.replace("import httpx\n", "import httpx\nimport logging\n").replace(
+        "    return httpx.get(url)", "    logging.info(url)\n    return httpx.get(url, timeout=3)"
+    )
+
+
+def test_a_model_that_is_shown_an_index_gets_related_code(app: Path, model: ScriptedServer) -> None:
+    assert invoke(["index", "."]) == 0
+    app.with_name("other.py").write_text(
+        f"{BAD}\n\ndef fetch_all(urls):\n    return [load(url) for url in urls]\n"
+    )
+    assert invoke(["index", "."]) == 0
+    model.play(said("openai", proposal(BAD.replace("get(url)", "get(url, timeout=3)"))))
+    assert invoke(["improve", "app.py", "--llm-client", "ollama"]) == 0
+    asked = model.requests[-1].body["messages"][-1]["content"]
+    assert "Other code of the project: other.py:" in asked
+
+
+def test_a_provider_that_fails_is_no_reason_for_the_rules(
+    app: Path, model: ScriptedServer, capfd: pytest.CaptureFixture[str]
+) -> None:
+    model.play(said("openai", "I had rather not."))
+    assert invoke(["improve", "app.py", "--llm-client", "ollama", "--write"]) == 4
+    assert "ollama (gemma3:4b) gave no usable answer" in capfd.readouterr().err
+    assert app.read_text() == BAD
