@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from faultkit.advice.slos import suggest_slos
 from faultkit.advice.slos.costs import COSTS, OBJECTIVES, STEPS_S, cost_s, expectation_of, stepped
 from faultkit.advice.slos.work import Dependency, Entry, Work, WorkKind
 from tests.advice.slos.seen import latencies, one, only_call, work
@@ -40,7 +43,8 @@ FIGURES = {
     "blocked": ("async def f():\n    return requests.get(u, timeout=2)\n", (0.3, 2.0)),
     # Failures that nobody waits for every day.
     "only when it fails": (
-        "def f():\n    try:\n        return redis.get('a')\n    except RedisError:\n        return httpx.get(u)\n",
+        "def f():\n    try:\n        return redis.get('a')\n"
+        "    except RedisError:\n        return httpx.get(u)\n",
         (0.1, 0.15),
     ),
 }
@@ -169,13 +173,7 @@ def test_items_are_assumed_and_said() -> None:
     assert latencies(JOB) == (600.0,)
     (loop,) = work(FIGURES["one for each item"][0]).dependencies
     assert loop.times == 10
-    assert "10 are assumed" in one_first(FIGURES["one for each item"][0])
-
-
-def one_first(text: str) -> str:
-    from faultkit.advice.slos import suggest_slos
-
-    return suggest_slos(text, "python")[0].explanation
+    assert "10 are assumed" in suggest_slos(FIGURES["one for each item"][0], "python")[0].explanation
 
 
 def test_a_consumer_is_measured_by_the_message() -> None:
@@ -185,7 +183,9 @@ def test_a_consumer_is_measured_by_the_message() -> None:
 
 
 def test_a_call_of_a_function_of_the_same_text_counts() -> None:
-    text = "def fetch():\n    return requests.get(u, timeout=9)\n\n@app.get('/')\ndef home():\n    return fetch()\n"
+    text = (
+        "def fetch():\n    return requests.get(u, timeout=9)\n\n@app.get('/')\ndef a():\n    return fetch()\n"
+    )
     (call,) = work(text).dependencies
     assert (call.call, call.line, call.kind, call.timeout_s) == ("fetch", 6, "request", 9.0)
 
@@ -199,7 +199,8 @@ PROMISES = {
         99.9,
     ),
     "two, one can fail": (
-        "def f():\n    httpx.get(a)\n    try:\n        httpx.get(b)\n    except httpx.HTTPError:\n        x = 1\n",
+        "def f():\n    httpx.get(a)\n    try:\n        httpx.get(b)\n"
+        "    except httpx.HTTPError:\n        x = 1\n",
         99.9,
     ),
     "two, one fails with the other": (
@@ -258,8 +259,6 @@ def test_figures_are_always_ones_that_people_use(work: Work) -> None:
 
 @given(WORKS, DEPENDENCIES)
 def test_a_call_more_never_makes_a_promise_greater(work: Work, more: Dependency) -> None:
-    from dataclasses import replace
-
     before, after = (
         expectation_of(work),
         expectation_of(replace(work, dependencies=(*work.dependencies, more))),

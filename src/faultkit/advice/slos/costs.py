@@ -105,7 +105,7 @@ def cost_s(dependency: Dependency) -> tuple[float, float]:
         p95_s, p99_s = min(p95_s, timeout_s), min(p99_s, timeout_s)
         if dependency.tries != 1:
             p99_s = timeout_s + p95_s
-    return p95_s * times, p95_s * (times - 1) + p99_s
+    return p95_s * times, p95_s * times + (p99_s - p95_s)
 
 
 def stepped(seconds: float) -> float:

@@ -22,9 +22,9 @@ _WORDS: tuple[tuple[WorkKind, re.Pattern[str]], ...] = (
     (
         "request",
         re.compile(
-            r"\b(reqwest|hyper|ureq|HttpClient|WebClient|Net::HTTP|Faraday|HTTParty|RestClient|curl_exec|Guzzle|Http"
-            r"|URLSession|Alamofire|OkHttp|okhttp|ktor|sttp|RestTemplate|curl_easy_perform|file_get_contents)\b"
-            r"|\b(curl|wget)\s+-?\w|\.(GetAsync|PostAsync|SendAsync|GetStringAsync)\b"
+            r"\b(reqwest|hyper|ureq|HttpClient|WebClient|Net::HTTP|Faraday|HTTParty|RestClient|curl_exec|Guzzle"
+            r"|URLSession|Alamofire|OkHttp\w*|okhttp\w*|ktor|sttp|RestTemplate|curl_easy_perform|file_get_contents)\b"
+            r"|\b(curl|wget)\s+-?[\w\"']|\bHttp::(get|post|put|patch|delete)\b|\.(GetAsync|PostAsync|SendAsync|GetStringAsync)\b"
         ),
     ),
     (
