@@ -14,6 +14,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.text import Text
 
 from faultkit.advice.score import mean_value, score_of
+from faultkit.cli.proof import ProofOptions, proof_options, show_proof
 from faultkit.errors import InputError
 from faultkit.report.files import check_report_path, write_whole
 from faultkit.source import language_named
@@ -45,6 +46,7 @@ Examples:
   fault review app.py
   fault review src --min-severity high --fail-on high
   fault review . --sarif findings.sarif
+  fault review app.py --prove
 """
 )
 @click.argument("path", metavar="FILE|DIR")
@@ -71,6 +73,7 @@ Examples:
 )
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 @click.option("--sarif", "sarif", metavar="FILE", help="Write SARIF 2.1.0, for code scanning, to this file.")
+@proof_options
 def command(
     path: str,
     lang: str | None,
@@ -80,11 +83,15 @@ def command(
     fail_on: Severity | None,
     as_json: bool,
     sarif: str | None,
+    proof: ProofOptions,
 ) -> int:
     """Say what will hurt in production in FILE, or in the source files of DIR, and how to mend it.
 
     Rules only: nothing leaves this machine. A line with a comment `fault: ignore`, or with the names of rules
     as in `fault: ignore[FK-R001]`, is left alone.
+
+    With --prove, FILE is a Python service: it is run as it is and with the changes that `fault improve` would
+    make, under the same faults, and both are measured. FILE itself is not changed.
     """
     if sarif is not None:
         check_report_path(sarif, (".sarif", ".json"))
@@ -103,10 +110,16 @@ def command(
     review = _Review((*files, *passed_by), findings, (kind,) if kind else KINDS)
     if sarif is not None:
         write_whole(sarif, _json(sarif_document(findings, rules)) + "\n")
+    proved = proof.prove(wanted[0].path, is_file=named) if proof.wanted else None
     if as_json:
-        click.echo(_json(_document(review)))
+        more = {} if proved is None else {"proof": proved.document()}
+        click.echo(_json(_document(review) | more))
     else:
         _print(review)
+        if proved is not None:
+            show_proof(proved)
+    if proved is not None and not proved.held:
+        return 1
     return int(fail_on is not None and any(_is_at_least(each.severity, fail_on) for each in findings))
 
 
