@@ -199,6 +199,21 @@ def test_changes_to_a_file_are_told_and_not_made(project: Path) -> None:
     assert (project / "app.py").read_text("utf-8") == document["new"] != APP
 
 
+def test_a_change_that_cannot_be_proved_says_what_a_proof_needs(project: Path) -> None:
+    place = project / "script.py"
+    place.write_text("import requests\n\ndef load(url):\n    return requests.get(url).json()\n")
+    given = {"file": str(place), "verify": True}
+    assert "expected a service to run" in failed("fault_make_reliability_and_perf_changes", given)
+
+
+@pytest.mark.slow
+def test_a_change_is_proved_on_running_services(project: Path) -> None:
+    given = {"file": str(project / "app.py"), "verify": True}
+    proof = done("fault_make_reliability_and_perf_changes", given).structured["proof"]
+    assert [each["fault"] for each in proof["faults"]] == ["healthy", "blackhole", "latency of 2 s"]
+    assert all(each["after"]["answered"] == each["after"]["requests"] for each in proof["faults"])
+
+
 def test_an_analysis_has_an_evaluation_for_each_concern(project: Path) -> None:
     given = {"file": str(project / "app.py"), "func": "index", "lang": "python", "concerns": []}
     document = json.loads(done("fault_function_reliability_deep_analysis", given).text)

@@ -167,6 +167,11 @@ def argument(
     return Argument(name, full, read, default, example)
 
 
+def either(*types: str) -> dict[str, Any]:
+    """One of several types, in the form that hosts understand which know no lists of types."""
+    return {"anyOf": [{"type": each} for each in types]}
+
+
 def input_schema(tool: Tool) -> dict[str, Any]:
     return {
         "type": "object",

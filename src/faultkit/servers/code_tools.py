@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from faultkit.servers.arguments import choice, file, folder, language, number, several, text
+from faultkit.servers.arguments import choice, either, file, flag, folder, language, number, several, text
 from faultkit.servers.tool import READS, Argument, Hints, Tool
 
 _TOOLS = "faultkit.servers.tools"
 _WRITES_AN_INDEX = Hints(read_only=False, destructive=False, idempotent=True, open_world=False)
+_MAY_RUN_CODE = Hints(read_only=False, destructive=False, idempotent=True, open_world=False)
+"""With `verify`, the code in question is run: what it does is its own affair."""
 CONCERNS = ("performance", "reliability", "threat")
 """Those of `advice`, which takes long to import; a test holds them together."""
 
@@ -22,7 +24,7 @@ _ENGINE: Mapping[str, Mapping[str, Any]] = {
         "type": "string",
         "description": "rules (offline), or the provider of the model that answered",
     },
-    "model": {"type": ["string", "null"], "description": "The model that answered; null for the rules"},
+    "model": {**either("string", "null"), "description": "The model that answered; null for the rules"},
 }
 
 
@@ -60,6 +62,19 @@ _CHANGED = _object(
         **_ENGINE,
     }
 )
+
+
+_PROOF: Mapping[str, Any] = {
+    "type": "object",
+    "description": "With verify: what both versions did under each fault, and which did better",
+    "properties": {
+        "judgement": {"enum": ["improved", "same", "worse", "not exercised", "inconclusive"]},
+        "route": _TEXT,
+        "upstreams": _TEXTS,
+        "faults": {"type": "array", "items": {"type": "object"}},
+    },
+    "required": ["judgement", "route", "upstreams", "faults"],
+}
 
 
 def _target(default: float) -> Argument:
@@ -255,13 +270,24 @@ CODE_TOOLS: tuple[Tool, ...] = (
         description=(
             "Works out changes to a whole source file that make it more reliable and faster, and gives them "
             "as a unified diff for `git apply`. It does not write the file: review the diff, apply it, "
-            "install `dependencies`, run the tests, and prove it with a fault_run_*_impact_scenario. Returns "
-            "a JSON object: score (of the file as it is), explanation, old, new, dependencies, diff, and "
-            "more. An empty diff comes with a reason."
+            "install `dependencies`, run the tests, and prove it: with verify=true, or with a "
+            "fault_run_*_impact_scenario. Returns a JSON object: score (of the file as it is), explanation, "
+            "old, new, dependencies, diff, and more. An empty diff comes with a reason."
         ),
-        arguments=(_FILE, _FILE_LANGUAGE, _target(1.0)),
-        output=_CHANGED,
-        hints=READS,
+        arguments=(
+            _FILE,
+            _FILE_LANGUAGE,
+            _target(1.0),
+            flag(
+                "verify",
+                "Also prove the change, which takes about half a minute: for a Python web service whose "
+                "upstream is named by a variable of the environment, both versions are run on this machine, "
+                "healthy, with a blackhole and with 2 s of latency before the upstream, and measured.",
+                default=False,
+            ),
+        ),
+        output=_object({**_CHANGED["properties"], "proof": _PROOF}, optional=("proof",)),
+        hints=_MAY_RUN_CODE,
         run=f"{_TOOLS}.changes:change_file",
         may_reach_out=True,
     ),

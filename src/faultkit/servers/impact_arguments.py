@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from faultkit.errors import InputError
-from faultkit.servers.arguments import argument, choice, flag, number, several, shown, text, whole
+from faultkit.servers.arguments import argument, choice, either, flag, number, several, shown, text, whole
 from faultkit.servers.tool import Argument
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ TAIL = (
     ),
     argument(
         "seed",
-        {"type": ["integer", "string"]},
+        either("integer", "string"),
         "Where chance begins: runs with the same seed meet the same faults, so that runs before and after a "
         "change of the code can be compared.",
         _read_seed,

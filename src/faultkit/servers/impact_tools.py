@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from faultkit.servers.arguments import either
 from faultkit.servers.impact_arguments import (
     BANDWIDTH,
     HEAD,
@@ -32,7 +33,7 @@ _HOW = (
     "makes."
 )
 
-_NUMBER_OR_NULL = {"type": ["number", "null"]}
+_NUMBER_OR_NULL = either("number", "null")
 _TEXTS = {"type": "array", "items": {"type": "string"}}
 _FIGURES: dict[str, Any] = {
     "type": "object",
@@ -64,7 +65,7 @@ _SLO: dict[str, Any] = {
     "type": "object",
     "properties": {
         "title": {"type": "string"},
-        "passed": {"type": ["boolean", "null"], "description": "null: it could not be judged."},
+        "passed": {**either("boolean", "null"), "description": "null: it could not be judged."},
         "measured": {**_NUMBER_OR_NULL, "description": "ms of a latency, else percent."},
         "over": {"type": "integer", "description": "Requests on the wrong side."},
         "total": {"type": "integer"},
@@ -103,8 +104,8 @@ OUTPUT: dict[str, Any] = {
                 "tool": {"type": "string"},
                 "started_at": {"type": "string"},
                 "ended_at": {"type": "string"},
-                "seed": {"type": ["integer", "string"]},
-                "partial": {"type": ["string", "null"]},
+                "seed": either("integer", "string"),
+                "partial": either("string", "null"),
                 "scenarios": {"type": "array", "items": {"type": "object"}},
             },
             "required": ["version", "tool", "started_at", "ended_at", "seed", "partial", "scenarios"],

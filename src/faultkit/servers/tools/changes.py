@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from faultkit.advice.answers import ChangeAnswer
+from faultkit.advice.proof.prove import Proof, ProofSettings, prove
 from faultkit.servers.tool import ToolCall, ToolResult
 from faultkit.servers.tools.asking import asking
 from faultkit.servers.tools.naming import about
@@ -10,12 +12,24 @@ from faultkit.servers.tools.written import as_json
 
 def change_file(call: ToolCall) -> ToolResult:
     values = call.values
-    with asking(call), about("file", values["file"]):
-        answer = call.services.advisor(values["file"]).change_file(
-            values["file"],
-            target_score=values["target_score"],
-            language=values["lang"],
-            cancel=call.cancelled,
-        )
-    document = answer.document()
+    with about("file", values["file"]):
+        with asking(call):
+            answer = call.services.advisor(values["file"]).change_file(
+                values["file"],
+                target_score=values["target_score"],
+                language=values["lang"],
+                cancel=call.cancelled,
+            )
+        document = answer.document()
+        if values["verify"] and answer.diff:
+            document["proof"] = _proof(call, answer).document()
     return ToolResult(as_json(document), document)
+
+
+def _proof(call: ToolCall, answer: ChangeAnswer) -> Proof:
+    """Both versions under faults; cancelled, nothing of them is left."""
+
+    def watch(what: str, step: int, of: int) -> None:
+        call.progress(step - 1, of, what)
+
+    return prove(call.values["file"], answer.old, answer.new, ProofSettings(), watch, call.cancelled)
