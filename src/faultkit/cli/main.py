@@ -37,6 +37,7 @@ COMMANDS: dict[str, Entry] = {
     "agent": Entry("faultkit.cli.agent", "Serve Faultkit's tools to coding agents, over MCP."),
     "mock": Entry("faultkit.cli.mock", "Serve tools from a file over MCP, as broken as you like."),
     "gateway": Entry("faultkit.cli.gateway", "Stand between an MCP client and its server, and break calls."),
+    "serve": Entry("faultkit.cli.serve", "Serve MCP tools that fail on request, to test against."),
     "toxiproxy": Entry("faultkit.cli.toxiproxy", "Serve the API of Toxiproxy, as a drop-in."),
 }
 

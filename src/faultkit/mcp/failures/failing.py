@@ -1,0 +1,88 @@
+"""`error`, `slow` and `flaky`: the three that seed 001 is about."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from faultkit.mcp.failures.outcome import Outcome, ProtocolError, Structured, ToolError
+from faultkit.mcp.failures.tool import Argument, Caller, FailureTool
+from faultkit.rng import Rng
+
+MOST_SLOW_MS = 60_000
+CODES = {"protocol": -32600, "tool": -32603, "timeout": -31001, "auth": -31003}
+"""JSON-RPC codes of the categories; any other category has that of an internal error."""
+FLAKY_CODE = -31002
+"""Like the two above outside of what JSON-RPC and MCP have reserved."""
+
+
+def error(given: Mapping[str, Any], caller: Caller) -> Outcome:
+    message, category = given["message"] or "synthetic error", given["category"] or ""
+    if given["as_tool"]:
+        return ToolError(message, {"triggered": True}, category or "tool")
+    data = {"message": message, "category": category or "protocol"}
+    return ProtocolError(CODES.get(category, -32603), message, data, category or "protocol")
+
+
+async def slow(given: Mapping[str, Any], caller: Caller) -> Outcome:
+    seconds = min(max(given["milliseconds"], 0), MOST_SLOW_MS) / 1000
+    loop = asyncio.get_running_loop()
+    began = loop.time()
+    await asyncio.sleep(seconds)
+    return Structured({"slept_ms": int((loop.time() - began) * 1000) if seconds else 0})
+
+
+def flaky(given: Mapping[str, Any], caller: Caller) -> Outcome:
+    rate = float(min(max(given["fail_rate"], 0), 1))
+    seed, call_id = given["seed"] or "", given["call_id"] or 0
+    roll = roll_of(seed, call_id)
+    if roll < rate:
+        text = f"flaky failure (roll={roll:.4f} < rate={rate:.4f})"
+        data = {"failed": True, "roll": roll, "rate": rate, "seed": seed, "call_id": call_id}
+        return ProtocolError(FLAKY_CODE, text, data, "tool")
+    return Structured({"failed": False, "roll": roll, "fail_rate": rate})
+
+
+def roll_of(seed: str, call_id: int) -> float:
+    """In [0, 1): the same for the same seed and call id, everywhere and always. Without a seed, by chance."""
+    if not seed:
+        return Rng("", secrets.randbits(64), secrets.randbits(64)).uniform()
+    return Rng.keyed(seed, call_id).uniform()
+
+
+FAILING = (
+    FailureTool(
+        "error",
+        "failure",
+        "Fails with your message and category: as a result with isError, or as a JSON-RPC error.",
+        error,
+        {
+            "message": Argument("string", "what the error says; `synthetic error` if left out"),
+            "category": Argument("string", "protocol, tool, timeout or auth: for filters of the audit log"),
+            "as_tool": Argument("boolean", "true: a result with isError; false: a JSON-RPC error"),
+        },
+        {"triggered": "boolean"},
+    ),
+    FailureTool(
+        "slow",
+        "failure",
+        "Answers after so many milliseconds. Cancelled, it ends at once.",
+        slow,
+        {"milliseconds": Argument("integer", "how long to wait; at most 60000", required=True)},
+        {"slept_ms": "integer"},
+    ),
+    FailureTool(
+        "flaky",
+        "failure",
+        "Fails with the probability that you name. The same seed and call_id always come to the same.",
+        flaky,
+        {
+            "fail_rate": Argument("number", "probability of a failure, from 0 to 1", required=True),
+            "seed": Argument("string", "makes the outcome the same every time"),
+            "call_id": Argument("integer", "which call of the seed this is; 0 if left out"),
+        },
+        {"failed": "boolean", "roll": "number", "fail_rate": "number"},
+    ),
+)

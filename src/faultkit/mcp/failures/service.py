@@ -1,0 +1,239 @@
+"""The failure tools as a service. It answers, and tells whoever keeps the log what became of each call."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from faultkit import __version__
+from faultkit.faults.call.call import Era
+from faultkit.mcp.failures.arguments import filled, problem_of
+from faultkit.mcp.failures.go_json import go_json
+from faultkit.mcp.failures.outcome import Blocks, Outcome, ProtocolError, Structured, ToolError
+from faultkit.mcp.failures.table import FAILURE_TOOLS
+from faultkit.mcp.failures.tool import GROUPS, Caller, FailureTool, Group
+from faultkit.mcp.wire.era import (
+    LEGACY_VERSIONS,
+    MODERN_VERSIONS,
+    NEWEST_LEGACY,
+    SERVER_INFO_KEY,
+    meta_of,
+    refusal_of,
+)
+from faultkit.mcp.wire.exchange import Exchange, Session
+from faultkit.mcp.wire.message import (
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    Incoming,
+    error_of,
+    notification_of,
+    result_of,
+)
+
+_INSTRUCTIONS = (
+    "Tools with foretold answers and failures, to test gateways, clients and agents against: error, slow and "
+    "flaky fail as they are told, the others answer in ways that can be checked."
+)
+_CANCELLED = ToolError("context canceled", category="cancelled")
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What became of one call of a tool: for a log."""
+
+    exchange: Exchange
+    tool: FailureTool | None
+    """None: there is no such tool."""
+    name: str
+    arguments: object
+    outcome: Outcome
+    began_s: float
+    """On the clock of the event loop."""
+    seconds: float
+    cancelled: bool
+
+
+Log: TypeAlias = Callable[[Ended], None]
+Identify: TypeAlias = Callable[[Exchange], Caller]
+
+
+@dataclass(frozen=True, slots=True)
+class ServeSettings:
+    name: str = "faultkit-serve"
+    groups: tuple[Group, ...] = GROUPS
+    like_go: bool = False
+    """The shapes that the original really sends, where its documents promise others."""
+
+
+class FailureServer:
+    def __init__(
+        self,
+        settings: ServeSettings,
+        log: Log = lambda ended: None,
+        identify: Identify = lambda exchange: Caller(headers=tuple(exchange.headers.items())),
+    ) -> None:
+        self._settings = settings
+        self._log = log
+        self._identify = identify
+        self._tools = {name: tool for name, tool in FAILURE_TOOLS.items() if tool.group in settings.groups}
+        self._info = {"name": settings.name, "version": __version__}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def stop(self) -> None:
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    # Of Service.
+
+    def opened(self, session: Session) -> None:
+        pass
+
+    def closed(self, session: Session) -> None:
+        for exchange in tuple(session.exchanges.values()):
+            exchange.cancel()
+
+    def notification(self, session: Session, incoming: Incoming) -> None:
+        pass
+
+    def response(self, session: Session, incoming: Incoming) -> None:
+        pass
+
+    def request(self, exchange: Exchange) -> None:
+        request, session = exchange.request, exchange.session
+        if session.era == "modern" and session.transport == "stdio":
+            refusal = refusal_of(request)
+            if refusal is not None:
+                exchange.reply(error_of(request.id, refusal.code, refusal.message, refusal.data))
+                return
+        if request.method == "tools/call":
+            self._call(exchange)
+        else:
+            exchange.reply(self._answer(request, session.era))
+
+    def _answer(self, request: Incoming, era: Era) -> bytes:
+        if request.method == "initialize" and era == "legacy":
+            version = request.params.get("protocolVersion")
+            result: dict[str, Any] = {
+                "protocolVersion": version if version in LEGACY_VERSIONS else NEWEST_LEGACY,
+                "capabilities": {"tools": {"listChanged": False}},
+                "serverInfo": self._info,
+                "instructions": _INSTRUCTIONS,
+            }
+        elif request.method == "server/discover" and era == "modern":
+            result = {
+                "supportedVersions": list(MODERN_VERSIONS),
+                "capabilities": {"tools": {"listChanged": False}},
+                "instructions": _INSTRUCTIONS,
+            }
+        elif request.method == "ping" and era == "legacy":
+            result = {}
+        elif request.method == "tools/list":
+            listed = [tool.listed(like_go=self._settings.like_go) for tool in self._tools.values()]
+            result = {"tools": listed}
+            if era == "modern":
+                result |= {"ttlMs": 0, "cacheScope": "public"}
+        else:
+            return error_of(request.id, METHOD_NOT_FOUND, f'method "{request.method}" is not served')
+        return result_of(request.id, self._finished(result, era))
+
+    def _call(self, exchange: Exchange) -> None:
+        loop = asyncio.get_running_loop()
+        began = loop.time()
+        name, arguments = exchange.request.params.get("name"), exchange.request.params.get("arguments")
+        tool = self._tools.get(name) if isinstance(name, str) else None
+        if tool is None:
+            shown = name if isinstance(name, str) else ""
+            failure = ProtocolError(INVALID_PARAMS, f'unknown tool "{shown}"', category="handler")
+            self._end(exchange, None, shown, arguments, failure, began)
+            return
+        problem = problem_of(tool, arguments, like_go=self._settings.like_go)
+        if problem is not None:
+            self._end(exchange, tool, tool.name, arguments, ToolError(problem), began)
+            return
+        outcome = tool.run(filled(tool, _mapping(arguments)), self._caller(exchange))
+        if not inspect.isawaitable(outcome):
+            self._end(exchange, tool, tool.name, arguments, outcome, began)
+            return
+        task = asyncio.ensure_future(outcome)
+        exchange.on_cancel(lambda: _stop(task))
+
+        def finished(task: asyncio.Future[Outcome]) -> None:
+            ended = _CANCELLED if task.cancelled() else task.result()
+            self._end(exchange, tool, tool.name, arguments, ended, began)
+
+        task.add_done_callback(finished)
+
+    def _caller(self, exchange: Exchange) -> Caller:
+        caller = self._identify(exchange)
+        token = meta_of(exchange.request.params).get("progressToken")
+        if not isinstance(token, str | int):
+            return caller
+
+        def note(method: str, params: dict[str, Any]) -> None:
+            exchange.note(notification_of(method, params))
+
+        return Caller(
+            caller.subject,
+            caller.auth_type,
+            caller.email,
+            caller.name,
+            caller.claims,
+            caller.headers,
+            token,
+            note,
+        )
+
+    def _end(
+        self,
+        exchange: Exchange,
+        tool: FailureTool | None,
+        name: str,
+        arguments: object,
+        outcome: Outcome,
+        began: float,
+    ) -> None:
+        cancelled = exchange.cancelled
+        if self._settings.like_go and isinstance(outcome, ProtocolError) and tool is not None:
+            # The library of the original wraps every error of a tool into a result.
+            outcome = ToolError(outcome.message, category=outcome.category)
+        exchange.reply(self._reply(exchange.request, outcome, exchange.session.era))
+        seconds = asyncio.get_running_loop().time() - began
+        self._log(Ended(exchange, tool, name, arguments, outcome, began, seconds, cancelled))
+
+    def _reply(self, request: Incoming, outcome: Outcome, era: Era) -> bytes:
+        if isinstance(outcome, ProtocolError):
+            return error_of(request.id, outcome.code, outcome.message, outcome.data)
+        return result_of(request.id, self._finished(result_document(outcome), era))
+
+    def _finished(self, result: dict[str, Any], era: Era) -> dict[str, Any]:
+        if era == "legacy":
+            return result
+        return {"resultType": "complete", **result, "_meta": {SERVER_INFO_KEY: self._info}}
+
+
+def result_document(outcome: Structured | Blocks | ToolError) -> dict[str, Any]:
+    """The `result` of a reply."""
+    if isinstance(outcome, Blocks):
+        return {"content": [_text(each) for each in outcome.texts]}
+    if isinstance(outcome, Structured):
+        return {"content": [_text(go_json(outcome.value))], "structuredContent": outcome.value}
+    result: dict[str, Any] = {"content": [_text(outcome.text)], "isError": True}
+    if outcome.value is not None:
+        result["structuredContent"] = outcome.value
+    return result
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _mapping(arguments: object) -> Mapping[str, Any] | None:
+    return arguments if isinstance(arguments, dict) else None
+
+
+def _stop(task: asyncio.Future[Outcome]) -> None:
+    task.cancel()
