@@ -42,13 +42,13 @@ class ProofOptions:
     python: str | None
     duration: str
 
-    def prove(self, path: str, *, is_file: bool) -> Proved:
+    def prove(self, path: str, *, given: str, is_file: bool) -> Proved:
         """Runs both versions; nothing is left of them."""
         from faultkit.advice.advisor import Advisor
         from faultkit.cli.signals import StopSignal
 
         if not is_file or not path.endswith(".py"):
-            raise InputError("--prove", f'expected one Python file that is a service, got "{path}"')
+            raise InputError("--prove", f'expected one Python file that is a service, got "{given}"')
         settings = ProofSettings(
             upstreams=dict(map(_pair, self.upstreams)),
             route=self.route,
@@ -83,7 +83,7 @@ def proof_options(command: F) -> F:
     @click.option("--route", metavar="PATH", help="With --prove: what to call; by default what calls out.")
     @click.option("--python", metavar="PATH", help="With --prove: the interpreter that runs the service.")
     @click.option(
-        "--prove-duration", metavar="TIME", default="3s", show_default=True, help="With --prove: of each run."
+        "--prove-duration", metavar="TIME", default="1s", show_default=True, help="With --prove: of each run."
     )
     @wraps(command)
     def taken(

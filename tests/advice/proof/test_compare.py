@@ -13,6 +13,7 @@ HUNG = replace(GOOD, answered=0, statuses={}, failures={"timeout": 10}, max_ms=1
 CRASHED = replace(GOOD, statuses={500: 10}, max_ms=5_000.0)
 HANDLED = replace(GOOD, statuses={504: 10}, max_ms=5_000.0)
 SLOW = replace(GOOD, max_ms=2_000.0)
+HALF = replace(GOOD, answered=5, statuses={200: 5}, failures={"timeout": 5}, max_ms=10_000.0)
 
 
 @pytest.mark.parametrize(
@@ -22,6 +23,10 @@ SLOW = replace(GOOD, max_ms=2_000.0)
         (HANDLED, HUNG, "worse", "left without an answer: 0 of 10, now 10 of 10"),
         (CRASHED, HANDLED, "improved", "unhandled error (500): 10 of 10, now 0"),
         (HANDLED, CRASHED, "worse", "unhandled error (500): 0 of 10, now 10 of 10"),
+        (SLOW, replace(HANDLED, max_ms=1_000.0), "worse", "failing: 0 of 10, now 10 of 10"),
+        (replace(HANDLED, max_ms=1_000.0), SLOW, "improved", "failing: 10 of 10, now 0"),
+        (HALF, HANDLED, "inconclusive", "More calls get an answer, fewer calls succeed"),
+        (HANDLED, HALF, "inconclusive", "Fewer calls get an answer, more calls succeed"),
         (SLOW, GOOD, "improved", "comes clearly sooner"),
         (GOOD, SLOW, "worse", "comes clearly later"),
         (SLOW, replace(SLOW, max_ms=1_900.0), "same", "Both do as well"),
@@ -41,7 +46,16 @@ def test_versions_are_judged_by_answers_then_crashes_then_time(
 def test_without_a_fault_nothing_has_to_act_and_speed_does_not_count() -> None:
     quiet = replace(GOOD, injected=0)
     assert compare("healthy", replace(quiet, max_ms=500.0), quiet, healthy=True).judgement == "same"
-    assert compare("healthy", quiet, replace(quiet, statuses={500: 10}), healthy=True).judgement == "worse"
+    for status in (404, 500, 502):
+        broken = replace(quiet, statuses={status: 10})
+        assert compare("healthy", quiet, broken, healthy=True).judgement == "worse"
+
+
+def test_a_service_that_fails_without_a_fault_proves_nothing() -> None:
+    wrong = replace(GOOD, statuses={404: 10}, injected=0)
+    compared = compare("healthy", wrong, wrong, healthy=True)
+    assert compared.judgement == "inconclusive"
+    assert "try another --route" in compared.reason
 
 
 @pytest.mark.parametrize(

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import threading
+import urllib.request
 from pathlib import Path
 
 import pytest
 
 from faultkit.advice.proof.process import RunningService
-from faultkit.advice.proof.prove import Proof, ProofSettings, prove
-from faultkit.advice.proof.service import service_of
+from faultkit.advice.proof.prove import Proof, ProofSettings, _Way, prove
+from faultkit.advice.proof.service import Upstream, service_of
 from faultkit.cli.main import invoke
 from faultkit.errors import InputError, RunError, TargetError
+from faultkit.proxy.address import Endpoint, ProxyMap
+from faultkit.proxy.reach import why_unreachable
 
 HANGS = """
 import os
@@ -78,7 +82,8 @@ def test_a_version_that_hangs_and_one_that_answers_are_told_apart(file: Path) ->
     assert (black.before.answered, black.after.bounded) == (0, True)
     assert set(black.after.statuses) == {504}
     assert by_fault["latency of 0.6 s"].after.bounded
-    assert by_fault["healthy"].before.upstream_requests == by_fault["healthy"].before.requests
+    for each in proof.compared:
+        assert each.before.upstream_requests == each.before.requests
     assert proof.upstreams == ("UPSTREAM_URL: a stand-in on this machine",)
     # On a busy machine the load engine may find its own figures wanting, and says so.
     assert black.judgement in ("improved", "inconclusive")
@@ -138,6 +143,81 @@ def test_a_service_is_gone_when_it_is_closed(file: Path) -> None:
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
     assert not Path(folder).exists()
+
+
+LIFESPAN = """
+import asyncio
+
+async def app(scope, receive, send):
+    if scope["type"] == "lifespan":
+        await receive()
+        WORK
+"""
+
+
+@pytest.mark.parametrize(
+    ("work", "words"),
+    [
+        ("await send({'type': 'lifespan.startup.failed', 'message': 'no database'})", "no database"),
+        ("await asyncio.sleep(600)", "does not serve after 1.5 s"),
+    ],
+)
+def test_a_service_that_never_serves_is_told_from_one_that_is_slow(file: Path, work: str, words: str) -> None:
+    text = LIFESPAN.replace("WORK", work)
+    service = service_of(text, str(file))
+    with pytest.raises(TargetError, match=words):
+        RunningService(file, service, {}, sys.executable, text=text, start_s=1.5).__enter__()
+
+
+def test_the_changed_version_stands_where_the_old_one_does_and_may_print(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    (file.parent / "data.txt").write_text("beside it")
+    text = (
+        "import os\nfrom pathlib import Path\n"
+        "BODY = (Path(__file__).parent / 'data.txt').read_bytes()\n"
+        "def app(environ, start):\n"
+        "    os.write(1, b'x' * 100_000)\n"  # More than a pipe holds.
+        "    start('200 OK', [])\n"
+        "    return [BODY + str(sorted(os.environ)).encode()]\n"
+    )
+    with (
+        RunningService(file, service_of(text, str(file)), {}, sys.executable, text=text) as running,
+        urllib.request.build_opener(urllib.request.ProxyHandler({})).open(running.url, timeout=5) as answer,
+    ):
+        body = answer.read().decode()
+    assert body.startswith("beside it")
+    assert "http_proxy" not in body.lower()
+
+
+def test_a_service_ends_with_whoever_started_it(file: Path) -> None:
+    code = (
+        "import os, sys; from pathlib import Path\n"
+        "from faultkit.advice.proof.process import RunningService\n"
+        "from faultkit.advice.proof.service import service_of\n"
+        "file = Path(sys.argv[1]); service = service_of(file.read_text(), str(file))\n"
+        "running = RunningService(file, service, {}, sys.executable).__enter__()\n"
+        "print(running.url, flush=True); os.kill(os.getpid(), 9)\n"
+    )
+    killed = subprocess.run([sys.executable, "-c", code, str(file)], stdout=subprocess.PIPE, timeout=30)
+    port = int(killed.stdout.rpartition(b":")[2].partition(b"/")[0])
+    for _ in range(100):
+        if why_unreachable(Endpoint("127.0.0.1", port), 1.0) is not None:
+            break
+        threading.Event().wait(0.05)
+    assert why_unreachable(Endpoint("127.0.0.1", port), 1.0) == "Connection refused"
+
+
+def test_an_upstream_is_asked_by_its_own_name_and_path() -> None:
+    upstream = Upstream("UPSTREAM_URL", "https://example.com/v1")
+    given = _Way(upstream, "https://api.example.org/v2", "http://127.0.0.1:1")
+    assert given.url == f"http://127.0.0.1:{given.map.listen.port}/v2"
+    assert given.map == ProxyMap(given.map.listen, Endpoint("api.example.org", 443), True, "http", True)
+    stand_in = _Way(upstream, None, "http://127.0.0.1:1")
+    assert stand_in.url == f"http://127.0.0.1:{stand_in.map.listen.port}/v1"
+    assert stand_in.map.upstream == Endpoint("127.0.0.1", 1)
 
 
 def test_a_module_of_a_package_keeps_its_imports(tmp_path: Path) -> None:

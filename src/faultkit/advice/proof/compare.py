@@ -40,6 +40,10 @@ class Figures:
         return 0 < self.requests == self.answered
 
     @property
+    def succeeded(self) -> int:
+        return sum(count for status, count in self.statuses.items() if status < 400)
+
+    @property
     def crashed(self) -> int:
         return self.statuses.get(_CRASH, 0)
 
@@ -125,8 +129,15 @@ def _judge(before: Figures, after: Figures, *, healthy: bool) -> tuple[Judgement
         return "inconclusive", "A run without requests decides nothing"
     if not healthy and not (before.injected and after.injected):
         return "not exercised", "The fault never acted: the service did not call through the proxy"
+    if healthy and not before.succeeded:
+        return "inconclusive", "Without a fault no call succeeds: try another --route or the real --upstream"
+    # To fail fast is no gain where the old version would have answered with success.
+    answered, succeeded = _gain(before, after, "answered"), _gain(before, after, "succeeded")
+    if answered * succeeded < 0:
+        return "inconclusive", f"{_MORE[answered > 0]} get an answer, {_MORE[succeeded > 0].lower()} succeed"
     for name, was, now in (
         ("left without an answer", before.requests - before.answered, after.requests - after.answered),
+        ("failing", before.requests - before.succeeded, after.requests - after.succeeded),
         ("answered by an unhandled error (500)", before.crashed, after.crashed),
     ):
         old, new = was / before.requests, now / after.requests
@@ -144,6 +155,15 @@ def _judge(before: Figures, after: Figures, *, healthy: bool) -> tuple[Judgement
     if before.max_ms < after.max_ms * _CLEARLY:
         return "worse", "The slowest answer comes clearly later"
     return "same", "Both do as well"
+
+
+_MORE = ("Fewer calls", "More calls")
+
+
+def _gain(before: Figures, after: Figures, what: str) -> float:
+    """How much larger a share of the calls is now; negative if it is smaller."""
+    share: float = getattr(after, what) / after.requests - getattr(before, what) / before.requests
+    return share
 
 
 def whole_judgement(compared: tuple[Compared, ...]) -> Judgement:

@@ -6,6 +6,7 @@ import os
 import re
 import select
 import signal
+import socket
 import subprocess
 import tempfile
 import threading
@@ -23,6 +24,8 @@ _GRACE_S = 2.0
 _MISSING = re.compile(r"No module named '([\w.]+)'")
 _RUNNER = Path(__file__).with_name("runner.py")
 _LAST_LINES = 5
+_PROXIES = ("http_proxy", "https_proxy", "all_proxy")
+"""Its calls are to go where we send them, and not through a proxy of the user's."""
 
 
 class RunningService:
@@ -37,6 +40,7 @@ class RunningService:
         *,
         text: str | None = None,
         stop: threading.Event | None = None,
+        start_s: float = START_S,
     ) -> None:
         """`text`: what stands in the file in this version, if not what does."""
         self._file = file.resolve()
@@ -45,6 +49,8 @@ class RunningService:
         self._python = python
         self._text = text
         self._stop = stop or threading.Event()
+        self._start_s = start_s
+        self._wire: socket.socket | None = None
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
@@ -68,41 +74,48 @@ class RunningService:
             self._folder = tempfile.TemporaryDirectory(prefix="fault-proof-")
             file = Path(self._folder.name) / self._file.name
             file.write_text(self._text, encoding="utf-8", newline="")
-        command = [self._python, str(_RUNNER), self._service.interface, str(root), module, str(file)]
-        try:
-            self._process = subprocess.Popen(
-                [*command, self._service.application],
-                cwd=root,
-                env={**os.environ, **self._env, "PYTHONDONTWRITEBYTECODE": "1"},
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=self._errors,
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise TargetError(f"cannot start {self._python}: {error.strerror}") from None
+        # When our end closes, by whatever death, the service ends itself.
+        self._wire, its = socket.socketpair()
+        command = [self._python, str(_RUNNER), self._service.interface, str(root), module, str(self._file)]
+        env = {name: value for name, value in os.environ.items() if name.lower() not in _PROXIES}
+        with its:
+            try:
+                self._process = subprocess.Popen(
+                    [*command, str(file), self._service.application, str(its.fileno())],
+                    cwd=root,
+                    env={**env, **self._env, "PYTHONDONTWRITEBYTECODE": "1"},
+                    stdin=subprocess.DEVNULL,
+                    # Into the file, too: nobody reads a pipe, and a full one would stop the service.
+                    stdout=self._errors,
+                    stderr=self._errors,
+                    pass_fds=[its.fileno()],
+                    start_new_session=True,
+                )
+            except OSError as error:
+                raise TargetError(f"cannot start {self._python}: {error.strerror}") from None
         self.url = f"http://127.0.0.1:{self._port()}{self._service.route}"
 
     def _port(self) -> int:
-        """What it prints when it listens."""
+        """What it tells when it serves."""
         assert self._process is not None
-        assert self._process.stdout is not None
-        until, said = time.monotonic() + START_S, b""
+        assert self._wire is not None
+        until, said = time.monotonic() + self._start_s, b""
         while time.monotonic() < until:
             if self._stop.is_set():
                 raise RunError("it was stopped")
-            ready, _, _ = select.select([self._process.stdout], [], [], 0.1)
+            ready, _, _ = select.select([self._wire], [], [], 0.1)
             if not ready:
                 continue
-            part = os.read(self._process.stdout.fileno(), 4096)
+            part = self._wire.recv(4096)
             said += part
             found = re.search(rb"^port (\d+)$", said, re.MULTILINE)
             if found:
                 return int(found[1])
             if not part:
-                self._process.wait(_GRACE_S)
+                with suppress(subprocess.TimeoutExpired):
+                    self._process.wait(_GRACE_S)
                 raise TargetError(self._why())
-        raise TargetError(f"{self._file.name} does not listen after {START_S:g} s. {self._last_words()}")
+        raise TargetError(f"{self._file.name} does not serve after {self._start_s:g} s. {self._last_words()}")
 
     def _why(self) -> str:
         words = self._last_words()
@@ -127,8 +140,8 @@ class RunningService:
                     os.killpg(process.pid, number)
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(_GRACE_S)
-            if process.stdout is not None:
-                process.stdout.close()
+        if self._wire is not None:
+            self._wire.close()
         self._errors.close()
         if self._folder is not None:
             self._folder.cleanup()

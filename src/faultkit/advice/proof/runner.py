@@ -1,38 +1,63 @@
 """Runs one version of a service in an interpreter of the user's: a program that imports nothing of ours.
 
-    python runner.py INTERFACE ROOT MODULE FILE APPLICATION
+    python runner.py INTERFACE ROOT MODULE FILE TEXT APPLICATION WIRE
 
-It says `port NUMBER` when it listens. The module is loaded from FILE, whatever ROOT has under its name, so
-that a changed version can stand anywhere.
+It writes `port NUMBER` to the socket WIRE when it serves. The module's text is that of TEXT, whatever FILE
+says; all else, `__file__` too, is as if it stood in FILE. When the other end of the wire closes, whoever
+started us is gone, and so are we, with all that we started.
 """
 
 from __future__ import annotations
 
 import importlib
 import importlib.abc
+import importlib.machinery
 import importlib.util
+import os
+import signal
 import socket
 import sys
+import threading
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 
-class _Instead(importlib.abc.MetaPathFinder):
-    """Finds one module at a place of our choice."""
+class _Given(importlib.machinery.SourceFileLoader):
+    """A module whose text is another file's."""
 
-    def __init__(self, module: str, file: str) -> None:
-        self._module, self._file = module, file
+    def __init__(self, module: str, file: str, text: str) -> None:
+        super().__init__(module, file)
+        self._text_file = text
+
+    def get_data(self, path: Any) -> bytes:
+        return super().get_data(self._text_file if path == self.path else path)
+
+    def path_stats(self, path: Any) -> Any:
+        raise OSError  # So that no compiled file is read or written.
+
+
+class _Instead(importlib.abc.MetaPathFinder):
+    """Finds one module with a text of our choice."""
+
+    def __init__(self, module: str, file: str, text: str) -> None:
+        self._module, self._file, self._text = module, file, text
 
     def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> Any:
         if name != self._module:
             return None
-        return importlib.util.spec_from_file_location(name, self._file)
+        loader = _Given(name, self._file, self._text)
+        return importlib.util.spec_from_file_location(name, self._file, loader=loader)
 
 
 def main() -> None:
-    interface, root, module, file, application = sys.argv[1:6]
+    interface, root, module, file, text, application, number = sys.argv[1:8]
+    wire = socket.socket(fileno=int(number))
+    wire.set_inheritable(False)
+    threading.Thread(target=_end_with, args=(wire,), daemon=True).start()
     sys.path[0] = root
-    sys.meta_path.insert(0, _Instead(module, file))
+    sys.argv = [file]
+    sys.meta_path.insert(0, _Instead(module, file, text))
     app: Any = importlib.import_module(module)
     for name in application.split("."):
         app = getattr(app, name)
@@ -40,28 +65,35 @@ def main() -> None:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(("127.0.0.1", 0))
     listener.listen(128)
+
+    def ready() -> None:
+        wire.sendall(b"port %d\n" % listener.getsockname()[1])
+
     if interface == "asgi":
-        _serve_asgi(app, listener)
+        _serve_asgi(app, listener, ready)
     else:
-        _serve_wsgi(app, listener)
+        _serve_wsgi(app, listener, ready)
 
 
-def _listening(listener: socket.socket) -> None:
-    sys.stdout.write(f"port {listener.getsockname()[1]}\n")
-    sys.stdout.flush()
+def _end_with(wire: socket.socket) -> None:
+    wire.recv(1)
+    os.killpg(os.getpgrp(), signal.SIGKILL)
 
 
-def _serve_asgi(app: Any, listener: socket.socket) -> None:
+def _serve_asgi(app: Any, listener: socket.socket, ready: Callable[[], None]) -> None:
     import uvicorn
 
-    server = uvicorn.Server(
-        uvicorn.Config(app, log_level="error", lifespan="auto", timeout_graceful_shutdown=1)
-    )
-    _listening(listener)
-    server.run(sockets=[listener])
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup(sockets)
+            if self.started:
+                ready()
+
+    config = uvicorn.Config(app, log_level="error", lifespan="auto", timeout_graceful_shutdown=1)
+    Server(config).run(sockets=[listener])
 
 
-def _serve_wsgi(app: Any, listener: socket.socket) -> None:
+def _serve_wsgi(app: Any, listener: socket.socket, ready: Callable[[], None]) -> None:
     from socketserver import ThreadingMixIn
     from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
 
@@ -78,7 +110,7 @@ def _serve_wsgi(app: Any, listener: socket.socket) -> None:
     server.server_name, server.server_port = "127.0.0.1", listener.getsockname()[1]
     server.setup_environ()
     server.set_app(app)
-    _listening(listener)
+    ready()
     server.serve_forever()
 
 
