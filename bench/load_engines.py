@@ -282,8 +282,9 @@ def section(result: Result) -> str:
 
 
 def with_section(document: str, section: str) -> str:
-    """The document with our section in its place, which is before the notes, or at the end."""
-    rest = re.sub(rf"{HEADING}\n.*?(?=^## |\Z)", "", document, flags=re.DOTALL | re.MULTILINE)
+    """The document with a section renewed, which then stands before the notes, or at the end."""
+    heading = section.strip().partition("\n")[0]
+    rest = re.sub(rf"^{heading}\n.*?(?=^## |\Z)", "", document, flags=re.DOTALL | re.MULTILINE)
     body, notes, left_out = rest.partition("## Left out")
     return f"{body.rstrip()}\n\n{section.strip()}\n" + (f"\n{notes}{left_out}" if notes else "")
 

@@ -97,11 +97,11 @@ def wait_for_ports(ports: Sequence[int], process: subprocess.Popen[bytes], name:
             with suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
                 break
             if process.poll() is not None or time.monotonic() > end_s:
-                raise StartError(f"{name} did not start: {_last_line(log)}")
+                raise StartError(f"{name} did not start: {last_line(log)}")
             time.sleep(0.01)
 
 
-def _last_line(log: Path) -> str:
+def last_line(log: Path) -> str:
     """The last line only: what comes before may name folders of this machine."""
     return (log.read_text(errors="replace").strip().splitlines() or ["it printed nothing"])[-1]
 

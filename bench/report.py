@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 
-from bench import fidelity, load_engines, proxy
+from bench import fidelity, load_engines, mcp, proxy
 from bench.cells import CELLS
 from bench.machine import PROJECT
 from bench.options import parser
@@ -47,16 +47,23 @@ events of `fault run --json`; allowed is what chance allows 999 times in 1,000.
 
 
 def write_document(
-    passing: proxy.Result, faithful: fidelity.Result, asking: load_engines.Result | None = None
+    passing: proxy.Result,
+    faithful: fidelity.Result,
+    asking: load_engines.Result | None = None,
+    calling: mcp.Result | None = None,
 ) -> None:
     DOCUMENT.parent.mkdir(exist_ok=True)
-    DOCUMENT.write_text(document(passing, faithful, asking))
+    DOCUMENT.write_text(document(passing, faithful, asking, calling))
     shutil.copyfile(fidelity.CARD, CARD)
 
 
 def document(
-    passing: proxy.Result, faithful: fidelity.Result, asking: load_engines.Result | None = None
+    passing: proxy.Result,
+    faithful: fidelity.Result,
+    asking: load_engines.Result | None = None,
+    calling: mcp.Result | None = None,
 ) -> str:
+    beside = [result for result in (asking, calling) if result]
     parts = [
         _INTRODUCTION,
         f"Machine: {passing.machine.sentence()}. Time stolen by its hypervisor during the run: "
@@ -70,7 +77,8 @@ def document(
         f"{_FIDELITY_METHOD}Median RTT without a relay: {faithful.direct_p50_us:.0f} µs.",
         markdown(*fidelity.check_table(faithful)),
         *([load_engines.section(asking)] if asking else []),
-        *_notes([*passing.skipped, *faithful.skipped, *(asking.skipped if asking else [])]),
+        *([mcp.section(calling)] if calling else []),
+        *_notes([*passing.skipped, *faithful.skipped, *(note for each in beside for note in each.skipped)]),
     ]
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
@@ -94,6 +102,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print()
         asking = load_engines.run(options)
         load_engines.print_result(asking)
+        print()
+        calling = mcp.run(options)
+        mcp.print_result(calling)
     except StartError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 3
@@ -102,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     fidelity.write_card(faithful)
     if OURS in passing.relays and faithful.ours():
-        write_document(passing, faithful, asking)
+        write_document(passing, faithful, asking, calling)
     else:
         print(f"bench: {DOCUMENT.name} is left as it is: faultkit itself was not measured", file=sys.stderr)
     if options.json:
@@ -110,11 +121,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "proxy": passing.to_json(),
             "fidelity": faithful.to_json(),
             "load_engines": asking.to_json(),
+            "mcp": calling.to_json(),
         }
         options.json.write_text(json.dumps(figures, indent=2) + "\n")
     missed = [v for v in passing.verdicts() if v.word == "MISS"]
     missed_some = bool(missed) or any(check.word == "MISS" for check in faithful.ours())
-    return 1 if missed_some or asking.missed() else 0
+    return 1 if missed_some or asking.missed() or calling.missed() else 0
 
 
 if __name__ == "__main__":

@@ -1,0 +1,103 @@
+"""Starting what is measured: our mock and gateway as commands, and the SDK's low-level server."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.load import LoadError
+from bench.machine import PROJECT
+from bench.mcp_client import TEXT, TOOL, StdioClient
+from bench.processes import START_LIMIT_S, StartError, end_group, last_line, running
+
+MOCK, SDK = "faultkit", "mcp SDK"
+_URL = re.compile(rb"http://127\.0\.0\.1:(\d+)/mcp")
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """How each of them is started."""
+
+    fault: str
+    manifest: Path
+
+    def stdio(self, name: str) -> list[str]:
+        if name == MOCK:
+            return [self.fault, "mock", "--tools-from", str(self.manifest)]
+        return [sys.executable, "-m", "bench.bare_server"]
+
+    def http(self, name: str) -> list[str]:
+        if name == MOCK:
+            return [*self.stdio(MOCK), "--front", "http", "--port", "0"]
+        return [*self.stdio(SDK), "--http", "0"]
+
+    def gateway_stdio(self, name: str) -> list[str]:
+        return [self.fault, "gateway", "--", *self.stdio(name)]
+
+    def gateway_http(self, port: int) -> list[str]:
+        url = f"http://127.0.0.1:{port}/mcp"
+        return [self.fault, "gateway", "--upstream", url, "--front", "http", "--port", "0"]
+
+
+def commands_in(folder: Path, fault: str) -> Commands:
+    manifest = folder / "tools.json"
+    answer = {"content": [{"type": "text", "text": TEXT}]}
+    tool = {
+        "name": TOOL,
+        "description": "Says hello.",
+        "input_schema": {"type": "object"},
+        "response": answer,
+    }
+    manifest.write_text(json.dumps({"tools": [tool]}))
+    return Commands(fault, manifest)
+
+
+@contextmanager
+def piped(command: Sequence[str], log: Path) -> Iterator[tuple[int, StdioClient]]:
+    """A server over stdio, ready to be called: its process id and its client."""
+    with log.open("wb") as errors:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            start_new_session=True,
+            cwd=PROJECT,
+            bufsize=0,
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            try:
+                client = StdioClient(process.stdin.fileno(), process.stdout.fileno())
+            except (LoadError, OSError) as error:
+                process.wait(START_LIMIT_S)
+                raise StartError(f"{_shown(command)} did not start: {last_line(log)}") from error
+            yield process.pid, client
+        finally:
+            process.stdin.close()
+            end_group(process)
+            process.stdout.close()
+
+
+@contextmanager
+def listening(command: Sequence[str], log: Path) -> Iterator[tuple[int, int]]:
+    """A server over HTTP: its process id and the port that it names itself."""
+    with running(command, log) as process:
+        end_s = time.monotonic() + START_LIMIT_S
+        while not (found := _URL.search(log.read_bytes())):
+            if process.poll() is not None or time.monotonic() > end_s:
+                raise StartError(f"{_shown(command)} did not start: {last_line(log)}")
+            time.sleep(0.02)
+        yield process.pid, int(found[1])
+
+
+def _shown(command: Sequence[str]) -> str:
+    return f"{Path(command[0]).name} {command[1]}"
