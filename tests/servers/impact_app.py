@@ -32,6 +32,8 @@ class Asked:
     """Of its own call to the dependency, if it made one."""
     outgoing_status: int | None
     """None: no answer within the app's own limit."""
+    came_s: float
+    """When, on the clock of `time.monotonic`."""
 
 
 class App(ThreadingHTTPServer):
@@ -46,6 +48,8 @@ class App(ThreadingHTTPServer):
         self.outgoing_timeout_s = outgoing_timeout_s
         self.asked: list[Asked] = []
         """In the order in which they were answered."""
+        self.came_s: list[float] = []
+        """When each came, whatever became of it."""
 
     def handle_error(self, request: object, client_address: object) -> None:
         pass  # Clients that gave up.
@@ -68,16 +72,20 @@ class _Handler(BaseHTTPRequestHandler):
     server: App
 
     def do_GET(self) -> None:
-        began = time.perf_counter()
+        came_s, began = time.monotonic(), time.perf_counter()
+        self.server.came_s.append(came_s)
         outgoing_ms, status = None, None
         if self.server.upstream is not None:
             status = _status_of(self.server.upstream, self.server.outgoing_timeout_s)
             outgoing_ms = 1000 * (time.perf_counter() - began)
-        self.send_response(200 if self.server.upstream is None or status == 200 else 502)
-        self.send_header("Content-Length", str(len(_BODY)))
-        self.end_headers()
-        self.wfile.write(_BODY)
-        self.server.asked.append(Asked(1000 * (time.perf_counter() - began), outgoing_ms, status))
+        try:
+            self.send_response(200 if self.server.upstream is None or status == 200 else 502)
+            self.send_header("Content-Length", str(len(_BODY)))
+            self.end_headers()
+            self.wfile.write(_BODY)
+        finally:  # Also if the client has given up.
+            took_ms = 1000 * (time.perf_counter() - began)
+            self.server.asked.append(Asked(took_ms, outgoing_ms, status, came_s))
 
     def log_message(self, format: str, *args: object) -> None:
         pass

@@ -7,7 +7,8 @@ import threading
 from collections import defaultdict
 
 from faultkit.errors import InputError, RunError
-from faultkit.servers.arguments import number, text, whole
+from faultkit.servers.arguments import text
+from faultkit.servers.numbers import number, whole
 from faultkit.servers.tool import READS, Argument, Tool, ToolCall, ToolResult
 
 PATIENCE_S = 10.0

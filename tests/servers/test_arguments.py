@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faultkit.errors import InputError
+from faultkit.errors import InputError, TargetError
 from faultkit.servers.arguments import (
     LANGUAGE_NAMES,
     argument,
@@ -20,12 +20,12 @@ from faultkit.servers.arguments import (
     folder,
     input_schema,
     language,
-    number,
     read_arguments,
     several,
     text,
-    whole,
+    told,
 )
+from faultkit.servers.numbers import number, whole
 from faultkit.servers.tool import READS, Argument, Tool
 from faultkit.source import LANGUAGES
 
@@ -146,15 +146,27 @@ def test_a_superfluous_name_that_is_known_is_passed_over() -> None:
     assert read_arguments(tool_of(RATIO, ignored=("unit",)), {"score": 1, "unit": "bps"}) == {"score": 1.0}
 
 
-def test_what_must_hold_between_arguments_is_checked_last_and_has_its_example() -> None:
-    def check(values: Any) -> None:
-        if values["score"] > 0.5:
-            raise InputError("score", "expected less")
+@pytest.mark.parametrize(
+    ("said", "read"),
+    [
+        ("score: expected less", "score: expected less (for example 0.3)"),
+        ("score[1]: expected less", "score[1]: expected less (for example 0.3)"),
+        ("score.high: expected less", "score.high: expected less (for example 0.3)"),
+        ("score: expected less, such as 0.3", "score: expected less, such as 0.3"),
+        ("rate: expected less", "rate: expected less"),
+        ("the run was stopped", "the run was stopped"),
+    ],
+)
+def test_an_error_of_a_tool_has_the_example_of_the_argument_that_it_names(said: str, read: str) -> None:
+    assert told(tool_of(RATIO), TargetError(said)) == read
 
-    tool = tool_of(RATIO, check=check)
-    assert read_arguments(tool, {"score": 0.5}) == {"score": 0.5}
-    with pytest.raises(InputError, match=r"^score: expected less \(for example 0\.3\)$"):
-        read_arguments(tool, {"score": 0.6})
+
+def test_a_list_may_come_as_the_text_of_one() -> None:
+    words = several("words", "Words.", text("word", "A word."), example='["a"]')
+    assert read(words, '["a", "b"]') == ("a", "b")
+    assert problem(words, '["a"') == 'words: expected a list, got "[\\"a\\"" (for example ["a"])'
+    assert problem(words, "a") == 'words: expected a list, got "a" (for example ["a"])'
+    assert problem(words, "[1]") == 'words[0]: expected a text, got 1 (for example ["a"])'
 
 
 def test_a_file_is_an_absolute_path_or_a_uri(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -12,7 +13,7 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from faultkit.servers.calls import Calls, Failed
+from faultkit.servers.calls import LONGEST_PROBLEM, Calls, Failed
 from faultkit.servers.progress import Progress
 from faultkit.servers.services import Services
 from faultkit.servers.tool import ToolResult
@@ -65,7 +66,16 @@ def test_wrong_arguments_are_an_outcome_and_the_tool_is_not_called() -> None:
 
 
 def test_an_error_for_users_is_an_outcome() -> None:
-    assert outcome_of("refuse") == Failed("key: expected better, got this")
+    assert outcome_of("refuse") == Failed('key: expected better, got this (for example "a")')
+
+
+def test_an_error_that_quotes_a_long_argument_is_cut() -> None:
+    async def scene() -> Any:
+        tool = replace(SAMPLES["echo"], run="faultkit.errors:" + "x" * 9000)
+        return await Calls(Services()).run(tool, {"word": "hi"}, nobody)
+
+    found = play(scene)
+    assert (len(found.text), found.text[-1]) == (LONGEST_PROBLEM, "…")
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,9 @@ def outcome(name: str, given: dict[str, Any], services: Services | None = None) 
     async def scene() -> ToolResult | Failed:
         return await Calls(services or Services()).run(TOOLS[name], given, send)
 
-    return anyio.run(scene)
+    found = anyio.run(scene)
+    assert reported == sorted(set(reported)), "progress only ever grows"
+    return found
 
 
 def done(name: str, given: dict[str, Any], services: Services | None = None) -> ToolResult:

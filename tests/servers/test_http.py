@@ -207,6 +207,8 @@ def test_with_the_token_everything_goes(with_token: HttpServer, mode: str) -> No
         ({"Host": "a-name-of-this-machine:80"}, 400),
         ({"Host": "here.example", "Origin": "http://here.example"}, 400),
         ({"Host": "here.example", "Origin": "http://there.example"}, 403),
+        ({"Host": "here.example", "Origin": "http://["}, 403),
+        ({"Host": "here.example", "Origin": "null"}, 403),
     ],
     ids=str,
 )

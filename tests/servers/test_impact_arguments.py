@@ -175,6 +175,7 @@ def test_side_and_direction() -> None:
     ("text", "slo"),
     [
         ("99% < 350ms", "latency:99:350ms"),
+        ("p95 < 200 ms", "latency:95:200ms"),
         ("99% @ 350ms", "latency:99:350ms"),
         ("99.9 % <= 1.5s", "latency:99.9:1.5s"),
         ("95% under 200 ms", "latency:95:200ms"),

@@ -210,6 +210,19 @@ def test_every_amount_has_a_limit(asked: tuple[float, int, float, float], proble
     )
 
 
+def test_a_name_is_resolved_as_it_is_dialled() -> None:
+    asked: list[str] = []
+
+    def told(host: str, port: int) -> Sequence[str]:
+        asked.append(host)
+        return ("127.0.0.1",)
+
+    Limits().check_target("http://app.test.:8080/", told)
+    assert asked == ["app.test."]
+    Limits(allow_targets=("app.test",)).check_target("http://app.test.:8080/", told)
+    assert asked == ["app.test."]
+
+
 @given(st.floats(0, 1e6), st.integers(1, 10**6), st.floats(0, 1e6, exclude_min=True), st.floats(0, 1e6))
 def test_what_passes_is_within_all_limits(
     duration_s: float, clients: int, rps: float, timeout_s: float
@@ -217,7 +230,7 @@ def test_what_passes_is_within_all_limits(
     limits = Limits(max_duration_s=1e5, max_clients=10**5, max_rps_total=1e5, max_timeout_s=1e5)
     within = duration_s <= 1e5 and clients <= 10**5 and clients * rps <= 1e5 and timeout_s <= 1e5
     try:
-        limits.check("http://127.0.0.1/", duration_s, clients, rps, timeout_s, resolve)
+        limits.check_load(duration_s, clients, rps, timeout_s)
     except InputError:
         assert not within
     else:

@@ -86,6 +86,12 @@ def test_without_proxies_it_tells_how_to_break_a_dependency() -> None:
     assert all("proxies" not in arguments for _, arguments in calls_in(text))
 
 
+@pytest.mark.parametrize("listen", ["34000", "127.0.0.1:34000", "http:34000"])
+def test_the_way_through_a_proxy_is_its_port(listen: str) -> None:
+    text = prompt_text(NAME, {"file": "/a.py", "proxies": f"{listen}=https://a.test"})
+    assert "reach https://a.test as http://127.0.0.1:34000," in text
+
+
 def test_proxies_may_be_a_json_array() -> None:
     text = prompt_text(NAME, {"file": "/a.py", "proxies": '["1=http://a", "2=b:1"]'})
     assert dict(calls_in(text))["fault_run_blackhole_impact_scenario"]["proxies"] == ["1=http://a", "2=b:1"]

@@ -114,7 +114,7 @@ def test_a_result_is_a_text_and_the_same_as_data(mode: str) -> None:
     ("name", "arguments", "said"),
     [
         ("echo", {"word": 7}, 'word: expected a text, got 7 (for example "hello")'),
-        ("refuse", {}, "key: expected better, got this"),
+        ("refuse", {}, 'key: expected better, got this (for example "a")'),
         ("crash", {}, "unexpected KeyError: 'a secret place\\nin the code'"),
         ("leave", {}, "unexpected SystemExit: 7"),
     ],

@@ -101,9 +101,15 @@ def _problem(given: ProxyMap, before: Sequence[ProxyMap], *, needs_http: bool) -
         return "expected a port from 1 to 65535 left of the =, since the service must know it, got 0"
     if given.listen in (other.listen for other in before):
         return f"expected each map to listen elsewhere, got {given.listen} again"
+    if given.upstream.port == given.listen.port and _is_here(given.upstream.host):
+        return f"expected an upstream elsewhere, got {given.upstream}, which is the map itself"
     if needs_http and given.speaks != "http":
         return (
             "expected a map of HTTP, with http:// or https:// before its upstream, since this fault answers "
             f'requests, got "{given}"'
         )
     return None
+
+
+def _is_here(host: str) -> bool:
+    return host == "localhost" or host.startswith("127.") or host in ("::1", "0.0.0.0", "::")

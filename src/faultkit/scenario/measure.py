@@ -68,7 +68,7 @@ class Meter:
         )
         self.measured.faults, self.measured.faults_s = result.tally, result.total_s
         self.measured.missed, self.measured.first_miss = misses.count, misses.first
-        self._plane.set_plan(Plan(seed=self._seed))
+        # The faults stay until the proxies close: taken off before, a blackhole would let go what it holds.
 
     def calls(self, repeat: Repeat) -> None:
         """One call after the other; a single call is a repeat of one without steps."""

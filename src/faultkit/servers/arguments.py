@@ -1,6 +1,6 @@
 """Kinds of arguments: the schema that a model sees, and the reading of what it sends.
 
-A model sends numbers as text, `null` for what it leaves out, and paths as URIs: that is read. What cannot be
+A model sends `null` for what it leaves out, lists as text, and paths as URIs: that is read. What cannot be
 read is an InputError that names the argument, what was expected, what came, and an example. Nothing heavy is
 imported before something is read.
 """
@@ -8,13 +8,14 @@ imported before something is read.
 from __future__ import annotations
 
 import json
-import math
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from faultkit.errors import InputError
+from faultkit.errors import FaultkitError, InputError
+from faultkit.servers.importing import IMPORTING
 from faultkit.servers.tool import REQUIRED, Argument, Tool
 
 LANGUAGE_NAMES = (
@@ -24,6 +25,8 @@ LANGUAGE_NAMES = (
 """Those of `faultkit.source.LANGUAGES`, which takes long to import; a test holds them together."""
 LONGEST_TEXT = 2_000_000
 _SHOWN = 60
+_BLAMED = re.compile(r"([a-z_]+)(?:\[\d+\]|\.[^:]*)?: ")
+"""How an error begins that names an argument, or an item or member of it."""
 
 
 def text(
@@ -62,50 +65,6 @@ def language(name: str, description: str, *, default: Any = REQUIRED) -> Argumen
     return argument(name, {"type": "string"}, said, _read_language, default, '"python"')
 
 
-def number(
-    name: str,
-    description: str,
-    *,
-    default: Any = REQUIRED,
-    minimum: float | None = None,
-    maximum: float | None = None,
-    above: float | None = None,
-    example: str = "",
-) -> Argument:
-    """A finite one. `minimum` and `maximum` are allowed themselves, `above` is not."""
-    schema = {"type": "number", **_bounds(minimum, maximum, above)}
-    wanted = f"a number{_range(minimum, maximum, above)}"
-
-    def read(value: Any) -> float:
-        found = _number(value)
-        if found is None or not _is_within(found, minimum, maximum, above):
-            raise ValueError(f"expected {wanted}, got {shown(value)}")
-        return float(found)
-
-    return argument(name, schema, description, read, default, example)
-
-
-def whole(
-    name: str,
-    description: str,
-    *,
-    default: Any = REQUIRED,
-    minimum: int | None = None,
-    maximum: int | None = None,
-    example: str = "",
-) -> Argument:
-    schema = {"type": "integer", **_bounds(minimum, maximum, None)}
-    wanted = f"a whole number{_range(minimum, maximum, None)}"
-
-    def read(value: Any) -> int:
-        found = _number(value)
-        if found is None or found != int(found) or not _is_within(found, minimum, maximum, None):
-            raise ValueError(f"expected {wanted}, got {shown(value)}")
-        return int(found)
-
-    return argument(name, schema, description, read, default, example)
-
-
 def flag(name: str, description: str, *, default: Any = REQUIRED) -> Argument:
     return argument(name, {"type": "boolean"}, description, _read_flag, default, "true")
 
@@ -140,11 +99,12 @@ def several(
     """A list, each item of it read as `of` is; read as a tuple."""
 
     def read(value: Any) -> tuple[Any, ...]:
-        if not isinstance(value, list):
+        items = _unwrapped(value)
+        if not isinstance(items, list):
             raise ValueError(f"expected a list, got {shown(value)}")
-        if len(value) > most:
-            raise ValueError(f"expected at most {most} items, got {len(value)}")
-        return tuple(_read_item(of, index, item) for index, item in enumerate(value))
+        if len(items) > most:
+            raise ValueError(f"expected at most {most} items, got {len(items)}")
+        return tuple(_read_item(of, index, item) for index, item in enumerate(items))
 
     schema = {"type": "array", "items": dict(of.schema), "maxItems": most}
     return argument(name, schema, description, read, default, example or f"[{of.example}]")
@@ -191,14 +151,17 @@ def read_arguments(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]:
             values[each.name] = _read(each, given.get(each.name))
         except (ValueError, InputError) as error:
             problems.append(f"{_path(each.name, error)}: {_problem(error)}{_example(each)}")
-    if not problems and tool.check is not None:
-        try:
-            tool.check(values)
-        except InputError as error:
-            problems.append(f"{error}{_example(known[error.path]) if error.path in known else ''}")
     if problems:
         raise InputError("", "\n".join(problems))
     return values
+
+
+def told(tool: Tool, error: FaultkitError) -> str:
+    """What a caller reads: with an example, if an argument is to blame and none is in the text yet."""
+    text = str(error)
+    blamed = _BLAMED.match(text)
+    found = next((each for each in tool.arguments if blamed and each.name == blamed[1]), None)
+    return text if found is None or found.example in text else f"{text}{_example(found)}"
 
 
 def shown(value: Any) -> str:
@@ -223,6 +186,16 @@ def _read(each: Argument, value: Any) -> Any:
     if value is None:
         raise ValueError("is required, got nothing")
     return each.read(value)
+
+
+def _unwrapped(value: Any) -> Any:
+    """Some hosts send a list as the text of one."""
+    if not isinstance(value, str) or not value.lstrip().startswith("["):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
 
 
 def _read_item(of: Argument, index: int, item: Any) -> Any:
@@ -270,7 +243,8 @@ def _read_folder(value: Any) -> str:
 
 
 def _absolute(value: Any, what: str) -> str:
-    from faultkit.source.file import local_path
+    with IMPORTING:
+        from faultkit.source.file import local_path
 
     wanted = f"the absolute path of {what}"
     if not isinstance(value, str) or not value.strip():
@@ -290,7 +264,8 @@ def _check_there(path: str) -> None:
 
 
 def _read_language(value: Any) -> Any:
-    from faultkit.source.languages import language_named
+    with IMPORTING:
+        from faultkit.source.languages import language_named
 
     if not isinstance(value, str):
         raise ValueError(f"expected the name of a language, got {shown(value)}")
@@ -304,40 +279,3 @@ def _read_flag(value: Any) -> bool:
     if found is False or found == "false":
         return False
     raise ValueError(f"expected true or false, got {shown(value)}")
-
-
-def _number(value: Any) -> float | int | None:
-    if isinstance(value, str):
-        try:
-            value = float(value.strip())
-        except ValueError:
-            return None
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return None
-    try:
-        return value if math.isfinite(value) else None
-    except OverflowError:
-        return None
-
-
-def _is_within(found: float, minimum: float | None, maximum: float | None, above: float | None) -> bool:
-    return (
-        (minimum is None or found >= minimum)
-        and (maximum is None or found <= maximum)
-        and (above is None or found > above)
-    )
-
-
-def _bounds(minimum: float | None, maximum: float | None, above: float | None) -> dict[str, float]:
-    bounds = {"minimum": minimum, "maximum": maximum, "exclusiveMinimum": above}
-    return {name: value for name, value in bounds.items() if value is not None}
-
-
-def _range(minimum: float | None, maximum: float | None, above: float | None) -> str:
-    if above is not None:
-        return f" above {above:g}" + (f" and at most {maximum:g}" if maximum is not None else "")
-    if minimum is not None and maximum is not None:
-        return f" from {minimum:g} to {maximum:g}"
-    if minimum is not None:
-        return f" of at least {minimum:g}"
-    return f" of at most {maximum:g}" if maximum is not None else ""

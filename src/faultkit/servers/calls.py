@@ -21,13 +21,16 @@ import anyio
 import anyio.to_thread
 
 from faultkit.errors import FaultkitError
-from faultkit.servers.arguments import read_arguments
+from faultkit.servers.arguments import read_arguments, told
+from faultkit.servers.importing import IMPORTING
 from faultkit.servers.progress import EVERY_S, Progress, Send
 from faultkit.servers.services import Services
 from faultkit.servers.tool import Tool, ToolCall, ToolResult
 
 MOST_AT_ONCE = 32
 """More calls than that wait for one of them to end."""
+LONGEST_PROBLEM = 4_000
+"""Characters of an error: what it quotes may be as long as what a caller sent."""
 WIND_UP_S = 10.0
 """A tool that does not end so long after it was told to is given up, and the log says so."""
 
@@ -127,10 +130,11 @@ def _perform(
         result = _function(tool.run)(ToolCall(values, services, cancelled, report))
         outcome = ToolResult(_text(result.text), plain(result.structured))
     except FaultkitError as error:
-        outcome = Failed(_text(str(error)))
+        outcome = Failed(_cut(_text(told(tool, error))))
     except BaseException as error:  # SystemExit as well: a tool must not end the server.
         _log.error("%s: unexpected error", tool.name, exc_info=error)
-        outcome = Failed(_text(f"unexpected {type(error).__name__}: {' '.join(str(error).split())}"))
+        problem = f"unexpected {type(error).__name__}: {' '.join(str(error).split())}"
+        outcome = Failed(_cut(_text(problem)))
     how = "failed" if isinstance(outcome, Failed) else "done"
     _log.info("%s: %s in %.0f ms", tool.name, how, 1000 * (time.monotonic() - began))
     return outcome
@@ -138,7 +142,8 @@ def _perform(
 
 def _function(path: str) -> Callable[[ToolCall], ToolResult]:
     module, _, name = path.partition(":")
-    function: Callable[[ToolCall], ToolResult] = getattr(import_module(module), name)
+    with IMPORTING:
+        function: Callable[[ToolCall], ToolResult] = getattr(import_module(module), name)
     return function
 
 
@@ -147,6 +152,10 @@ def plain(document: dict[str, Any]) -> dict[str, Any]:
     written = json.dumps(document, ensure_ascii=False, allow_nan=False)
     found: dict[str, Any] = json.loads(_text(written))
     return found
+
+
+def _cut(problem: str) -> str:
+    return problem if len(problem) <= LONGEST_PROBLEM else f"{problem[: LONGEST_PROBLEM - 1]}…"
 
 
 def _text(text: str) -> str:

@@ -2,41 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from faultkit.servers.arguments import choice, either, file, flag, folder, language, number, several, text
+from faultkit.servers.arguments import choice, file, flag, folder, language, several, text
+from faultkit.servers.code_results import CHANGED, ENGINE, PROOF, SCORED, TEXT, TEXTS, WHOLE, object_of
+from faultkit.servers.numbers import number
 from faultkit.servers.tool import READS, Argument, Hints, Tool
 
 _TOOLS = "faultkit.servers.tools"
 _WRITES_AN_INDEX = Hints(read_only=False, destructive=False, idempotent=True, open_world=False)
-_MAY_RUN_CODE = Hints(read_only=False, destructive=False, idempotent=True, open_world=False)
-"""With `verify`, the code in question is run: what it does is its own affair."""
+_MAY_RUN_CODE = Hints(read_only=False, destructive=True, idempotent=False, open_world=True)
+"""With `verify`, the code in question is run: what it changes, and whom it calls, nobody can promise."""
 CONCERNS = ("performance", "reliability", "threat")
 """Those of `advice`, which takes long to import; a test holds them together."""
-
-_TEXT: Mapping[str, Any] = {"type": "string"}
-_TEXTS: Mapping[str, Any] = {"type": "array", "items": _TEXT}
-_SCORE: Mapping[str, Any] = {"type": "number", "minimum": 0, "maximum": 1}
-_WHOLE: Mapping[str, Any] = {"type": "integer", "minimum": 0}
-_ENGINE: Mapping[str, Mapping[str, Any]] = {
-    "engine": {
-        "type": "string",
-        "description": "rules (offline), or the provider of the model that answered",
-    },
-    "model": {**either("string", "null"), "description": "The model that answered; null for the rules"},
-}
-
-
-def _object(properties: Mapping[str, Any], optional: tuple[str, ...] = ()) -> dict[str, Any]:
-    required = [name for name in properties if name not in optional]
-    return {"type": "object", "properties": dict(properties), "required": required}
-
 
 _FILE = file(
     "file", "Absolute path (or file:// URI) of a source file on the machine that this server runs on."
 )
 _FILE_LANGUAGE = language("lang", "The language, only if the file's ending does not tell it.", default=None)
+_FUNCTION = text(
+    "func",
+    "Its name as fault_list_function_names gives it, or the end of it; `name:12` is the one on line 12.",
+    example='"Store.save"',
+    longest=1000,
+)
 _SNIPPET = text(
     "snippet",
     "The code to look at, as text: best a whole function with its signature, for example the `full` of "
@@ -44,37 +31,6 @@ _SNIPPET = text(
     example='"def load(url):\\n    return httpx.get(url).json()\\n"',
 )
 _SNIPPET_LANGUAGE = language("lang", "The language of the snippet.")
-
-_SCORED = _object({"explanation": _TEXT, "score": _SCORE, **_ENGINE})
-_CHANGED = _object(
-    {
-        "score": {**_SCORE, "description": "Of the code as it is"},
-        "explanation": _TEXT,
-        "old": _TEXT,
-        "new": {**_TEXT, "description": "The whole text after the change"},
-        "dependencies": {**_TEXTS, "description": "Packages that the new code needs"},
-        "diff": {**_TEXT, "description": "Unified, for `git apply`; empty if nothing is to be changed"},
-        "target_score": _SCORE,
-        "score_after": {**_SCORE, "description": "Of the code after the change"},
-        "imports": {**_TEXTS, "description": "Statements to add at the top of the file"},
-        "changes": {**_TEXTS, "description": "What was done, one sentence each"},
-        "reason": {**_TEXT, "description": "Why it goes no further, or why there is no change"},
-        **_ENGINE,
-    }
-)
-
-
-_PROOF: Mapping[str, Any] = {
-    "type": "object",
-    "description": "With verify: what both versions did under each fault, and which did better",
-    "properties": {
-        "judgement": {"enum": ["improved", "same", "worse", "not exercised", "inconclusive"]},
-        "route": _TEXT,
-        "upstreams": _TEXTS,
-        "faults": {"type": "array", "items": {"type": "object"}},
-    },
-    "required": ["judgement", "route", "upstreams", "faults"],
-}
 
 
 def _target(default: float) -> Argument:
@@ -99,7 +55,7 @@ def _score_tool(kind: str, looks_at: str) -> Tool:
             "Returns JSON: {explanation, score, engine, model}."
         ),
         arguments=(_SNIPPET, _SNIPPET_LANGUAGE),
-        output=_SCORED,
+        output=SCORED,
         hints=READS,
         run=f"{_TOOLS}.scores:score_{kind}",
         may_reach_out=True,
@@ -130,7 +86,7 @@ def _suggest_tool(kind: str, changes: str) -> Tool:
             ),
             _target(0.8),
         ),
-        output=_CHANGED,
+        output=CHANGED,
         hints=READS,
         run=f"{_TOOLS}.suggestions:suggest_{kind}",
         may_reach_out=True,
@@ -151,20 +107,20 @@ CODE_TOOLS: tuple[Tool, ...] = (
             folder("source_dir", "Absolute path (or file:// URI) of the project's top folder."),
             language("lang", "Only files of this language; left out, of every language known.", default=None),
         ),
-        output=_object(
+        output=object_of(
             {
                 "status": {"type": "string", "const": "done"},
-                "root": _TEXT,
-                "place": {**_TEXT, "description": "Where the index is kept"},
-                "embedder": _TEXT,
-                "files": {**_WHOLE, "description": "In the index now"},
-                "chunks": _WHOLE,
-                "indexed": {**_WHOLE, "description": "Files that were new or changed"},
-                "unchanged": _WHOLE,
-                "removed": _WHOLE,
+                "root": TEXT,
+                "place": {**TEXT, "description": "Where the index is kept"},
+                "embedder": TEXT,
+                "files": {**WHOLE, "description": "In the index now"},
+                "chunks": WHOLE,
+                "indexed": {**WHOLE, "description": "Files that were new or changed"},
+                "unchanged": WHOLE,
+                "removed": WHOLE,
                 "skipped": {
                     "type": "array",
-                    "items": _object({"path": _TEXT, "why": _TEXT}),
+                    "items": object_of({"path": TEXT, "why": TEXT}),
                     "description": "Source files that could not be read; at most 100 are listed",
                 },
             }
@@ -182,7 +138,7 @@ CODE_TOOLS: tuple[Tool, ...] = (
             "fault_function_reliability_deep_analysis need. Returns a JSON array of names."
         ),
         arguments=(_FILE, _FILE_LANGUAGE),
-        output=_object({"names": _TEXTS, "language": _TEXT}),
+        output=object_of({"names": TEXTS, "language": TEXT}),
         hints=READS,
         run=f"{_TOOLS}.functions:list_names",
     ),
@@ -196,23 +152,17 @@ CODE_TOOLS: tuple[Tool, ...] = (
         ),
         arguments=(
             _FILE,
-            text(
-                "func",
-                "Its name as fault_list_function_names gives it, or the end of it; `name:12` is the one on "
-                "line 12.",
-                example='"Store.save"',
-                longest=1000,
-            ),
+            _FUNCTION,
             _FILE_LANGUAGE,
         ),
-        output=_object(
+        output=object_of(
             {
-                "full": _TEXT,
-                "body": _TEXT,
-                "name": _TEXT,
-                "start_line": _WHOLE,
-                "end_line": _WHOLE,
-                "language": _TEXT,
+                "full": TEXT,
+                "body": TEXT,
+                "name": TEXT,
+                "start_line": WHOLE,
+                "end_line": WHOLE,
+                "language": TEXT,
             }
         ),
         hints=READS,
@@ -240,24 +190,24 @@ CODE_TOOLS: tuple[Tool, ...] = (
             "of SLO objects."
         ),
         arguments=(_SNIPPET, _SNIPPET_LANGUAGE),
-        output=_object(
+        output=object_of(
             {
                 "slos": {
                     "type": "array",
-                    "items": _object(
+                    "items": object_of(
                         {
-                            "type": _TEXT,
-                            "title": _TEXT,
+                            "type": TEXT,
+                            "title": TEXT,
                             "objective": {"type": "number", "minimum": 0, "exclusiveMaximum": 100},
-                            "explanation": _TEXT,
+                            "explanation": TEXT,
                             "threshold": {"type": "number"},
-                            "unit": _TEXT,
-                            "window": _TEXT,
+                            "unit": TEXT,
+                            "window": TEXT,
                             "sli": {"type": "object"},
                         }
                     ),
                 },
-                **_ENGINE,
+                **ENGINE,
             }
         ),
         hints=READS,
@@ -286,7 +236,7 @@ CODE_TOOLS: tuple[Tool, ...] = (
                 default=False,
             ),
         ),
-        output=_object({**_CHANGED["properties"], "proof": _PROOF}, optional=("proof",)),
+        output=object_of({**CHANGED["properties"], "proof": PROOF}, optional=("proof",)),
         hints=_MAY_RUN_CODE,
         run=f"{_TOOLS}.changes:change_file",
         may_reach_out=True,
@@ -302,13 +252,7 @@ CODE_TOOLS: tuple[Tool, ...] = (
         ),
         arguments=(
             _FILE,
-            text(
-                "func",
-                "Its name as fault_list_function_names gives it, or the end of it; `name:12` is the one on "
-                "line 12.",
-                example='"Store.save"',
-                longest=1000,
-            ),
+            _FUNCTION,
             _FILE_LANGUAGE,
             several(
                 "concerns",
@@ -319,8 +263,8 @@ CODE_TOOLS: tuple[Tool, ...] = (
                 example='["reliability"]',
             ),
         ),
-        output=_object(
-            {"evaluations": {"type": "array", "items": {"type": "object"}}, "prompts": _TEXTS, **_ENGINE}
+        output=object_of(
+            {"evaluations": {"type": "array", "items": {"type": "object"}}, "prompts": TEXTS, **ENGINE}
         ),
         hints=READS,
         run=f"{_TOOLS}.analysis:analyse",

@@ -8,7 +8,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from faultkit.errors import InputError
-from faultkit.servers.arguments import argument, choice, either, flag, number, several, shown, text, whole
+from faultkit.servers.arguments import argument, choice, either, flag, several, shown, text
+from faultkit.servers.importing import IMPORTING
+from faultkit.servers.numbers import number, whole
 from faultkit.servers.tool import Argument
 
 if TYPE_CHECKING:
@@ -32,13 +34,18 @@ _SLO_FORMS = (
         "error:{}:{}%",
     ),
     (re.compile(rf"{_PERCENT}\s*(?:<=?|@|under|below)\s*([\d.]+\s*[a-zµ]+)", re.IGNORECASE), "latency:{}:{}"),
+    (
+        re.compile(r"p(\d+(?:\.\d+)?)\s*(?:<=?|@|under|below)\s*([\d.]+\s*[a-zµ]+)", re.IGNORECASE),
+        "latency:{}:{}",
+    ),
     (re.compile(rf"{_PERCENT}\s*available", re.IGNORECASE), "availability:{}"),
 )
 """As people and our own reports write objectives, and the form that `parse_slo` reads."""
 
 
 def _read_duration(value: Any) -> float:
-    from faultkit.units import DURATION_FORM, parse_duration
+    with IMPORTING:
+        from faultkit.units import DURATION_FORM, parse_duration
 
     given = str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
     try:
@@ -51,7 +58,8 @@ def _read_duration(value: Any) -> float:
 
 
 def _read_map(value: Any) -> ProxyMap:
-    from faultkit.proxy.address import parse_map
+    with IMPORTING:
+        from faultkit.proxy.address import parse_map
 
     if not isinstance(value, str):
         raise ValueError(f"expected a text such as {_MAP_EXAMPLE}, got {shown(value)}")
@@ -62,7 +70,8 @@ def _read_map(value: Any) -> ProxyMap:
 
 
 def _read_slo(value: Any) -> Slo:
-    from faultkit.load.slo import SLO_FORM, parse_slo
+    with IMPORTING:
+        from faultkit.load.slo import SLO_FORM, parse_slo
 
     if not isinstance(value, str):
         raise ValueError(f"expected a text such as {SLO_EXAMPLES}, got {shown(value)}")
@@ -116,6 +125,7 @@ HEAD = (
         "Body of the requests, sent as application/json unless `headers` names another content-type. Empty: "
         "none.",
         default="",
+        example='"{\\"name\\": \\"me\\"}"',
         longest=LONGEST_BODY,
         may_be_blank=True,
     ),
@@ -126,8 +136,7 @@ TAIL = (
             "duration",
             {"type": "string"},
             'How long traffic is sent with the fault, such as "10s" or "1m". With a baseline it is sent as '
-            "long "
-            "without the fault first.",
+            "long without the fault first.",
             _read_duration,
             example='"10s"',
         ),
@@ -214,13 +223,7 @@ def direction(default: str = "ingress") -> Argument:
 
 
 LATENCY = (
-    number(
-        "latency",
-        "Mean delay in milliseconds.",
-        default=100.0,
-        minimum=0,
-        example="300",
-    ),
+    number("latency", "Mean delay in milliseconds.", default=100.0, minimum=0, example="300"),
     number(
         "deviation",
         "Standard deviation of the delay in milliseconds (normal distribution).",

@@ -9,6 +9,7 @@ from typing import Any
 from faultkit.faults.stream.latency import Latency
 from faultkit.load.summary import Summary
 from faultkit.proxy.address import ProxyMap
+from faultkit.report.baseline import baseline_warning
 from faultkit.report.model import Item
 from faultkit.scenario.impact import Impact
 
@@ -22,7 +23,7 @@ def structured_of(
     return {
         "verdict": item.verdict,
         "reasons": list(item.reasons),
-        "warnings": [*item.warnings, *_weak(item)],
+        "warnings": [*_unsound(item), *item.warnings, *_weak(item)],
         "advice": list(advice),
         "injected": sum(fault.injected for fault in item.faults),
         "figures": _figures(item.run),
@@ -55,7 +56,21 @@ def structured_of(
 
 
 def advice_of(item: Item, impact: Impact) -> tuple[str, ...]:
-    """Why a run told less than it could, where the arguments or the app's settings are the cause."""
+    """What to make of a run that is sound, and why one told less than it could."""
+    return (*_missed(item), *_weaknesses(item, impact))
+
+
+def _missed(item: Item) -> tuple[str, ...]:
+    """A report says that an item passed if it was run as asked: no reader may take that for kept promises."""
+    missed = [result.slo.title for result in item.slos if result.passed is False]
+    if item.verdict != "passed" or not missed:
+        return ()
+    named = f"{', '.join(missed)} ({len(missed)} of {len(item.slos)} objectives)"
+    return (f"Passed means that the run was sound. Missed under the fault: {named}.",)
+
+
+def _weaknesses(item: Item, impact: Impact) -> tuple[str, ...]:
+    """Where the arguments or the app's settings are the cause."""
     requests, injected = item.run.requests, sum(fault.injected for fault in item.faults)
     connections = item.injection.connections
     if not injected and requests:
@@ -84,6 +99,11 @@ def with_advice(markdown: str, advice: Sequence[str]) -> str:
     if not advice:
         return markdown
     return "\n".join([markdown, "**Advice**:", "", *(f"- {line}" for line in advice), ""])
+
+
+def _unsound(item: Item) -> list[str]:
+    warning = baseline_warning(item)
+    return [] if warning is None else [warning]
 
 
 def _weak(item: Item) -> list[str]:

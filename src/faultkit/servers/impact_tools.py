@@ -84,7 +84,7 @@ OUTPUT: dict[str, Any] = {
         },
         "reasons": {**_TEXTS, "description": "Why the verdict is not passed."},
         "warnings": _TEXTS,
-        "advice": {**_TEXTS, "description": "What to change about the call of this tool."},
+        "advice": {**_TEXTS, "description": "How to read the result, and what to change about the call."},
         "injected": {"type": "integer", "description": "How often the fault acted."},
         "figures": {**_FIGURES, "description": "With the fault."},
         "baseline": {"anyOf": [_FIGURES, {"type": "null"}], "description": "Without the fault."},

@@ -81,21 +81,8 @@ class Limits:
         for text in self.allow_targets:
             parse_target(text)
 
-    def check(
-        self,
-        url: str,
-        duration_s: float,
-        clients: int,
-        rps: float,
-        timeout_s: float = 0.0,
-        resolve: Resolve = system_resolve,
-    ) -> None:
-        """`url` is one that can be sent to. Raises InputError that says which limit, what came, and how an
-        operator raises it; TargetError if the name has no address."""
-        self.check_load(duration_s, clients, rps, timeout_s)
-        self.check_target(url, resolve)
-
     def check_load(self, duration_s: float, clients: int, rps: float, timeout_s: float = 0.0) -> None:
+        """Raises InputError that says which limit, what came, and how an operator raises it."""
         total = clients * rps
         for argument, value, most, told, unit in (
             ("duration", duration_s, self.max_duration_s, _span, ""),
@@ -109,14 +96,16 @@ class Limits:
                 raise InputError(argument, f"{expected}. {_raised(flag)}")
 
     def check_target(self, url: str, resolve: Resolve = system_resolve) -> None:
-        """Every address of the URL's host must be local or allowed, unless the host itself is."""
+        """Every address of the URL's host must be local or allowed, unless the host itself is. A name without
+        an address is a TargetError."""
         parts = urlsplit(url)
-        host = (parts.hostname or "").rstrip(".")
+        host = parts.hostname or ""
         port = parts.port or _PORTS.get(parts.scheme, 0)
         allowed = [parse_target(text) for text in self.allow_targets]
-        if any(target.covers_host(host, port) for target in allowed):
+        if any(target.covers_host(host.rstrip("."), port) for target in allowed):
             return
         try:
+            # As it is dialled: to a resolver, a name with a dot at its end may be another one.
             addresses = resolve(host, port)
             if not addresses:
                 raise OSError("it has no address")
@@ -149,6 +138,8 @@ def parse_target(text: str) -> AllowedTarget:
         return AllowedTarget(None, ip_network(given, strict=False), None)
     except ValueError:
         pass
+    if "://" in given:
+        raise ValueError(f'allow_targets: expected {TARGET_FORM}, got the URL "{text}"')
     host, port_text = _split(given)
     if port_text is not None and not (_PORT.fullmatch(port_text) and 0 < int(port_text) <= 65535):
         raise ValueError(f'allow_targets: expected a port from 1 to 65535, got "{port_text}" in "{text}"')

@@ -181,7 +181,8 @@ def _running(given: Mapping[str, str]) -> str:
 
 
 def _way(proxy: str) -> str:
-    port, _, upstream = proxy.partition("=")
+    listen, _, upstream = proxy.partition("=")
+    port = listen.rpartition(":")[2]
     return f"{upstream or 'its dependency'} as http://127.0.0.1:{port}"
 
 

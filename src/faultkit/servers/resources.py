@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from faultkit.errors import InputError
+from faultkit.servers.importing import IMPORTING
 
 if TYPE_CHECKING:
     from faultkit.faults.fault import Fault
@@ -78,7 +79,8 @@ def read_resource(services: Services, uri: str) -> ResourceText:
     """One of them. A report that is gone or never was is an InputError that says what there is."""
     make = _MAKERS.get(uri)
     if make is not None:
-        mime_type, text = make()
+        with IMPORTING:
+            mime_type, text = make()
         return ResourceText(uri, mime_type, text)
     report, as_json = _asked_for(services, uri)
     if as_json:

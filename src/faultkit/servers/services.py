@@ -7,6 +7,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from faultkit.servers.importing import IMPORTING
 from faultkit.servers.limits import Limits
 from faultkit.servers.reports import Reports
 
@@ -41,19 +42,22 @@ class Services:
             return None
         with self._lock:
             if self._model is None:
-                from faultkit.advice.llm import Model
+                with IMPORTING:
+                    from faultkit.advice.llm import Model
 
                 self._model = Model(self.llm)
             return self._model
 
     def advisor(self, near: str | None = None) -> Advisor:
         """`near` is a file or folder of the project in question; without it, the one indexed last."""
-        from faultkit.advice.advisor import Advisor
+        with IMPORTING:
+            from faultkit.advice.advisor import Advisor
 
         model, place = self.model(), near or self.indexed
         if model is None or place is None:
             return Advisor(model)
-        from faultkit.advice.context import context_of
+        with IMPORTING:
+            from faultkit.advice.context import context_of
 
         return Advisor(model, context=context_of(place, model, index_dir=self.index_dir))
 

@@ -56,8 +56,6 @@ class Tool:
     """As they are with neither a language model nor a vector database configured."""
     run: str
     """`faultkit.servers.tools.functions:list_names`: imported when called."""
-    check: Callable[[Mapping[str, Any]], None] | None = None
-    """What must hold between arguments; raises InputError(argument, problem)."""
     may_reach_out: bool = False
     """Asks a language model or a vector database if one is configured, and is open world then."""
     ignored: tuple[str, ...] = ()

@@ -6,6 +6,8 @@ What a run may be is decided by `limits`; how it is run, by `faultkit.scenario.r
 from __future__ import annotations
 
 import contextlib
+import errno
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -137,9 +139,8 @@ def _told(trouble: FaultkitError, scenario: Scenario) -> FaultkitError:
         prefix = f"{spec.name}: cannot listen on "
         if text.startswith(prefix) and spec.upstream is not None:
             came = text.removeprefix(prefix)
-            return TargetError(
-                f"proxies[{index}]: expected a port that is free, got {came} (another program or run has it)"
-            )
+            who = " (another program or run has it)" if came.endswith(os.strerror(errno.EADDRINUSE)) else ""
+            return TargetError(f"proxies[{index}]: expected a port that is free, got {came}{who}")
     return TargetError(f"url: {text}")
 
 
