@@ -187,6 +187,10 @@ AGAIN = (parse_map("34000=a.test:80"), parse_map("34001=b.test:80"), parse_map("
         ({"rps": 0.0}, "rps: expected more than 0"),
         ({"rps": 1e300, "clients": 10**300}, "rps: expected more than 0 and at most"),
         ({"proxies": AGAIN}, r"proxies\[2\]: expected each map to listen elsewhere, got 127.0.0.1:34000"),
+        (
+            {"proxies": (parse_map("34000=http://localhost:34000"),)},
+            r"proxies\[0\]: expected an upstream elsewhere, got localhost:34000, which is the map itself",
+        ),
         ({"proxies": (parse_map("0=a.test:80"),)}, r"proxies\[0\]: expected a port from 1 to 65535"),
         (
             {"proxies": (parse_map("34000=a.test:80"),), "rules": (FAILING,)},

@@ -126,6 +126,9 @@ def _measure(
         bound[spec.name] = plane.open_proxy(spec)
         ways.append(route_text(spec, bound[spec.name]))
     origin = origin_of(item.call.url)
+    if stop.is_set():
+        measured.cut_short = True
+        return
     if (why := why_unreachable(origin, _REACH_S)) is not None:
         raise TargetError(f"cannot reach {origin}: {why}")
     target = target_of(item.call, routes, bound, settings.verify)
