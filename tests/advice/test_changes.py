@@ -142,3 +142,39 @@ def test_nothing_is_no_code() -> None:
 def test_a_text_that_is_too_long_is_refused() -> None:
     with pytest.raises(InputError, match=r"a\.py: expected at most 1000000 characters"):
         improve("x = 1\n" * (LONGEST_TEXT // 6 + 1), "python", None, None, 1.0, file="a.py")
+
+
+def test_a_kind_of_change_is_told_once_however_often_it_was_made() -> None:
+    text = "".join(
+        f"import os\n\n\ndef f{n}(p):\n    f = open(p)\n    g = open(p)\n    return f.read() + g.read()\n"
+        for n in range(3)
+    )
+    made = improve(text, "python", "reliability", None, 1.0)
+    assert made.changes == ("close what is opened, on every way out, with a with block",)
+    assert made.left == ()
+
+
+def test_a_blocking_call_in_a_handler_gets_its_errors_mapped_and_leaves_the_loop() -> None:
+    text = (
+        "import requests\nfrom fastapi import FastAPI\n\napp = FastAPI()\n\n\n@app.get('/')\n"
+        "async def index():\n    answer = requests.get('http://a')\n    return answer.json()\n"
+    )
+    made = improve(text, "python", None, None, 1.0)
+    assert (made.score_after, made.left) == (1.0, ())
+    assert "answer = await asyncio.to_thread(lambda: " in made.new
+    assert "except requests.Timeout as error:" in made.new
+
+
+@pytest.mark.parametrize(("old", "new"), [("\n", "\r\n"), ("    ", "\t")])
+def test_helpers_of_an_earlier_change_are_known_whatever_the_line_ends_and_indents_are(
+    old: str, new: str
+) -> None:
+    text = (
+        "import requests\n\n\ndef first(url):\n    return requests.get(url).text\n\n\n"
+        "def second(url):\n    return requests.get(url).text\n"
+    )
+    half = improve(text, "python", "reliability", None, 1.0).new
+    half += "\n\ndef third(url):\n    return requests.get(url).text\n"
+    whole = improve(half, "python", "reliability", None, 1.0).new
+    assert whole.count("@tenacity.retry(") == 1
+    assert improve(half.replace(old, new), "python", "reliability", None, 1.0).new == whole.replace(old, new)

@@ -128,3 +128,12 @@ def test_a_model_that_puts_more_than_a_method_into_a_class_is_refused(
     server.play(proposed(sent))
     with pytest.raises(RunError, match="the change puts more than the function where it stands"):
         change_function(Advisor(open_model("ollama")), file, "load", None, target_score=0.9)
+
+
+def test_a_function_of_a_file_that_cannot_be_read_is_left_alone_with_the_reason(tmp_path: Path) -> None:
+    file = tmp_path / "calls.py"
+    file.write_text(f"def broken(:\n    pass\n\n\n{CALLS}")
+    answer = change_function(Advisor(), file, "first", "reliability", target_score=1.0)
+    assert (answer.diff, answer.changes, answer.dependencies) == ("", (), ())
+    assert answer.new == answer.old == file.read_text()
+    assert answer.reason == "the file cannot be changed: it cannot be read as Python: see line 1"

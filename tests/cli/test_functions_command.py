@@ -83,3 +83,11 @@ def test_wrong_input_is_one_line_and_exit_code_2(
 ) -> None:
     assert invoke(["functions", *(each.format(app) for each in args)]) == 2
     assert capsys.readouterr().err.startswith(problem.format(app))
+
+
+def test_a_file_without_functions_says_so_on_the_other_stream(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a.py").write_text("a = 1\n")
+    assert invoke(["functions", str(tmp_path / "a.py")]) == 0
+    assert capsys.readouterr() == ("", "no functions in it\n")

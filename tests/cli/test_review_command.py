@@ -86,6 +86,7 @@ def test_a_gate_fails_with_one(app: Path, more: list[str], code: int) -> None:
         (["app.py", "--sarif", "no/x.sarif"], 'error: no/x.sarif: expected a folder that exists, got "no"'),
         (["app.py", "--kind", "beauty"], "error: Invalid value for '--kind'"),
         (["empty"], "error: empty: expected source files of a language that the rules know, found none"),
+        (["some", "--prove"], 'error: --prove: expected one Python file that is a service, got "some"'),
         (["a.rb"], "error: a.rb: expected one of python"),
         (["a.txt"], "error: a.txt: expected a file that ends with one of"),
     ],
@@ -94,6 +95,8 @@ def test_bad_input_exits_with_two(
     app: Path, capsys: pytest.CaptureFixture[str], args: list[str], problem: str
 ) -> None:
     Path("empty").mkdir()
+    Path("some").mkdir()
+    Path("some/a.py").write_text("a = 1\n")
     Path("a.rb").write_text("puts 1\n")
     Path("a.txt").write_text("text\n")
     assert invoke(["review", *args]) == 2

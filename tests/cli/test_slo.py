@@ -84,7 +84,11 @@ def test_a_whole_file_and_another_ending_will_do(app: Path, capsys: pytest.Captu
         (["app.py", "order"], 'error: app.py: function: unknown name "order"; did you mean "orders"'),
         (["app.py", "orders", "--lang", "cobol"], "error: lang: expected one of python"),
         (["app.py", "orders", "--llm-client", "gemini"], "error: GEMINI_API_KEY: expected an API key"),
-        (["empty.py"], "error: "),
+        (["empty.py"], "error: empty.py: expected source code, got an empty file"),
+        (
+            ["app.py", "orders", "--llm-time-budget", "-1"],
+            "error: --llm-time-budget: expected a number",
+        ),
     ],
 )
 def test_bad_input_exits_with_two(

@@ -8,6 +8,7 @@ import pytest
 from faultkit.errors import InputError
 from faultkit.source.file import MOST_BYTES, local_path, read_source
 from faultkit.source.languages import LANGUAGES
+from faultkit.source.shown import one_line
 
 
 def test_a_file_is_read_with_its_line_ends(tmp_path: Path) -> None:
@@ -112,3 +113,8 @@ def test_a_language_that_is_given_comes_first(tmp_path: Path) -> None:
 )
 def test_the_prefix_file_is_accepted(given: str, path: str) -> None:
     assert local_path(given) == path
+
+
+def test_a_name_with_line_ends_or_escapes_is_shown_in_one_line() -> None:
+    assert one_line("a b/ü.py") == "a b/ü.py"
+    assert one_line("a\nb\x1b[31m.py") == "a\\nb\\x1b[31m.py"

@@ -39,7 +39,7 @@ class Improvement:
     imports: tuple[str, ...]
     """Statements that belong at the top of the file and have no place in the text that was given."""
     changes: tuple[str, ...]
-    """What was done, in the order in which it was."""
+    """What was done, in the order in which it was; each kind once."""
     found: tuple[Finding, ...]
     """Findings of the old text."""
     answered: tuple[Finding, ...]
@@ -85,7 +85,7 @@ def improve(
         new=new,
         dependencies=tuple(sorted({each for change in draft.kept for each in change.dependencies})),
         imports=tuple(dict.fromkeys(each for change in draft.kept for each in change.imports)),
-        changes=tuple(change.description for change in draft.kept),
+        changes=tuple(dict.fromkeys(change.description for change in draft.kept)),
         found=_own(before, kind),
         answered=() if draft.text == start else _gone(_own(before, kind), draft.findings),
         left=_own(draft.findings, kind),

@@ -66,6 +66,9 @@ def change_function(
 
 def _of_file(file: ChangeableFile, answer: ChangeAnswer, text: str, new: str) -> ChangeAnswer:
     problem = parse_problem(text, new, file.language)
+    if problem and parse_problem(text, text, file.language):
+        # It could not be read before, and a change of the whole file would not be kept either.
+        return _left_alone(file, answer, f"the file cannot be changed: {problem}")
     if problem:
         raise RunError(
             f"{file.path}: the change does not fit into the file ({problem}): change the whole file"
@@ -77,6 +80,20 @@ def _of_file(file: ChangeableFile, answer: ChangeAnswer, text: str, new: str) ->
         new=mark + new,
         imports=(),
         diff=unified_diff(file.text, mark + new, file.name),
+    )
+
+
+def _left_alone(file: ChangeableFile, answer: ChangeAnswer, reason: str) -> ChangeAnswer:
+    return replace(
+        answer,
+        old=file.text,
+        new=file.text,
+        diff="",
+        changes=(),
+        imports=(),
+        dependencies=(),
+        score_after=answer.score,
+        reason=reason,
     )
 
 

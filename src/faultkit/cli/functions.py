@@ -57,6 +57,8 @@ def _print_all(syntax: Syntax, functions: tuple[Function, ...], as_json: bool) -
     widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
     for lines, kind, name in rows:
         click.echo(f"{lines:>{widths[0]}}  {kind:<{widths[1]}}  {name}")
+    if not functions:
+        click.echo("no functions in it", err=True)
     if syntax.has_errors:
         broken = ", ".join(map(str, syntax.broken_lines()[:5]))
         title = syntax.language.title

@@ -17,6 +17,7 @@ from faultkit.cli.llm import LlmOptions, embed_options, embedding_settings_from
 from faultkit.source import language_named
 from faultkit.source.index import Embedder, IndexSummary, index_project, open_store
 from faultkit.source.index import Progress as Step
+from faultkit.source.shown import one_line
 from faultkit.source.walk import folder_of
 from faultkit.units import format_duration
 
@@ -75,7 +76,7 @@ def _print(summary: IndexSummary) -> None:
     )
     click.echo(summary.place)
     for each in summary.skipped[:_MOST_SKIPPED_SHOWN]:
-        click.echo(f"skipped {each.path}: {each.why}", err=True)
+        click.echo(f"skipped {one_line(each.path)}: {each.why}", err=True)
     if len(summary.skipped) > _MOST_SKIPPED_SHOWN:
         click.echo(f"skipped {len(summary.skipped) - _MOST_SKIPPED_SHOWN} more (all with --json)", err=True)
 

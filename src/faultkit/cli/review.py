@@ -27,6 +27,7 @@ from faultkit.source.findings.review import (
     review_file,
 )
 from faultkit.source.findings.sarif import sarif_document
+from faultkit.source.shown import one_line
 
 _STYLES: dict[Severity, str] = {"low": "cyan", "medium": "yellow", "high": "red", "critical": "bold red"}
 _MOST_SKIPPED_SHOWN = 5
@@ -110,7 +111,7 @@ def command(
     review = _Review((*files, *passed_by), findings, (kind,) if kind else KINDS)
     if sarif is not None:
         write_whole(sarif, _json(sarif_document(findings, rules)) + "\n")
-    proved = proof.prove(wanted[0].path, is_file=named) if proof.wanted else None
+    proved = proof.prove(wanted[0].path, given=path, is_file=named) if proof.wanted else None
     if as_json:
         more = {} if proved is None else {"proof": proved.document()}
         click.echo(_json(_document(review) | more))
@@ -219,10 +220,12 @@ def _print_end(review: _Review, console: Console) -> None:
     console.print(f"{files}: {found}; {scores}", markup=False)
     skipped = [file for file in review.files if file.skipped]
     for file in skipped[:_MOST_SKIPPED_SHOWN]:
-        click.echo(f"skipped {file.file}: {file.skipped}", err=True)
+        click.echo(f"skipped {one_line(file.file)}: {file.skipped}", err=True)
     if len(skipped) > _MOST_SKIPPED_SHOWN:
         click.echo(f"skipped {len(skipped) - _MOST_SKIPPED_SHOWN} more (all with --json)", err=True)
     for file in review.files:
         if file.broken_lines:
             lines = ", ".join(map(str, file.broken_lines[:5]))
-            click.echo(f"warning: {file.file}: not all of it could be read: see line {lines}", err=True)
+            click.echo(
+                f"warning: {one_line(file.file)}: not all of it could be read: see line {lines}", err=True
+            )

@@ -12,6 +12,7 @@ import click
 from faultkit.cli.llm import LlmOptions, embed_options, embedding_settings_from
 from faultkit.source.index import MODES, Embedder, Hit, Mode, open_store, search
 from faultkit.source.index.points import Manifest
+from faultkit.source.shown import one_line
 from faultkit.source.walk import folder_of
 
 _SHOWN_LINES = 3
@@ -77,7 +78,7 @@ def _embedder(manifest: Manifest, options: LlmOptions, mode: Mode, stack: ExitSt
 
 
 def _print(hit: Hit) -> None:
-    click.echo(f"{hit.path}:{hit.start_line}-{hit.end_line}  {hit.name or '(module)'}")
+    click.echo(f"{one_line(hit.path)}:{hit.start_line}-{hit.end_line}  {hit.name or '(module)'}")
     lines = [line for line in hit.snippet.splitlines() if line.strip()]
     for line in lines[:_SHOWN_LINES]:
         click.echo(f"    {line[:100]}")

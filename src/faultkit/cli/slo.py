@@ -31,6 +31,8 @@ def command(file: str, function: str | None, lang: str | None, as_json: bool, ll
     """
     source = read_source(file, None if lang is None else language_named(lang))
     text = source.source.decode("utf-8", "replace")
+    if not text.strip():
+        raise InputError(file, "expected source code, got an empty file")
     name = ""
     if function is not None:
         try:

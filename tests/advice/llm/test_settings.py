@@ -205,3 +205,17 @@ def test_budgets_can_be_set() -> None:
 def test_a_budget_is_a_positive_number(budget: str) -> None:
     with pytest.raises(InputError, match="--llm-time-budget: expected a number"):
         llm_settings(KEYS, time_s=budget)
+
+
+@pytest.mark.parametrize(
+    ("given", "named"),
+    [
+        ({"time_s": "-1"}, "--llm-time-budget"),
+        ({"tokens": "few"}, "--llm-token-budget"),
+        ({"embed_dim": "0"}, "--llm-embed-model-dim"),
+    ],
+)
+def test_a_wrong_number_is_told_although_the_rules_answer(given: dict[str, str], named: str) -> None:
+    with pytest.raises(InputError) as caught:
+        llm_settings({}, client="rules", **given)
+    assert caught.value.path == named

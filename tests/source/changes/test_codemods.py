@@ -129,6 +129,43 @@ LEFT_ALONE: dict[str, tuple[str, str]] = {
         "queue-size",
         "import queue\n\njobs = queue.Queue()\n\n\ndef put(job):\n    jobs.put_nowait(job)\n",
     ),
+    "a file that a lambda reads later": (
+        "context-managers",
+        "def f(path):\n    f = open(path)\n    read = lambda: f.read()\n    return read\n",
+    ),
+    "a file that a generator reads later": (
+        "context-managers",
+        "import sqlite3\n\n\ndef f(path):\n    db = sqlite3.connect(path)\n    rows = db.execute('x')\n"
+        "    return (row[0] for row in rows)\n",
+    ),
+    "a file that another thread has": (
+        "context-managers",
+        "import threading\n\n\ndef f(path, work):\n    f = open(path)\n"
+        "    threading.Thread(target=work, args=(f,)).start()\n",
+    ),
+    "a connection whose cursor is given back": (
+        "context-managers",
+        "import sqlite3\n\n\ndef f(path):\n    db = sqlite3.connect(path)\n    cursor = db.cursor()\n"
+        "    return cursor.execute('x')\n",
+    ),
+    "an answer that is asked for with what another answer says": (
+        "status-check",
+        "import requests\n\n\ndef f(url):\n    return url and requests.get(requests.get(url).text).text\n",
+    ),
+    "a call that gives a name to what it asks for": (
+        "blocking-calls",
+        "import requests\n\n\nasync def f(url):\n    return requests.get((at := url)).text + at\n",
+    ),
+    "an async client of a script, which may run several event loops": (
+        "shared-client",
+        "import asyncio\nimport httpx\n\n\nasync def f(url):\n    async with httpx.AsyncClient() as client:\n"
+        "        return (await client.get(url)).json()\n\n\nfor url in 'ab':\n    asyncio.run(f(url))\n",
+    ),
+    "a websocket, which has no status to answer with": (
+        "error-mapping",
+        "import requests\nfrom fastapi import FastAPI\n\napp = FastAPI()\n\n\n@app.websocket('/')\n"
+        "async def feed(socket):\n    await socket.send_text(requests.get('http://a').text)\n",
+    ),
     "a call that must not be repeated": (
         "retry",
         "import requests\n\n\ndef f(url):\n    return requests.post(url, timeout=1)\n",

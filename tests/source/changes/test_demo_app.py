@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 import subprocess
@@ -9,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -50,8 +52,11 @@ _client = httpx.Client(timeout=httpx.Timeout(5.0, connect=2.0), limits=httpx.Lim
 
 @asynccontextmanager
 async def _lifespan(_app):
+    global _client
     yield
     _client.close()
+    # Ready for another start: a closed client cannot be used again.
+    _client = httpx.Client(timeout=httpx.Timeout(5.0, connect=2.0), limits=httpx.Limits(max_connections=100))
 
 
 app = FastAPI(lifespan=_lifespan)
@@ -60,7 +65,7 @@ app = FastAPI(lifespan=_lifespan)
 @tenacity.retry(
     retry=tenacity.retry_if_exception_type(httpx.TransportError),
     stop=tenacity.stop_after_attempt(3) | tenacity.stop_after_delay(5.0),
-    wait=tenacity.wait_exponential_jitter(initial=0.1, max=1.0),
+    wait=tenacity.wait_random_exponential(multiplier=0.1, max=1.0),
     reraise=True,
 )
 def _get_with_retry(url, **options):
@@ -118,6 +123,21 @@ def upstream() -> Iterator[Upstream]:
     made = Upstream()
     yield made
     made.close()
+
+
+def test_the_new_app_can_be_started_again(better: Improvement) -> None:
+    app: dict[str, Any] = {}
+    exec(compile(better.new, "app.py", "exec"), app)
+
+    async def start_and_stop() -> httpx.Client:
+        async with app["_lifespan"](None):
+            used: httpx.Client = app["_client"]
+            assert not used.is_closed
+        return used
+
+    first, second = asyncio.run(start_and_stop()), asyncio.run(start_and_stop())
+    assert (first.is_closed, second.is_closed, first is second) == (True, True, False)
+    app["_client"].close()
 
 
 def test_the_old_app_scores_low_and_the_new_one_high(better: Improvement) -> None:

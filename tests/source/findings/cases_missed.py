@@ -91,4 +91,23 @@ CASES = [
     _good_java("http-call-without-timeout", "private final RestTemplate rest = new RestTemplate(factory);\nString f() { return rest.getForObject(url, String.class); }"),
     _good_java("http-call-without-timeout", "private final RestTemplate rest;\nA(RestTemplate rest) { this.rest = rest; }\nString f() { return rest.getForObject(url, String.class); }"),
     _good_java("http-call-without-timeout", "String f() { RestTemplate rest = new RestTemplate(); rest.setRequestFactory(factory);\n return rest.getForObject(url, String.class); }"),
+    # Sessions of SQLAlchemy, and what they connect to.
+    bad("connection-not-closed", _PY, "from sqlalchemy.orm import sessionmaker\nSession = sessionmaker(engine)\ndef f():\n    s = Session()\n    return s.query(Order).all()", 4),
+    bad("connection-not-closed", _PY, "from sqlalchemy import create_engine\nengine = create_engine(url)\ndef f():\n    c = engine.connect()\n    return c.execute(q).fetchall()", 4),
+    good("connection-not-closed", _PY, "from sqlalchemy.orm import sessionmaker\nSession = sessionmaker(engine)\ndef f():\n    with Session() as s:\n        return s.query(Order).all()"),
+    good("connection-not-closed", _PY, "from sqlalchemy.orm import sessionmaker\nSession = sessionmaker(engine)\ndef get_db():\n    db = Session()\n    try:\n        yield db\n    finally:\n        db.close()"),
+    bad("database-without-timeout", _PY, "from sqlalchemy import create_engine\nengine = create_engine('postgresql://db/shop')", 2),
+    good("database-without-timeout", _PY, "from sqlalchemy import create_engine\nengine = create_engine('postgresql://db/shop?connect_timeout=3')"),
+    good("database-without-timeout", _PY, "from sqlalchemy import create_engine\nengine = create_engine(url, connect_args={'connect_timeout': 3})"),
+    good("database-without-timeout", _PY, "from sqlalchemy import create_engine\nengine = create_engine('sqlite:///a.db')"),
+    bad("secret-in-code", _PY, "DB = 'postgresql://app:hunter2hunter@db/shop'", 1),
+    good("secret-in-code", _PY, "DB = 'postgresql://postgres:postgres@db/shop'"),
+    good("secret-in-code", _PY, "DB = 'postgresql://app:%s@db/shop' % password"),
+    # A row that was not read.
+    bad("ignored-error", _GO, "package a\nimport \"database/sql\"\nfunc f(rows *sql.Rows) {\n for rows.Next() {\n  rows.Scan(&id, &name)\n }\n}", 5),
+    good("ignored-error", _GO, "package a\nimport \"database/sql\"\nfunc f(rows *sql.Rows) error {\n for rows.Next() {\n  if err := rows.Scan(&id); err != nil { return err }\n }\n return rows.Err()\n}"),
+    good("ignored-error", _GO, "package a\nimport (\"bufio\"; \"database/sql\")\nfunc f(s *bufio.Scanner) {\n s.Scan()\n}"),
+    # A task that Celery runs again for ever.
+    bad("retry-without-limit", _PY, "from celery import shared_task\n@shared_task(bind=True, max_retries=None)\ndef pay(self, order):\n    raise self.retry(countdown=60)", 2),
+    good("retry-without-limit", _PY, "from celery import shared_task\n@shared_task(bind=True, max_retries=5)\ndef pay(self, order):\n    raise self.retry(countdown=60)"),
 ]  # fmt: skip

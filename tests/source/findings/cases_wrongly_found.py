@@ -229,4 +229,17 @@ CASES = [
     bad("file-not-closed", _PY, "import zipfile\ndef f(p):\n    z = zipfile.ZipFile(p)\n    return z.namelist()", 3),
     good("swallowed-error", _PY, "def stop(batch):\n    try:\n        batch.commit.abort()\n    except Exception:\n        pass"),
     good("http-client-per-call", _PY, "def f(rows):\n    requests: dict[str, int] = {}\n    for row in rows:\n        requests.get(row)"),
+    # What was opened has another owner.
+    good("file-not-closed", _PY, "import threading\ndef f(p):\n    f = open(p)\n    threading.Thread(target=work, args=(f,)).start()"),
+    good("connection-not-closed", _PY, "import sqlite3\ndef f(p):\n    db = sqlite3.connect(p)\n    return db.execute('x')"),
+    bad("connection-not-closed", _PY, "import sqlite3\ndef f(p):\n    db = sqlite3.connect(p)\n    return db.execute('x').fetchall()", 3),
+    _good_go("file-not-closed", "func f(p string) error {\n f, err := os.Open(p)\n if err != nil { return err }\n go func() { io.Copy(out, f) }()\n return nil\n}"),
+    # A status that is an answer.
+    good("exit-status-ignored", _PY, "import subprocess\ndef f(word):\n    subprocess.run(['grep', word, 'a.log'], timeout=5)"),
+    good("exit-status-ignored", _PY, "import subprocess\ndef f():\n    subprocess.run('/usr/bin/diff a b', shell=True, timeout=5)"),
+    bad("exit-status-ignored", _PY, "import subprocess\ndef f():\n    subprocess.run(['tar', 'xf', 'diff'], timeout=5)", 3),
+    # A websocket has no status, and a thread that is waited for is a part of its handler.
+    good("upstream-error-not-mapped", _PY, "import requests\nfrom fastapi import FastAPI\napp = FastAPI()\n@app.websocket('/')\nasync def feed(socket):\n    await socket.send_text(requests.get('http://a').text)"),
+    good("upstream-error-not-mapped", _PY, "import asyncio, requests\nfrom fastapi import FastAPI\napp = FastAPI()\n@app.get('/')\nasync def index():\n    try:\n        return (await asyncio.to_thread(lambda: requests.get('http://a'))).json()\n    except requests.RequestException:\n        return {}"),
+    bad("upstream-error-not-mapped", _PY, "import asyncio, requests\nfrom fastapi import FastAPI\napp = FastAPI()\n@app.get('/')\nasync def index():\n    return (await asyncio.to_thread(lambda: requests.get('http://a'))).json()", 6),
 ]  # fmt: skip

@@ -120,3 +120,31 @@ def test_messages_are_one_line_without_a_full_stop() -> None:
     for each in findings_of(BAD, "python"):
         assert "\n" not in each.message
         assert not each.message.endswith(".")
+
+
+def messages(slug: str, language: str, code: str) -> list[str]:
+    rules = [each for each in RULES if each.slug == slug]
+    return [each.message for each in findings_of(code, language, rules=rules)]
+
+
+def test_a_message_names_the_object_itself_as_the_code_does() -> None:
+    python = "import requests\nclass A:\n s = requests.Session()\n def f(self): return self.s.get(u)\n"
+    typescript = "import axios from 'axios';\nclass A { c = axios.create(); f() { return this.c.get(u); } }\n"
+    go = (
+        'package a\nimport ("context"; "database/sql")\ntype T struct{ db *sql.DB }\n'
+        'func (t *T) f(ctx context.Context) { rows, err := t.db.Query("SELECT 1") }\n'
+    )
+    slug = "http-call-without-timeout"
+    assert [each.partition(" ")[0] for each in messages(slug, "python", python)] == ["self.s.get()"]
+    assert [each.partition(" ")[0] for each in messages(slug, "typescript", typescript)] == ["this.c.get()"]
+    assert [each.partition(" ")[0] for each in messages("missing-cancellation", "go", go)] == ["t.db.Query()"]
+
+
+def test_a_default_for_the_whole_call_is_not_told_as_one_for_each_step() -> None:
+    code = (
+        "import aiohttp\nasync def f(u):\n    async with aiohttp.ClientSession() as s:\n"
+        "        return await s.get(u)\n"
+    )
+    assert messages("http-call-without-timeout", "python", code) == [
+        "s.get() has no timeout of its own: aiohttp allows 300 s"
+    ]

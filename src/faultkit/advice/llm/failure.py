@@ -82,8 +82,8 @@ def error_of(failure: Failure, asked: Asked) -> FaultkitError:
         "rate": f"{provider.name} takes no more requests now{because}{tries}: try again{wait}, or use "
         "another client with --llm-client",
         "server": f"{provider.name} failed{because}{tries}: try again{wait}",
-        "timeout": f"{provider.name} did not answer within {asked.call_s:g} s{because}: allow more time with "
-        f"--llm-time-budget, or name a faster model with {asked.model_flag}",
+        "timeout": f"{provider.name} did not answer within {asked.call_s:.3g} s{because}: allow more time "
+        f"with --llm-time-budget, or name a faster model with {asked.model_flag}",
         "connection": f"{provider.name} cannot be reached at {asked.base_url}{because}{tries}: check the "
         f"network and {base}" + ("; is ollama running?" if provider.name == "ollama" else ""),
         "rejected": f"{provider.name} rejected the request{because}: ask about less code, or name another "

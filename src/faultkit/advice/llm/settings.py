@@ -60,6 +60,8 @@ def llm_settings(
 ) -> LlmSettings | None:
     """What the user wants; None means the offline rules."""
     provider, asked_by = _provider(client, env)
+    budget = _budget(time_s, tokens, env)
+    wanted_dim = _whole(embed_dim, env)
     if provider is None:
         return None
     embed_name, embed_asked_by = _given(embed_model, EMBED_MODEL, env)
@@ -76,9 +78,9 @@ def llm_settings(
         base_url=_base_url(provider, env),
         model=_given(model, MODEL, env)[0] or provider.model,
         embed_model=embeds_by,
-        embed_dim=_embed_dim(embed_dim, embeds_by, provider, env),
+        embed_dim=_embed_dim(wanted_dim, embeds_by, provider),
         embed_asked=bool(embed_asked_by),
-        budget=_budget(time_s, tokens, env),
+        budget=budget,
     )
 
 
@@ -151,16 +153,21 @@ def _ollama_url(text: str) -> str:
     return f"{scheme}://{host}:{port}/{'/'.join(folders)}"
 
 
-def _embed_dim(
-    dim: int | str | None, model: str | None, provider: Provider, env: Mapping[str, str]
-) -> int | None:
+def _whole(dim: int | str | None, env: Mapping[str, str]) -> tuple[int | None, str]:
+    """The length that was asked for, and by what."""
     text, source = _given(dim, EMBED_DIM, env)
-    known = EMBED_DIMENSIONS.get(model or "")
     if not text:
-        return known
+        return None, source
     if not re.fullmatch(r"[0-9]{1,9}", text) or not 1 <= int(text) <= _MOST_DIMENSIONS:
         raise InputError(source, f"expected a whole number from 1 to {_MOST_DIMENSIONS}, got {text!r}")
-    number = int(text)
+    return int(text), source
+
+
+def _embed_dim(wanted: tuple[int | None, str], model: str | None, provider: Provider) -> int | None:
+    number, source = wanted
+    known = EMBED_DIMENSIONS.get(model or "")
+    if number is None:
+        return known
     if known is not None and number != known and not (provider.shortens and number < known):
         raise InputError(source, f"expected {known}, the length of {model}'s vectors, got {number}")
     return number

@@ -149,7 +149,7 @@ def _dependency(
         wait_s = (None if given is None else seconds_of(given.value.text, facts)) or 0.0
     return Dependency(
         kind=work,
-        call=_SPACES.sub(" ", call.written)[-_LONGEST_NAME:],
+        call=_SPACES.sub(" ", facts.in_words_of(call, call.written))[-_LONGEST_NAME:],
         line=max(call.line - lines, 1),
         times=1 if together else _times(call, kind, facts),
         is_concurrent=together,

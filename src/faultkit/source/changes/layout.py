@@ -56,8 +56,22 @@ def add_key(source: Source, braces: Node, entry: str) -> Edit:
 
 def after_statement(source: Source, statement: Node, lines: Iterable[str]) -> Edit:
     """Lines below a statement, as deep as it is."""
+    if _shares_line(source, statement):
+        text = source.syntax.source[statement.start_byte : statement.end_byte]
+        is_open = source.language.name == "go" or not text.endswith(b";")
+        said = " ".join(line.strip() for line in lines)
+        return insert(source, statement.end_byte, f"{';' if is_open else ''} {said}")
     indent, end = indent_at(source, statement.start_byte), newline_of(source)
     return insert(source, statement.end_byte, "".join(f"{end}{indent}{line}" for line in lines))
+
+
+def _shares_line(source: Source, statement: Node) -> bool:
+    """Code stands before it and behind it: `func f() { x := g(); return x }`."""
+    text = source.syntax.source
+    before = text[text.rfind(b"\n", 0, statement.start_byte) + 1 : statement.start_byte]
+    end = text.find(b"\n", statement.end_byte)
+    after = text[statement.end_byte : len(text) if end < 0 else end].lstrip(b"; \t\r")
+    return bool(before.strip()) and bool(after) and not after.startswith(b"//")
 
 
 def before_statement(source: Source, statement: Node, lines: Iterable[str]) -> Edit:

@@ -73,7 +73,7 @@ def _finding(rule: Rule, hit: Hit, facts: Facts, file: str, piece: Piece) -> Fin
         end_line=end_line,
         column=column,
         end_column=end_column,
-        message=hit.message,
+        message=facts.in_words_of(hit, hit.message),
         severity=hit.severity or rule.severity,
         confidence=hit.confidence,
     )

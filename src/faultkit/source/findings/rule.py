@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from faultkit.source.findings.facts.facts import Facts
+from faultkit.source.shown import one_line
 from faultkit.source.syntax import Span
 
 Kind: TypeAlias = Literal["reliability", "performance"]
@@ -88,7 +89,7 @@ class Finding:
 
     @property
     def place(self) -> str:
-        return f"{self.file}:{self.line}" if self.file else f"line {self.line}"
+        return f"{one_line(self.file)}:{self.line}" if self.file else f"line {self.line}"
 
 
 PYTHON: tuple[str, ...] = ("python",)

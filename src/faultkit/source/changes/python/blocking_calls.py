@@ -10,6 +10,7 @@ import libcst as cst
 from faultkit.source.changes.python.calls import parenthesised, with_first
 from faultkit.source.changes.python.codemod import Work, python_codemod
 from faultkit.source.changes.python.rewriting import Step
+from faultkit.source.changes.python.tree import nodes_in
 from faultkit.source.findings.engine import findings_of
 
 _Move: TypeAlias = Callable[[cst.Call, cst.BaseExpression], cst.Call]
@@ -33,6 +34,9 @@ def _collect(work: Work) -> None:
             change, name = _awaitable, f"{loop}.sleep"
         else:
             is_open = any(each.span == finding.span for each in others)
+            if is_open and any(nodes_in(node, cst.NamedExpr)):
+                # A lambda would keep the name to itself.
+                continue
             change, name = _in_lambda if is_open else _in_thread, f"{loop}.to_thread"
         work.new.replace(node, _awaited(work, node, change, work.new.expression(name)))
 

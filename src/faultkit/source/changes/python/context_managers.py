@@ -91,8 +91,6 @@ def _named(
     last = _last_use(work, lines, first, target.value)
     if last is None:
         return None
-    if any(isinstance(each, (cst.FunctionDef, cst.ClassDef)) for each in lines[first : last + 1]):
-        return None
     return _Block(f"{_head(work, call, node)} as {target.value}", first, last, False)
 
 
@@ -111,8 +109,19 @@ def _last_use(work: Work, lines: Sequence[cst.CSTNode], first: int, name: str) -
         if made <= names and uses[-1] == last:
             break
         names, last = names | made, uses[-1]
+    if any(_outlives(work, each, names) for each in lines[first : last + 1]):
+        return None
     inside = sum(_count(work, each, names) for each in lines[first : last + 1])
     return last if _count(work, scope, names) == inside else None
+
+
+def _outlives(work: Work, line: cst.CSTNode, names: set[str]) -> bool:
+    """A function or generator that is made there may be asked when the block is over."""
+    if isinstance(line, (cst.FunctionDef, cst.ClassDef)):
+        return True
+    made: list[cst.CSTNode] = [*nodes_in(line, cst.Lambda), *nodes_in(line, cst.FunctionDef)]
+    made += [each.value for each in nodes_in(line, cst.Return) if isinstance(each.value, cst.GeneratorExp)]
+    return any(_mentions(work, each, names) for each in made)
 
 
 def _is_handed_on(work: Work, line: cst.CSTNode, names: set[str]) -> bool:

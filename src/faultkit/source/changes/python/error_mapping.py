@@ -43,6 +43,9 @@ _RAISE = {
 }
 
 
+_SOCKETS = ("websocket", "websocket_route")
+
+
 def _collect(work: Work) -> None:
     wanted: dict[cst.FunctionDef, list[tuple[cst.CSTNode, str]]] = {}
     frameworks: dict[cst.FunctionDef, str] = {}
@@ -66,7 +69,8 @@ def _in_routes(work: Work, call: Call, depth: int) -> Iterator[tuple[Call, Scope
     """Where handlers make the call, themselves or through functions of this text."""
     route = work.facts.route_of(call)
     if route is not None:
-        yield call, route
+        if not any(each.method in _SOCKETS for each in route.decorators):
+            yield call, route
         return
     scope = work.facts.named_function_of(call)
     if scope is None or depth == _DEEPEST or work.facts.tries_around(call):

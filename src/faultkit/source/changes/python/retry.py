@@ -25,7 +25,7 @@ _ERRORS = {
 }
 _TYPES = ("httpx.Client", "httpx.AsyncClient", "requests.Session")
 _TENACITY = (
-    "retry", "retry_if_exception_type", "stop_after_attempt", "stop_after_delay", "wait_exponential_jitter",
+    "retry", "retry_if_exception_type", "stop_after_attempt", "stop_after_delay", "wait_random_exponential",
 )  # fmt: skip
 
 
@@ -97,7 +97,7 @@ def _function(work: Work, call: Call, library: str, owner: str) -> str:
         f"@{named['retry']}(\n"
         f"    retry={named['retry_if_exception_type']}({caught}),\n"
         f"    stop={named['stop_after_attempt']}({TRIES}) | {named['stop_after_delay']}({TIMEOUT_S}),\n"
-        f"    wait={named['wait_exponential_jitter']}(initial={FIRST_WAIT_S}, max={LONGEST_WAIT_S}),\n"
+        f"    wait={named['wait_random_exponential']}(multiplier={FIRST_WAIT_S}, max={LONGEST_WAIT_S}),\n"
         f"    reraise=True,\n"
         f")\n"
         f"{word} {{name}}({client}url, **options):\n"
@@ -111,7 +111,8 @@ def _placed(work: Work, text: str, call: Call, node: cst.Call, made: dict[str, s
     wanted = f"_{call.method}_with_retry"
     for function in nodes_in(work.tree.module, cst.FunctionDef):
         name = function.name.value
-        if name.startswith(wanted) and work.tree.code(function).strip() == text.format(name=name).strip():
+        # Word by word: line ends and indents are those of the file.
+        if name.startswith(wanted) and work.tree.code(function).split() == text.format(name=name).split():
             return name
     number = 1 + sum(each.startswith(wanted) for each in made.values())
     name = free_name(work.tree, wanted if number == 1 else f"{wanted}_{number}")

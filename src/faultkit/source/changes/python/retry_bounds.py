@@ -13,8 +13,8 @@ _WANTED = {
     "retry-without-limit": ("stop", "stop_after_attempt", f"({TRIES})"),
     "retry-without-backoff": (
         "wait",
-        "wait_exponential_jitter",
-        f"(initial={FIRST_WAIT_S}, max={LONGEST_WAIT_S})",
+        "wait_random_exponential",
+        f"(multiplier={FIRST_WAIT_S}, max={LONGEST_WAIT_S})",
     ),
 }
 

@@ -1,6 +1,7 @@
 """One HTTP client for the whole process in place of one for every call, with limits and a timeout.
 
-A client whose settings depend on the request stays where it is.
+A client whose settings depend on the request stays where it is. So does an async one where nothing is served:
+it belongs to one event loop, and `asyncio.run` makes a new one each time.
 """
 
 from __future__ import annotations
@@ -36,9 +37,13 @@ class _Shared:
     anchor: cst.BaseStatement
     """The statement of the file before which it is made."""
 
-    @property
-    def closing(self) -> str:
-        return f"await {self.name}.aclose()" if self.kind == "httpx.AsyncClient" else f"{self.name}.close()"
+    def closing(self, construction: str) -> list[str]:
+        """Lines. A client of httpx cannot be used again, but an app may be started again, as tests do."""
+        if self.kind == "requests.Session":
+            return [f"{self.name}.close()"]
+        close = f"await {self.name}.aclose()" if self.kind == "httpx.AsyncClient" else f"{self.name}.close()"
+        why = "# Ready for another start: a closed client cannot be used again."
+        return [f"global {self.name}", close, why, *construction.splitlines()]
 
 
 _Clients: TypeAlias = dict[tuple[str, tuple[str, ...]], _Shared]
@@ -47,23 +52,26 @@ _Clients: TypeAlias = dict[tuple[str, tuple[str, ...]], _Shared]
 def _collect(work: Work) -> None:
     if work.tree.is_indented:
         return
+    serves = bool(work.facts.routes())
     shared: _Clients = {}
     for _, call, node in work.calls():
         module, _, method = call.name.rpartition(".")
         if module in ("httpx", "requests") and method in _METHODS:
-            _of_function(work, call, node, module, shared)
-        elif call.name in _MAKERS:
+            _of_function(work, call, node, module, shared, serves=serves)
+        elif call.name in _MAKERS and (serves or call.name != "httpx.AsyncClient"):
             _of_block(work, _MAKERS[call.name], node, shared)
     _place(work, list(shared.values()))
 
 
-def _of_function(work: Work, call: Call, node: cst.Call, module: str, shared: _Clients) -> None:
+def _of_function(
+    work: Work, call: Call, node: cst.Call, module: str, shared: _Clients, *, serves: bool
+) -> None:
     """`httpx.get(…)`, which makes a client of its own inside."""
     if module == "httpx" and any(keyword_of(node, each) for each in _ON_CLIENT_ONLY):
         return
     scope = work.facts.function_of(call)
     is_async = module == "httpx" and scope is not None and scope.is_async
-    if work.tree.function(node) is None or work.new.has(node):
+    if work.tree.function(node) is None or work.new.has(node) or (is_async and not serves):
         return
     kind = "requests.Session" if module == "requests" else "httpx.AsyncClient" if is_async else "httpx.Client"
     client = _shared(work, kind, (), node, shared)
@@ -139,11 +147,13 @@ def _shared(work: Work, kind: str, arguments: tuple[str, ...], node: cst.Call, s
 
 
 def _place(work: Work, clients: list[_Shared]) -> None:
+    made = {each.name: _construction(work, each) for each in clients}
     for each in clients:
-        work.new.above(each.anchor, _construction(work, each))
+        work.new.above(each.anchor, made[each.name])
         work.dependencies.append(each.kind.partition(".")[0])
     for anchor in dict.fromkeys(each.anchor for each in clients):
-        close_with_app(work, anchor, [each.closing for each in clients if each.anchor is anchor])
+        here = [each for each in clients if each.anchor is anchor]
+        close_with_app(work, anchor, [line for each in here for line in each.closing(made[each.name])])
 
 
 def _construction(work: Work, client: _Shared) -> str:
@@ -178,6 +188,6 @@ def _anchor(work: Work, node: cst.CSTNode) -> cst.BaseStatement:
 CODEMOD = python_codemod(
     "shared-client",
     ("http-client-per-call",),
-    "share one HTTP client, with a timeout and a limit of connections, between all calls",
+    "share one HTTP client, which keeps connections (and cookies), between all calls",
     _collect,
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import libcst as cst
 
 from faultkit.source.changes.python.codemod import Work, python_codemod
@@ -12,8 +14,12 @@ from faultkit.source.findings.vocabulary.http import library_of
 
 _KNOWN = ("requests", "httpx", "aiohttp")
 
+_Moved: TypeAlias = dict[cst.CSTNode, tuple[cst.CSTNode, str]]
+"""Calls that were taken out of their statements, and the names that they have there now."""
+
 
 def _collect(work: Work) -> None:
+    moved: _Moved = {}
     for _, call, node in work.calls():
         library = library_of(call)
         if library is None or library.name not in _KNOWN:
@@ -25,7 +31,7 @@ def _collect(work: Work) -> None:
             # httpx gives the answer back, so the check fits into the chain.
             work.new.replace(value, _chained)
         else:
-            _on_own_line(work, call, value, above)
+            _on_own_line(work, call, value, above, moved)
 
 
 def _awaited(work: Work, node: cst.Call) -> tuple[cst.BaseExpression, cst.CSTNode | None]:
@@ -55,14 +61,27 @@ def _in_with(work: Work, item: cst.WithItem) -> None:
         work.new.before(first, f"{item.asname.name.value}.raise_for_status()", below_comments=False)
 
 
-def _on_own_line(work: Work, call: Call, value: cst.BaseExpression, above: cst.CSTNode | None) -> None:
+def _on_own_line(
+    work: Work,
+    call: Call,
+    value: cst.BaseExpression,
+    above: cst.CSTNode | None,
+    moved: _Moved,
+) -> None:
     line = work.tree.statement(value)
     if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1 or work.tree.block(line) is None:
         return
     if isinstance(above, cst.Assign) and len(call.assigned) == 1 and call.assigned[0].isidentifier():
         work.new.after(line, f"{call.assigned[0]}.raise_for_status()")
-    elif isinstance(above, cst.Attribute) and is_unconditional(work.tree, value, line.body[0]):
-        name = free_name(work.tree, "response", line)
+    elif (
+        isinstance(above, cst.Attribute)
+        and not any(each in moved for each in work.tree.around(value))
+        and is_unconditional(work.tree, value, line.body[0])
+    ):
+        name, number = free_name(work.tree, "response", line), 2
+        while (line, name) in moved.values():
+            name, number = free_name(work.tree, f"response_{number}", line), number + 1
+        moved[value] = line, name
         # Built from the old node: a change inside of it would be lost, and there is none in this codemod.
         bare = value.with_changes(lpar=(), rpar=())
         work.new.before(line, f"{name} = {work.tree.code(bare)}\n{name}.raise_for_status()")

@@ -6,6 +6,7 @@ Pure and read only. `faultkit.source.findings.facts.build` makes it; what a libr
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -33,6 +34,14 @@ class Placed(Protocol):
 
 
 P = TypeVar("P", bound=Placed)
+_SELF = re.compile(r"\bself\.")
+_RECEIVER = re.compile(r"func\s*\(\s*(\w+)")
+_IN_THREAD = (
+    "asyncio.to_thread",
+    "anyio.to_thread.run_sync",
+    "fastapi.concurrency.run_in_threadpool",
+    "starlette.concurrency.run_in_threadpool",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +78,17 @@ class Facts:
             for have in self.imports.modules
             for module in modules
         )
+
+    def in_words_of(self, place: Placed, text: str) -> str:
+        """A text about code there, with what that code calls the object itself in the place of `self`."""
+        if self.language == "python":
+            return text
+        name = "this"
+        if self.language == "go":
+            outer = next(self.functions_around(place), None)
+            found = None if outer is None else _RECEIVER.match(self.text(outer.span))
+            name = "self" if found is None else found[1]
+        return _SELF.sub(f"{name}.", text)
 
     # What is there.
 
@@ -141,14 +161,25 @@ class Facts:
         return tuple(loop for loop in around if function is None or is_within(loop.span, function.span))
 
     def tries_around(self, place: Placed) -> tuple[Try, ...]:
-        """Tries in the same function in whose body (not handler) it is and that handle something."""
+        """Tries in the same function in whose body (not handler) it is and that handle something. A lambda
+        that a thread runs while its function waits is a part of that function."""
         function = self.function_of(place)
+        while function is not None and self._is_awaited(function):
+            function = function.outer
         return tuple(
             each
             for each in self.tries
             if each.handlers
             and is_within(place.span, each.body)
             and (function is None or is_within(each.span, function.span))
+        )
+
+    def _is_awaited(self, scope: Scope) -> bool:
+        """`await asyncio.to_thread(lambda: …)`: what is raised in it is raised here."""
+        return scope.is_anonymous and any(
+            argument.value.span == scope.span
+            for call in self.calls_named(*_IN_THREAD)
+            for argument in call.arguments
         )
 
     def managed_around(self, place: Placed) -> tuple[Call, ...]:

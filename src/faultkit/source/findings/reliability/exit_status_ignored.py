@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from faultkit.source.findings.facts import Call, Facts
 from faultkit.source.findings.rule import CERTAIN, LIKELY, PYTHON, Hit, Rule
+
+_ANSWERS = re.compile(
+    r"""^[\[(]?\s*["'](?:/\S*/)?(grep|egrep|fgrep|rg|diff|cmp|test|pgrep|pkill|which)["'\s]"""
+)
+"""Programs whose exit status is an answer and no failure."""
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -15,6 +21,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_named("subprocess.run"):
         check = call.argument("check")
         if call.spreads or (check is not None and check.value.shape != "false") or call.is_returned:
+            continue
+        if any(_ANSWERS.match(each.value.text) for each in call.positional[:1]):
             continue
         if call.is_discarded or (call.assigned and not _looks(call, facts)):
             explicit = check is not None

@@ -17,7 +17,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if default_s is None:
             yield Hit(call.span, f"{call.written}() has no timeout and may wait for ever", CERTAIN)
         else:
-            by = f"{request.library.name} allows {default_s:g} s for each step and has no bound for the whole"
+            by = f"{request.library.name} allows {default_s:g} s"
+            if not request.library.bounds_whole:
+                by += " for each step and has no bound for the whole"
             what = f"{call.written}() has no timeout of its own: {by}"
             severity: Severity = "high" if default_s > 60 else "medium"
             yield Hit(call.span, what, LIKELY, severity)

@@ -51,7 +51,7 @@ _KEY = re.compile(r"(^|[a-z_])(id|ID|Id|key|Key)$")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    sql = {each.call for each in sql_calls(facts)}
+    sql = {each.call for each in sql_calls(facts)} | _scans(facts)
     for call in facts.calls:
         if not (call.name in _WITH_ERROR or library_of(call, facts.language) is not None or call in sql):
             continue
@@ -65,6 +65,17 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, f"the error of {call.written}() is thrown away", CERTAIN)
         elif call.is_discarded and not _row(call):
             yield Hit(call.span, f"nobody looks at the error of {call.written}()", LIKELY)
+
+
+def _scans(facts: Facts) -> set[Call]:
+    """`rows.Scan(&id, &name)`."""
+    if not facts.imports_any("database/sql", "github.com/jackc/pgx"):
+        return set()
+    return {
+        call
+        for call in facts.calls_of_method("Scan")
+        if call.positional and all(each.value.text.startswith("&") for each in call.positional)
+    }
 
 
 def _is_optional(call: Call, facts: Facts) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from faultkit.source.findings.facts import Facts
-from faultkit.source.findings.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.source.findings.rule import CERTAIN, GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
 from faultkit.source.findings.vocabulary.retries import retries
 
 
@@ -13,6 +13,17 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for retry in retries(facts):
         if retry.limited is False:
             yield Hit(retry.span, "this retries without a limit of tries or time", LIKELY)
+    yield from _tasks(facts)
+
+
+def _tasks(facts: Facts) -> Iterator[Hit]:
+    """Celery: `@app.task(max_retries=None)`."""
+    if not facts.imports_any("celery"):
+        return
+    for decorator in (each for scope in facts.scopes for each in scope.decorators):
+        limit = decorator.argument("max_retries")
+        if decorator.method in ("task", "shared_task") and limit is not None and limit.value.shape == "none":
+            yield Hit(decorator.span, "max_retries=None makes Celery retry this task for ever", CERTAIN)
 
 
 RULE = Rule(

@@ -16,6 +16,9 @@ _HANDLERS = (
     "setErrorHandler",
 )
 
+_SOCKETS = ("websocket", "websocket_route")
+"""They have no status to answer with once they are open."""
+
 
 def _check(facts: Facts) -> Iterator[Hit]:
     if facts.calls_of_method(*_HANDLERS) or _express_handler(facts):
@@ -33,7 +36,8 @@ def _in_routes(call: Call, facts: Facts, depth: int) -> Iterator[tuple[Call, Sco
     """The handlers that a call is made in, also through functions of this text."""
     route = facts.route_of(call)
     if route is not None:
-        yield call, route
+        if not any(each.method in _SOCKETS for each in route.decorators):
+            yield call, route
         return
     scope = facts.named_function_of(call)
     if scope is None or depth == 2 or facts.tries_around(call):

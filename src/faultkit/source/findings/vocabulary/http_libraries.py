@@ -24,6 +24,8 @@ class Library:
     """The same where the client is made."""
     default_s: float | None = None
     """Its own default, if it has one."""
+    bounds_whole: bool = False
+    """The default is for the whole call; otherwise for each step of it."""
     place: int | None = None
     """Of a timeout that is given by its place."""
     options: tuple[int, ...] = ()
@@ -71,6 +73,7 @@ LIBRARIES: tuple[Library, ...] = (
         ("aiohttp.ClientSession.request", "aiohttp.request"),
         on_client=("timeout",),
         default_s=300,
+        bounds_whole=True,
     ),
     Library("urllib", (), ("urllib.request.urlopen",), place=2, status_raises=True),
     Library(

@@ -40,6 +40,8 @@ _WRAPS = frozenset(
     )
 )  # fmt: skip
 """What gives back something that reads or writes the file: who has that has the file."""
+_LIVES = frozenset(("execute", "executemany", "cursor", "makefile", "query"))
+"""Methods of connections whose results need the connection: who has such a cursor has it."""
 _BUILT_IN = frozenset(("print", "list", "tuple", "set", "sum", "len", "sorted", "max", "min"))
 """Of Python; elsewhere such names may mean anything."""
 
@@ -120,6 +122,8 @@ def _escapes(name: str, call: Call, body: Span, facts: Facts, deep: bool = True)
         and not other.name.startswith("fs.")
         and any(argument.value.text in (name, f"&{name}", f"*{name}") for argument in other.arguments)
     ]
+    if _is_carried_off(word, name, body, facts) or _cursor_escapes(call, body, facts):
+        return True
     used = [other for other in given if only_uses(other, facts)]
     if any(not only_uses(other, facts) or (deep and _wrapper_escapes(other, body, facts)) for other in given):
         return True
@@ -130,6 +134,40 @@ def _escapes(name: str, call: Call, body: Span, facts: Facts, deep: bool = True)
         value = None if each.call is call else each.value
         stores = value is not None and value.shape in ("name", "object", "list")
         if value is not None and stores and any(_bare(word, value.span, used, facts)):
+            return True
+    return False
+
+
+def _is_carried_off(word: re.Pattern[bytes], name: str, body: Span, facts: Facts) -> bool:
+    """`Thread(target=work, args=(f,))`, `go func() { … f … }()`: somebody else has it from now on."""
+    source = facts.syntax.source
+    uses = re.compile(rf"(?<![\w.\"']){re.escape(name)}(?![\w\"'])".encode())
+    for each in facts.within(facts.calls, body):
+        if each.is_launched and uses.search(source, each.span.start, each.span.end):
+            return True
+        if facts.language == "python" and any(
+            argument.value.shape in ("list", "object")
+            and word.search(source, argument.value.span.start, argument.value.span.end)
+            for argument in each.arguments
+        ):
+            return True
+    return False
+
+
+def _cursor_escapes(call: Call, body: Span, facts: Facts) -> bool:
+    """`return conn.execute(…)`, or `rows = conn.execute(…)` and then `return rows`."""
+    if facts.language != "python":
+        return False
+    for made in facts.calls_on(call):
+        if made.method not in _LIVES:
+            continue
+        if made.is_returned or _cursor_escapes(made, body, facts):
+            return True
+        if any(
+            step.kind in ("return", "yield") and step.text == name
+            for name in made.assigned[:1]
+            for step in facts.within(facts.steps, body)
+        ):
             return True
     return False
 
