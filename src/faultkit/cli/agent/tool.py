@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
+import math
 import os
 import sys
 from collections.abc import Iterator
@@ -101,7 +102,9 @@ def command(
     calls = Calls(Services(settings, index_dir, limits))
     _collect_log(is_stdout_ours=transport != "stdio")
     if transport == "http":
-        ending = _over_http(calls, host, port, token or os.environ.get(TOKEN_VARIABLE) or None)
+        # An empty flag is a mistake, such as a variable that is not set, and no wish for an open door.
+        known = (os.environ.get(TOKEN_VARIABLE) or None) if token is None else token
+        ending = _over_http(calls, host, port, known)
     else:
         _explain_to_people()
         ending = run_stdio(calls)
@@ -134,6 +137,8 @@ def _limits(
 ) -> Limits:
     from faultkit.servers.limits import Limits
 
+    if max_rps is not None and math.isnan(max_rps):
+        raise InputError("--max-rps", "expected a number, got nan")
     given: dict[str, Any] = {
         "max_duration_s": _seconds("--max-duration", max_duration),
         "max_clients": max_clients,

@@ -19,8 +19,8 @@ _WORDS = (
     "lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor incididunt ut labore et "
     "dolore magna aliqua enim ad minim veniam quis nostrud exercitation ullamco laboris nisi aliquip ex ea "
     "commodo consequat duis aute irure in reprehenderit voluptate velit esse cillum fugiat nulla "
-    "pariatur excepteur sint occaecat cupidatat non proident sunt culpa qui officia deserunt mollit anim id est "
-    "laborum"
+    "pariatur excepteur sint occaecat cupidatat non proident sunt culpa qui officia deserunt mollit anim "
+    "id est laborum"
 )
 _LATIN = tuple(_WORDS.split())
 """In the order of the original, since seeds choose by place."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from faultkit.faults.call.call import Transport
+from faultkit.mcp.failures.door import Door
 from faultkit.mcp.failures.service import FailureServer, Log, ServeSettings
 from faultkit.mcp.mock.run import allowed_hosts, cannot_listen, shown_host
 from faultkit.mcp.serving import until_stopped
@@ -25,11 +26,12 @@ async def run_server(
     job: ServeJob, say: Callable[[str], None] = lambda line: None, log: Log = lambda ended: None
 ) -> str:
     """Returns what ended it. `say` is told where it can be reached."""
-    server = FailureServer(job.settings, log)
+    door = Door()
+    server = FailureServer(job.settings, log, door.identify)
     try:
         if job.front == "stdio":
             return await until_stopped(serve_stdio(server))
-        front = HttpFront(server, hosts=allowed_hosts(job.host))
+        front = HttpFront(server, hosts=allowed_hosts(job.host), admit=door.admit)
         try:
             host, port = await front.start(job.host, job.port)
         except OSError as error:

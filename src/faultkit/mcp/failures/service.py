@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from faultkit import __version__
@@ -45,15 +45,30 @@ class Ended:
     """What became of one call of a tool: for a log."""
 
     exchange: Exchange
+    caller: Caller
     tool: FailureTool | None
     """None: there is no such tool."""
     name: str
     arguments: object
     outcome: Outcome
+    result: dict[str, Any] | None
+    """None: the reply is an error."""
+    reply: bytes
+    """As it was sent, or would have been if nobody had cancelled."""
     began_s: float
     """On the clock of the event loop."""
     seconds: float
     cancelled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Begun:
+    exchange: Exchange
+    caller: Caller
+    tool: FailureTool | None
+    name: str
+    arguments: object
+    at_s: float
 
 
 Log: TypeAlias = Callable[[Ended], None]
@@ -80,7 +95,7 @@ class FailureServer:
         self._identify = identify
         self._tools = {name: tool for name, tool in FAILURE_TOOLS.items() if tool.group in settings.groups}
         self._info = {"name": settings.name, "version": __version__}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Future[Outcome]] = set()
 
     async def stop(self) -> None:
         for task in tuple(self._tasks):
@@ -141,29 +156,31 @@ class FailureServer:
         return result_of(request.id, self._finished(result, era))
 
     def _call(self, exchange: Exchange) -> None:
-        loop = asyncio.get_running_loop()
-        began = loop.time()
         name, arguments = exchange.request.params.get("name"), exchange.request.params.get("arguments")
-        tool = self._tools.get(name) if isinstance(name, str) else None
+        shown = name if isinstance(name, str) else ""
+        tool = self._tools.get(shown)
+        at_s = asyncio.get_running_loop().time()
+        begun = _Begun(exchange, self._caller(exchange), tool, shown, arguments, at_s)
         if tool is None:
-            shown = name if isinstance(name, str) else ""
             failure = ProtocolError(INVALID_PARAMS, f'unknown tool "{shown}"', category="handler")
-            self._end(exchange, None, shown, arguments, failure, began)
+            self._end(begun, failure)
             return
         problem = problem_of(tool, arguments, like_go=self._settings.like_go)
         if problem is not None:
-            self._end(exchange, tool, tool.name, arguments, ToolError(problem), began)
+            self._end(begun, ToolError(problem))
             return
-        outcome = tool.run(filled(tool, _mapping(arguments)), self._caller(exchange))
+        outcome = tool.run(filled(tool, _mapping(arguments)), begun.caller)
         if not inspect.isawaitable(outcome):
-            self._end(exchange, tool, tool.name, arguments, outcome, began)
+            self._end(begun, outcome)
             return
         task = asyncio.ensure_future(outcome)
+        # Kept, so that the end of the server waits for what becomes of it.
+        self._tasks.add(task)
         exchange.on_cancel(lambda: _stop(task))
 
         def finished(task: asyncio.Future[Outcome]) -> None:
-            ended = _CANCELLED if task.cancelled() else task.result()
-            self._end(exchange, tool, tool.name, arguments, ended, began)
+            self._tasks.discard(task)
+            self._end(begun, _CANCELLED if task.cancelled() else task.result())
 
         task.add_done_callback(finished)
 
@@ -176,38 +193,44 @@ class FailureServer:
         def note(method: str, params: dict[str, Any]) -> None:
             exchange.note(notification_of(method, params))
 
-        return Caller(
-            caller.subject,
-            caller.auth_type,
-            caller.email,
-            caller.name,
-            caller.claims,
-            caller.headers,
-            token,
-            note,
-        )
+        return replace(caller, progress_token=token, note=note)
 
-    def _end(
-        self,
-        exchange: Exchange,
-        tool: FailureTool | None,
-        name: str,
-        arguments: object,
-        outcome: Outcome,
-        began: float,
-    ) -> None:
+    def _end(self, begun: _Begun, outcome: Outcome) -> None:
+        exchange = begun.exchange
         cancelled = exchange.cancelled
-        if self._settings.like_go and isinstance(outcome, ProtocolError) and tool is not None:
+        if self._settings.like_go and isinstance(outcome, ProtocolError) and begun.tool is not None:
             # The library of the original wraps every error of a tool into a result.
             outcome = ToolError(outcome.message, category=outcome.category)
-        exchange.reply(self._reply(exchange.request, outcome, exchange.session.era))
-        seconds = asyncio.get_running_loop().time() - began
-        self._log(Ended(exchange, tool, name, arguments, outcome, began, seconds, cancelled))
+        try:
+            result, reply = self._reply(exchange, outcome)
+        except (ValueError, RecursionError) as error:
+            # What could just be read cannot always be written: 1e999, or a nest that a result makes deeper.
+            why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+            outcome = ToolError(f"the answer cannot be written as JSON: {why}")
+            result, reply = self._reply(exchange, outcome)
+        exchange.reply(reply)
+        seconds = asyncio.get_running_loop().time() - begun.at_s
+        ended = Ended(
+            exchange,
+            begun.caller,
+            begun.tool,
+            begun.name,
+            begun.arguments,
+            outcome,
+            result,
+            reply,
+            begun.at_s,
+            seconds,
+            cancelled,
+        )
+        self._log(ended)
 
-    def _reply(self, request: Incoming, outcome: Outcome, era: Era) -> bytes:
+    def _reply(self, exchange: Exchange, outcome: Outcome) -> tuple[dict[str, Any] | None, bytes]:
+        id = exchange.request.id
         if isinstance(outcome, ProtocolError):
-            return error_of(request.id, outcome.code, outcome.message, outcome.data)
-        return result_of(request.id, self._finished(result_document(outcome), era))
+            return None, error_of(id, outcome.code, outcome.message, outcome.data)
+        result = self._finished(result_document(outcome), exchange.session.era)
+        return result, result_of(id, result)
 
     def _finished(self, result: dict[str, Any], era: Era) -> dict[str, Any]:
         if era == "legacy":

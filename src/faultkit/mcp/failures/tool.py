@@ -33,6 +33,8 @@ class Caller:
     name: str = ""
     claims: Mapping[str, Any] = field(default_factory=dict)
     headers: tuple[tuple[str, str], ...] = ()
+    peer: str = ""
+    """The address that the call came from; empty over pipes."""
     progress_token: str | int | None = None
     note: Callable[[str, dict[str, Any]], None] = lambda method, params: None
     """Sends a notification that belongs to the call."""

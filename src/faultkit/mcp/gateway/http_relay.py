@@ -8,10 +8,14 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Iterable
+from functools import partial
 
 from faultkit.faults.call.call import Call, Era, Frame, Verdict
-from faultkit.mcp.carry import carry
+from faultkit.mcp.carry import carry, replied
+from faultkit.mcp.gateway.link import CANCELLED
 from faultkit.mcp.gateway.recording import Recorder
+from faultkit.mcp.gateway.service import learn_tools
+from faultkit.mcp.gateway.tee import Tee
 from faultkit.mcp.injector import Injector
 from faultkit.mcp.wire.era import SESSION_HEADER, STATUS_OF, era_of
 from faultkit.mcp.wire.exchange import Session
@@ -36,6 +40,7 @@ _OF_THE_HOP = {
     "transfer-encoding",
     "upgrade",
 }
+_BODILESS = (204, 304)
 _MOST_SESSIONS = 10_000
 
 
@@ -62,6 +67,8 @@ class HttpRelay:
         self._own_names = {name.lower() for name, _ in self._own}
         self._hosts = hosts
         self._sessions: OrderedDict[str, Session] = OrderedDict()
+        self._unheard_of: set[tuple[str, Id]] = set()
+        """Calls under way of which the server does not know, or not that they can be cancelled."""
         self._tasks: set[asyncio.Task[None]] = set()
         self._began = asyncio.get_running_loop().time()
 
@@ -85,20 +92,32 @@ class HttpRelay:
         task = asyncio.get_running_loop().create_task(self._serve(request, incoming, answer))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        modern = incoming is not None and era_of(incoming, request.headers) == "modern"
-        if modern or request.method == "GET":
-            answer.on_gone(lambda: _stop(task))
+        # The server sees its client leave, as it would without us. What that means is its own affair.
+        answer.on_gone(lambda: _stop(task))
 
     async def _serve(self, request: Request, incoming: Incoming | None, answer: Answer) -> None:
         era: Era = "legacy" if incoming is None else era_of(incoming, request.headers)
         session = self._session(request.headers.get(SESSION_HEADER, era), era)
+        try:
+            await self._serve_in(session, era, request, incoming, answer)
+        finally:
+            # An id is whatever a client says: only one that something is known of is worth its memory.
+            is_known = session.frozen or session.exchanges or any(session.info.values())
+            if not is_known and self._sessions.get(session.id) is session:
+                del self._sessions[session.id]
+
+    async def _serve_in(
+        self, session: Session, era: Era, request: Request, incoming: Incoming | None, answer: Answer
+    ) -> None:
         if incoming is not None:
             self._note(session, "client", incoming)
-            _heed_cancel(session, incoming)
+            if self._cancelled_here(session, incoming):
+                answer.whole(202)
+                return
         if session.frozen:
             return
         if incoming is None or incoming.kind != "request" or incoming.id is None:
-            await self._pass(request, answer, session)
+            await self._pass(request, None, answer, session)
             return
         call = Call(
             incoming.method,
@@ -111,7 +130,8 @@ class HttpRelay:
         )
         decided = self._injector.decide(call, asyncio.get_running_loop().time() - self._began)
         if decided is None:
-            await self._pass(request, answer, session)
+            await self._pass(request, incoming, answer, session)
+            replied(session)
             return
         rule, verdict = decided
         if self._recorder is not None:
@@ -121,26 +141,33 @@ class HttpRelay:
     async def _act(
         self, verdict: Verdict, request: Request, incoming: Incoming, answer: Answer, session: Session
     ) -> None:
+        assert incoming.id is not None
         statuses = STATUS_OF if session.era == "modern" else {}
         headers: Headers = []
         exchange = HttpExchange(session, incoming, request.headers, answer, None, statuses, headers)
-        if session.era == "modern":
-            answer.on_gone(exchange.cancel)
+        key = (session.id, incoming.id)
+        self._unheard_of.add(key)
 
         async def ask() -> Incoming | None:
+            if not verdict.deaf:
+                self._unheard_of.discard(key)
             return await self._ask(request, incoming.id, exchange, answer, headers)
 
         def sent(frame: Frame) -> None:
             if self._recorder is not None:
                 self._recorder.sent(session.id, frame)
 
-        await carry(verdict, exchange, ask, sent)
+        try:
+            await carry(verdict, exchange, ask, sent)
+        finally:
+            self._unheard_of.discard(key)
+            exchange.close()
 
     async def _ask(
         self, request: Request, id: Id | None, exchange: HttpExchange, answer: Answer, headers: Headers
     ) -> Incoming | None:
         """The reply out of an answer; what comes before it goes to the client at once."""
-        reply = await self._forward(request, answer)
+        reply = await self._forward(request, answer, is_read=True)
         if reply is None:
             return None
         own = reply.headers.get(SESSION_HEADER)
@@ -150,7 +177,7 @@ class HttpRelay:
             if not reply.is_stream:
                 body = await reply.body(MOST_BYTES)
                 incoming = read(body)
-                self._note(exchange.session, "server", incoming)
+                self._heard(exchange.session, incoming)
                 if incoming.kind == "response":
                     return incoming
                 answer.whole(reply.status, _passed(reply.lines), body)
@@ -159,11 +186,12 @@ class HttpRelay:
             while chunk := await reply.chunk():
                 for event in reader.feed(chunk):
                     incoming = read(event.data)
-                    self._note(exchange.session, "server", incoming)
+                    self._heard(exchange.session, incoming)
                     if incoming.kind == "response" and incoming.id == id:
                         return incoming
                     if event.data:
                         exchange.note(event.data)
+                await answer.drained()
             exchange.finish()
             return None
         except (Lost, SseTooLong) as lost:
@@ -172,59 +200,38 @@ class HttpRelay:
         finally:
             reply.close()
 
-    async def _pass(self, request: Request, answer: Answer, session: Session) -> None:
+    async def _pass(
+        self, request: Request, incoming: Incoming | None, answer: Answer, session: Session
+    ) -> None:
         """As it is: what comes in goes out, byte for byte."""
-        reply = await self._forward(request, answer)
+        is_read = self._recorder is not None or (incoming is not None and incoming.method == "tools/list")
+        reply = await self._forward(request, answer, is_read=is_read)
         if reply is None:
             return
-        reader = SseReader() if self._recorder is not None and reply.is_stream else None
-        whole: list[bytes] | None = [] if self._recorder is not None and reader is None else None
-        size = reply.headers.get("content-length")
-        is_sized = size is not None and size.isdecimal()
-        if is_sized and size is not None:
-            answer.begin_sized(reply.status, _passed(reply.lines), int(size))
-        else:
-            answer.begin(reply.status, _passed(reply.lines))
+        tee = Tee(reply.is_stream, partial(self._heard, session)) if is_read else None
         try:
-            while chunk := await reply.chunk():
-                if is_sized:
-                    answer.write_plain(chunk)
-                else:
-                    answer.write(chunk)
-                if reader is not None:
-                    for event in reader.feed(chunk):
-                        self._note(session, "server", read(event.data))
-                elif whole is not None:
-                    whole.append(chunk)
-                if not answer.is_open:
-                    return
-                await answer.drained()
-            if whole:
-                self._note(session, "server", read(b"".join(whole)))
-            if is_sized:
-                answer.end_sized()
-            else:
-                answer.end()
-        except (Lost, SseTooLong) as lost:
-            answer.abort(reset=isinstance(lost, Lost) and lost.reset)
+            await _copy(request, reply, answer, tee)
+        except Lost as lost:
+            answer.abort(lost.reset)
         finally:
             reply.close()
 
-    async def _forward(self, request: Request, answer: Answer) -> Reply | None:
-        """The upstream's answer; if there is none, the client has been told as it would have been."""
+    async def _forward(self, request: Request, answer: Answer, *, is_read: bool) -> Reply | None:
+        """The upstream's answer; if there is none, the client has been told as it would have been. `is_read`:
+        by us, who read plain text only."""
         headers = [
             (name, value)
             for name, value in _passed(request.lines)
-            if not self._own_names or name.lower() not in self._own_names
+            if name.lower() not in self._own_names and not (is_read and name.lower() == "accept-encoding")
         ]
-        query = request.target.partition("?")[2]
-        target = f"{self.path}?{query}" if query else self._client.target
+        # What else a client may look for there, such as how to log in, is the upstream's to answer too.
+        target = self._client.target if request.target == self.path else request.target
         try:
             return await self._client.request(request.method, [*headers, *self._own], request.body, target)
         except Lost as lost:
             answer.abort(lost.reset)
         except (OSError, TimeoutError) as error:
-            text = f"cannot reach {self._url}: {error}".encode()
+            text = f"cannot reach {self._url}: {error or 'it does not answer'}".encode()
             answer.whole(502, [("content-type", "text/plain; charset=utf-8")], text)
         return None
 
@@ -236,16 +243,55 @@ class HttpRelay:
                 self._sessions.popitem(last=False)
         return session
 
+    def _cancelled_here(self, session: Session, incoming: Incoming) -> bool:
+        """Whether a cancellation is of a call that ends here, so that the server must not hear of it."""
+        if incoming.method != CANCELLED:
+            return False
+        id = incoming.params.get("requestId")
+        if not isinstance(id, str | int):
+            return False
+        is_ours = (session.id, id) in self._unheard_of
+        session.cancel(id)
+        return is_ours
+
+    def _heard(self, session: Session, incoming: Incoming) -> None:
+        learn_tools(self._injector, incoming)
+        self._note(session, "server", incoming)
+
     def _note(self, session: Session, side: str, incoming: Incoming) -> None:
         if self._recorder is not None and (incoming.raw or incoming.message):
             self._recorder.message(session.id, "client" if side == "client" else "server", incoming)
 
 
-def _heed_cancel(session: Session, incoming: Incoming) -> None:
-    if incoming.method == "notifications/cancelled":
-        id = incoming.params.get("requestId")
-        if isinstance(id, str | int):
-            session.cancel(id)
+async def _copy(request: Request, reply: Reply, answer: Answer, tee: Tee | None) -> None:
+    lines = _passed(reply.lines)
+    size = reply.headers.get("content-length")
+    if reply.status in _BODILESS or request.method == "HEAD":
+        answer.bodiless(reply.status, lines if size is None else [*lines, ("content-length", size)])
+        return
+    is_sized = size is not None and size.isdecimal()
+    # Most answers are there with their head, and go out with it.
+    chunk = reply.ready()
+    if is_sized and size is not None:
+        answer.begin_sized(reply.status, lines, int(size), chunk)
+    else:
+        answer.begin(reply.status, lines, chunk)
+    write = answer.write_plain if is_sized else answer.write
+    if tee is not None:
+        tee.feed(chunk)
+    while chunk := await reply.chunk():
+        write(chunk)
+        if tee is not None:
+            tee.feed(chunk)
+        if not answer.is_open:
+            return
+        await answer.drained()
+    if tee is not None:
+        tee.end()
+    if is_sized:
+        answer.end_sized()
+    else:
+        answer.end()
 
 
 def _passed(lines: Headers) -> Headers:

@@ -1,11 +1,12 @@
-"""Arguments that a modern tool wants to see in headers: learnt from `tools/list`, made for its calls."""
+"""Arguments that a modern tool wants to see in headers: learnt from `tools/list`, made and checked for its
+calls."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from faultkit.mcp.wire.era import encoded
+from faultkit.mcp.wire.era import decoded, encoded
 from faultkit.mcp.wire.message import Incoming
 
 _MARK = "x-mcp-header"
@@ -36,6 +37,21 @@ class ParameterHeaders:
                 headers.append((f"Mcp-Param-{token}", encoded(text)))
         return headers
 
+    def mismatch(self, request: Incoming, headers: Mapping[str, str]) -> str | None:
+        """What is wrong with the headers of a call."""
+        wanted = self._by_tool.get(str(request.params.get("name")), ())
+        arguments = request.params.get("arguments")
+        for path, token in wanted if request.method == "tools/call" else ():
+            name = f"mcp-param-{token}".lower()
+            text, given = _text(_at(arguments, path)), headers.get(name)
+            if text is None and given is None:
+                continue
+            if given is None:
+                return f"{name} is missing"
+            if text is None or not _same(decoded(given), text):
+                return f"{name} differs from the body"
+        return None
+
 
 def _marked(schema: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
     if not isinstance(schema, dict):
@@ -57,4 +73,13 @@ def _at(value: Any, path: tuple[str, ...]) -> Any:
 def _text(value: Any) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value) if isinstance(value, str | int) else None
+    return str(value) if isinstance(value, str | int | float) else None
+
+
+def _same(given: str | None, text: str) -> bool:
+    if given == text:
+        return True
+    try:
+        return given is not None and float(given) == float(text)
+    except ValueError:
+        return False

@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import shutil
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from faultkit.errors import InputError, TargetError
 from faultkit.faults.call.call import ERAS, Transport
+from faultkit.mcp.gateway.control import Control
 from faultkit.mcp.gateway.http_relay import HttpRelay
 from faultkit.mcp.gateway.http_upstream import HttpUpstream, check_url
 from faultkit.mcp.gateway.recording import Recorder
+from faultkit.mcp.gateway.running import Running
 from faultkit.mcp.gateway.service import Gateway
 from faultkit.mcp.gateway.stdio_upstream import StdioUpstream
-from faultkit.mcp.gateway.upstream import Connect, Gone, Hear, Upstream
-from faultkit.mcp.injector import Injector, check_plan
-from faultkit.mcp.mock.run import allowed_hosts, cannot_listen, shown_host
+from faultkit.mcp.gateway.upstream import Connect, Listener, Upstream
+from faultkit.mcp.injector import check_plan
+from faultkit.mcp.listening import allowed_hosts, cannot_listen, shown_host
 from faultkit.mcp.serving import until_stopped
 from faultkit.mcp.wire.exchange import Session
 from faultkit.mcp.wire.front_http import HttpFront
 from faultkit.mcp.wire.http.server import HttpServer
 from faultkit.mcp.wire.stdio import serve_stdio
 from faultkit.plan import Plan
+
+Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +46,10 @@ class GatewayJob:
     headers: tuple[tuple[str, str], ...] = ()
     verify: bool = True
     env: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class Running:
-    """What a control API may look at and change while a gateway runs."""
-
-    injector: Injector
-    job: GatewayJob
-    began: float
-
-    def set_plan(self, plan: Plan) -> None:
-        """InputError if a fault of it cannot act here; nothing has changed then."""
-        check_plan(plan, self.job.front, ERAS, server=self.job.server or None)
-        self.injector.set_plan(plan, asyncio.get_running_loop().time() - self.began)
+    control: tuple[str, int] | None = None
+    """Where its control API listens."""
+    control_token: str | None = None
+    """None: one is made up and said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,32 +71,42 @@ def check_job(job: GatewayJob) -> None:
     check_plan(job.plan, job.front, ERAS, server=job.server or None)
 
 
-async def run_gateway(
-    job: GatewayJob,
-    say: Callable[[str], None] = lambda line: None,
-    started: Callable[[Running], None] = lambda running: None,
-) -> Ended:
+async def run_gateway(job: GatewayJob, say: Say = lambda line: None) -> Ended:
     """Returns what ended it. `say` is told where it can be reached and what its server did."""
     check_job(job)
-    began = asyncio.get_running_loop().time()
-    injector = Injector(job.plan, job.server)
-    recorder = Recorder(job.record, lambda: asyncio.get_running_loop().time() - began) if job.record else None
-    started(Running(injector, job, began))
+    running = Running(job.plan, job.server, job.front)
+    recorder = Recorder(job.record, lambda: running.elapsed_s) if job.record else None
     try:
-        if job.front == "http" and job.upstream:
-            return await _relay(job, injector, recorder, say)
-        return await _bridge(job, injector, recorder, say)
+        async with _controlled(job, running, say):
+            if job.front == "http" and job.upstream:
+                return await _relay(job, running, recorder, say)
+            return await _bridge(job, running, recorder, say)
     finally:
         if recorder is not None:
             recorder.close()
 
 
-async def _relay(
-    job: GatewayJob, injector: Injector, recorder: Recorder | None, say: Callable[[str], None]
-) -> Ended:
+@asynccontextmanager
+async def _controlled(job: GatewayJob, running: Running, say: Say) -> AsyncIterator[None]:
+    if job.control is None:
+        yield
+        return
+    token = job.control_token or secrets.token_urlsafe(24)
+    control = Control(running, token)
+    host, port = await control.start(*job.control)
+    say(f"control: http://{shown_host(host)}:{port}")
+    if job.control_token is None:
+        say(f"control token: {token}")
+    try:
+        yield
+    finally:
+        await control.stop()
+
+
+async def _relay(job: GatewayJob, running: Running, recorder: Recorder | None, say: Say) -> Ended:
     relay = HttpRelay(
         job.upstream,
-        injector,
+        running.injector,
         server=job.server,
         recorder=recorder,
         headers=job.headers,
@@ -117,24 +123,35 @@ async def _relay(
         await server.stop()
 
 
-async def _bridge(
-    job: GatewayJob, injector: Injector, recorder: Recorder | None, say: Callable[[str], None]
-) -> Ended:
+async def _bridge(job: GatewayJob, running: Running, recorder: Recorder | None, say: Say) -> Ended:
     left: asyncio.Future[Ended] = asyncio.get_running_loop().create_future()
     front: HttpFront | None = None
+    name = job.server or "the server"
 
     def lost(session: Session, why: str, code: int | None) -> None:
-        say(f"{job.server or 'the server'}: {why}")
         if front is not None:
+            say(f"{name}: {why}")
             front.forget(session)
         elif not left.done():
+            if code != 0:
+                say(f"{name}: {why}")
             left.set_result(Ended(why, 3 if code is None else code if code >= 0 else 128 - code))
 
-    gateway = Gateway(_connector(job), injector, server=job.server, recorder=recorder, lost=lost)
+    gateway = Gateway(
+        _connector(job),
+        running.injector,
+        server=job.server,
+        recorder=recorder,
+        lost=lost,
+        note=lambda text: say(f"{name}: {text}"),
+    )
+    is_orderly = False
     try:
         if job.front == "stdio":
-            return await _until_left(gateway, left)
-        front = HttpFront(gateway, hosts=allowed_hosts(job.host))
+            ended = await _until_left(gateway, left)
+            is_orderly = ended.why == _END_OF_INPUT
+            return ended
+        front = HttpFront(gateway, hosts=allowed_hosts(job.host), most_sessions=_MOST_SERVERS, idle_s=_IDLE_S)
         host, port = await _listening(job, front.start)
         behind = job.upstream or " ".join(job.command)
         say(f"gateway on http://{shown_host(host)}:{port}/mcp, in front of {behind}")
@@ -142,15 +159,22 @@ async def _bridge(
     finally:
         if front is not None:
             await front.stop()
-        await gateway.stop()
+        await gateway.stop(urgent=not is_orderly)
+
+
+_END_OF_INPUT = "end of input"
+_MOST_SERVERS = 1_000
+"""Each session has a server of its own, which may be a process."""
+_IDLE_S = 1800.0
 
 
 async def _until_left(gateway: Gateway, left: asyncio.Future[Ended]) -> Ended:
     """Until the client, the server or a signal ends it."""
-    serving = asyncio.get_running_loop().create_task(until_stopped(serve_stdio(gateway)))
+    work = serve_stdio(gateway, foreign=gateway.foreign, at_end=gateway.last_words)
+    serving = asyncio.get_running_loop().create_task(until_stopped(work))
     both: list[asyncio.Future[Any]] = [serving, left]
     await asyncio.wait(both, return_when="FIRST_COMPLETED")
-    if serving.done():
+    if not left.done():
         return Ended(serving.result())
     serving.cancel()
     await asyncio.gather(serving, return_exceptions=True)
@@ -167,9 +191,9 @@ async def _listening(
 
 
 def _connector(job: GatewayJob) -> Connect:
-    def connect(hear: Hear, gone: Gone) -> Upstream:
+    def connect(listener: Listener) -> Upstream:
         if job.upstream:
-            return HttpUpstream(job.upstream, hear, gone, headers=job.headers, verify=job.verify)
-        return StdioUpstream(job.command, hear, gone, job.env)
+            return HttpUpstream(job.upstream, listener, headers=job.headers, verify=job.verify)
+        return StdioUpstream(job.command, listener, job.env)
 
     return connect

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from functools import partial
 
 from faultkit.faults.call.call import Call, Frame, Verdict
 from faultkit.mcp.carry import carry
-from faultkit.mcp.gateway.link import Link
+from faultkit.mcp.gateway.link import CANCELLED, Link
+from faultkit.mcp.gateway.parameter_headers import ParameterHeaders
 from faultkit.mcp.gateway.recording import Recorder
 from faultkit.mcp.gateway.upstream import Connect
 from faultkit.mcp.injector import Injector
+from faultkit.mcp.wire.era import HEADER_MISMATCH
 from faultkit.mcp.wire.exchange import Exchange, Session
-from faultkit.mcp.wire.message import Incoming, target_of
+from faultkit.mcp.wire.message import METHOD_NOT_FOUND, Id, Incoming, error_of, target_of
+
+_UNASKED_S = 0.05
 
 
 class Gateway:
@@ -27,24 +31,54 @@ class Gateway:
         server: str = "",
         recorder: Recorder | None = None,
         lost: Callable[[Session, str, int | None], None] = lambda session, why, code: None,
+        note: Callable[[str], None] = lambda text: None,
     ) -> None:
-        """`lost` is told when a session's server has left."""
+        """`lost` is told when a session's server has left, `note` what nobody else can be told."""
         self._connect = connect
         self._injector = injector
         self._server = server
         self._recorder = recorder
         self._lost = lost
+        self._note = note
         self._links: dict[str, Link] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._leaving: dict[asyncio.Task[None], Link] = {}
+        self._carried: dict[asyncio.Task[None], Verdict] = {}
+        self._unheard_of: set[tuple[str, Id]] = set()
+        """Calls under way of which the server does not know, or not that they can be cancelled."""
+        self._parameters = ParameterHeaders()
         self._began = asyncio.get_running_loop().time()
 
-    async def stop(self) -> None:
+    async def stop(self, *, urgent: bool = False) -> None:
         """No server is left."""
-        for task in tuple(self._tasks):
+        for task in tuple(self._carried):
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-        links, self._links = self._links, {}
-        await asyncio.gather(*(link.stop() for link in links.values()))
+        await asyncio.gather(*self._carried, return_exceptions=True)
+        for id in tuple(self._links):
+            self._leave(id)
+        if urgent:
+            await asyncio.gather(*(link.stop(urgent=True) for link in self._leaving.values()))
+        await asyncio.gather(*self._leaving)
+
+    async def last_words(self, session: Session) -> None:
+        """The client will say no more: waits for what its server still has to say."""
+        link = self._links.get(session.id)
+        asking = [task for task, verdict in self._carried.items() if verdict.ask]
+        others = [task for task, verdict in self._carried.items() if not verdict.ask]
+        if others:
+            # Most are done at once. Those that hang would be cut short by any server's end.
+            await asyncio.wait(others, timeout=_UNASKED_S)
+        if asking:
+            await asyncio.wait(asking)
+        if link is not None:
+            await link.last_words()
+            await link.stop()
+
+    def foreign(self, session: Session, incoming: Incoming) -> bool:
+        """What is no single message is the server's to answer; a batch that rules may act on is ours."""
+        if incoming.kind == "batch" and self._injector.plan.rules:
+            return False
+        self._tell(session, incoming)
+        return True
 
     # Of Service.
 
@@ -52,24 +86,37 @@ class Gateway:
         pass
 
     def closed(self, session: Session) -> None:
-        link = self._links.pop(session.id, None)
-        if link is not None:
-            self._spawn(link.stop())
+        self._leave(session.id)
 
     def request(self, exchange: Exchange) -> None:
         session, request = exchange.session, exchange.request
         if self._recorder is not None:
             self._recorder.message(session.id, "client", request)
-        decided = self._injector.decide(self._call(exchange), self._now())
+        refusal = self._refusal_of(exchange)
+        if refusal is not None:
+            exchange.reply(refusal)
+            return
+        call = self._call(exchange)
+        decided = self._injector.decide(call, self._now())
         if decided is None:
             self._link(session).pass_on(exchange)
             return
         rule, verdict = decided
         if self._recorder is not None:
-            self._recorder.injected(session.id, rule, self._call(exchange), verdict)
-        self._spawn(self._carry(verdict, exchange))
+            self._recorder.injected(session.id, rule, call, verdict)
+        key = (session.id, call.id)
+        self._unheard_of.add(key)
+        task = asyncio.get_running_loop().create_task(self._carry(verdict, exchange, key))
+        self._carried[task] = verdict
+        task.add_done_callback(self._carried.pop)
 
     def notification(self, session: Session, incoming: Incoming) -> None:
+        if incoming.method == CANCELLED and self._unheard_of:
+            id = incoming.params.get("requestId")
+            if isinstance(id, str | int) and (session.id, id) in self._unheard_of:
+                if self._recorder is not None:
+                    self._recorder.message(session.id, "client", incoming)
+                return
         self._tell(session, incoming)
 
     def response(self, session: Session, incoming: Incoming) -> None:
@@ -80,9 +127,19 @@ class Gateway:
             self._recorder.message(session.id, "client", incoming)
         self._link(session).tell(incoming)
 
-    async def _carry(self, verdict: Verdict, exchange: Exchange) -> None:
-        sent = _unheard if self._recorder is None else partial(self._recorder.sent, exchange.session.id)
-        await carry(verdict, exchange, lambda: self._link(exchange.session).ask(exchange), sent)
+    async def _carry(self, verdict: Verdict, exchange: Exchange, key: tuple[str, Id]) -> None:
+        session = exchange.session
+
+        async def ask() -> Incoming | None:
+            if not verdict.deaf:
+                self._unheard_of.discard(key)
+            return await self._link(session).ask(exchange, deaf=verdict.deaf)
+
+        sent = _unheard if self._recorder is None else partial(self._recorder.sent, session.id)
+        try:
+            await carry(verdict, exchange, ask, sent)
+        finally:
+            self._unheard_of.discard(key)
 
     def _call(self, exchange: Exchange) -> Call:
         request, session = exchange.request, exchange.session
@@ -92,27 +149,43 @@ class Gateway:
             request.method, name, request.params, request.id, self._server, session.transport, session.era
         )
 
+    def _refusal_of(self, exchange: Exchange) -> bytes | None:
+        """What a server of modern HTTP has to refuse, and a server on pipes cannot."""
+        session, request = exchange.session, exchange.request
+        if session.era != "modern" or session.transport != "http":
+            return None
+        if request.method == "initialize":
+            # It would make the server speak the other era, to everybody.
+            return error_of(request.id, METHOD_NOT_FOUND, "Method not found", "initialize")
+        wrong = self._parameters.mismatch(request, exchange.headers)
+        if wrong is not None:
+            return error_of(request.id, HEADER_MISMATCH, f"Header mismatch: {wrong}")
+        return None
+
     def _link(self, session: Session) -> Link:
         link = self._links.get(session.id)
         if link is None:
-            link = self._links[session.id] = Link(session, self._connect, self._hear, self._gone)
+            link = Link(session, self._connect, self._hear, self._gone, self._note)
+            self._links[session.id] = link
         return link
+
+    def _leave(self, id: str) -> None:
+        link = self._links.pop(id, None)
+        if link is not None:
+            task = asyncio.get_running_loop().create_task(link.stop())
+            self._leaving[task] = link
+            task.add_done_callback(self._leaving.pop)
 
     def _hear(self, session: Session, incoming: Incoming) -> None:
         learn_tools(self._injector, incoming)
+        if session.era == "modern" and incoming.kind == "response":
+            self._parameters.learn(incoming)
         if self._recorder is not None:
             self._recorder.message(session.id, "server", incoming)
 
     def _gone(self, session: Session, why: str, code: int | None) -> None:
-        link = self._links.pop(session.id, None)
-        if link is not None:
-            self._spawn(link.stop())
+        self._leave(session.id)
         self._lost(session, why, code)
-
-    def _spawn(self, work: Coroutine[object, object, None]) -> None:
-        task = asyncio.get_running_loop().create_task(work)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
     def _now(self) -> float:
         return asyncio.get_running_loop().time() - self._began

@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
+from faultkit.mcp.wire.lines import TooLong
 from faultkit.mcp.wire.message import Id, Incoming
 
-Hear: TypeAlias = Callable[[Incoming], None]
-"""Gets whatever the server says."""
-Gone: TypeAlias = Callable[[str, int | None], None]
-"""Told once that the server has left: why, and the exit code of its process if it was one."""
+
+class Listener(Protocol):
+    """Whoever wants to know what a server does."""
+
+    def hear(self, incoming: Incoming) -> None:
+        """It has said something."""
+
+    def hear_too_long(self, line: TooLong) -> None:
+        """It has said something that was too long to be kept."""
+
+    def full(self, is_full: bool) -> None:
+        """It does not read as fast as it is spoken to; or does again."""
+
+    def gone(self, why: str, code: int | None) -> None:
+        """Once: it has left, and this is the exit code of its process if it was one."""
 
 
 class Upstream(Protocol):
@@ -25,8 +37,18 @@ class Upstream(Protocol):
     def abandon(self, id: Id) -> None:
         """Nobody waits for the reply to this request any more."""
 
-    async def stop(self) -> None:
-        """Nothing of it is left when this returns."""
+    def pause(self, paused: bool) -> None:
+        """The client does not read: nothing more is taken from the server meanwhile."""
+
+    @property
+    def unread_bytes(self) -> int:
+        """What it was sent and has not read."""
+
+    def close_input(self) -> None:
+        """The client has said its last word; the server may still answer."""
+
+    async def stop(self, *, urgent: bool = False) -> None:
+        """Nothing of it is left when this returns. `urgent`: somebody counts the seconds."""
 
 
-Connect: TypeAlias = Callable[[Hear, Gone], Upstream]
+Connect: TypeAlias = Callable[[Listener], Upstream]

@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 from faultkit.faults.call.call import Era
-from faultkit.mcp.mock.model import Failure, Manifest, Outcome, Tool
+from faultkit.mcp.mock.model import Failure, Manifest, Outcome, Question, Tool
+from faultkit.mcp.mock.reply import Member, error_member, finished, result_member
 from faultkit.mcp.mock.results import Result
 from faultkit.mcp.mock.template import filled
-from faultkit.mcp.wire.era import LEGACY_VERSIONS, MODERN_VERSIONS, NEWEST_LEGACY, SERVER_INFO_KEY
-from faultkit.mcp.wire.message import INVALID_PARAMS, METHOD_NOT_FOUND, encode
+from faultkit.mcp.wire.era import (
+    CAPABILITIES_KEY,
+    LEGACY_VERSIONS,
+    MISSING_CAPABILITY,
+    MODERN_VERSIONS,
+    NEWEST_LEGACY,
+    meta_of,
+)
+from faultkit.mcp.wire.message import INVALID_PARAMS, METHOD_NOT_FOUND
 
-_CACHED = ("tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read")
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """The client has to be asked first; `then` is given what it said, by the names of the questions."""
+
+    questions: tuple[Question, ...]
+    then: Callable[[Mapping[str, Any]], Member]
+
+
+class Source(Protocol):
+    """Where the answers of a mock come from."""
+
+    def answer(self, method: str, params: Mapping[str, Any], era: Era) -> Member | Asking: ...
 
 
 class Answers:
@@ -26,15 +47,15 @@ class Answers:
         self._counts: dict[tuple[str, int], int] = {}
         self._calls: dict[str, int] = {}
         self._info = {"name": manifest.name, "version": manifest.version}
-        self._ready: dict[tuple[int, Era], bytes] = {}
+        self._ready: dict[tuple[int, Era], Member] = {}
 
-    def tool(self, name: str) -> Tool | None:
-        return self._tools.get(name)
-
-    def answer(self, method: str, params: Mapping[str, Any], era: Era) -> bytes | Failure:
-        """To anything but a call of a tool: the bytes of the result."""
+    def answer(self, method: str, params: Mapping[str, Any], era: Era) -> Member | Asking:
+        if method == "tools/call":
+            return self._call(params, era)
         result = self._result(method, params, era)
-        return result if isinstance(result, Failure) else encode(self._finished(result, method, era))
+        if isinstance(result, Failure):
+            return error_member(result)
+        return result_member(finished(result, method, era, self._info))
 
     def _result(self, method: str, params: Mapping[str, Any], era: Era) -> dict[str, Any] | Failure:
         if method == "initialize" and era == "legacy":
@@ -91,25 +112,54 @@ class Answers:
         if prompt is None:
             return Failure(INVALID_PARAMS, f"prompt `{name}` is not declared in the mock")
         given = params.get("arguments")
-        names = {"args": given if isinstance(given, dict) else {}}
-        result: dict[str, Any] = filled(prompt.result, names)
+        arguments = given if isinstance(given, dict) else {}
+        for each in prompt.listed.get("arguments", []):
+            if each.get("required") and each["name"] not in arguments:
+                return Failure(INVALID_PARAMS, f"missing required argument `{each['name']}`")
+        result: dict[str, Any] = filled(prompt.result, {"args": arguments})
         return result
 
-    def refusal(self, tool: Tool, arguments: Mapping[str, Any]) -> Failure | None:
-        """What is wrong with a call before anything is done for it."""
-        for name in tool.required:
-            if name not in arguments:
-                return Failure(INVALID_PARAMS, f"missing required argument `{name}`")
-        return None
+    def _call(self, params: Mapping[str, Any], era: Era) -> Member | Asking:
+        name, arguments = params.get("name"), params.get("arguments")
+        tool = self._tools.get(name) if isinstance(name, str) else None
+        if tool is None:
+            return error_member(Failure(METHOD_NOT_FOUND, f"tool `{name}` is not declared in the mock"))
+        if arguments is None:
+            arguments = {}
+        elif not isinstance(arguments, dict):
+            return error_member(Failure(INVALID_PARAMS, "expected an object as arguments"))
+        for each in tool.required:
+            if each not in arguments:
+                return error_member(Failure(INVALID_PARAMS, f"missing required argument `{each}`"))
+        if not tool.questions:
+            return self._called(tool, {"args": arguments}, era)
+        if era == "modern":
+            return self._asked(tool, arguments, params)
+        return Asking(tool.questions, lambda said: self._called(tool, {**said, "args": arguments}, era))
 
-    def called(self, tool: Tool, names: dict[str, Any], era: Era) -> bytes | Failure:
+    def _asked(self, tool: Tool, arguments: dict[str, Any], params: Mapping[str, Any]) -> Member:
+        """The modern way to ask: a call is answered with questions, and comes again with their answers."""
+        said = params.get("inputResponses")
+        if isinstance(said, dict) and all(each.asks in said for each in tool.questions):
+            names: dict[str, Any] = {each.asks: said[each.asks] for each in tool.questions}
+            return self._called(tool, {**names, "args": arguments}, "modern")
+        declared = meta_of(params).get(CAPABILITIES_KEY)
+        able = declared if isinstance(declared, dict) else {}
+        needed: dict[str, Any] = {each.asks: {} for each in tool.questions if each.asks not in able}
+        if needed:
+            text = f"tool `{tool.name}` asks its client for {', '.join(needed)}"
+            return error_member(Failure(MISSING_CAPABILITY, text, {"requiredCapabilities": needed}))
+        asked = {each.asks: {"method": each.method, "params": each.params} for each in tool.questions}
+        result = {"resultType": "input_required", "inputRequests": asked}
+        return result_member(finished(result, "tools/call", "modern", self._info))
+
+    def _called(self, tool: Tool, names: dict[str, Any], era: Era) -> Member:
         """What a call gives: the first response whose condition holds, and of its answers the next one."""
         names["tool"] = tool.name
         names["call"] = self._calls[tool.name] = self._calls.get(tool.name, 0) + 1
         for index, response in enumerate(tool.responses):
             if response.when is None or response.when(names):
-                outcome = self._next(tool.name, index, response.outcomes)
-                return outcome if isinstance(outcome, Failure) else self._filled(outcome, names, era)
+                return self._filled(self._next(tool.name, index, response.outcomes), names, era)
         raise AssertionError("the last response has no condition")
 
     def _next(self, tool: str, index: int, outcomes: tuple[Outcome, ...]) -> Outcome:
@@ -119,21 +169,14 @@ class Answers:
         self._counts[tool, index] = count + 1
         return outcomes[min(count, len(outcomes) - 1)]
 
-    def _filled(self, outcome: Result, names: Mapping[str, Any], era: Era) -> bytes:
-        if outcome.has_names:
-            return encode(self._finished(outcome.document(names), "tools/call", era))
+    def _filled(self, outcome: Outcome, names: Mapping[str, Any], era: Era) -> Member:
+        if isinstance(outcome, Result) and outcome.has_names:
+            return result_member(finished(outcome.document(names), "tools/call", era, self._info))
         ready = self._ready.get((id(outcome), era))
         if ready is None:
-            ready = encode(self._finished(outcome.document({}), "tools/call", era))
+            if isinstance(outcome, Failure):
+                ready = error_member(outcome)
+            else:
+                ready = result_member(finished(outcome.document({}), "tools/call", era, self._info))
             self._ready[id(outcome), era] = ready
         return ready
-
-    def _finished(self, result: dict[str, Any], method: str, era: Era) -> dict[str, Any]:
-        """With what the modern era asks of each result."""
-        if era == "legacy":
-            return result
-        more: dict[str, Any] = {"resultType": "complete"}
-        if method in _CACHED:
-            more |= {"ttlMs": 0, "cacheScope": "private"}
-        meta = {SERVER_INFO_KEY: self._info, **result.get("_meta", {})}
-        return {**more, **result, "_meta": meta}

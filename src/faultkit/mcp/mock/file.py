@@ -1,14 +1,51 @@
-"""Manifests from files. Every error says in which file and line it is."""
+"""What a mock serves, from a file: a manifest or a recording. Errors say in which file and line they are."""
 
 from __future__ import annotations
 
+import json
 import os
+from typing import TYPE_CHECKING
 
 from faultkit.errors import InputError
 from faultkit.mcp.mock.manifest import parse_manifest
 from faultkit.mcp.mock.model import Manifest
-from faultkit.plan.document import read_documents
+from faultkit.plan.document import read_document, read_documents
 from faultkit.plan.file import read_text
+
+if TYPE_CHECKING:
+    from faultkit.mcp.mock.recording import Recording
+
+_OF_RECORDINGS = (".jsonl", ".ndjson")
+
+
+def load_source(path: str | os.PathLike[str]) -> Manifest | Recording:
+    """Whichever of the two the file is."""
+    source = os.fspath(path)
+    text = read_text(source)
+    if is_recording(text) or source.endswith(_OF_RECORDINGS):
+        return _recording(text, source)
+    return read_manifest(text, source)
+
+
+def load_recording(path: str | os.PathLike[str]) -> Recording:
+    source = os.fspath(path)
+    return _recording(read_text(source), source)
+
+
+def _recording(text: str, source: str) -> Recording:
+    # Few mocks are recordings, and each client of one on pipes waits for what is imported.
+    from faultkit.mcp.mock.recording import read_recording
+
+    return read_recording(text, source)
+
+
+def is_recording(text: str) -> bool:
+    """Whether the first line is one of a recording."""
+    try:
+        entry = json.loads(text.lstrip().partition("\n")[0])
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(entry, dict) and "t" in entry and ("from" in entry or "inject" in entry)
 
 
 def load_manifest(path: str | os.PathLike[str]) -> Manifest:
@@ -17,13 +54,30 @@ def load_manifest(path: str | os.PathLike[str]) -> Manifest:
 
 
 def read_manifest(text: str, source: str = "manifest") -> Manifest:
-    # JSON is read as YAML as well: so both have lines.
-    documents = list(read_documents(text, source, "a manifest"))
-    if len(documents) != 1:
-        raise InputError(source, f"expected one document with tools, got {len(documents) or 'an empty file'}")
-    document = documents[0]
     try:
-        return parse_manifest(document.value)
+        return parse_manifest(_document(text, source))
     except InputError as error:
-        place = f"{source}: line {document.line_of(error.path)}"
+        if error.path == source:
+            raise
+        line = _line_of(error.path, text, source)
+        place = source if line is None else f"{source}: line {line}"
         raise InputError(f"{place}: {error.path}" if error.path else place, error.problem) from None
+    except RecursionError:
+        raise InputError(source, "expected a manifest, got one that is nested too deeply") from None
+
+
+def _document(text: str, source: str) -> object:
+    try:
+        return read_document(text, source)
+    except InputError:
+        # Read as YAML, what is wrong with JSON has a line, too.
+        list(read_documents(text, source, "a manifest"))
+        raise
+
+
+def _line_of(path: str, text: str, source: str) -> int | None:
+    """None for what only JSON can say, such as tabs."""
+    try:
+        return next(document.line_of(path) for document in read_documents(text, source, "a manifest"))
+    except (InputError, StopIteration):
+        return None

@@ -1,31 +1,26 @@
 """Manifests from documents: what is wrong is said with its path, and nothing unknown is accepted. Pure.
 
-Three forms: `mock_server: {…}`, the same without that word, and the result of a `tools/list` as a server gave
+Three forms: `mock_server: {…}`, the same without that word, and the reply to a `tools/list` as a server gave
 it. In the last, and wherever no answer is given, a tool answers with `mock NAME`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from faultkit.errors import InputError
-from faultkit.mcp.mock.condition import Condition, condition_of
-from faultkit.mcp.mock.model import (
-    Failure,
-    Manifest,
-    Outcome,
-    Prompt,
-    Question,
-    Resource,
-    Response,
-    Tool,
-)
+from faultkit.mcp.mock.entries import each_of, once
+from faultkit.mcp.mock.model import Manifest, Prompt, Question, Resource, Tool
+from faultkit.mcp.mock.plain import plain
+from faultkit.mcp.mock.responses import check_names, parse_responses
 from faultkit.mcp.mock.results import Result, result_of
-from faultkit.mcp.mock.template import ROOTS, unknown_name
-from faultkit.plan.shape import mapping, sequence, shown, text, whole
+from faultkit.mcp.mock.sample import sample_of
+from faultkit.plan.shape import mapping, shown, text
 
 DEFAULT_NAME = "faultkit-mock"
+_LIST_KEYS = ("nextCursor", "_meta", "resultType", "ttlMs", "cacheScope")
+"""What the result of a `tools/list` has besides its tools."""
 _SERVER_KEYS = ("name", "version", "instructions", "tools", "resources", "prompts")
 _TOOL_KEYS = {
     "name": "name",
@@ -42,8 +37,6 @@ _TOOL_KEYS = {
 }
 """Keys of a tool and what they are called on the wire."""
 _ANSWER_KEYS = ("response", "responses", "sampling", "elicitation", "roots_list")
-_RESPONSE_KEYS = ("when", "default", "result", "error", "sequence")
-_ERROR_KEYS = ("code", "message", "data", "content")
 _RESOURCE_KEYS = ("uri", "name", "title", "description", "mime_type", "mimeType", "text", "blob")
 _PROMPT_KEYS = ("name", "title", "description", "arguments", "text", "messages")
 _QUESTIONS = {
@@ -54,13 +47,22 @@ _QUESTIONS = {
 
 
 def parse_manifest(document: object) -> Manifest:
-    given = _server(document)
-    tools = _each(given.get("tools", []), "tools", _tool)
-    _once([tool.name for tool in tools], "tools", "name")
-    resources = _each(given.get("resources", []), "resources", _resource)
-    _once([each.listed["uri"] for each in resources], "resources", "uri")
-    prompts = _each(given.get("prompts", []), "prompts", _prompt)
-    _once([each.listed["name"] for each in prompts], "prompts", "name")
+    path, given = _server(plain(document))
+    try:
+        return _manifest(given)
+    except InputError as error:
+        # A bare list has no word for its tools.
+        error = InputError(error.path.removeprefix("tools"), error.problem) if path == "[]" else error
+        raise error.within(path) if path not in ("", "[]") else error from None
+
+
+def _manifest(given: Mapping[str, Any]) -> Manifest:
+    tools = each_of(given.get("tools", []), "tools", _tool)
+    once([tool.name for tool in tools], "tools", "name")
+    resources = each_of(given.get("resources", []), "resources", _resource)
+    once([each.listed["uri"] for each in resources], "resources", "uri")
+    prompts = each_of(given.get("prompts", []), "prompts", _prompt)
+    once([each.listed["name"] for each in prompts], "prompts", "name")
     instructions = given.get("instructions")
     return Manifest(
         text(given.get("name", DEFAULT_NAME), "a name", "name"),
@@ -72,43 +74,24 @@ def parse_manifest(document: object) -> Manifest:
     )
 
 
-def _server(document: object) -> Mapping[str, Any]:
+def _server(document: object) -> tuple[str, Mapping[str, Any]]:
+    """What the server has, and where in the document that stands."""
     if document is None:
         raise InputError("", "expected tools, got an empty file")
     if isinstance(document, list):
-        return {"tools": document}
+        return "[]", {"tools": document}
     if not isinstance(document, Mapping):
         raise InputError("", f"expected a mapping with tools, got {shown(document)}")
     if "mock_server" in document:
         inner = mapping(document, ("mock_server",), "")["mock_server"]
-        return mapping(inner, _SERVER_KEYS, "mock_server")
-    # What `tools/list` gives has these besides its tools.
-    listed = ("nextCursor", "_meta", "resultType", "ttlMs", "cacheScope")
-    return {
-        key: value
-        for key, value in mapping(document, (*_SERVER_KEYS, *listed), "").items()
-        if key not in listed
-    }
-
-
-def _each(entries: object, what: str, parse: Any) -> list[Any]:
-    found = []
-    for index, entry in enumerate(sequence(entries, what, what)):
-        try:
-            found.append(parse(entry))
-        except InputError as error:
-            raise error.within(f"{what}[{index}]") from None
-    return found
-
-
-def _once(names: Iterable[str], what: str, key: str) -> None:
-    seen: dict[str, int] = {}
-    for index, name in enumerate(names):
-        if name in seen:
-            raise InputError(
-                f"{what}[{index}].{key}", f"{shown(name)} is there already, as {what}[{seen[name]}]"
-            )
-        seen[name] = index
+        return "mock_server", mapping(inner, _SERVER_KEYS, "mock_server")
+    path = "result" if "jsonrpc" in document else ""
+    if path:
+        document = mapping(document, ("jsonrpc", "id", "result"), "").get("result")
+    given = mapping(document, (*_SERVER_KEYS, *_LIST_KEYS), path)
+    if "tools" not in given:
+        raise InputError(path, "expected tools, got none")
+    return path, {key: value for key, value in given.items() if key not in _LIST_KEYS}
 
 
 def _tool(entry: object) -> Tool:
@@ -117,19 +100,40 @@ def _tool(entry: object) -> Tool:
     for one, other in (("input_schema", "inputSchema"), ("output_schema", "outputSchema")):
         if one in given and other in given:
             raise InputError(other, f"expected only one of {one} and {other}, got both")
+    for key, kind, expected in _SHAPES:
+        if key in given and not isinstance(given[key], kind):
+            raise InputError(key, f"expected {expected}, got {shown(given[key])}")
     listed = {wire: given[key] for key, wire in _TOOL_KEYS.items() if key in given}
-    for key in ("inputSchema", "outputSchema", "annotations"):
-        if key in listed and not isinstance(listed[key], Mapping):
-            raise InputError(key, f"expected a mapping, got {shown(listed[key])}")
-    for key in ("title", "description"):
-        if key in listed and not isinstance(listed[key], str):
-            raise InputError(key, f"expected a text, got {shown(listed[key])}")
     listed.setdefault("inputSchema", {"type": "object"})
     schema: Any = listed["inputSchema"]
     required = schema.get("required", [])
     if not isinstance(required, list) or not all(isinstance(each, str) for each in required):
-        raise InputError("input_schema.required", f"expected a list of names, got {shown(required)}")
-    return Tool(name, listed, tuple(required), _responses(given, name), _questions(given))
+        key = "input_schema" if "input_schema" in given else "inputSchema"
+        raise InputError(f"{key}.required", f"expected a list of names, got {shown(required)}")
+    usual = _usual(name, listed.get("outputSchema"))
+    return Tool(name, listed, tuple(required), parse_responses(given, usual), _questions(given))
+
+
+_SHAPES: tuple[tuple[str, type, str], ...] = (
+    ("title", str, "a text"),
+    ("description", str, "a text"),
+    ("input_schema", Mapping, "a mapping"),
+    ("inputSchema", Mapping, "a mapping"),
+    ("output_schema", Mapping, "a mapping"),
+    ("outputSchema", Mapping, "a mapping"),
+    ("annotations", Mapping, "a mapping"),
+    ("icons", list, "a list"),
+    ("execution", Mapping, "a mapping"),
+    ("_meta", Mapping, "a mapping"),
+)
+
+
+def _usual(tool: str, schema: object) -> Result:
+    """The answer of a tool that is given none. One that promises structure keeps its promise."""
+    said = f"mock {tool}"
+    if schema is None:
+        return result_of(said)
+    return result_of({"content": said, "structuredContent": sample_of(schema)})
 
 
 def _questions(given: Mapping[str, Any]) -> tuple[Question, ...]:
@@ -160,110 +164,66 @@ _USUAL_PARAMS: dict[str, dict[str, Any]] = {
 }
 
 
-def _responses(given: Mapping[str, Any], tool: str) -> tuple[Response, ...]:
-    if "response" in given and "responses" in given:
-        raise InputError("responses", "expected only one of response and responses, got both")
-    if "response" in given:
-        return (Response(None, (_result(given["response"], "response"),)),)
-    responses = tuple(_each(given.get("responses", []), "responses", _response))
-    if all(each.when is not None for each in responses):
-        # Whoever asks for what no condition covers gets an answer all the same.
-        responses += (Response(None, (_result(f"mock {tool}", ""),)),)
-    return responses
-
-
-def _response(entry: object) -> Response:
-    given = mapping(entry, _RESPONSE_KEYS, "")
-    when = _when(given)
-    if "default" in given and given["default"] is not True:
-        return Response(None, (_result(given["default"], "default"),))
-    forms = [key for key in ("result", "error", "sequence") if key in given]
-    if len(forms) != 1:
-        raise InputError(
-            "", f"expected one of result, error and sequence, got {' and '.join(forms) or 'none'}"
-        )
-    if "sequence" in given:
-        outcomes = [
-            _step(each, f"sequence[{index}]")
-            for index, each in enumerate(sequence(given["sequence"], "answers", "sequence"))
-        ]
-        if not outcomes:
-            raise InputError("sequence", "expected at least one answer, got none")
-        return Response(when, tuple(outcomes))
-    return Response(when, (_one(given, forms[0], forms[0]),))
-
-
-def _when(given: Mapping[str, Any]) -> Condition | None:
-    if given.get("when") in (None, "default", "true", True):
-        return None
-    if "default" in given:
-        raise InputError("default", "expected no default beside a condition")
-    try:
-        return condition_of(text(given["when"], 'a condition such as args.city == "Oslo"', "when"))
-    except ValueError as error:
-        raise InputError("when", str(error)) from None
-
-
-def _step(entry: object, path: str) -> Outcome:
-    if isinstance(entry, Mapping) and set(entry) in ({"result"}, {"error"}):
-        form = next(iter(entry))
-        return _one(entry, form, f"{path}.{form}")
-    return _result(entry, path)
-
-
-def _one(given: Mapping[str, Any], form: str, path: str) -> Outcome:
-    return _result(given["result"], path) if form == "result" else _failure(given["error"], path)
-
-
-def _failure(value: object, path: str) -> Outcome:
-    if isinstance(value, str):
-        return result_of({"content": value, "isError": True})
-    given = mapping(value, _ERROR_KEYS, path)
-    if "content" in given:
-        # An error that the tool tells, and not the protocol.
-        return _result({"content": given["content"], "isError": True}, f"{path}.content")
-    return Failure(
-        whole(given.get("code", -32603), "a whole number", f"{path}.code"),
-        text(given.get("message", "Internal error"), "a text", f"{path}.message"),
-        given.get("data"),
-    )
-
-
-def _result(value: object, path: str) -> Result:
-    name = unknown_name(value)
-    if name is not None:
-        raise InputError(path, f"expected a name of {', '.join(ROOTS)} in ${{…}}, got {shown(name)}")
-    return result_of(value)
-
-
 def _resource(entry: object) -> Resource:
     given = mapping(entry, _RESOURCE_KEYS, "")
+    for one, other in (("mime_type", "mimeType"), ("text", "blob")):
+        if one in given and other in given:
+            raise InputError(other, f"expected only one of {one} and {other}, got both")
     uri = text(given.get("uri"), "a URI", "uri")
-    kind = given.get("mime_type", given.get("mimeType", "text/plain"))
+    key = "mime_type" if "mime_type" in given else "mimeType"
+    kind = text(given.get(key, "text/plain"), "a media type", key)
     listed = {"uri": uri, "name": text(given.get("name", uri), "a name", "name"), "mimeType": kind}
-    listed |= {key: given[key] for key in ("title", "description") if key in given}
-    contents: dict[str, Any] = {"uri": uri, "mimeType": text(kind, "a media type", "mime_type")}
+    listed |= {key: _said(given[key], key) for key in ("title", "description") if key in given}
+    contents = {"uri": uri, "mimeType": kind}
     if "blob" in given:
         contents["blob"] = text(given["blob"], "base64 text", "blob")
     else:
-        said = given.get("text", "")
-        if not isinstance(said, str):
-            raise InputError("text", f"expected a text, got {shown(said)}")
-        contents["text"] = said
+        contents["text"] = _said(given.get("text", ""), "text")
     return Resource(listed, contents)
 
 
 def _prompt(entry: object) -> Prompt:
     given = mapping(entry, _PROMPT_KEYS, "")
     name = text(given.get("name"), "a name", "name")
-    listed = {"name": name} | {
-        key: given[key] for key in ("title", "description", "arguments") if key in given
-    }
-    messages = given.get("messages")
-    if messages is None:
-        said = text(given.get("text", f"mock {name}"), "a text", "text")
-        messages = [{"role": "user", "content": {"type": "text", "text": said}}]
-    result: dict[str, Any] = {"messages": sequence(messages, "messages", "messages")}
+    listed: dict[str, Any] = {"name": name}
+    listed |= {key: _said(given[key], key) for key in ("title", "description") if key in given}
+    if "arguments" in given:
+        listed["arguments"] = each_of(given["arguments"], "arguments", _argument)
+    if "text" in given and "messages" in given:
+        raise InputError("messages", "expected only one of text and messages, got both")
+    if "messages" in given:
+        messages = each_of(given["messages"], "messages", _message)
+    else:
+        said = _said(given.get("text", f"mock {name}"), "text")
+        messages = [_message({"content": said})]
+    check_names(messages, "messages" if "messages" in given else "text", ("args",))
+    result: dict[str, Any] = {"messages": messages}
     if "description" in given:
         result["description"] = given["description"]
     return Prompt(listed, result)
+
+
+def _argument(entry: object) -> Mapping[str, Any]:
+    given = mapping(entry, ("name", "title", "description", "required"), "")
+    text(given.get("name"), "a name", "name")
+    if not isinstance(given.get("required", False), bool):
+        raise InputError("required", f"expected true or false, got {shown(given['required'])}")
+    return given
+
+
+def _message(entry: object) -> dict[str, Any]:
+    given = mapping(entry, ("role", "content"), "")
+    role, content = given.get("role", "user"), given.get("content")
+    if role not in ("user", "assistant"):
+        raise InputError("role", f"expected user or assistant, got {shown(role)}")
+    if isinstance(content, str):
+        content = {"type": "text", "text": content}
+    if not isinstance(content, Mapping):
+        raise InputError("content", f"expected a text or a block of content, got {shown(content)}")
+    return {"role": role, "content": content}
+
+
+def _said(value: object, path: str) -> str:
+    if not isinstance(value, str):
+        raise InputError(path, f"expected a text, got {shown(value)}")
+    return value

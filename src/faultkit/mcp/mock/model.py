@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -71,3 +72,8 @@ class Manifest:
     resources: tuple[Resource, ...] = ()
     prompts: tuple[Prompt, ...] = ()
     instructions: str | None = None
+
+    @property
+    def listed(self) -> tuple[Mapping[str, Any], ...]:
+        """The tools as `tools/list` shows them."""
+        return tuple(tool.listed for tool in self.tools)

@@ -29,12 +29,12 @@ def result_of(value: Any) -> Result:
 
 
 def _as_result(value: Any) -> dict[str, Any]:
-    if isinstance(value, Mapping) and ("content" in value or "structuredContent" in value):
+    if isinstance(value, dict) and ("content" in value or "structuredContent" in value):
         result = dict(value)
         content = result.get("content", [])
         result["content"] = content if _is_content(content) else [_text_block(content)]
         return result
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return {"content": [_text_block(value)], "structuredContent": dict(value)}
     if value and _is_content(value):
         return {"content": value}
@@ -43,7 +43,7 @@ def _as_result(value: Any) -> dict[str, Any]:
 
 def _is_content(value: Any) -> bool:
     """Blocks of content already."""
-    return isinstance(value, list) and all(isinstance(each, Mapping) and "type" in each for each in value)
+    return isinstance(value, list) and all(isinstance(each, dict) and "type" in each for each in value)
 
 
 def _text_block(value: Any) -> dict[str, Any]:

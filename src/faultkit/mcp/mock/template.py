@@ -20,17 +20,17 @@ def has_names(value: object) -> bool:
     if isinstance(value, str):
         return _NAME.search(value) is not None
     if isinstance(value, Mapping):
-        return any(has_names(each) for pair in value.items() for each in pair)
+        return any(map(has_names, value.values()))
     return isinstance(value, list) and any(map(has_names, value))
 
 
-def unknown_name(value: object) -> str | None:
+def unknown_name(value: object, roots: tuple[str, ...] = ROOTS) -> str | None:
     """A name that stands for nothing we have."""
     if isinstance(value, str):
-        roots = (match[1].partition(".")[0] for match in _NAME.finditer(value))
-        return next((root for root in roots if root not in ROOTS), None)
+        names = (match[1].partition(".")[0] for match in _NAME.finditer(value))
+        return next((name for name in names if name not in roots), None)
     inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
-    return next((name for each in inner if (name := unknown_name(each)) is not None), None)
+    return next((name for each in inner if (name := unknown_name(each, roots)) is not None), None)
 
 
 def filled(value: Any, names: Mapping[str, Any]) -> Any:
@@ -39,7 +39,8 @@ def filled(value: Any, names: Mapping[str, Any]) -> Any:
         if alone is not None:
             return _found(alone[1], names)
         return _NAME.sub(lambda match: _text(_found(match[1], names)), value)
-    if isinstance(value, Mapping):
+    # Not Mapping, whose checks cost more than all the rest: values of JSON are these.
+    if isinstance(value, dict):
         return {key: filled(each, names) for key, each in value.items()}
     if isinstance(value, list):
         return [filled(each, names) for each in value]
@@ -49,7 +50,7 @@ def filled(value: Any, names: Mapping[str, Any]) -> Any:
 def _found(path: str, names: Mapping[str, Any]) -> Any:
     value: Any = names
     for key in path.split("."):
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             value = value.get(key)
         elif isinstance(value, list) and key.isdecimal() and int(key) < len(value):
             value = value[int(key)]

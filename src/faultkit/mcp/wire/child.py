@@ -23,14 +23,25 @@ GRACE_S = 2.0
 class ServerProcess:
     """A running server. `on_line` gets what it says, `on_end` its exit code, once."""
 
-    def __init__(self, on_line: Callable[[bytes], None], on_end: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        on_line: Callable[[bytes], None],
+        on_end: Callable[[int], None],
+        *,
+        on_too_long: Callable[[TooLong], None] = lambda line: None,
+        on_full: Callable[[bool], None] = lambda full: None,
+    ) -> None:
+        """`on_full` is told when it does not read fast enough, and when it does again."""
         self._on_line = on_line
         self._on_end = on_end
+        self._on_too_long = on_too_long
+        self._on_full = on_full
         self._lines = LineReader()
         self._transport: asyncio.SubprocessTransport | None = None
         self._stdin: asyncio.WriteTransport | None = None
         self._ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._writable: asyncio.Future[None] | None = None
+        self._stdout_paused = False
 
     @property
     def pid(self) -> int:
@@ -71,6 +82,23 @@ class ServerProcess:
         self._stdin.write(raw + b"\n")
         return True
 
+    @property
+    def unread_bytes(self) -> int:
+        """What it was sent and has not read."""
+        return 0 if self._stdin is None else self._stdin.get_write_buffer_size()
+
+    def pause_reading(self, paused: bool) -> None:
+        """Leaves what it says in its pipe, until it has to wait as well."""
+        pipe: Any = None if self._transport is None else self._transport.get_pipe_transport(1)
+        if pipe is not None and paused != self._stdout_paused and not pipe.is_closing():
+            self._stdout_paused = paused
+            pipe.pause_reading() if paused else pipe.resume_reading()
+
+    def close_input(self) -> None:
+        """Nothing more will be said to it: a server ends by itself then."""
+        if self._stdin is not None:
+            self._stdin.close()
+
     async def drained(self) -> None:
         """Returns when it has read enough for more to be sent."""
         if self._writable is not None:
@@ -79,21 +107,25 @@ class ServerProcess:
     async def ended(self) -> int:
         return await asyncio.shield(self._ended)
 
-    async def stop(self) -> None:
-        """It is gone when this returns."""
-        if self._stdin is not None:
-            self._stdin.close()
-        for sign in (signal.SIGTERM, signal.SIGKILL):
-            if await self._ends_within(GRACE_S):
-                break
-            self._signal(sign)
-        await self._ends_within(GRACE_S)
-        # Whatever it started and left behind is in its group.
-        self._signal(signal.SIGKILL)
-        if self._transport is not None:
+    async def stop(self, *, grace_s: float = GRACE_S, term_s: float = GRACE_S) -> None:
+        """It is gone when this returns. `grace_s`: to end by itself, `term_s`: after SIGTERM."""
+        if self._transport is None:
+            return
+        self.close_input()
+        try:
+            for seconds, sign in ((grace_s, signal.SIGTERM), (term_s, signal.SIGKILL)):
+                if await self._ends_within(seconds):
+                    break
+                self._signal(sign)
+            await self._ends_within(GRACE_S)
+        finally:
+            # Whatever it started and left behind is in its group; and if we are cut short, it goes too.
+            self._signal(signal.SIGKILL)
             self._transport.close()
 
     async def _ends_within(self, seconds: float) -> bool:
+        # What it says at the last must not keep it from ending.
+        self.pause_reading(False)
         done, _ = await asyncio.wait([self._ended], timeout=seconds)
         return bool(done)
 
@@ -106,15 +138,19 @@ class ServerProcess:
 
     def said(self, data: bytes) -> None:
         for line in self._lines.feed(data):
-            if not isinstance(line, TooLong):
+            if isinstance(line, TooLong):
+                self._on_too_long(line)
+            else:
                 self._on_line(line)
 
     def pause(self, paused: bool) -> None:
         if paused and self._writable is None:
             self._writable = asyncio.get_running_loop().create_future()
+            self._on_full(True)
         elif not paused and self._writable is not None:
             self._writable.set_result(None)
             self._writable = None
+            self._on_full(False)
 
     def exited(self) -> None:
         assert self._transport is not None

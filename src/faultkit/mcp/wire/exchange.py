@@ -28,6 +28,12 @@ class Session:
         """For the service, which may keep here what belongs to the session."""
         self.exchanges: dict[Id, Exchange] = {}
         """Those not ended yet, by the id of their request."""
+        self.replies = 0
+        """How many have gone out."""
+        self.on_full: Callable[[bool], None] = _nobody
+        """For the service, which may want to know when the client does not read, and when it does again."""
+        self.hold: Callable[[bool], None] = _nobody
+        """For the service, which may ask the front to take no more of the client for a while."""
         self._push = push
 
     def push(self, raw: bytes) -> None:
@@ -41,11 +47,15 @@ class Session:
             exchange.cancel()
 
 
+def _nobody(on: bool) -> None:
+    pass
+
+
 class Exchange:
     """One request and what its client gets for it. A front has its own kind of it."""
 
     transport: ClassVar[Transport]
-    __slots__ = ("_on_cancel", "cancelled", "ended", "headers", "request", "session")
+    __slots__ = ("_on_cancel", "cancelled", "ended", "headers", "replies_before", "request", "session")
 
     def __init__(self, session: Session, request: Incoming, headers: Mapping[str, str] = NO_HEADERS) -> None:
         self.session = session
@@ -53,6 +63,8 @@ class Exchange:
         self.headers = headers
         self.cancelled = False
         self.ended = False
+        self.replies_before = session.replies
+        """Of the session, when the request came."""
         self._on_cancel: list[Callable[[], None]] = []
         if request.id is not None:
             session.exchanges[request.id] = self

@@ -6,6 +6,7 @@ DELETE. Modern: one POST a request, headers that repeat the body, and closing th
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable
@@ -42,9 +43,11 @@ class HttpFront:
         limits: Limits | None = None,
         hosts: tuple[str, ...] | None = _LOOPBACK,
         admit: Callable[[Request], Headers | None] | None = None,
+        most_sessions: int = MOST_SESSIONS,
+        idle_s: float | None = None,
     ) -> None:
         """`hosts`: names that Host and Origin may have, None for any. `admit`: gives the headers of a 401 for
-        a request that may not be served."""
+        a request that may not be served. `idle_s`: a session that nobody has used for so long has ended."""
         self._service = service
         self._path = path
         self._hosts = hosts
@@ -52,6 +55,10 @@ class HttpFront:
         self._server = HttpServer(self._handle, limits)
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._streams: dict[str, Streams] = {}
+        self._most_sessions = most_sessions
+        self._idle_s = idle_s
+        self._used_s: dict[str, float] = {}
+        self._sweep: asyncio.TimerHandle | None = None
         # The modern era has no sessions: what is said to all of its clients is said here.
         self._everybody = Session("modern", "http", "modern", lambda raw: None)
 
@@ -59,9 +66,12 @@ class HttpFront:
         """OSError if it cannot listen there."""
         address = await self._server.start(host, port)
         self._service.opened(self._everybody)
+        self._end_idle()
         return address
 
     async def stop(self) -> None:
+        if self._sweep is not None:
+            self._sweep.cancel()
         for id in tuple(self._sessions):
             self._end(id)
         self._service.closed(self._everybody)
@@ -168,6 +178,7 @@ class HttpFront:
             _error(answer, 404, "Session not found", _NO_SESSION)
             return None
         self._sessions.move_to_end(id)
+        self._used_s[id] = asyncio.get_running_loop().time()
         return session
 
     def _get(self, request: Request, answer: Answer) -> None:
@@ -196,13 +207,14 @@ class HttpFront:
             answer.whole(200)
 
     def _open(self) -> Session:
-        while len(self._sessions) >= MOST_SESSIONS:
+        while len(self._sessions) >= self._most_sessions:
             self._end(next(iter(self._sessions)))
         id = secrets.token_hex(16)
         streams = Streams()
         session = Session(id, "http", "legacy", streams.own.send)
         self._sessions[id] = session
         self._streams[id] = streams
+        self._used_s[id] = asyncio.get_running_loop().time()
         self._service.opened(session)
         return session
 
@@ -216,7 +228,18 @@ class HttpFront:
             for exchange in tuple(session.exchanges.values()):
                 exchange.cancel()
             self._streams.pop(id).close()
+            del self._used_s[id]
             self._service.closed(session)
+
+    def _end_idle(self) -> None:
+        if self._idle_s is None:
+            return
+        loop = asyncio.get_running_loop()
+        for id, used_s in tuple(self._used_s.items()):
+            is_used = self._sessions[id].exchanges or self._streams[id].own.is_read
+            if not is_used and loop.time() - used_s > self._idle_s:
+                self._end(id)
+        self._sweep = loop.call_later(min(60.0, self._idle_s), self._end_idle)
 
 
 def _accepted(session: Session, answer: Answer) -> None:

@@ -23,7 +23,7 @@ from faultkit.mcp.wire.http.server import Answer, Headers
 from faultkit.mcp.wire.message import Incoming
 from faultkit.mcp.wire.sse import COMMENT, event_of
 from faultkit.mcp.wire.stdio import bytes_of
-from faultkit.mcp.wire.streams import HEAD, EventStream, Streams
+from faultkit.mcp.wire.streams import HEAD, MOST_UNREAD_BYTES, EventStream, Streams
 
 JSON: Headers = [("content-type", "application/json")]
 
@@ -55,6 +55,10 @@ class HttpExchange(Exchange):
         self._begin_stream()
         if self._stream is not None:
             self._stream.send(raw)
+        elif self._answer.unread_bytes > MOST_UNREAD_BYTES:
+            # In the modern era nobody can come back for the rest: this is the client's way to cancel.
+            self._answer.abort(reset=True)
+            self.cancel()
         else:
             self._answer.write(event_of(raw))
 

@@ -6,25 +6,31 @@ MOST_BYTES = 64 << 20
 """A longer line is dropped while it comes in: nobody may fill our memory."""
 
 
+_HEAD_BYTES = 1024
+
+
 class TooLong:
     """Stands for a line that was dropped because of its length."""
 
-    __slots__ = ("size",)
+    __slots__ = ("head", "size")
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, head: bytes = b"") -> None:
         self.size = size
+        self.head = head
+        """How it began: enough to see what it was."""
 
 
 class LineReader:
     """Feeds on bytes as they come, and gives the lines that end in them, without their ends."""
 
-    __slots__ = ("_dropped", "_limit", "_parts", "_size")
+    __slots__ = ("_dropped", "_head", "_limit", "_parts", "_size")
 
     def __init__(self, limit: int = MOST_BYTES) -> None:
         self._limit = limit
         self._parts: list[bytes] = []
         self._size = 0
         self._dropped = 0
+        self._head = b""
 
     def feed(self, data: bytes) -> list[bytes | TooLong]:
         # Most reads hold whole lines, so that the common way is a single split.
@@ -43,6 +49,7 @@ class LineReader:
             self._dropped += len(piece)
         elif self._size + len(piece) > self._limit:
             self._dropped = self._size + len(piece)
+            self._head = _beginning(self._parts, piece)
             self._parts.clear()
             self._size = 0
         elif piece:
@@ -52,11 +59,20 @@ class LineReader:
     def _take(self) -> bytes | TooLong | None:
         """The line that ends here; None for an empty one."""
         if self._dropped:
-            line: bytes | TooLong = TooLong(self._dropped)
-            self._dropped = 0
+            line: bytes | TooLong = TooLong(self._dropped, self._head)
+            self._dropped, self._head = 0, b""
             return line
         whole = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
         self._parts.clear()
         self._size = 0
         whole = whole.removesuffix(b"\r")
         return whole if whole.strip() else None
+
+
+def _beginning(parts: list[bytes], last: bytes) -> bytes:
+    head = b""
+    for part in (*parts, last):
+        head += part[: _HEAD_BYTES - len(head)]
+        if len(head) >= _HEAD_BYTES:
+            break
+    return head

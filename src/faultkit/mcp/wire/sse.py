@@ -37,11 +37,13 @@ class SseTooLong(ValueError):
 class SseReader:
     """Feeds on bytes as they come, and gives the events that end in them."""
 
-    __slots__ = ("_data", "_id", "_limit", "_name", "_rest", "_retry_ms", "_size", "_skip_lf")
+    __slots__ = ("_data", "_id", "_limit", "_name", "_parts", "_retry_ms", "_size", "_skip_lf", "_waiting")
 
     def __init__(self, limit: int = MOST_BYTES) -> None:
         self._limit = limit
-        self._rest = b""
+        self._parts: list[bytes] = []
+        """Of a line whose end has not come: joined once, so that a long one costs no more than its length."""
+        self._waiting = 0
         self._skip_lf = False
         self._data: list[bytes] = []
         self._size = 0
@@ -55,19 +57,25 @@ class SseReader:
             # The LF of a CR LF that was cut apart between two reads.
             data = data.removeprefix(b"\n")
             self._skip_lf = False
-        self._rest += data
-        if len(self._rest) + self._size > self._limit:
-            raise SseTooLong(f"an event of more than {self._limit} bytes")
         events: list[Event] = []
         start = 0
-        for match in _LINE_END.finditer(self._rest):
-            if match[0] == b"\r" and match.end() == len(self._rest):
+        for match in _LINE_END.finditer(data):
+            if match[0] == b"\r" and match.end() == len(data):
                 self._skip_lf = True
-            event = self._line(self._rest[start : match.start()])
+            line = data[start : match.start()]
+            if self._parts:
+                line = b"".join((*self._parts, line))
+                self._parts.clear()
+                self._waiting = 0
+            event = self._line(line)
             start = match.end()
             if event is not None:
                 events.append(event)
-        self._rest = self._rest[start:]
+        if start < len(data):
+            self._parts.append(data[start:])
+            self._waiting += len(data) - start
+        if self._waiting + self._size > self._limit:
+            raise SseTooLong(f"an event of more than {self._limit} bytes")
         return events
 
     def _line(self, line: bytes) -> Event | None:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import selectors
 import stat
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import ClassVar
 
 from faultkit.faults.call.call import Cut, Disconnect, Drip, Frame, Send, Transport
@@ -21,31 +23,67 @@ CANCELLED = "notifications/cancelled"
 _READ_BYTES = 1 << 18
 
 
-async def serve_stdio(service: Service, stdin_fd: int = 0, stdout_fd: int = 1) -> None:
-    """Serves one client until its end of the pipe is closed, or a fault closes ours."""
+async def serve_stdio(
+    service: Service,
+    stdin_fd: int = 0,
+    stdout_fd: int = 1,
+    *,
+    foreign: Callable[[Session, Incoming], bool] | None = None,
+    at_end: Callable[[Session], Awaitable[None]] | None = None,
+) -> None:
+    """Serves one client until its end of the pipe is closed, or a fault closes ours.
+
+    `foreign` is shown what is no single message, and says whether that is dealt with. `at_end` is waited for
+    when the client has said its last word, while it can still be answered."""
     loop = asyncio.get_running_loop()
     out = await _output(stdout_fd)
     session = Session("stdio", "stdio", "legacy", out.line)
-    reader = StdioReader(service, session, out)
+    reader = StdioReader(service, session, out, foreign)
     out.on_lost = reader.ended.cancel
+    out.on_full = lambda full: _full(reader, session, full)
+    session.hold = lambda on: reader.hold("service", on)
     service.opened(session)
     try:
         if _can_poll(stdin_fd):
             pipe = os.fdopen(_taken(stdin_fd, os.open(os.devnull, os.O_RDONLY)), "rb", 0)
             transport, _ = await loop.connect_read_pipe(lambda: reader, pipe)
-            reader.transport = out.source = transport
+            reader.transport = transport
             try:
                 await reader.ended
             finally:
                 transport.close()
         else:
             await _read_file(reader, stdin_fd)
+        if at_end is not None:
+            await _last_words(at_end(session), out)
     except asyncio.CancelledError:
         if not out.closed:
             raise
     finally:
         service.closed(session)
         await out.finish()
+
+
+def _full(reader: StdioReader, session: Session, full: bool) -> None:
+    reader.hold("client", full)
+    session.on_full(full)
+
+
+async def _last_words(ending: Awaitable[None], out: Output) -> None:
+    """The service says what it still has to say, unless the client goes for good meanwhile."""
+    lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    out.on_lost = partial(_settle, lost)
+    saying = asyncio.ensure_future(ending)
+    try:
+        await asyncio.wait([saying, lost], return_when="FIRST_COMPLETED")
+    finally:
+        saying.cancel()
+        await asyncio.gather(saying, return_exceptions=True)
+
+
+def _settle(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
 
 
 async def _read_file(reader: StdioReader, fd: int) -> None:
@@ -66,16 +104,32 @@ def _taken(fd: int, instead: int) -> int:
 
 def _can_poll(fd: int) -> bool:
     mode = os.fstat(fd).st_mode
-    return stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode)
+    if not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or stat.S_ISCHR(mode)):
+        return False
+    # A terminal can be waited for; /dev/null, which is a device as well, cannot.
+    with selectors.DefaultSelector() as selector:
+        try:
+            selector.register(fd, selectors.EVENT_READ)
+        except OSError:
+            return False
+    return True
 
 
 class StdioReader(asyncio.Protocol):
     """What the client says, line by line."""
 
-    def __init__(self, service: Service, session: Session, out: Output) -> None:
+    def __init__(
+        self,
+        service: Service,
+        session: Session,
+        out: Output,
+        foreign: Callable[[Session, Incoming], bool] | None = None,
+    ) -> None:
         self._service = service
         self._session = session
         self._out = out
+        self._foreign = foreign
+        self._held_by: set[str] = set()
         self._lines = LineReader()
         self._knows_era = False
         self.transport: asyncio.ReadTransport | None = None
@@ -93,11 +147,24 @@ class StdioReader(asyncio.Protocol):
         if not self.ended.done():
             self.ended.set_result(None)
 
+    def hold(self, who: str, on: bool) -> None:
+        """Takes no more of the client while anybody wants it so."""
+        held = bool(self._held_by)
+        self._held_by.add(who) if on else self._held_by.discard(who)
+        if self.transport is not None and held != bool(self._held_by) and not self.transport.is_closing():
+            self.transport.pause_reading() if on else self.transport.resume_reading()
+
     def _take(self, line: bytes | TooLong) -> None:
         if isinstance(line, TooLong):
             self._refuse(None, INVALID_REQUEST, f"Invalid request: a line of {line.size} bytes is too long")
             return
         incoming = read(line)
+        if (
+            self._foreign is not None
+            and incoming.kind in ("batch", "invalid")
+            and self._foreign(self._session, incoming)
+        ):
+            return
         if incoming.kind == "batch":
             # Each is answered by itself, which a client of that version must be able to take as well.
             for item in incoming.items:
@@ -180,23 +247,21 @@ class Output:
         self._drip_done: asyncio.Future[None] | None = None
         self.closed = False
         self.on_lost: Callable[[], object] = lambda: None
-        self.source: asyncio.ReadTransport | None = None
-        """Where requests come from: it has to wait while nobody reads the replies."""
+        self.on_full: Callable[[bool], None] = lambda full: None
+        """Whoever makes us write has to wait while nobody reads it."""
         self.transport: asyncio.WriteTransport | None = None
         self._writable: asyncio.Future[None] | None = None
         """While the pipe is full."""
 
     def pause(self) -> None:
         self._writable = asyncio.get_running_loop().create_future()
-        if self.source is not None:
-            self.source.pause_reading()
+        self.on_full(True)
 
     def resume(self) -> None:
         if self._writable is not None and not self._writable.done():
             self._writable.set_result(None)
         self._writable = None
-        if self.source is not None:
-            self.source.resume_reading()
+        self.on_full(False)
 
     async def drained(self) -> None:
         """Returns when the client has read enough for more to be sent, or will never read again."""
@@ -262,12 +327,15 @@ class Output:
         self.closed = True
         if self.transport is not None:
             self.transport.close()
-            # The pipe may be full and its reader gone to sleep: our end must not hang on that.
-            for _ in range(50):
-                if self.transport.get_write_buffer_size() == 0:
-                    return
+            # The pipe may be full and its reader gone to sleep: our end must not hang on that. One that is
+            # merely slow gets it all.
+            left, idle = self.transport.get_write_buffer_size(), 0
+            while left and idle < 50:
                 await asyncio.sleep(0.02)
-            self.transport.abort()
+                before, left = left, self.transport.get_write_buffer_size()
+                idle = 0 if left < before else idle + 1
+            if left:
+                self.transport.abort()
 
 
 class _WriteFlow(asyncio.BaseProtocol):

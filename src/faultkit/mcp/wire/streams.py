@@ -15,6 +15,8 @@ HEAD = [
 _MOST_EVENTS = 256
 _MOST_BYTES = 8 << 20
 _MOST_STREAMS = 64
+MOST_UNREAD_BYTES = 16 << 20
+"""A reader that has left so much lying is cut off; it can come back for what is kept."""
 
 
 class EventStream:
@@ -27,6 +29,10 @@ class EventStream:
         self._size = 0
         self._next = 0
         self._answer: Answer | None = None
+
+    @property
+    def kept_bytes(self) -> int:
+        return self._size
 
     @property
     def is_read(self) -> bool:
@@ -52,8 +58,13 @@ class EventStream:
         self._size += len(raw)
         while len(self._events) > _MOST_EVENTS or (self._size > _MOST_BYTES and len(self._events) > 1):
             self._size -= len(self._events.popleft()[1])
-        if self._answer is not None:
-            self._answer.write(event_of(raw, f"{self.name}-{number}"))
+        answer = self._answer
+        if answer is not None:
+            if answer.unread_bytes > MOST_UNREAD_BYTES:
+                self._answer = None
+                answer.abort(reset=True)
+            else:
+                answer.write(event_of(raw, f"{self.name}-{number}"))
 
     def end(self) -> None:
         self.ended = True
@@ -72,9 +83,10 @@ class Streams:
     def for_call(self) -> EventStream:
         self._made += 1
         stream = EventStream(f"call{self._made}")
+        kept = sum(each.kept_bytes for each in self._calls.values())
+        while len(self._calls) >= _MOST_STREAMS or (kept > _MOST_BYTES and self._calls):
+            kept -= self._calls.popitem(last=False)[1].kept_bytes
         self._calls[stream.name] = stream
-        while len(self._calls) > _MOST_STREAMS:
-            self._calls.popitem(last=False)
         return stream
 
     def wanted(self, last_id: str | None) -> EventStream | None:

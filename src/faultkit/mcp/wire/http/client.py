@@ -7,6 +7,7 @@ received.
 from __future__ import annotations
 
 import asyncio
+import select
 import ssl
 from collections import deque
 from collections.abc import Iterable
@@ -19,6 +20,8 @@ from faultkit.mcp.wire.http.server import Headers
 
 CONNECT_S = 10.0
 _MOST_KEPT = 64
+_KEPT_S = 4.0
+"""Servers close a connection that was idle for five seconds or more, and a request must not meet that."""
 _HIGH_WATER = 1 << 20
 """Bytes of an answer that may wait to be taken before we stop reading."""
 
@@ -52,6 +55,10 @@ class Reply:
     async def chunk(self) -> bytes:
         """The next part of the body; empty at its end. Raises Lost."""
         return await self._connection.chunk()
+
+    def ready(self) -> bytes:
+        """A part that is there without waiting; empty if none is, which is not to say that none will be."""
+        return self._connection.ready()
 
     async def body(self, most: int) -> bytes:
         """All of it. Raises Lost, also if there is more than that."""
@@ -101,15 +108,9 @@ class HttpClient:
         raw = f"{head}\r\n".encode("latin-1", "replace") + body
         while self._idle:
             kept = self._idle.pop()
-            if not kept.is_open:
-                continue
-            try:
+            if kept.is_fresh:
                 return await self._ask(kept, raw, method)
-            except Lost as lost:
-                # A kept connection may have been closed by the server just then: nothing of the answer came,
-                # and it said goodbye in good order, so that the request was not taken.
-                if lost.began or lost.reset:
-                    raise
+            kept.drop()
         return await self._ask(await self._connect(), raw, method)
 
     async def _ask(self, connection: _Connection, raw: bytes, method: str) -> Reply:
@@ -156,10 +157,22 @@ class _Connection(asyncio.Protocol):
         self._lines: Headers = []
         self._is_head = False
         self._parser: httptools.HttpResponseParser | None = None
+        self._idle_since = 0.0
 
     @property
     def is_open(self) -> bool:
         return self._transport is not None and not self._transport.is_closing() and self._lost is None
+
+    @property
+    def is_fresh(self) -> bool:
+        """It can be used again. What was sent is never sent twice, so this has to be known before."""
+        if not self.is_open or asyncio.get_running_loop().time() - self._idle_since > _KEPT_S:
+            return False
+        assert self._transport is not None
+        # Whatever there is to read now, an end or anything else, is nothing that we asked for.
+        watch = select.poll()
+        watch.register(self._transport.get_extra_info("socket").fileno(), select.POLLIN)
+        return not watch.poll(0)
 
     # Of the client.
 
@@ -184,6 +197,11 @@ class _Connection(asyncio.Protocol):
             if self._lost is not None:
                 raise self._lost
             await self._wait()
+        return self.ready()
+
+    def ready(self) -> bytes:
+        if not self._parts:
+            return b""
         part = self._parts.popleft()
         self._held -= len(part)
         if self._held < _HIGH_WATER and self._transport is not None:
@@ -205,6 +223,7 @@ class _Connection(asyncio.Protocol):
             self._asked = False
             self._parts.clear()
             self._held = 0
+            self._idle_since = asyncio.get_running_loop().time()
             if not self._keep:
                 self.drop()
             self._pool.done(self)
@@ -229,6 +248,9 @@ class _Connection(asyncio.Protocol):
             return
         try:
             self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._lost = Lost("the answer changes to a protocol that nobody asked for", began=True)
+            self.drop()
         except httptools.HttpParserError as error:
             self._lost = Lost(f"this is no HTTP answer: {error}", began=True)
             self.drop()

@@ -80,26 +80,28 @@ class Answer:
         self._connection.write(_head(status, headers, f"content-length: {len(body)}") + body)
         self._end()
 
-    def begin(self, status: int, headers: Iterable[tuple[str, str]] = ()) -> None:
-        """An answer whose end is not known yet."""
+    def begin(self, status: int, headers: Iterable[tuple[str, str]] = (), first: bytes = b"") -> None:
+        """An answer whose end is not known yet. What is there of it already goes out with its head."""
         if not self.began and not self.ended:
             self.began = True
-            self._connection.write(_head(status, headers, "transfer-encoding: chunked"))
+            self._connection.write(_head(status, headers, "transfer-encoding: chunked") + _chunk(first))
 
     def write(self, data: bytes) -> None:
         if data and not self.ended:
-            self._connection.write(b"%x\r\n%b\r\n" % (len(data), data))
+            self._connection.write(_chunk(data))
 
     def end(self) -> None:
         if not self.ended:
             self._connection.write(b"0\r\n\r\n")
             self._end()
 
-    def begin_sized(self, status: int, headers: Iterable[tuple[str, str]], size: int) -> None:
+    def begin_sized(
+        self, status: int, headers: Iterable[tuple[str, str]], size: int, first: bytes = b""
+    ) -> None:
         """An answer of `size` bytes, of which `write_plain` may bring fewer."""
         if not self.began and not self.ended:
             self.began = True
-            self._connection.write(_head(status, headers, f"content-length: {size}"))
+            self._connection.write(_head(status, headers, f"content-length: {size}") + first)
 
     def write_plain(self, data: bytes) -> None:
         if not self.ended:
@@ -109,11 +111,24 @@ class Answer:
         if not self.ended:
             self._end()
 
+    def bodiless(self, status: int, headers: Iterable[tuple[str, str]]) -> None:
+        """An answer that has no body, whatever its headers say: to HEAD, or 204, or 304."""
+        if not self.began and not self.ended:
+            self.began = True
+            self._connection.write(_head(status, headers, ""))
+            self._end()
+
     def abort(self, reset: bool = False) -> None:
         """The connection ends in the middle of whatever it was in: by FIN, or by RST."""
         if not self.ended:
             self.ended = True
             self._connection.abort(reset)
+
+    @property
+    def unread_bytes(self) -> int:
+        """What was written and has not gone out."""
+        transport = self._connection.transport
+        return 0 if transport is None else transport.get_write_buffer_size()
 
     async def drained(self) -> None:
         """Returns when the client has read enough for more to be sent."""
@@ -131,17 +146,19 @@ class Answer:
                 callback()
 
 
+def _chunk(data: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(data), data) if data else b""
+
+
 def _head(status: int, headers: Iterable[tuple[str, str]], framing: str) -> bytes:
-    lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
-    text = f"HTTP/1.1 {status} {_phrase(status)}\r\n{lines}{framing}\r\n\r\n"
+    lines = "".join([f"{name}: {value}\r\n" for name, value in headers])
+    if framing:
+        lines += framing + "\r\n"
+    text = f"HTTP/1.1 {status} {_PHRASES.get(status, 'Unknown')}\r\n{lines}\r\n"
     return text.encode("latin-1", "replace")
 
 
-def _phrase(status: int) -> str:
-    try:
-        return HTTPStatus(status).phrase
-    except ValueError:
-        return "Unknown"
+_PHRASES = {status.value: status.phrase for status in HTTPStatus}
 
 
 class _Connection(asyncio.Protocol):
@@ -157,7 +174,9 @@ class _Connection(asyncio.Protocol):
         self._current: Answer | None = None
         self._keep_alive = True
         self._peer = ""
+        self._loop = asyncio.get_running_loop()
         self._timer: asyncio.TimerHandle | None = None
+        self._due_s: float | None = None
         self._writable: asyncio.Future[None] | None = None
         self._paused = False
         self._begin()
@@ -165,10 +184,11 @@ class _Connection(asyncio.Protocol):
     def _begin(self) -> None:
         self._target = b""
         self._lines: Headers = []
+        self._headers: dict[str, str] = {}
         self._body: list[bytes] = []
         self._size = 0
         self._header_bytes = 0
-        self._in_request = False
+        self._in_request = self._is_timed = False
 
     # Of asyncio.
 
@@ -183,7 +203,9 @@ class _Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.transport = None
         self._connections.discard(self)
-        self._expect(None)
+        self._due_s = None
+        if self._timer is not None:
+            self._timer.cancel()
         self._waiting.clear()
         self.resume_writing()
         if self._current is not None:
@@ -202,6 +224,10 @@ class _Connection(asyncio.Protocol):
                 self._refuse(refused.status, refused.why)
             else:
                 self._refuse(400, str(error) or "this is no HTTP request")
+        # Most requests come whole, and need no time to be set for them.
+        if self._in_request and not self._is_timed and self._current is None:
+            self._is_timed = True
+            self._expect(self._limits.header_s)
 
     def pause_writing(self) -> None:
         self._paused = True
@@ -216,15 +242,15 @@ class _Connection(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         self._in_request = True
-        if self._current is None:
-            self._expect(self._limits.header_s)
 
     def on_url(self, url: bytes) -> None:
         self._target += url
         self._count(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._lines.append((name.decode("latin-1"), value.decode("latin-1")))
+        called, said = name.decode("latin-1"), value.decode("latin-1")
+        self._lines.append((called, said))
+        self._headers[called.lower()] = said.strip(" \t")
         self._count(len(name) + len(value) + 4)
 
     def _count(self, size: int) -> None:
@@ -233,11 +259,11 @@ class _Connection(asyncio.Protocol):
             raise _Refused(431, f"expected at most {self._limits.header_bytes} bytes of headers")
 
     def on_headers_complete(self) -> None:
-        for name, value in self._lines:
-            if name.lower() == "content-length" and int(value) > self._limits.body_bytes:
-                raise _Refused(413, f"expected at most {self._limits.body_bytes} bytes")
-            if name.lower() == "expect" and value.lower() == "100-continue" and self._current is None:
-                self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        size = self._headers.get("content-length")
+        if size is not None and int(size) > self._limits.body_bytes:
+            raise _Refused(413, f"expected at most {self._limits.body_bytes} bytes")
+        if self._headers.get("expect", "").lower() == "100-continue" and self._current is None:
+            self.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def on_body(self, body: bytes) -> None:
         self._size += len(body)
@@ -246,11 +272,10 @@ class _Connection(asyncio.Protocol):
         self._body.append(body)
 
     def on_message_complete(self) -> None:
-        headers = {name.lower(): value for name, value in self._lines}
         request = Request(
             self._parser.get_method().decode("latin-1"),
             self._target.decode("latin-1"),
-            headers,
+            self._headers,
             self._lines,
             b"".join(self._body),
             self._peer,
@@ -265,7 +290,7 @@ class _Connection(asyncio.Protocol):
     # Of the answer.
 
     def write(self, data: bytes) -> None:
-        if self.transport is not None:
+        if self.transport is not None and not self.transport.is_closing():
             self.transport.write(data)
 
     def answered(self) -> None:
@@ -278,8 +303,9 @@ class _Connection(asyncio.Protocol):
             if self.transport is not None:
                 self.transport.resume_reading()
             # Not at once: a chain of answered requests must not become a chain of stack frames.
-            asyncio.get_running_loop().call_soon(self._next)
+            self._loop.call_soon(self._next)
         else:
+            self._is_timed = self._in_request
             self._expect(self._limits.header_s if self._in_request else self._limits.idle_s)
 
     def abort(self, reset: bool) -> None:
@@ -297,7 +323,7 @@ class _Connection(asyncio.Protocol):
     async def drained(self) -> None:
         if self._paused and self.transport is not None:
             if self._writable is None:
-                self._writable = asyncio.get_running_loop().create_future()
+                self._writable = self._loop.create_future()
             # Others may wait for the same, and go on waiting if this one is cancelled.
             await asyncio.shield(self._writable)
 
@@ -305,17 +331,30 @@ class _Connection(asyncio.Protocol):
         if self._current is not None or not self._waiting or self.transport is None:
             return
         request, self._keep_alive = self._waiting.popleft()
-        self._expect(None)
+        self._due_s = None
         self._current = answer = Answer(self)
         self._handler(request, answer)
 
-    def _expect(self, within_s: float | None) -> None:
-        """Something must come in within this time; None: the client may wait for us as long as it likes."""
+    def _expect(self, within_s: float) -> None:
+        """Something must come in within this time."""
+        self._due_s = due_s = self._loop.time() + within_s
+        # A timer that rings too early is wound up again: cheaper than a new one for each request.
+        if self._timer is None or self._timer.when() > due_s:
+            self._set_timer(due_s)
+
+    def _set_timer(self, at_s: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
+        self._timer = self._loop.call_at(at_s, self._ring)
+
+    def _ring(self) -> None:
         self._timer = None
-        if within_s is not None:
-            self._timer = asyncio.get_running_loop().call_later(within_s, self._late)
+        # None: the client may wait for us as long as it likes.
+        if self._due_s is not None:
+            if self._loop.time() < self._due_s:
+                self._set_timer(self._due_s)
+            else:
+                self._late()
 
     def _late(self) -> None:
         if self._in_request:

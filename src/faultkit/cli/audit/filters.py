@@ -1,0 +1,79 @@
+"""The options that choose rows, the same for all who read the audit log; and how a log is opened for that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from faultkit.errors import InputError
+
+if TYPE_CHECKING:
+    from faultkit.store.filter import Filter
+    from faultkit.store.store import Store
+
+_NAMES = ("tool", "user", "session", "category", "from", "to", "q", "limit", "offset")
+
+
+def filter_options(command: Any) -> Any:
+    """A command takes them as `**options`, and hands them to `filter_from`."""
+    when = 'Such as "2026-01-31T12:00:00Z", or how long ago, such as "15m".'
+    options = (
+        click.option("--tool", metavar="NAME", help="Calls of this tool."),
+        click.option("--user", metavar="NAME", help="Calls of this user."),
+        click.option("--session", metavar="ID", help="Calls of this session."),
+        click.option("--success/--failed", default=None, help="Calls that went well, or those that did not."),
+        click.option("--category", metavar="NAME", help="Errors of this category."),
+        click.option("--from", "from_", metavar="TIME", help=f"Calls that began then or later. {when}"),
+        click.option("--to", metavar="TIME", help="Calls that began before."),
+        click.option("--text", "q", metavar="TEXT", help="In the tool's name, the error or the user's name."),
+        click.option(
+            "--param",
+            "params",
+            metavar="PATH=VALUE",
+            multiple=True,
+            help='Calls with this parameter, such as seed=abc or extras.list.0=5; in quotes ("5") a text.',
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def page_options(command: Any) -> Any:
+    command = click.option("--offset", metavar="N", default="0", help="Leave out so many of the newest.")(
+        command
+    )
+    return click.option("--limit", metavar="N", default="50", show_default=True, help="At most so many.")(
+        command
+    )
+
+
+def filter_from(options: dict[str, Any]) -> Filter:
+    from faultkit.store.filter import parse_filter
+    from faultkit.store.times import now_us
+
+    given = {"from": options.get("from_"), **options}
+    pairs = [(name, given[name]) for name in _NAMES if given.get(name) is not None]
+    if options.get("success") is not None:
+        pairs.append(("success", "true" if options["success"] else "false"))
+    for each in options.get("params", ()):
+        path, equals, value = each.partition("=")
+        if not equals:
+            raise InputError("--param", f'expected PATH=VALUE, got "{each[:60]}"')
+        pairs.append((f"param.{path}", value))
+    try:
+        return parse_filter(pairs, now_us())
+    except InputError as error:
+        shown = "text" if error.path == "q" else error.path
+        raise InputError(f"--{shown}", error.problem) from None
+
+
+def opened(store: str) -> Store:
+    """To be read: what is not there is not made."""
+    from faultkit.store.opening import open_store
+    from faultkit.store.place import MEMORY
+
+    if store == MEMORY:
+        raise InputError("--store", "expected a file or a URL: memory: can be read only by who writes it")
+    return open_store(store, create=False)

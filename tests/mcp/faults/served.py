@@ -1,0 +1,68 @@
+"""Mocks, and gateways in front of healthy mocks, in this process."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from faultkit.mcp.gateway.http_relay import HttpRelay
+from faultkit.mcp.gateway.http_upstream import HttpUpstream
+from faultkit.mcp.gateway.service import Gateway
+from faultkit.mcp.injector import Injector
+from faultkit.mcp.mock.model import Manifest
+from faultkit.mcp.mock.service import Mock
+from faultkit.mcp.wire.exchange import Service
+from faultkit.mcp.wire.front_http import HttpFront
+from faultkit.mcp.wire.http.server import HttpServer
+from faultkit.plan import Plan
+from tests.mcp.faults.place import MANIFEST, SERVER
+
+
+@asynccontextmanager
+async def mocked(plan: Plan, manifest: Manifest = MANIFEST) -> AsyncIterator[Mock]:
+    mock = Mock(manifest, Injector(plan, manifest.name))
+    try:
+        yield mock
+    finally:
+        await mock.stop()
+
+
+@asynccontextmanager
+async def fronted(service: Service, front: HttpFront | None = None) -> AsyncIterator[tuple[str, int]]:
+    front = front or HttpFront(service)
+    try:
+        yield await front.start("127.0.0.1", 0)
+    finally:
+        await front.stop()
+
+
+@asynccontextmanager
+async def http_mock(plan: Plan, manifest: Manifest = MANIFEST) -> AsyncIterator[tuple[str, int]]:
+    async with mocked(plan, manifest) as mock, fronted(mock) as address:
+        yield address
+
+
+@asynccontextmanager
+async def relayed(plan: Plan, manifest: Manifest = MANIFEST) -> AsyncIterator[tuple[str, int]]:
+    """HTTP in front, HTTP behind: the faults are the relay's, the mock is well."""
+    async with http_mock(Plan(), manifest) as (host, port):
+        relay = HttpRelay(f"http://{host}:{port}/mcp", Injector(plan, SERVER), server=SERVER)
+        server = HttpServer(relay.handle)
+        try:
+            yield await server.start("127.0.0.1", 0)
+        finally:
+            await relay.stop()
+            await server.stop()
+
+
+@asynccontextmanager
+async def bridged(plan: Plan) -> AsyncIterator[Gateway]:
+    """A gateway for any front, with a mock over HTTP behind it, which is well."""
+    async with http_mock(Plan()) as (host, port):
+        url = f"http://{host}:{port}/mcp"
+        injector = Injector(plan, SERVER)
+        gateway = Gateway(lambda listener: HttpUpstream(url, listener), injector, server=SERVER)
+        try:
+            yield gateway
+        finally:
+            await gateway.stop()

@@ -1,0 +1,179 @@
+"""Storms and large replies, and readers who are slow or leave."""
+
+from __future__ import annotations
+
+import asyncio
+from socket import SO_SNDBUF, SOL_SOCKET
+from typing import Any
+
+import pytest
+
+from faultkit.mcp.wire.front_http import HttpFront
+from faultkit.mcp.wire.http.server import Answer, HttpServer
+from faultkit.mcp.wire.stdio import Output
+from tests.mcp.faults.expected import ID, Given, text
+from tests.mcp.faults.place import EVERYWHERE, HTTP, NEW_HTTP, OLD_PIPES, PIPES, Place, call, plan_of, request
+from tests.mcp.faults.raw import PATIENCE_S, Connection, Pipes, calling, piped, run, until
+from tests.mcp.faults.served import fronted, http_mock, mocked
+
+COUNT = 20_000
+
+
+@pytest.mark.parametrize("place", PIPES, ids=str)
+def test_a_storm_over_pipes_waits_for_its_reader(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    outputs: list[Output] = []
+    made = Output.__init__
+
+    def remember(self: Output, write: Any) -> None:
+        made(self, write)
+        outputs.append(self)
+
+    monkeypatch.setattr(Output, "__init__", remember)
+
+    async def main() -> None:
+        async with mocked(plan_of(f"notification_storm:{COUNT}")) as mock, piped(mock, place) as pipes:
+            pipes.reader._transport.pause_reading()  # type: ignore[attr-defined]
+            pipes.say(call(place, ID))
+            await until(lambda: outputs)
+            (output,) = outputs
+            assert output.transport is not None
+            await until(lambda: output._writable is not None)
+            # Time enough for all of the storm, if it did not wait.
+            await asyncio.sleep(0.2)
+            assert 0 < output.transport.get_write_buffer_size() < 200_000
+            pipes.reader._transport.resume_reading()  # type: ignore[attr-defined]
+            for _ in range(COUNT):
+                assert b"notifications/message" in await pipes.line()
+            given = Given(place)
+            assert await pipes.line() == given.one(given.counted()).raw
+
+    run(main)
+
+
+@pytest.mark.parametrize("place", HTTP, ids=str)
+def test_a_storm_over_http_waits_for_its_reader(place: Place) -> None:
+    async def main() -> None:
+        async with mocked(plan_of(f"notification_storm:{COUNT}")) as mock:
+            front = HttpFront(mock)
+            async with fronted(mock, front) as address, calling(address, place) as caller:
+                line = await caller.connect()
+                # With the buffers that a kernel likes best, all of the storm could lie in them.
+                line.reader._transport.pause_reading()  # type: ignore[attr-defined]
+                line.shrink()
+                await until(lambda: line.name in {each._peer for each in front._server._connections})
+                (server,) = [each for each in front._server._connections if each._peer == line.name]
+                assert server.transport is not None
+                server.transport.get_extra_info("socket").setsockopt(SOL_SOCKET, SO_SNDBUF, 1 << 14)
+                line.say(call(place, ID))
+                await until(lambda: server._paused)
+                await asyncio.sleep(0.2)
+                assert 0 < server.transport.get_write_buffer_size() < 200_000
+                line.reader._transport.resume_reading()  # type: ignore[attr-defined]
+                await line.head()
+                async with asyncio.timeout(PATIENCE_S):
+                    body = await line.reader.readuntil(b"\r\n0\r\n\r\n")
+                assert body.count(b"data: ") == COUNT + 1
+                assert text(Given(place).counted()) in body
+
+    run(main)
+
+
+def test_a_storm_lets_others_speak() -> None:
+    async def main() -> None:
+        async with mocked(plan_of("notification_storm:2000")) as mock, piped(mock, OLD_PIPES) as pipes:
+            pipes.say(call(OLD_PIPES, ID))
+            await pipes.line()
+            pipes.say(request(OLD_PIPES, "ping", {}, 8))
+            lines = [await pipes.line() for _ in range(2001)]
+            place = next(number for number, line in enumerate(lines) if b'"id":8,' in line)
+            assert place < 2000
+
+    run(main)
+
+
+async def sized(pipes: Pipes | Connection, count: int) -> int:
+    """How many bytes come, of so many."""
+    got = 0
+    async with asyncio.timeout(15):
+        while got < count and (more := await pipes.reader.read(1 << 20)):
+            got += len(more)
+    return got
+
+
+@pytest.mark.parametrize("place", EVERYWHERE, ids=str)
+def test_fifty_megabytes_arrive_whole(place: Place) -> None:
+    async def main() -> None:
+        given = Given(place)
+        plan = plan_of("oversized_result:50000000,first=1")
+        more = len(text({"type": "text", "text": ""})) + 1 + 50_000_000
+        raw = len(text(given.counted())) + more
+        if place.transport == "stdio":
+            async with mocked(plan) as mock, piped(mock, place) as pipes:
+                pipes.say(call(place, ID))
+                assert await sized(pipes, raw + 1) == raw + 1
+                await _next_is_well(pipes, given)
+        else:
+            async with http_mock(plan) as address, calling(address, place) as caller:
+                line = await caller.connect()
+                line.say(call(place, ID))
+                assert b"content-length: %d\r\n" % raw in await line.head()
+                assert await sized(line, raw) == raw
+                await _next_is_well(line, given)
+
+    run(main)
+
+
+async def _next_is_well(line: Any, given: Given) -> None:
+    line.say(call(given.place, 8))
+    wanted = given.one(given.counted(2, 8)).raw
+    assert await line.take(len(wanted)) == wanted
+
+
+def test_one_who_gives_up_waiting_for_a_reader_does_not_end_the_waiting_of_others() -> None:
+    async def main() -> None:
+        answers: list[Answer] = []
+        server = HttpServer(lambda request, answer: answers.append(answer))
+        address = await server.start("127.0.0.1", 0)
+        try:
+            async with calling(address, NEW_HTTP) as caller:
+                line = await caller.connect()
+                line.reader._transport.pause_reading()  # type: ignore[attr-defined]
+                line.say(call(NEW_HTTP, ID))
+                await until(lambda: answers)
+                answers[0].begin_sized(200, (), 20_000_000)
+                answers[0].write_plain(b"x" * 20_000_000)
+                both = [asyncio.ensure_future(answers[0].drained()) for _ in range(2)]
+                await asyncio.sleep(0)
+                both[0].cancel()
+                await asyncio.wait(both[:1])
+                third = asyncio.ensure_future(answers[0].drained())
+                line.reader._transport.resume_reading()  # type: ignore[attr-defined]
+                await line.head()
+                assert await sized(line, 20_000_000) == 20_000_000
+                await both[1]
+                await third
+        finally:
+            await server.stop()
+
+    run(main)
+
+
+@pytest.mark.parametrize("place", EVERYWHERE, ids=str)
+def test_a_reader_that_leaves_in_a_storm_ends_it(place: Place) -> None:
+    async def main() -> None:
+        async with mocked(plan_of("notification_storm:100000")) as mock:
+            if place.transport == "stdio":
+                async with piped(mock, place) as pipes:
+                    pipes.say(call(place, ID))
+                    await pipes.line()
+                    pipes.reader._transport.close()  # type: ignore[attr-defined]
+                    await until(lambda: not mock._tasks)
+            else:
+                async with fronted(mock) as address, calling(address, place) as caller:
+                    line = await caller.connect()
+                    line.say(call(place, ID))
+                    await line.head()
+                    await line.close()
+                    await until(lambda: not mock._tasks)
+
+    run(main)

@@ -1,0 +1,185 @@
+"""Gateways in the test's own event loop, and peers that speak to them in bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from faultkit.mcp.gateway.http_relay import HttpRelay
+from faultkit.mcp.gateway.http_upstream import HttpUpstream
+from faultkit.mcp.gateway.service import Gateway
+from faultkit.mcp.gateway.stdio_upstream import StdioUpstream
+from faultkit.mcp.gateway.upstream import Connect
+from faultkit.mcp.injector import Injector
+from faultkit.mcp.wire.front_http import HttpFront
+from faultkit.mcp.wire.http.client import HttpClient
+from faultkit.mcp.wire.http.server import HttpServer, Limits
+from faultkit.mcp.wire.message import encode
+from faultkit.mcp.wire.stdio import serve_stdio
+from faultkit.plan import Plan
+
+LINE_SERVER = [sys.executable, "-I", "-S", str(Path(__file__).parent / "line_server.py")]
+PATIENCE_S = 10.0
+
+
+def run(work: Callable[[], Coroutine[Any, Any, None]], seconds: float = 30.0) -> None:
+    async def bounded() -> None:
+        async with asyncio.timeout(seconds):
+            await work()
+
+    asyncio.run(bounded())
+
+
+def request(id: int | str, method: str, **params: Any) -> bytes:
+    return encode({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+
+
+def to_lines(*command: str) -> Connect:
+    return lambda listener: StdioUpstream([*LINE_SERVER, *command], listener)
+
+
+def to_url(url: str) -> Connect:
+    return lambda listener: HttpUpstream(url, listener)
+
+
+class Pipes:
+    """A client on pipes."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.WriteTransport) -> None:
+        self._reader = reader
+        self.writer = writer
+
+    def say(self, *lines: bytes) -> None:
+        self.writer.write(b"".join(line + b"\n" for line in lines))
+
+    async def line(self) -> bytes:
+        async with asyncio.timeout(PATIENCE_S):
+            return (await self._reader.readline()).removesuffix(b"\n")
+
+    async def message(self) -> Any:
+        return json.loads(await self.line())
+
+    async def ask(self, id: int | str, method: str, **params: Any) -> Any:
+        self.say(request(id, method, **params))
+        return (await self.message())["result"]
+
+    def hang_up(self) -> None:
+        self.writer.close()
+
+
+@asynccontextmanager
+async def on_pipes(connect: Connect, plan: Plan | None = None, **settings: Any) -> AsyncIterator[Pipes]:
+    gateway = Gateway(connect, Injector(plan or Plan(), settings.get("server", "")), **settings)
+    in_read, in_write = os.pipe()
+    out_read, out_write = os.pipe()
+    loop = asyncio.get_running_loop()
+    serving = loop.create_task(
+        serve_stdio(gateway, in_read, out_write, foreign=gateway.foreign, at_end=gateway.last_words)
+    )
+    reader = asyncio.StreamReader(limit=1 << 27)
+    transport, _ = await loop.connect_read_pipe(
+        lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(out_read, "rb", 0)
+    )
+    writer, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, os.fdopen(in_write, "wb", 0))
+    pipes = Pipes(reader, writer)
+    try:
+        yield pipes
+        pipes.hang_up()
+        async with asyncio.timeout(PATIENCE_S):
+            await serving
+    finally:
+        pipes.hang_up()
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
+        await gateway.stop(urgent=True)
+        transport.close()
+        os.close(in_read)
+        os.close(out_write)
+
+
+@asynccontextmanager
+async def on_http(connect: Connect, plan: Plan | None = None, **settings: Any) -> AsyncIterator[HttpClient]:
+    """A client of a gateway that speaks HTTP to it, and messages to its server."""
+    front: HttpFront
+
+    def lost(session: Any, why: str, code: int | None) -> None:
+        front.forget(session)
+
+    gateway = Gateway(connect, Injector(plan or Plan()), lost=lost, **settings)
+    front = HttpFront(gateway)
+    host, port = await front.start("127.0.0.1", 0)
+    client = HttpClient(f"http://{host}:{port}/mcp")
+    try:
+        yield client
+    finally:
+        client.close()
+        await front.stop()
+        await gateway.stop(urgent=True)
+
+
+@asynccontextmanager
+async def relayed(
+    url: str, plan: Plan | None = None, limits: Limits | None = None, **settings: Any
+) -> AsyncIterator[HttpClient]:
+    relay = HttpRelay(url, Injector(plan or Plan()), **settings)
+    server = HttpServer(relay.handle, limits)
+    host, port = await server.start("127.0.0.1", 0)
+    client = HttpClient(f"http://{host}:{port}{relay.path}")
+    try:
+        yield client
+    finally:
+        client.close()
+        await relay.stop()
+        await server.stop()
+
+
+Script = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[Any, Any, None]]
+
+
+@asynccontextmanager
+async def scripted(script: Script) -> AsyncIterator[str]:
+    """The URL of an upstream that does with each connection what the script says."""
+    tasks: set[asyncio.Task[None]] = set()
+
+    def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.get_running_loop().create_task(script(reader, writer))
+        tasks.add(task)
+
+        def over(done: asyncio.Task[None]) -> None:
+            tasks.discard(done)
+            writer.close()
+
+        task.add_done_callback(over)
+
+    server = await asyncio.start_server(accept, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    try:
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        server.close()
+        for task in tuple(tasks):
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await server.wait_closed()
+
+
+async def http_request(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
+    """The head and the body of one request."""
+    head = await reader.readuntil(b"\r\n\r\n")
+    size = 0
+    for line in head.split(b"\r\n"):
+        name, _, value = line.partition(b":")
+        if name.lower() == b"content-length":
+            size = int(value)
+    return head, await reader.readexactly(size)
+
+
+def http_answer(body: bytes, status: bytes = b"200 OK", *lines: bytes) -> bytes:
+    head = [b"HTTP/1.1 " + status, b"content-type: application/json", *lines]
+    return b"\r\n".join([*head, b"content-length: %d" % len(body), b"", body])

@@ -1,0 +1,256 @@
+"""`fault mock` and `mcptest` as processes: how they begin, how they end, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.mcp.mock.talk import call, request
+
+PATIENCE_S = 20.0
+TOOLS = "tools:\n  - {name: search, response: 'found ${args.q}'}\n  - {name: plain, response: hello}\n"
+MCPTEST = "from faultkit.cli.mcptest import main; main()"
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> str:
+    file = tmp_path / "tools.yml"
+    file.write_text(TOOLS)
+    return str(file)
+
+
+@contextmanager
+def started(*args: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Killed after a while in any case: nobody waits for ever."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "faultkit", *args],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+    )
+    timer = threading.Timer(PATIENCE_S, process.kill)
+    timer.start()
+    try:
+        with process:
+            yield process
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+def say(process: subprocess.Popen[bytes], *messages: dict[str, Any]) -> None:
+    assert process.stdin is not None
+    process.stdin.write(b"".join(json.dumps(message).encode() + b"\n" for message in messages))
+
+
+def heard(process: subprocess.Popen[bytes]) -> Any:
+    assert process.stdout is not None
+    return json.loads(process.stdout.readline())
+
+
+def ended(process: subprocess.Popen[bytes]) -> tuple[int, bytes, bytes]:
+    out, err = process.communicate(timeout=PATIENCE_S)
+    return process.returncode, out, err
+
+
+def done(*args: str, code: str | None = None) -> tuple[int, str, str]:
+    command = [sys.executable, "-m", "faultkit"] if code is None else [sys.executable, "-c", code]
+    result = subprocess.run([*command, *args], input="", capture_output=True, text=True, timeout=PATIENCE_S)
+    return result.returncode, result.stdout, result.stderr
+
+
+@pytest.mark.parametrize("fault", ["none", "hang", "frozen", "slow:60000"])
+def test_the_end_of_stdin_ends_it_at_once_whatever_it_is_doing(fault: str, tools: str) -> None:
+    with started("mock", "--tools-from", tools, "--fault", fault) as process:
+        say(process, request(1, "ping"))
+        assert heard(process) == {"jsonrpc": "2.0", "id": 1, "result": {}}
+        say(process, call(2, "plain"))
+        assert process.stdin is not None
+        process.stdin.close()
+        process.stdin = None
+        reply = b'{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"hello"}]}}\n'
+        assert ended(process) == (0, reply if fault == "none" else b"", b"")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("front", ["stdio", "http"])
+def test_a_signal_ends_it_in_good_order_even_while_a_call_hangs(
+    number: signal.Signals, front: str, tools: str
+) -> None:
+    with started(
+        "mock", "--tools-from", tools, "--fault", "hang", "--front", front, "--port", "0"
+    ) as process:
+        if front == "stdio":
+            say(process, call(1, "plain"), request(2, "ping"))
+            assert heard(process)["id"] == 2
+        else:
+            assert process.stderr is not None
+            assert process.stderr.readline().startswith(b"mock on http://127.0.0.1:")
+        process.send_signal(number)
+        assert process.wait(PATIENCE_S) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+
+
+def test_stdin_may_be_nothing_or_a_file(tools: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "faultkit", "mock", "--tools-from", tools]
+    nothing = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE_S)
+    assert (nothing.returncode, nothing.stdout, nothing.stderr) == (0, b"", b"")
+    asked = tmp_path / "asked"
+    asked.write_bytes(json.dumps(request(1, "ping")).encode() + b"\n")
+    with asked.open("rb") as file, (tmp_path / "said").open("wb") as out:
+        subprocess.run(command, stdin=file, stdout=out, check=True, timeout=PATIENCE_S)
+    assert json.loads((tmp_path / "said").read_bytes()) == {"jsonrpc": "2.0", "id": 1, "result": {}}
+
+
+def test_a_client_that_reads_no_more_ends_it(tools: str) -> None:
+    with started("mock", "--tools-from", tools) as process:
+        say(process, request(1, "ping"))
+        heard(process)
+        assert process.stdout is not None
+        process.stdout.close()
+        process.stdout = None
+        say(process, request(2, "ping"))
+        assert process.wait(PATIENCE_S) == 0
+
+
+def test_what_others_print_does_not_meet_the_wire(tools: str) -> None:
+    """Standard output belongs to the protocol, and nothing else is written there."""
+    with started("mock", "--tools-from", tools) as process:
+        say(process, request(1, "tools/list"), call(2, "nope"), call(3, "plain"))
+        assert [heard(process)["id"] for _ in range(3)] == [1, 2, 3]
+        assert ended(process) == (0, b"", b"")
+
+
+def test_a_port_in_use_is_said_clearly(tools: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        code, out, err = done("mock", "--tools-from", tools, "--front", "http", "--port", str(port))
+    assert (code, out) == (3, "")
+    assert err == f"error: cannot listen on 127.0.0.1:{port}: the port is taken\n"
+
+
+REFUSED = [
+    (["--fault", "hung"], "--fault \"hung\": unknown fault 'hung'; did you mean 'hang'? "),
+    (["--fault", "slow:soon"], '--fault "slow:soon": delay_ms: expected a number'),
+    (["--fault", "latency"], '--fault "latency": latency acts on the network: use fault run'),
+    (
+        ["--fault", "tcp_reset"],
+        '--fault "tcp_reset": expected one that fits stdio in the legacy or modern era, got "tcp_reset", '
+        "which is for http in the legacy era, http in the modern era: ",
+    ),
+    (
+        ["--fault", "none", "--fault", "slow:5@serch"],
+        '--fault "slow:5@serch": no tool is named "serch"; did you mean \'search\'? (tools: plain, search)',
+    ),
+    (["--front", "pigeon"], "Invalid value for '--front': 'pigeon' is not one of 'stdio', 'http'"),
+]
+
+
+@pytest.mark.parametrize(("args", "problem"), REFUSED)
+def test_faults_that_cannot_be_are_refused_with_what_could(args: list[str], problem: str, tools: str) -> None:
+    code, out, err = done("mock", "--tools-from", tools, *args)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"error: {problem}"), err
+    assert err.count("\n") == 1
+
+
+def test_a_rule_of_a_file_is_named_by_its_place_there(tools: str, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.yaml"
+    plan.write_text("rules:\n  - {name: a, fault: hang}\n  - {name: b, fault: hang, match: {tool: nope}}\n")
+    code, _, err = done("mock", "--tools-from", tools, "--fault", "hang", "--plan", str(plan))
+    assert (code, err) == (
+        2,
+        f'error: {plan}: rules[1].match.tool: no tool is named "nope" (tools: plain, search)\n',
+    )
+
+
+def test_a_bad_manifest_is_refused_with_file_and_line(tmp_path: Path) -> None:
+    file = tmp_path / "tools.yml"
+    file.write_text("tools:\n  - name: a\n  - name: a\n")
+    assert done("mock", "--tools-from", str(file)) == (
+        2,
+        "",
+        f'error: {file}: line 3: tools[1].name: "a" is there already, as tools[0]\n',
+    )
+    code, _, err = done("mock", "--tools-from", str(tmp_path / "nosuch.yml"))
+    assert (code, err) == (
+        2,
+        f"error: {tmp_path / 'nosuch.yml'}: cannot be read: no such file or directory\n",
+    )
+    code, _, err = done("mock")
+    assert (code, err) == (2, "error: Missing option '--tools-from' (see `fault mock --help`)\n")
+
+
+def test_mcptest_mock_is_fault_mock(tools: str) -> None:
+    process = subprocess.run(
+        [sys.executable, "-c", MCPTEST, "mock", "--tools-from", tools, "--fault", "hang"],
+        input=b"".join(json.dumps(each).encode() + b"\n" for each in (call(1, "plain"), request(2, "ping"))),
+        capture_output=True,
+        timeout=PATIENCE_S,
+    )
+    assert (process.returncode, process.stderr) == (0, b"")
+    assert json.loads(process.stdout) == {"jsonrpc": "2.0", "id": 2, "result": {}}
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "out", "err"),
+    [
+        (
+            ["run", "--config", "x.yml"],
+            2,
+            "",
+            "error: mcptest run: suites are not there yet; `mcptest mock` is\n",
+        ),
+        (["lint"], 2, "", "error: mcptest lint: expected mock or run\n"),
+        ([], 2, "", "Usage: mcptest mock OPTIONS"),
+        (["--help"], 0, "Usage: mcptest mock OPTIONS", ""),
+        (["mock", "--help"], 0, "Usage: fault mock [OPTIONS]", ""),
+        (["mock", "--fault", "hang"], 2, "", "error: Missing option '--tools-from'"),
+    ],
+)
+def test_mcptest_says_what_it_has(args: list[str], code: int, out: str, err: str) -> None:
+    given = done(*args, code=MCPTEST)
+    assert given[0] == code
+    assert given[1].startswith(out)
+    assert given[2].startswith(err)
+
+
+def test_no_descriptor_is_left_open_by_many_sessions(tools: str) -> None:
+    with started("mock", "--tools-from", tools, "--front", "http", "--port", "0") as process:
+        assert process.stderr is not None
+        port = int(process.stderr.readline().rstrip(b"/mcp\n").rpartition(b":")[2])
+        before = 0
+        for _ in range(30):
+            with socket.create_connection(("127.0.0.1", port), PATIENCE_S) as client:
+                body = json.dumps(request(1, "initialize", protocolVersion="2025-11-25")).encode()
+                head = (
+                    f"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+                    f"connection: close\r\ncontent-length: {len(body)}\r\n\r\n"
+                )
+                client.sendall(head.encode() + body)
+                while client.recv(4096):
+                    pass
+            before = before or _descriptors(process.pid)
+        assert _descriptors(process.pid) <= before + 1
+        process.terminate()
+        assert process.wait(PATIENCE_S) == 0
+
+
+def _descriptors(pid: int) -> int:
+    folder = Path(f"/proc/{pid}/fd")
+    if not folder.exists():
+        pytest.skip("descriptors can be counted on Linux only")
+    return len(os.listdir(folder))

@@ -1,0 +1,140 @@
+"""`fault gateway --record` and `fault gateway replay` as a user runs them: what was given is given again."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.mcp.mock.talk import MODERN, call, request
+from tests.mcp.mock.test_process import done, ended, heard, say, started
+
+MANIFEST = """\
+name: shop
+tools:
+  - name: search
+    description: Finds é things.
+    responses:
+      - {when: args.q == "s", sequence: [one, {error: {code: -5, message: "no", data: [1.5, null]}}, two]}
+      - {when: args.q == "t", error: not today}
+      - {when: default, result: {q: "${args.q}", n: "${call}"}}
+  - {name: plain, response: hello}
+resources: [{uri: "mem://a", text: "hi"}]
+prompts: [{name: p, text: "do ${args.x}"}]
+"""
+OLD = [
+    request(1, "initialize", protocolVersion="2025-06-18", capabilities={}, clientInfo={}),
+    request(2, "tools/list"),
+    *(call(number, "search", q=q) for number, q in enumerate(["s", "x", "s", "t", "s", "x", "☃"], 3)),
+    call(10, "plain"),
+    request(11, "resources/list"),
+    request(12, "resources/read", uri="mem://a"),
+    request(13, "resources/read", uri="mem://nothing"),
+    request(14, "prompts/list"),
+    request(15, "prompts/get", name="p", arguments={"x": "it"}),
+    call(16, "nope"),
+    request(17, "nope/nope"),
+    request("last", "ping"),
+]
+NEW = [
+    {**each, "params": {**each["params"], "_meta": MODERN}}
+    for each in (request(0, "server/discover"), *OLD[1:-1])
+]
+
+
+@pytest.fixture
+def tools(tmp_path: Path) -> str:
+    file = tmp_path / "tools.yml"
+    file.write_text(MANIFEST)
+    return str(file)
+
+
+def talk(messages: list[dict[str, Any]], *args: str) -> list[Any]:
+    """The replies, in the order of their requests."""
+    with started(*args) as process:
+        replies = []
+        for message in messages:
+            say(process, message)
+            replies.append(heard(process))
+        assert ended(process) == (0, b"", b"")
+        return replies
+
+
+def record(messages: list[dict[str, Any]], file: Path, tools: str, *args: str) -> list[Any]:
+    mock = [sys.executable, "-m", "faultkit", "mock", "--tools-from", tools]
+    return talk(messages, "gateway", "--record", str(file), *args, "--", *mock)
+
+
+@pytest.mark.parametrize("messages", [OLD, NEW], ids=["legacy", "modern"])
+def test_a_recording_that_is_replayed_gives_the_same_replies(
+    messages: list[dict[str, Any]], tools: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "calls.jsonl"
+    replies = record(messages, file, tools)
+    assert [reply["id"] for reply in replies] == [message["id"] for message in messages]
+    assert talk(messages, "gateway", "replay", str(file)) == replies
+    assert talk(messages, "mock", "--tools-from", str(file)) == replies
+    # Once more than was recorded: the last reply stays.
+    again = {**messages[6], "id": "again"}
+    assert talk([*messages, again], "gateway", "replay", str(file))[-1]["result"] == replies[6]["result"]
+
+
+def test_what_a_fault_did_is_replayed_and_faults_can_be_laid_over_it(tools: str, tmp_path: Path) -> None:
+    file = tmp_path / "calls.jsonl"
+    calls = [call(number, "plain") for number in range(1, 13)]
+    replies = record(calls, file, tools, "--fault", "tool_error:oops%0.5", "--seed", "3")
+    failed = [reply["result"].get("isError", False) for reply in replies]
+    assert set(failed) == {True, False}
+    assert talk(calls, "gateway", "replay", str(file)) == replies
+    over = talk(calls, "gateway", "replay", str(file), "--fault", "protocol_error:-5@plain")
+    assert {reply["error"]["code"] for reply in over} == {-5}
+
+
+def test_the_same_seed_lays_the_same_faults_over_a_recording(tools: str, tmp_path: Path) -> None:
+    file = tmp_path / "calls.jsonl"
+    calls = [call(number, "plain") for number in range(1, 13)]
+    faults = ("--fault", "tool_error:oops%0.5", "--seed", "3")
+    broken = record(calls, tmp_path / "other.jsonl", tools, "--name", "shop", *faults)
+    record(calls, file, tools)
+    # The name of the server is part of its chance; the recording has none of its own without a welcome.
+    file.write_text(_with_welcome(file.read_text()))
+    assert talk(calls, "gateway", "replay", str(file), *faults) == broken
+
+
+def _with_welcome(lines: str) -> str:
+    asked = {"t": 0, "session": "stdio", "from": "client", "message": OLD[0]}
+    welcome = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "serverInfo": {"name": "shop", "version": "1"},
+    }
+    reply = {"jsonrpc": "2.0", "id": 1, "result": welcome}
+    told = {"t": 0, "session": "stdio", "from": "server", "message": reply}
+    return f"{json.dumps(asked)}\n{json.dumps(told)}\n{lines}"
+
+
+def test_a_broken_recording_and_a_target_that_is_not_in_it_are_refused(tools: str, tmp_path: Path) -> None:
+    file = tmp_path / "calls.jsonl"
+    record([call(1, "plain")], file, tools)
+    assert done("gateway", "replay", str(file), "--fault", "hang@search") == (
+        2,
+        "",
+        'error: --fault "hang@search": no tool is named "search" (tools: plain)\n',
+    )
+    whole = file.read_text()
+    file.write_text(whole[:-30])
+    code, out, err = done("gateway", "replay", str(file))
+    assert (code, out) == (2, "")
+    assert err.startswith(f"error: {file}: line 2: expected a whole JSON object: ")
+    assert done("gateway", "replay")[::2] == (
+        2,
+        "error: Missing argument 'FILE' (see `fault gateway replay --help`)\n",
+    )
+
+
+def test_a_command_named_replay_is_still_a_command(tmp_path: Path) -> None:
+    code, _, err = done("gateway", "--", "replay", "x")
+    assert (code, err) == (3, "error: cannot start replay: there is no such program\n")
