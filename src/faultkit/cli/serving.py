@@ -71,16 +71,15 @@ def serve(
     # What is imported and loaded stays: nothing is gained by looking for garbage in it, now or later.
     gc.disable()
     try:
-        import asyncio
-
         from faultkit.mcp.mock.run import MockJob, run_mock
+        from faultkit.mcp.serving import run_to_end
 
         job = MockJob(load(), _plan(faults, plan_file, seed), front, host, port)
         _check(job, faults, plan_file)
     finally:
         gc.enable()
     gc.freeze()
-    asyncio.run(run_mock(job, lambda line: click.echo(line, err=True)))
+    run_to_end(run_mock(job, lambda line: click.echo(line, err=True)))
 
 
 def _plan(faults: tuple[str, ...], plan_file: str | None, seed: str | None) -> Plan:
