@@ -161,7 +161,7 @@ def test_one_who_gives_up_waiting_for_a_reader_does_not_end_the_waiting_of_other
 @pytest.mark.parametrize("place", EVERYWHERE, ids=str)
 def test_a_reader_that_leaves_in_a_storm_ends_it(place: Place) -> None:
     async def main() -> None:
-        async with mocked(plan_of("notification_storm:100000")) as mock:
+        async with mocked(plan_of(f"notification_storm:{COUNT}")) as mock:
             if place.transport == "stdio":
                 async with piped(mock, place) as pipes:
                     pipes.say(call(place, ID))

@@ -111,10 +111,10 @@ class HttpRelay:
     ) -> None:
         if incoming is not None:
             self._note(session, "client", incoming)
-            if self._cancelled_here(session, incoming):
-                answer.whole(202)
-                return
         if session.frozen:
+            return
+        if incoming is not None and self._cancelled_here(session, incoming):
+            answer.whole(202)
             return
         if incoming is None or incoming.kind != "request" or incoming.id is None:
             await self._pass(request, None, answer, session)
