@@ -1,0 +1,46 @@
+"""A filter in the words of a database."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import ColumnElement, cast, func, literal, or_
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from sqlalchemy.types import Text
+
+from faultkit.store.filter import Filter, Param
+from faultkit.store.redact import json_text
+from faultkit.store.schema import events
+
+HOLDS = "fault_param_holds"
+"""A function that we give to SQLite, whose own paths cannot name every key."""
+
+
+def conditions_of(filter: Filter, dialect: str) -> list[ColumnElement[bool]]:
+    column = events.c
+    equal: tuple[tuple[ColumnElement[Any], object], ...] = (
+        (column.tool_name, filter.tool),
+        (column.user_subject, filter.user),
+        (column.session_id, filter.session),
+        (column.success, filter.success),
+        (column.error_category, filter.category),
+    )
+    found: list[ColumnElement[bool]] = [which == value for which, value in equal if value is not None]
+    if filter.from_us is not None:
+        found.append(column.at_us >= filter.from_us)
+    if filter.to_us is not None:
+        found.append(column.at_us < filter.to_us)
+    if filter.q is not None:
+        texts = (column.tool_name, column.error_message, column.user_subject)
+        found.append(or_(*(text.icontains(filter.q, autoescape=True) for text in texts)))
+    found += [_param(param, dialect) for param in filter.params]
+    return found
+
+
+def _param(param: Param, dialect: str) -> ColumnElement[bool]:
+    if dialect == "sqlite":
+        names, value = json_text(list(param.path)), json_text(param.value)
+        return func.fault_param_holds(events.c.parameters, names, value) == 1
+    path = cast(list(param.path), ARRAY(Text))
+    inside = cast(events.c.parameters, JSONB).op("#>", return_type=JSONB())(path)
+    return inside == cast(literal(json_text(param.value), Text), JSONB)

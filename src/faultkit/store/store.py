@@ -1,0 +1,192 @@
+"""Where rows are kept: a SQLite file, PostgreSQL, or memory. All are spoken to in the same words.
+
+It knows nothing of calls, queues or users. What the database refuses for now is `StoreAway`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, Self, TypeVar
+
+from sqlalchemy import Connection, Engine, Select, delete, func, select
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from faultkit.errors import RunError, TargetError
+from faultkit.store.conditions import conditions_of
+from faultkit.store.filter import Filter
+from faultkit.store.inserts import insert_into
+from faultkit.store.row import PAYLOAD_FIELDS, ROW_FIELDS, AuditRow, Entry, Payload
+from faultkit.store.schema import events, payloads
+from faultkit.store.stats import Stats, stats_of
+
+MOST_IN_MEMORY = 100_000
+"""Rows of a store in memory: older ones make room."""
+_PAGE = 1000
+T = TypeVar("T")
+_WRITTEN = tuple(name for name in ROW_FIELDS if name != "seq")
+_row_values = attrgetter(*_WRITTEN)
+_payload_values = attrgetter(*PAYLOAD_FIELDS)
+
+
+class StoreAway(RunError):
+    """The database cannot be had just now: locked, full, or gone. It may come back."""
+
+
+class StoreRefused(RunError):
+    """The database is there, and does not take what it was given: trying again will not help."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    rows: tuple[AuditRow, ...]
+    total: int
+    """All that the filter lets through."""
+
+
+class Store:
+    def __init__(
+        self,
+        engine: Engine,
+        name: str,
+        *,
+        most_rows: int | None = None,
+        check: Callable[[], None] = lambda: None,
+        lock: AbstractContextManager[Any] | None = None,
+    ) -> None:
+        """`check`: called before each write, to see that the database is still the one that was opened.
+        `lock`: for one that has a single connection for all threads."""
+        self._lock = lock or nullcontext()
+        self.name = name
+        self._engine = engine
+        self._most_rows = most_rows
+        self._check = check
+        # An answer that was lost on its way is no reason to write a row twice.
+        self._add_rows = insert_into(events, _WRITTEN, "id", engine)
+        self._add_payloads = insert_into(payloads, ("event_id", *PAYLOAD_FIELDS), "event_id", engine)
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def append(self, entries: Sequence[Entry]) -> None:
+        """All of them or none, in their order. What is there already stays as it is."""
+        if not entries:
+            return
+        rows = [_row_values(entry.row) for entry in entries]
+        said = [
+            (entry.row.id, *_payload_values(entry.payload)) for entry in entries if entry.payload is not None
+        ]
+
+        def write(connection: Connection) -> None:
+            self._add_rows(connection, rows)
+            if said:
+                self._add_payloads(connection, said)
+            if self._most_rows is not None:
+                newest = select(func.max(events.c.seq)).scalar_subquery()
+                _remove(connection, events.c.seq <= newest - self._most_rows)
+
+        self._write(write)
+
+    def events(self, filter: Filter | None = None) -> Page:
+        """Newest first."""
+        wanted = filter or Filter()
+        held = conditions_of(wanted, self._engine.dialect.name)
+        newest = select(events).where(*held).order_by(events.c.at_us.desc(), events.c.seq.desc())
+        total = select(func.count()).select_from(events).where(*held)
+
+        def read(connection: Connection) -> Page:
+            rows = _rows(connection, newest.limit(wanted.limit).offset(wanted.offset))
+            return Page(rows, connection.execute(total).scalar_one())
+
+        return self._read(read)
+
+    def after(self, seq: int, filter: Filter | None = None, limit: int = _PAGE) -> tuple[AuditRow, ...]:
+        """In the order in which they were written, from the one after `seq` on. The limit and the offset of
+        the filter do not count."""
+        held = conditions_of(filter or Filter(), self._engine.dialect.name)
+        wanted = select(events).where(events.c.seq > seq, *held).order_by(events.c.seq).limit(limit)
+        return self._read(lambda connection: _rows(connection, wanted))
+
+    def all(self, filter: Filter | None = None) -> Iterator[AuditRow]:
+        """As `after`, to the end."""
+        seq = 0
+        while page := self.after(seq, filter):
+            yield from page
+            seq = page[-1].seq
+
+    def last_seq(self) -> int:
+        newest = select(func.coalesce(func.max(events.c.seq), 0))
+        return self._read(lambda connection: int(connection.execute(newest).scalar_one()))
+
+    def get(self, id: str) -> Entry | None:
+        def read(connection: Connection) -> Entry | None:
+            rows = _rows(connection, select(events).where(events.c.id == id))
+            if not rows:
+                return None
+            said = connection.execute(select(payloads).where(payloads.c.event_id == id)).mappings().first()
+            return Entry(rows[0], None if said is None else Payload(**{n: said[n] for n in PAYLOAD_FIELDS}))
+
+        return self._read(read)
+
+    def stats(self, filter: Filter | None = None) -> Stats:
+        held = conditions_of(filter or Filter(), self._engine.dialect.name)
+        measured = select(events.c.tool_name, events.c.success, events.c.duration_ms, events.c.at_us)
+
+        def read(connection: Connection) -> Stats:
+            found = connection.execution_options(yield_per=10_000).execute(measured.where(*held))
+            return stats_of((tool, ok, ms, at) for tool, ok, ms, at in found)
+
+        return self._read(read)
+
+    def prune(self, older_than_us: int) -> int:
+        """Removes rows of calls that began before; returns how many."""
+        return self._write(lambda connection: _remove(connection, events.c.at_us < older_than_us))
+
+    def _write(self, work: Callable[[Connection], T]) -> T:
+        try:
+            self._check()
+            with self._lock, self._engine.begin() as connection:
+                return work(connection)
+        except OSError as error:
+            raise StoreAway(f"{self.name}: {error.strerror or error}") from None
+        except TargetError as error:
+            raise StoreAway(str(error)) from None
+        except SQLAlchemyError as error:
+            raise self._told(error) from None
+
+    def _read(self, work: Callable[[Connection], T]) -> T:
+        try:
+            with self._lock, self._engine.connect() as connection:
+                return work(connection)
+        except SQLAlchemyError as error:
+            raise self._told(error) from None
+
+    def _told(self, error: SQLAlchemyError) -> RunError:
+        away = isinstance(error, OperationalError | InterfaceError | PoolTimeout) or (
+            isinstance(error, DBAPIError) and error.connection_invalidated
+        )
+        return (StoreAway if away else StoreRefused)(f"{self.name}: {why(error)}")
+
+
+def why(error: SQLAlchemyError) -> str:
+    """In the words of the database, in one line."""
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    return " ".join(str(cause).split())[:300] or type(cause).__name__
+
+
+def _rows(connection: Connection, wanted: Select[Any]) -> tuple[AuditRow, ...]:
+    return tuple(AuditRow(**row) for row in connection.execute(wanted).mappings())
+
+
+def _remove(connection: Connection, which: Any) -> int:
+    connection.execute(delete(payloads).where(payloads.c.event_id.in_(select(events.c.id).where(which))))
+    return connection.execute(delete(events).where(which)).rowcount
