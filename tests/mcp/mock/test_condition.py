@@ -169,10 +169,9 @@ def test_numbers_beyond_all_bounds_do_no_harm() -> None:
     assert condition_of("args.x * 2 == args.x")({"args": {"x": float("inf")}}) is True
 
 
-_WORDS = st.sampled_from(
-    """args args.a tool call 1 2.5 'x' " ( ) [ ] == != < in && || ! - + * / % ? : . , has( size( int( string(
-    .matches( .contains( null true x \\ é""".split()
-)
+_SIGNS = """args args.a tool call 1 2.5 'x' " ( ) [ ] == != < in && || ! - + * / % ? : . , has( size( int(
+string( .matches( .contains( null true x \\ é"""
+_WORDS = st.sampled_from(_SIGNS.split())
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from faultkit.faults.call.call import Transport
 from faultkit.mcp.failures.door import Door
 from faultkit.mcp.failures.service import FailureServer, Log, ServeSettings
-from faultkit.mcp.mock.run import allowed_hosts, cannot_listen, shown_host
+from faultkit.mcp.listening import allowed_hosts, cannot_listen, shown_host
 from faultkit.mcp.serving import until_stopped
 from faultkit.mcp.wire.front_http import HttpFront
 from faultkit.mcp.wire.stdio import serve_stdio

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from datetime import date
 from typing import Any
 
 from faultkit.errors import InputError
@@ -23,8 +22,8 @@ def plain(value: object, path: str = "") -> Any:
         if not math.isfinite(value):
             raise InputError(path, f"expected a number that JSON has, got {value}")
         return value
-    if isinstance(value, date):
-        return value.isoformat()
+    if (day := _day(value)) is not None:
+        return day
     if isinstance(value, Mapping):
         return {_key(key, path): plain(each, joined(path, key)) for key, each in value.items()}
     if isinstance(value, list):
@@ -38,9 +37,15 @@ def _key(key: object, path: str) -> str:
     if isinstance(key, bool | int | float | None):
         # As JSON would have written it: `404: not found` is a key like any other.
         return shown(key) if key is not None else "null"
-    if isinstance(key, date):
-        return key.isoformat()
+    if (day := _day(key)) is not None:
+        return day
     raise InputError(path, f"expected texts as keys, got {_kind(key)}")
+
+
+def _day(value: object) -> str | None:
+    """Of a date or a time, as YAML writes it."""
+    written = getattr(value, "isoformat", None)
+    return str(written()) if callable(written) else None
 
 
 def _kind(value: object) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from faultkit.errors import TargetError
 from faultkit.faults.call.call import ERAS, Transport
 from faultkit.mcp.injector import Injector, check_plan
+from faultkit.mcp.listening import allowed_hosts, cannot_listen, shown_host
 from faultkit.mcp.mock.model import Manifest
 from faultkit.mcp.mock.service import Mock
 from faultkit.mcp.serving import until_stopped
@@ -69,17 +68,3 @@ async def _serve_http(mock: Mock, job: MockJob, say: Callable[[str], None]) -> s
         return await until_stopped(announce())
     finally:
         await front.stop()
-
-
-def allowed_hosts(host: str) -> tuple[str, ...] | None:
-    """Names that a request may call us by: on loopback those of loopback, elsewhere any."""
-    return ("localhost", "127.0.0.1", "::1") if host in ("localhost", "127.0.0.1", "::1") else None
-
-
-def shown_host(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
-
-
-def cannot_listen(host: str, port: int, error: OSError) -> TargetError:
-    why = "the port is taken" if error.errno == errno.EADDRINUSE else (error.strerror or str(error)).lower()
-    return TargetError(f"cannot listen on {shown_host(host)}:{port}: {why}")
