@@ -128,8 +128,9 @@ def test_arguments_that_can_be_read_but_not_written_do_not_end_the_mock() -> Non
                 heard = await pipes.heard()
                 members.append("result" if "result" in heard else heard["error"]["message"])
             assert members[0] == "result"
-            assert "the arguments are nested too deeply to be answered" in members
+            # Which of the two gives up first hangs on how deep the stack is already.
             assert members[-1] != "result"
+            assert all(each == "result" or "nested too deeply" in each for each in members)
             pipes.say(call(1, "plain"))
             assert text_of(await pipes.heard()) == "hello"
 
