@@ -10,10 +10,12 @@ READY := $(VENV)/.ready
 demo: $(READY)
 	@$(BIN)/python -m examples.demo
 
-# Two at a time, and then one by one those that measure. `make test FAST=1` leaves out the slow ones.
+# First those that compute, then those that measure: beside the others these would be too late to tell anything.
+# `make test FAST=1` leaves out the slow ones, `make test ALL=1` nothing.
+LEFT_OUT := $(if $(FAST), and not slow)$(if $(ALL),, and not thorough)
 test: $(READY)
-	$(BIN)/pytest -n 2 --dist loadfile -m "not alone$(if $(FAST), and not slow)"
-	$(BIN)/pytest -m "alone$(if $(FAST), and not slow)"
+	$(BIN)/pytest -n 2 --dist loadfile -m "not measuring$(LEFT_OUT)"
+	$(BIN)/pytest -n 2 --dist loadfile -m "measuring$(LEFT_OUT)"
 
 check: $(READY)
 	$(BIN)/ruff format --check .

@@ -19,7 +19,7 @@ settings.load_profile("faultkit")
 
 _PATIENCE_S = 5.0
 
-ALONE = (
+MEASURING = (
     "advice/proof/test_prove.py",
     "e2e/test_example_scenarios.py",
     "e2e/test_scenario.py",
@@ -32,14 +32,14 @@ ALONE = (
     "servers/test_impact_tools.py",
     "test_docs.py",
 )
-"""They measure a load: beside other tests they would find themselves too late to tell anything."""
+"""They measure a load: beside tests that compute they would find themselves too late to tell anything."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here = Path(__file__).parent
     for item in items:
-        if item.path.is_relative_to(here) and str(item.path.relative_to(here)) in ALONE:
-            item.add_marker("alone")
+        if item.path.is_relative_to(here) and str(item.path.relative_to(here)) in MEASURING:
+            item.add_marker("measuring")
 
 
 class EchoServer:

@@ -162,7 +162,10 @@ def test_the_inspector_lists_the_tools_and_finds_nothing_wrong_with_their_schema
 
 @pytest.mark.slow
 @needs_inspector
-@either_way
+@pytest.mark.parametrize(
+    ("transport", "era"),
+    [pytest.param("stdio", "legacy", marks=pytest.mark.thorough), ("http", "2026-07-28")],
+)
 def test_the_inspector_calls_every_tool(
     transport: str,
     era: str,

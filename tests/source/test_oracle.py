@@ -26,6 +26,7 @@ def test_functions_of_a_part_of_the_library_are_those_that_python_finds() -> Non
     assert compared(library_files()[::25]) > 1000
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_functions_of_the_whole_library_are_those_that_python_finds() -> None:
     count = compared(library_files())

@@ -99,6 +99,7 @@ def outcome(model: Model, prompt: Prompt, schema: dict[str, Any]) -> str:
     return f"{answer.data} ({answer.model.rpartition('/')[2]}, {answer.usage})"
 
 
+@pytest.mark.thorough
 def test_a_score_comes_from_a_real_server(model: Model, capsys: pytest.CaptureFixture[str]) -> None:
     schema = copy.deepcopy(schemas.SCORE)
     schema["properties"]["score"] = CHOICES
@@ -107,6 +108,7 @@ def test_a_score_comes_from_a_real_server(model: Model, capsys: pytest.CaptureFi
         print("\nscore:", outcome(model, prompts.score(CODE, "python", "reliability"), schema))  # noqa: T201
 
 
+@pytest.mark.thorough
 def test_objectives_come_from_a_real_server(model: Model, capsys: pytest.CaptureFixture[str]) -> None:
     slo = copy.deepcopy(schemas.SLO)
     for name in ("title", "explanation", "unit"):
