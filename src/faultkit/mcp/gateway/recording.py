@@ -10,7 +10,9 @@ JSON stands as text under `raw`.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal, TextIO, TypeAlias
 
@@ -18,6 +20,8 @@ from faultkit.errors import InputError
 from faultkit.faults.call.call import Call, Frame, Verdict
 from faultkit.mcp.wire.message import Incoming
 from faultkit.plan import Rule
+
+_log = logging.getLogger(__name__)
 
 Side: TypeAlias = Literal["client", "server", "gateway"]
 
@@ -62,13 +66,19 @@ class Recorder:
         self._write(entry)
 
     def close(self) -> None:
-        if not self._file.closed:
+        with suppress(OSError):
             self._file.close()
 
     def _write(self, entry: dict[str, Any]) -> None:
         if not self._file.closed:
             line = {"t": round(self._clock(), 6), **entry}
-            self._file.write(json.dumps(line, separators=(",", ":")) + "\n")
+            try:
+                self._file.write(json.dumps(line, separators=(",", ":")) + "\n")
+            except OSError as error:
+                # The traffic matters more than its recording: it goes on, and what is missing is told.
+                _log.warning("the recording ends here: %s", error.strerror)
+                with suppress(OSError):
+                    self._file.close()
 
 
 def _content(incoming: Incoming) -> dict[str, Any]:

@@ -21,6 +21,8 @@ from faultkit.mcp.wire.message import INVALID_REQUEST, Incoming, encode, error_o
 
 CANCELLED = "notifications/cancelled"
 _READ_BYTES = 1 << 18
+LAST_WORDS_S = 10.0
+"""So long may replies take that are still owed when the client has hung up."""
 
 
 async def serve_stdio(
@@ -75,7 +77,8 @@ async def _last_words(ending: Awaitable[None], out: Output) -> None:
     out.on_lost = partial(_settle, lost)
     saying = asyncio.ensure_future(ending)
     try:
-        await asyncio.wait([saying, lost], return_when="FIRST_COMPLETED")
+        # Some calls are never answered: whoever hung up must not leave us behind for ever.
+        await asyncio.wait([saying, lost], timeout=LAST_WORDS_S, return_when="FIRST_COMPLETED")
     finally:
         saying.cancel()
         await asyncio.gather(saying, return_exceptions=True)
