@@ -27,12 +27,14 @@ MEASURING = (
     "load/test_engine.py",
     "load/test_models.py",
     "load/test_workers.py",
+    "mcp/faults/clients/test_client_behaviour.py",
     "scenario/test_run.py",
     "servers/test_impact_figures.py",
     "servers/test_impact_tools.py",
     "test_docs.py",
 )
-"""They measure a load: beside tests that compute they would find themselves too late to tell anything."""
+"""They measure a load, or wait for a short time limit: beside tests that compute they would be too late to tell
+anything."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -15,14 +15,7 @@ from faultkit.mcp.failures.go_json import go_json
 from faultkit.mcp.failures.outcome import Blocks, Outcome, ProtocolError, Structured, ToolError
 from faultkit.mcp.failures.table import FAILURE_TOOLS
 from faultkit.mcp.failures.tool import GROUPS, Caller, FailureTool, Group
-from faultkit.mcp.wire.era import (
-    LEGACY_VERSIONS,
-    MODERN_VERSIONS,
-    NEWEST_LEGACY,
-    SERVER_INFO_KEY,
-    meta_of,
-    refusal_of,
-)
+from faultkit.mcp.wire.era import finished, meta_of, opening_of, refusal_of
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.message import (
     INVALID_PARAMS,
@@ -37,6 +30,8 @@ _INSTRUCTIONS = (
     "Tools with foretold answers and failures, to test gateways, clients and agents against: error, slow and "
     "flaky fail as they are told, the others answer in ways that can be checked."
 )
+_OPENING: dict[Era, str] = {"legacy": "initialize", "modern": "server/discover"}
+_CAPABILITIES = {"tools": {"listChanged": False}}
 _CANCELLED = ToolError("context canceled", category="cancelled")
 
 
@@ -130,30 +125,17 @@ class FailureServer:
             exchange.reply(self._answer(request, session.era))
 
     def _answer(self, request: Incoming, era: Era) -> bytes:
-        if request.method == "initialize" and era == "legacy":
+        if request.method == _OPENING[era]:
             version = request.params.get("protocolVersion")
-            result: dict[str, Any] = {
-                "protocolVersion": version if version in LEGACY_VERSIONS else NEWEST_LEGACY,
-                "capabilities": {"tools": {"listChanged": False}},
-                "serverInfo": self._info,
-                "instructions": _INSTRUCTIONS,
-            }
-        elif request.method == "server/discover" and era == "modern":
-            result = {
-                "supportedVersions": list(MODERN_VERSIONS),
-                "capabilities": {"tools": {"listChanged": False}},
-                "instructions": _INSTRUCTIONS,
-            }
+            result = opening_of(era, version, _CAPABILITIES, self._info, _INSTRUCTIONS)
         elif request.method == "ping" and era == "legacy":
             result = {}
         elif request.method == "tools/list":
             listed = [tool.listed(like_go=self._settings.like_go) for tool in self._tools.values()]
-            result = {"tools": listed}
-            if era == "modern":
-                result |= {"ttlMs": 0, "cacheScope": "public"}
+            result = {"tools": listed} | ({} if era == "legacy" else {"cacheScope": "public"})
         else:
             return error_of(request.id, METHOD_NOT_FOUND, f'method "{request.method}" is not served')
-        return result_of(request.id, self._finished(result, era))
+        return result_of(request.id, finished(result, request.method, era, self._info))
 
     def _call(self, exchange: Exchange) -> None:
         name, arguments = exchange.request.params.get("name"), exchange.request.params.get("arguments")
@@ -229,13 +211,8 @@ class FailureServer:
         id = exchange.request.id
         if isinstance(outcome, ProtocolError):
             return None, error_of(id, outcome.code, outcome.message, outcome.data)
-        result = self._finished(result_document(outcome), exchange.session.era)
+        result = finished(result_document(outcome), "tools/call", exchange.session.era, self._info)
         return result, result_of(id, result)
-
-    def _finished(self, result: dict[str, Any], era: Era) -> dict[str, Any]:
-        if era == "legacy":
-            return result
-        return {"resultType": "complete", **result, "_meta": {SERVER_INFO_KEY: self._info}}
 
 
 def result_document(outcome: Structured | Blocks | ToolError) -> dict[str, Any]:

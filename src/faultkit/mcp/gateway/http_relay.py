@@ -10,20 +10,19 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from functools import partial
 
-from faultkit.faults.call.call import Call, Era, Frame, Verdict
+from faultkit.faults.call.call import Era, Frame, Verdict
 from faultkit.mcp.carry import carry, replied
-from faultkit.mcp.gateway.link import CANCELLED
 from faultkit.mcp.gateway.recording import Recorder
 from faultkit.mcp.gateway.service import learn_tools
 from faultkit.mcp.gateway.tee import Tee
 from faultkit.mcp.injector import Injector
 from faultkit.mcp.wire.era import SESSION_HEADER, STATUS_OF, era_of
-from faultkit.mcp.wire.exchange import Session
+from faultkit.mcp.wire.exchange import Session, call_of
 from faultkit.mcp.wire.http.client import HttpClient, Lost, Reply
 from faultkit.mcp.wire.http.origin import is_from
 from faultkit.mcp.wire.http.server import Answer, Headers, Request
 from faultkit.mcp.wire.http_exchange import HttpExchange
-from faultkit.mcp.wire.message import Id, Incoming, read, target_of
+from faultkit.mcp.wire.message import Id, Incoming, cancelled_id, read
 from faultkit.mcp.wire.sse import MOST_BYTES, SseReader, SseTooLong
 
 _OF_THE_HOP = {
@@ -99,7 +98,7 @@ class HttpRelay:
         era: Era = "legacy" if incoming is None else era_of(incoming, request.headers)
         session = self._session(request.headers.get(SESSION_HEADER, era), era)
         try:
-            await self._serve_in(session, era, request, incoming, answer)
+            await self._serve_in(session, request, incoming, answer)
         finally:
             # An id is whatever a client says: only one that something is known of is worth its memory.
             is_known = session.frozen or session.exchanges or any(session.info.values())
@@ -107,7 +106,7 @@ class HttpRelay:
                 del self._sessions[session.id]
 
     async def _serve_in(
-        self, session: Session, era: Era, request: Request, incoming: Incoming | None, answer: Answer
+        self, session: Session, request: Request, incoming: Incoming | None, answer: Answer
     ) -> None:
         if incoming is not None:
             self._note(session, "client", incoming)
@@ -119,15 +118,7 @@ class HttpRelay:
         if incoming is None or incoming.kind != "request" or incoming.id is None:
             await self._pass(request, None, answer, session)
             return
-        call = Call(
-            incoming.method,
-            target_of(incoming.method, incoming.params),
-            incoming.params,
-            incoming.id,
-            self._server,
-            "http",
-            era,
-        )
+        call = call_of(session, incoming, self._server)
         decided = self._injector.decide(call, asyncio.get_running_loop().time() - self._began)
         if decided is None:
             await self._pass(request, incoming, answer, session)
@@ -245,13 +236,11 @@ class HttpRelay:
 
     def _cancelled_here(self, session: Session, incoming: Incoming) -> bool:
         """Whether a cancellation is of a call that ends here, so that the server must not hear of it."""
-        if incoming.method != CANCELLED:
+        called_off = cancelled_id(incoming)
+        if called_off is None:
             return False
-        id = incoming.params.get("requestId")
-        if not isinstance(id, str | int):
-            return False
-        is_ours = (session.id, id) in self._unheard_of
-        session.cancel(id)
+        is_ours = (session.id, called_off) in self._unheard_of
+        session.cancel(called_off)
         return is_ours
 
     def _heard(self, session: Session, incoming: Incoming) -> None:

@@ -11,13 +11,13 @@ import asyncio
 from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass
 
-from faultkit.mcp.gateway.link import CANCELLED, UPSTREAM_FAILED
+from faultkit.mcp.gateway.link import UPSTREAM_FAILED
 from faultkit.mcp.gateway.parameter_headers import ParameterHeaders
 from faultkit.mcp.gateway.upstream import Listener
 from faultkit.mcp.wire.era import HEADER_MISMATCH, era_of, headers_of
 from faultkit.mcp.wire.http.client import HttpClient, Lost, Reply
 from faultkit.mcp.wire.http.server import Headers
-from faultkit.mcp.wire.message import Id, Incoming, encode, error_of, read
+from faultkit.mcp.wire.message import CANCELLED, Id, Incoming, encode, error_of, read
 from faultkit.mcp.wire.sse import MOST_BYTES, Event, SseReader, SseTooLong
 
 _CONTENT = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")]

@@ -20,12 +20,11 @@ from faultkit.mcp.gateway.upstream import Connect, Upstream
 from faultkit.mcp.wire.era import LOG_LEVEL_KEY, SUBSCRIPTION_KEY, meta_of
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.lines import TooLong
-from faultkit.mcp.wire.message import Id, Incoming, encode, error_of, notification_of, read
+from faultkit.mcp.wire.message import CANCELLED, Id, Incoming, encode, error_of, notification_of, read
 
 UPSTREAM_FAILED = -32000
 MOST_UNREAD_BYTES = 64 << 20
 """What a server may leave unread before it gets no more."""
-CANCELLED = "notifications/cancelled"
 LOG = "notifications/message"
 _LISTEN = "subscriptions/listen"
 _ID_IN_HEAD = re.compile(rb'"id"\s*:\s*(\d{1,15}|"[^"\\]{1,200}")\s*[,}]')

@@ -6,16 +6,16 @@ import asyncio
 from collections.abc import Callable
 from functools import partial
 
-from faultkit.faults.call.call import Call, Frame, Verdict
+from faultkit.faults.call.call import Frame, Verdict
 from faultkit.mcp.carry import carry
-from faultkit.mcp.gateway.link import CANCELLED, Link
+from faultkit.mcp.gateway.link import Link
 from faultkit.mcp.gateway.parameter_headers import ParameterHeaders
 from faultkit.mcp.gateway.recording import Recorder
 from faultkit.mcp.gateway.upstream import Connect
 from faultkit.mcp.injector import Injector
 from faultkit.mcp.wire.era import HEADER_MISMATCH
-from faultkit.mcp.wire.exchange import Exchange, Session
-from faultkit.mcp.wire.message import METHOD_NOT_FOUND, Id, Incoming, error_of, target_of
+from faultkit.mcp.wire.exchange import Exchange, Session, call_of
+from faultkit.mcp.wire.message import METHOD_NOT_FOUND, Id, Incoming, cancelled_id, error_of
 
 _UNASKED_S = 0.05
 
@@ -96,7 +96,7 @@ class Gateway:
         if refusal is not None:
             exchange.reply(refusal)
             return
-        call = self._call(exchange)
+        call = call_of(session, request, self._server)
         decided = self._injector.decide(call, self._now())
         if decided is None:
             self._link(session).pass_on(exchange)
@@ -111,12 +111,11 @@ class Gateway:
         task.add_done_callback(self._carried.pop)
 
     def notification(self, session: Session, incoming: Incoming) -> None:
-        if incoming.method == CANCELLED and self._unheard_of:
-            id = incoming.params.get("requestId")
-            if isinstance(id, str | int) and (session.id, id) in self._unheard_of:
-                if self._recorder is not None:
-                    self._recorder.message(session.id, "client", incoming)
-                return
+        called_off = cancelled_id(incoming)
+        if called_off is not None and (session.id, called_off) in self._unheard_of:
+            if self._recorder is not None:
+                self._recorder.message(session.id, "client", incoming)
+            return
         self._tell(session, incoming)
 
     def response(self, session: Session, incoming: Incoming) -> None:
@@ -140,14 +139,6 @@ class Gateway:
             await carry(verdict, exchange, ask, sent)
         finally:
             self._unheard_of.discard(key)
-
-    def _call(self, exchange: Exchange) -> Call:
-        request, session = exchange.request, exchange.session
-        assert request.id is not None
-        name = target_of(request.method, request.params)
-        return Call(
-            request.method, name, request.params, request.id, self._server, session.transport, session.era
-        )
 
     def _refusal_of(self, exchange: Exchange) -> bytes | None:
         """What a server of modern HTTP has to refuse, and a server on pipes cannot."""

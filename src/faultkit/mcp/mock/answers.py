@@ -8,17 +8,10 @@ from typing import Any, Protocol
 
 from faultkit.faults.call.call import Era
 from faultkit.mcp.mock.model import Failure, Manifest, Outcome, Question, Tool
-from faultkit.mcp.mock.reply import Member, error_member, finished, result_member
+from faultkit.mcp.mock.reply import Member, error_member, result_member
 from faultkit.mcp.mock.results import Result
 from faultkit.mcp.mock.template import filled
-from faultkit.mcp.wire.era import (
-    CAPABILITIES_KEY,
-    LEGACY_VERSIONS,
-    MISSING_CAPABILITY,
-    MODERN_VERSIONS,
-    NEWEST_LEGACY,
-    meta_of,
-)
+from faultkit.mcp.wire.era import CAPABILITIES_KEY, MISSING_CAPABILITY, finished, meta_of, opening_of
 from faultkit.mcp.wire.message import INVALID_PARAMS, METHOD_NOT_FOUND
 
 
@@ -59,10 +52,9 @@ class Answers:
 
     def _result(self, method: str, params: Mapping[str, Any], era: Era) -> dict[str, Any] | Failure:
         if method == "initialize" and era == "legacy":
-            return self._welcome(params)
+            return self._opening(era, params.get("protocolVersion"))
         if method == "server/discover" and era == "modern":
-            found = {"supportedVersions": list(MODERN_VERSIONS), "capabilities": self._capabilities()}
-            return found | self._instructions()
+            return self._opening(era)
         if method == "ping" and era == "legacy":
             return {}
         if method == "tools/list":
@@ -79,13 +71,8 @@ class Answers:
             return self._prompt(params)
         return Failure(METHOD_NOT_FOUND, f"method `{method}` is not there in the mock")
 
-    def _welcome(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        version = params.get("protocolVersion")
-        return {
-            "protocolVersion": version if version in LEGACY_VERSIONS else NEWEST_LEGACY,
-            "capabilities": self._capabilities(),
-            "serverInfo": self._info,
-        } | self._instructions()
+    def _opening(self, era: Era, version: object = None) -> dict[str, Any]:
+        return opening_of(era, version, self._capabilities(), self._info, self._manifest.instructions)
 
     def _capabilities(self) -> dict[str, Any]:
         found: dict[str, Any] = {"tools": {"listChanged": False}}
@@ -94,10 +81,6 @@ class Answers:
         if self._prompts:
             found["prompts"] = {"listChanged": False}
         return found
-
-    def _instructions(self) -> dict[str, Any]:
-        said = self._manifest.instructions
-        return {} if said is None else {"instructions": said}
 
     def _read(self, uri: object, era: Era) -> dict[str, Any] | Failure:
         resource = self._resources.get(uri) if isinstance(uri, str) else None

@@ -15,8 +15,8 @@ from faultkit.faults.call.call import Era
 from faultkit.mcp.mock.answers import Asking
 from faultkit.mcp.mock.model import Failure
 from faultkit.mcp.mock.recording import Recording, Reply, results_of
-from faultkit.mcp.mock.reply import Member, error_member, finished, result_member
-from faultkit.mcp.wire.era import LEGACY_VERSIONS, MODERN_VERSIONS, NEWEST_LEGACY
+from faultkit.mcp.mock.reply import Member, error_member, result_member
+from faultkit.mcp.wire.era import finished, opening_of
 from faultkit.mcp.wire.message import INVALID_PARAMS, METHOD_NOT_FOUND, target_of
 
 Key: TypeAlias = tuple[str, str]
@@ -76,15 +76,8 @@ class Replay:
         """For the era that the recording does not have, out of what it says in the other one."""
         known = [each for method in _OPENING for each in results_of(self._recording.replies, method)]
         said = known[0] if known else {}
-        found: dict[str, Any] = {"capabilities": said.get("capabilities") or self._capabilities()}
-        if era == "modern":
-            found["supportedVersions"] = list(MODERN_VERSIONS)
-        else:
-            found["protocolVersion"] = version if version in LEGACY_VERSIONS else NEWEST_LEGACY
-            found["serverInfo"] = self._recording.info
-        if "instructions" in said:
-            found["instructions"] = said["instructions"]
-        return found
+        capabilities = said.get("capabilities") or self._capabilities()
+        return opening_of(era, version, capabilities, self._recording.info, said.get("instructions"))
 
     def _capabilities(self) -> dict[str, Any]:
         seen = {method.partition("/")[0] for method in self._methods}

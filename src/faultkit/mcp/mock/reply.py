@@ -1,19 +1,15 @@
-"""Replies of a mock as bytes, and what the modern era asks of a result. Pure."""
+"""Replies of a mock as bytes. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from faultkit.faults.call.call import Era
 from faultkit.mcp.mock.model import Failure
-from faultkit.mcp.wire.era import SERVER_INFO_KEY
 from faultkit.mcp.wire.message import Id, encode
 
 Member: TypeAlias = bytes
 """`"result":{…}` or `"error":{…}`: all of a reply but its id, so that it can stand ready for many calls."""
-
-_CACHED = ("tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read")
 
 
 def reply_of(id: Id | None, member: Member) -> bytes:
@@ -35,14 +31,3 @@ def _document(failure: Failure) -> dict[str, Any]:
     if failure.data is not None:
         error["data"] = failure.data
     return error
-
-
-def finished(result: dict[str, Any], method: str, era: Era, info: Mapping[str, Any]) -> dict[str, Any]:
-    """With what the modern era asks of each result, where it is not there already."""
-    if era == "legacy":
-        return result
-    more: dict[str, Any] = {"resultType": "complete"}
-    if method in _CACHED:
-        more |= {"ttlMs": 0, "cacheScope": "private"}
-    meta = result.get("_meta")
-    return {**more, **result, "_meta": {SERVER_INFO_KEY: info, **(meta if isinstance(meta, dict) else {})}}

@@ -6,15 +6,15 @@ import asyncio
 from collections.abc import Coroutine
 from typing import TYPE_CHECKING, Any
 
-from faultkit.faults.call.call import Call, Verdict
+from faultkit.faults.call.call import Verdict
 from faultkit.mcp.carry import carry, replied
 from faultkit.mcp.injector import Injector
 from faultkit.mcp.mock.answers import Answers, Asking, Source
 from faultkit.mcp.mock.model import Failure, Manifest, Question
 from faultkit.mcp.mock.reply import Member, error_member, reply_of
 from faultkit.mcp.wire.era import refusal_of
-from faultkit.mcp.wire.exchange import Exchange, Session
-from faultkit.mcp.wire.message import INTERNAL_ERROR, Id, Incoming, encode, read, target_of
+from faultkit.mcp.wire.exchange import Exchange, Session, call_of
+from faultkit.mcp.wire.message import INTERNAL_ERROR, Id, Incoming, encode, read
 
 if TYPE_CHECKING:
     from faultkit.mcp.mock.recording import Recording
@@ -78,11 +78,7 @@ class Mock:
         replied(session)
 
     def _verdict(self, request: Incoming, session: Session) -> Verdict | None:
-        name = target_of(request.method, request.params)
-        assert request.id is not None
-        call = Call(
-            request.method, name, request.params, request.id, self._name, session.transport, session.era
-        )
+        call = call_of(session, request, self._name)
         decided = self._injector.decide(call, asyncio.get_running_loop().time() - self._began)
         return None if decided is None else decided[1]
 

@@ -36,6 +36,7 @@ HEADER_MISMATCH = -32020
 MISSING_CAPABILITY = -32021
 UNSUPPORTED_VERSION = -32022
 
+_CACHED = ("tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read")
 _MIRRORED = ("tools/call", "prompts/get", "resources/read")
 _BASE64 = re.compile(r"=\?base64\?(.*)\?=")
 _PLAIN = re.compile(r"[\x20-\x7e]*")
@@ -107,6 +108,34 @@ def headers_of(incoming: Incoming) -> list[tuple[str, str]]:
         if isinstance(name, str):
             headers.append(("Mcp-Name", encoded(name)))
     return headers
+
+
+def opening_of(
+    era: Era,
+    version: object,
+    capabilities: Mapping[str, Any],
+    info: Mapping[str, Any],
+    instructions: str | None,
+) -> dict[str, Any]:
+    """What a server says of itself first: to `initialize` of this version, or to `server/discover`."""
+    found: dict[str, Any] = {"capabilities": capabilities}
+    if era == "modern":
+        found["supportedVersions"] = list(MODERN_VERSIONS)
+    else:
+        found["protocolVersion"] = version if version in LEGACY_VERSIONS else NEWEST_LEGACY
+        found["serverInfo"] = info
+    return found if instructions is None else {**found, "instructions": instructions}
+
+
+def finished(result: dict[str, Any], method: str, era: Era, info: Mapping[str, Any]) -> dict[str, Any]:
+    """With what the modern era asks of each result, where it is not there already."""
+    if era == "legacy":
+        return result
+    more: dict[str, Any] = {"resultType": "complete"}
+    if method in _CACHED:
+        more |= {"ttlMs": 0, "cacheScope": "private"}
+    meta = result.get("_meta")
+    return {**more, **result, "_meta": {SERVER_INFO_KEY: info, **(meta if isinstance(meta, dict) else {})}}
 
 
 STATUS_OF: Mapping[int, int] = {

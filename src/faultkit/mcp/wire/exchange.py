@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Protocol
 
-from faultkit.faults.call.call import Era, Frame, Transport
-from faultkit.mcp.wire.message import Id, Incoming
+from faultkit.faults.call.call import Call, Era, Frame, Transport
+from faultkit.mcp.wire.message import Id, Incoming, target_of
 
 NO_HEADERS: Mapping[str, str] = {}
 
@@ -132,6 +132,20 @@ class Exchange:
 
     def write_end(self) -> None:
         """There will never be a reply, and not on purpose."""
+
+
+def call_of(session: Session, request: Incoming, server: str) -> Call:
+    """A request as the rules of a plan see it."""
+    assert request.id is not None
+    return Call(
+        request.method,
+        target_of(request.method, request.params),
+        request.params,
+        request.id,
+        server,
+        session.transport,
+        session.era,
+    )
 
 
 class Service(Protocol):

@@ -23,10 +23,9 @@ from faultkit.mcp.wire.exchange import Service, Session
 from faultkit.mcp.wire.http.origin import is_from
 from faultkit.mcp.wire.http.server import Answer, Headers, HttpServer, Limits, Request
 from faultkit.mcp.wire.http_exchange import JSON, HttpExchange
-from faultkit.mcp.wire.message import INVALID_REQUEST, Incoming, error_of, read
+from faultkit.mcp.wire.message import INVALID_REQUEST, Incoming, cancelled_id, error_of, read
 from faultkit.mcp.wire.streams import Streams
 
-CANCELLED = "notifications/cancelled"
 MOST_SESSIONS = 10_000
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _NO_SESSION = -32001
@@ -159,8 +158,8 @@ class HttpFront:
         if incoming.kind == "response":
             self._service.response(session, incoming)
         elif incoming.kind == "notification":
-            if incoming.method == CANCELLED and isinstance(id := incoming.params.get("requestId"), str | int):
-                session.cancel(id)
+            if (called_off := cancelled_id(incoming)) is not None:
+                session.cancel(called_off)
             self._service.notification(session, incoming)
 
     def _session_of(self, request: Request, answer: Answer) -> Session | None:

@@ -116,6 +116,15 @@ def notification_of(method: str, params: object) -> bytes:
     return encode({"jsonrpc": "2.0", "method": method, "params": params})
 
 
+CANCELLED = "notifications/cancelled"
+
+
+def cancelled_id(incoming: Incoming) -> Id | None:
+    """The request that a notification calls off; None if it does no such thing."""
+    id = incoming.params.get("requestId") if incoming.method == CANCELLED else None
+    return id if type(id) is str or type(id) is int else None
+
+
 def target_of(method: str, params: dict[str, Any]) -> str:
     """The name of the tool or prompt, or the URI of the resource, that a request is about."""
     key = NAMED_BY.get(method)

@@ -17,9 +17,8 @@ from faultkit.faults.call.call import Cut, Disconnect, Drip, Frame, Send, Transp
 from faultkit.mcp.wire.era import era_of
 from faultkit.mcp.wire.exchange import Exchange, Service, Session
 from faultkit.mcp.wire.lines import LineReader, TooLong
-from faultkit.mcp.wire.message import INVALID_REQUEST, Incoming, encode, error_of, read
+from faultkit.mcp.wire.message import INVALID_REQUEST, Incoming, cancelled_id, encode, error_of, read
 
-CANCELLED = "notifications/cancelled"
 _READ_BYTES = 1 << 18
 LAST_WORDS_S = 10.0
 """So long may replies take that are still owed when the client has hung up."""
@@ -187,8 +186,8 @@ class StdioReader(asyncio.Protocol):
             if not session.frozen:
                 self._service.request(StdioExchange(session, incoming, self._out))
         elif incoming.kind == "notification":
-            if incoming.method == CANCELLED:
-                _cancel(session, incoming)
+            if (called_off := cancelled_id(incoming)) is not None:
+                session.cancel(called_off)
             self._service.notification(session, incoming)
         elif incoming.kind == "response":
             self._service.response(session, incoming)
@@ -197,12 +196,6 @@ class StdioReader(asyncio.Protocol):
 
     def _refuse(self, id: str | int | None, code: int, message: str) -> None:
         self._out.line(error_of(id, code, message))
-
-
-def _cancel(session: Session, incoming: Incoming) -> None:
-    id = incoming.params.get("requestId")
-    if isinstance(id, str | int):
-        session.cancel(id)
 
 
 class StdioExchange(Exchange):
