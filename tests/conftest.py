@@ -33,7 +33,7 @@ MEASURING = (
     "servers/test_impact_tools.py",
     "test_docs.py",
 )
-"""They measure a load, or wait for a short time limit: beside tests that compute they would be too late to tell
+"""They measure a load, or have short time limits: beside tests that compute they would be too late to tell
 anything."""
 
 
