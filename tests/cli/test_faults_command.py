@@ -67,6 +67,24 @@ def test_a_fault_is_found_by_kind_or_by_the_name_of_its_flags(
     assert shown(capsys, name).startswith("http_error (level: http)\n")
 
 
+def test_the_words_of_fault_specs_are_known_too(capsys: pytest.CaptureFixture[str]) -> None:
+    page = shown(capsys, "error")
+    assert page.startswith("protocol_error (level: call)\n")
+    assert "  error means the same there.\n" in page
+    assert shown(capsys, "none").startswith("none (no fault)\nNothing is broken")
+    both = shown(capsys, "http_error")
+    assert both.startswith("http_error (level: http)\n")
+    assert "In --fault of fault mock and fault gateway, http_error means http_status." in both
+    assert invoke(["faults", "none", "--json"]) == 2
+    assert capsys.readouterr().err == "error: KIND: none is no fault: it has no settings\n"
+
+
+def test_whole_numbers_are_shown_in_full(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [" ".join(line.split()) for line in shown(capsys, "rate_limit").splitlines()]
+    assert "code -2147483648 to 2147483647 default -32000 Code of the error (jsonrpc)." in lines
+    assert not [kind for kind in FAULTS if "e+" in explain(FAULTS[kind])]
+
+
 def test_json_has_every_fault_with_its_settings_and_flags(capsys: pytest.CaptureFixture[str]) -> None:
     documents = json.loads(shown(capsys, "--json"))
     assert [document["kind"] for document in documents] == list(FAULTS)

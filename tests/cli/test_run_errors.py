@@ -62,14 +62,21 @@ def test_wrong_input_ends_with_2(args: list[str], start: str, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("rules: [{fault: latencyy}]", "rules[0].fault: unknown fault 'latencyy'; did you mean 'latency'?"),
+        (
+            "rules: [{fault: latencyy}]",
+            "line 1: rules[0].fault: unknown fault 'latencyy'; did you mean 'latency'?",
+        ),
+        (
+            "rules:\n- {fault: jitter}\n- fault: hang\n",
+            'line 3: rules[1].fault: expected a fault of the network, got "hang", which acts on calls',
+        ),
         (
             "rules: [{fault: jitter}, {fault: latency, with: {mean_ms: -5}}]",
-            "rules[1].with.mean_ms: expected a number of at least 0, got -5.0",
+            "line 1: rules[1].with.mean_ms: expected a number of at least 0, got -5.0",
         ),
         (
             "rules: [{fault: latency, schedule: 'start:50%'}]",
-            "rules[0].schedule: percentages need a total duration (--duration)",
+            "line 1: rules[0].schedule: percentages need a total duration (--duration)",
         ),
         ("rules: [", "line 1, column 9: "),
     ],

@@ -16,9 +16,11 @@ from faultkit.faults.call.tool_error import ToolError
 from faultkit.faults.stream.latency import Latency
 from faultkit.mcp.injector import Count, Injector, check_plan
 from faultkit.mcp.specs import parse_specs
+from faultkit.mcp.targets import METHODS, Inventory
 from faultkit.plan import Match, Plan, Rule, Trigger, parse_schedule
 
 BOTH: tuple[Era, ...] = ("legacy", "modern")
+DB = Inventory("db", ("search", "fetch"), ("db://a", "db://b"), (), METHODS)
 
 
 def call(name: str = "search", method: str = "tools/call", **fields: Any) -> Call:
@@ -184,7 +186,7 @@ def test_a_plan_that_is_refused_changes_nothing() -> None:
         (Plan((Rule("x", Latency()),)), 'rules[0].fault: expected a fault of calls, got "latency"'),
         (
             Plan((Rule("x", Hang(), schedule=parse_schedule("start:50%")),)),
-            "rules[0].schedule: percentages need a total duration",
+            'rules[0].schedule: expected durations such as "10s", got a share of the whole: "start:50%"',
         ),
     ):
         with pytest.raises(InputError) as caught:
@@ -283,17 +285,54 @@ def test_a_fault_that_makes_no_sense_there_is_refused_with_what_would_fit(
         ("hang@x*", 'rules[0].match.tool: no tool is named "x*" (tools: fetch, search)'),
         ("vanished_tools:x", 'rules[0].with.tools: no tool is named "x" (tools: fetch, search)'),
         ("hang@server:web", 'rules[0].match.server: expected "db" or a glob of it, got "web"'),
+        (
+            "hang@resource:db://c",
+            "rules[0].match.resource: no resource is named \"db://c\"; did you mean 'db://b'? "
+            "(resources: db://a, db://b)",
+        ),
+        ("hang@prompt:zzz", 'rules[0].match.prompt: no prompt is named "zzz" (prompts: none)'),
+        (
+            "hang@method:tols/call",
+            "rules[0].match.method: no method is named \"tols/call\"; did you mean 'tools/call'? "
+            f"(methods: {', '.join(sorted(METHODS))})",
+        ),
     ],
 )
 def test_a_target_that_is_not_there_is_refused(spec: str, problem: str) -> None:
     with pytest.raises(InputError) as caught:
-        check_plan(plan(spec), "stdio", BOTH, tools=["search", "fetch"], server="db")
+        check_plan(plan(spec), "stdio", BOTH, DB)
     assert str(caught.value) == problem
+
+
+def test_of_several_methods_the_one_that_is_not_there_is_named() -> None:
+    rule = Rule("r", Hang(), Match(method=("tools/call", "ping", "pong")))
+    with pytest.raises(InputError, match=r'^rules\[0\]\.match\.method\[2\]: no method is named "pong"'):
+        check_plan(Plan((rule,)), "stdio", BOTH, DB)
+
+
+def test_a_rule_for_a_server_is_refused_where_the_server_has_no_name() -> None:
+    with pytest.raises(InputError) as caught:
+        check_plan(plan("hang@server:web"), "stdio", BOTH, Inventory(server=""))
+    problem = 'rules[0].match.server: expected a server that has a name (--name), got "web"'
+    assert str(caught.value) == problem
+    check_plan(plan("hang@server:*"), "stdio", BOTH, Inventory(server=""))
+
+
+def test_a_share_of_the_whole_is_refused_since_serving_has_no_end() -> None:
+    shares = Plan((Rule("r", Hang(), schedule=parse_schedule("start:10%")),))
+    problem = (
+        r'^rules\[0\]\.schedule: expected durations such as "10s", got a share of the whole: "start:10%"$'
+    )
+    with pytest.raises(InputError, match=problem):
+        check_plan(shares, "stdio", BOTH)
+    with pytest.raises(InputError, match=problem):
+        Injector(shares)
 
 
 def test_a_plan_that_fits_is_taken() -> None:
     fitting = plan(
-        "hang@se*", "unknown_result_type", "vanished_tools:fetch", "schema_drift", "hang@server:d*"
+        *("hang@se*", "unknown_result_type", "vanished_tools:fetch", "schema_drift", "hang@server:d*"),
+        *("hang@resource:db://*", "slow:5@method:prompts/*", "hang@tools/list", "hang@method:*"),
     )
-    check_plan(fitting, "http", BOTH, tools=["search", "fetch"], server="db")
+    check_plan(fitting, "http", BOTH, DB)
     check_plan(plan("hang@anything"), "stdio", ("legacy",))

@@ -64,6 +64,14 @@ def test_a_spec_is_a_rule_of_a_plan(text: str, kind: str, parts: dict[str, Any])
     assert dumped(text) == {"name": kind, "fault": kind, **parts}
 
 
+@pytest.mark.parametrize("spec", ["none@search", "none:5", "none%0.5"])
+def test_none_stands_alone(spec: str) -> None:
+    with pytest.raises(InputError) as caught:
+        parse_spec(spec)
+    problem = "none stands alone: no fault has no settings, no chance and no target"
+    assert str(caught.value) == f'"{spec}": {problem}'
+
+
 def test_none_is_no_rule() -> None:
     assert parse_spec("none") is None
     assert parse_specs(["none"]) == ()

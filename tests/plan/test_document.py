@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from faultkit.errors import InputError
-from faultkit.plan.document import Document, joined, read_document, read_documents
+from faultkit.plan.document import Document, line_in, read_document, read_documents
+from faultkit.plan.shape import joined
 
 TEXT = """\
 # a comment
@@ -139,3 +140,10 @@ def test_only_true_and_false_are_truth_values() -> None:
         "on": "data",
         "answers": ["yes", "no", "off", True, False, "True0", "falsehood"],
     }
+
+
+def test_a_path_has_a_line_in_json_with_tabs_and_in_yaml_and_none_where_yaml_cannot_say() -> None:
+    assert line_in('{\n\t"a": [\n\t\t1,\n\t\t2]}', "a[1]") == 4
+    assert line_in("a: 1\nb:\n  c: 2\n---\nd: 3\n", "b.c") == 3
+    assert line_in("a: 1\n", "b") == 1
+    assert (line_in("", "a"), line_in("[", "a")) == (None, None)

@@ -54,7 +54,7 @@ rules:
     ("text", "message"),
     [
         ("", "plan.yaml: expected a mapping, got nothing"),
-        ("- a", "plan.yaml: expected a mapping, got a list"),
+        ("- a", "plan.yaml: line 1: expected a mapping, got a list"),
         ("seed: 1\nseed: 2\n", 'plan.yaml: line 2, column 1: key "seed" is given twice'),
         (
             "rules:\n  - fault: latency\n    with: {mean_ms: 1, mean_ms: 2}\n",
@@ -71,8 +71,17 @@ rules:
         ("? {a: 1}\n: 2", "plan.yaml: line 1, column 3: found unhashable key"),
         (
             "rules: [{fault: latency, trigger: {first: x}}]",
-            'plan.yaml: rules[0].trigger.first: expected a whole number of at least 1, got "x"',
+            'plan.yaml: line 1: rules[0].trigger.first: expected a whole number of at least 1, got "x"',
         ),
+        (
+            "seed: 1\nrules:\n  - fault: latency\n    mach: {}\n",
+            'plan.yaml: line 4: rules[0].mach: unknown key; did you mean "match"?',
+        ),
+        (
+            '{\n\t"rules": [\n\t\t{"fault": 5}\n\t]\n}',
+            "plan.yaml: line 3: rules[0].fault: expected the kind of a fault such as latency or hang, got 5",
+        ),
+        ('{\n\t"seed": 1,\n\t"seed": 2\n}', 'plan.yaml: line 3, column 2: key "seed" is given twice'),
         ("[" * 5000, "plan.yaml: expected a plan, got YAML that is nested too deeply"),
     ],
 )

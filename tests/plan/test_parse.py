@@ -85,9 +85,9 @@ KINDS = "the kind of a fault such as latency or hang"
     [
         (None, "expected a mapping, got nothing"),
         ([], "expected a mapping, got a list"),
-        ({"rule": []}, 'unknown key "rule"; did you mean "rules"?'),
-        ({"x": []}, 'unknown key "x"; expected one of seed, rules'),
-        ({1: 2}, "unknown key 1; expected one of seed, rules"),
+        ({"rule": []}, 'rule: unknown key; did you mean "rules"?'),
+        ({"x": []}, "x: unknown key; expected one of seed, rules"),
+        ({1: 2}, "1: unknown key; expected one of seed, rules"),
         ({"rules": {}}, "rules: expected a list of rules, got a mapping"),
         ({"rules": None}, "rules: expected a list of rules, got nothing"),
         ({"seed": 1.5}, "seed: expected a whole number of at least 0 or a text, got 1.5"),
@@ -109,7 +109,7 @@ def test_a_document_of_the_wrong_shape_is_named(document: object, message: str) 
         ("latency", ': expected a mapping, got "latency"'),
         ({}, f".fault: expected {KINDS}, got nothing"),
         ({"fault": 5}, f".fault: expected {KINDS}, got 5"),
-        ({"fault": "latency", "mach": {}}, ': unknown key "mach"; did you mean "match"?'),
+        ({"fault": "latency", "mach": {}}, '.mach: unknown key; did you mean "match"?'),
         ({"fault": "latency", "with": []}, ".with: expected a mapping, got a list"),
         ({"fault": "latency", "with": None}, ".with: expected a mapping, got nothing"),
         ({"fault": "latency", "name": 5}, ".name: expected a text, got 5"),
@@ -121,7 +121,7 @@ def test_a_document_of_the_wrong_shape_is_named(document: object, message: str) 
         ({"fault": "latency", "match": "db"}, '.match: expected a mapping, got "db"'),
         (
             {"fault": "latency", "match": {"prxy": "db"}},
-            '.match: unknown key "prxy"; did you mean "proxy"?',
+            '.match.prxy: unknown key; did you mean "proxy"?',
         ),
         ({"fault": "latency", "match": {"proxy": 5}}, ".match.proxy: expected a name or a glob, got 5"),
         (
@@ -164,7 +164,7 @@ def test_a_document_of_the_wrong_shape_is_named(document: object, message: str) 
         ({"fault": "latency", "trigger": 0.5}, ".trigger: expected a mapping, got 0.5"),
         (
             {"fault": "latency", "trigger": {"probabilty": 1}},
-            '.trigger: unknown key "probabilty"; did you mean "probability"?',
+            '.trigger.probabilty: unknown key; did you mean "probability"?',
         ),
         (
             {"fault": "latency", "trigger": {"probability": "0.5"}},
@@ -188,7 +188,7 @@ def test_a_document_of_the_wrong_shape_is_named(document: object, message: str) 
         ),
         (
             {"fault": "latency", "schedule": {"star": 1}},
-            '.schedule: unknown key "star"; did you mean "start"?',
+            '.schedule.star: unknown key; did you mean "start"?',
         ),
         (
             {"fault": "latency", "schedule": [{"duration": 0}]},

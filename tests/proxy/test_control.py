@@ -164,6 +164,20 @@ def test_a_name_that_is_taken_is_a_conflict(api: Api) -> None:
     assert api.names() == ["jitter"]
 
 
+def test_a_rule_that_is_renewed_stays_as_long_again(api: Api) -> None:
+    api.call("POST", "/rules?ttl=60", SLOW)
+    api.clock.now += 59
+    status, body = api.call("PATCH", "/rules/slow?ttl=60")
+    assert (status, body["renewed"], body["expires_in_s"]) == (200, "slow", 60.0)
+    api.clock.now += 59
+    api.control.tick()
+    assert api.names() == ["jitter", "slow"]
+    api.clock.now += 1
+    api.control.tick()
+    assert api.names() == ["jitter"]
+    assert api.call("PATCH", "/rules/slow?ttl=60")[0] == 404
+
+
 def test_a_rule_is_taken_away(api: Api) -> None:
     assert api.call("DELETE", "/rules/jitter")[0] == 200
     assert api.names() == []

@@ -136,7 +136,7 @@ def altered(path: str, value: object) -> dict[str, Any]:
         ("tool", KeyError, "tool: expected a value, got nothing"),
         ("tool", 7, "tool: expected a text, got 7"),
         ("seed", 1.5, "seed: expected a whole number or a text, got 1.5"),
-        ("sceanrios", [], 'unknown key "sceanrios"; did you mean "scenarios"?'),
+        ("sceanrios", [], 'sceanrios: unknown key; did you mean "scenarios"?'),
         ("scenarios", {}, "scenarios: expected a list of values, got a mapping"),
         (
             "scenarios[0].items[0].verdict",

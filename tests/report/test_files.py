@@ -246,5 +246,5 @@ def test_a_results_file_that_is_none_is_named_with_the_place(tmp_path: Path) -> 
     with pytest.raises(InputError, match=r"results\.json: tool: expected a value, got nothing$"):
         read_report(path)
     path.write_text('{"version": 1, "scenaros": []}')
-    with pytest.raises(InputError, match=r"results\.json: unknown key \"scenaros\""):
+    with pytest.raises(InputError, match=r"results\.json: scenaros: unknown key"):
         read_report(path)

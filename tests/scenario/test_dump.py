@@ -23,7 +23,7 @@ def parsed(document: object) -> Scenario:
     return scenario
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(scenario_documents())
 def test_what_is_dumped_parses_back_equal(document: dict[str, Any]) -> None:
     scenario = parsed(document)

@@ -203,7 +203,7 @@ def test_faults_of_one_kind_get_names_of_their_own() -> None:
         ({"type": "jitter", "match": "x"}, ['faults[0].match: expected a mapping, got "x"']),
         (
             {"type": "jitter", "period": ["start:1s", {"begin": 1}]},
-            ['faults[0].period[1]: unknown key "begin"; expected one of start, duration, every, times'],
+            ["faults[0].period[1].begin: unknown key; expected one of start, duration, every, times"],
         ),
         (
             {

@@ -21,7 +21,7 @@ from tests.scenario.documents import scenario_documents
 SCHEMA = scenario_schema()
 DEFS = SCHEMA["$defs"]
 VALIDATOR = Draft202012Validator(SCHEMA)
-SLOW = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def problems_of(document: object) -> list[InputError]:

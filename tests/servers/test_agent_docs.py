@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from faultkit.advice.llm.providers import PROVIDERS
 from faultkit.cli.llm import FLAGS
+from faultkit.llm.providers import PROVIDERS
 from faultkit.servers.clients import HOSTS, Places, config_path
 from faultkit.servers.impact_arguments import HEAD, TAIL
 from faultkit.servers.limits import Limits

@@ -18,7 +18,7 @@ PROJECT = Path(__file__).parents[2]
 PATIENCE_S = 60.0
 
 
-@pytest.mark.parametrize("attempt", range(3))
+@pytest.mark.parametrize("attempt", [0, *(pytest.param(more, marks=pytest.mark.thorough) for more in (1, 2))])
 def test_first_calls_at_once_do_not_get_in_each_others_way(attempt: int, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "tests.servers.first_calls", str(tmp_path)]
     done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, timeout=PATIENCE_S)

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.servers.jsonc import read_jsonc, with_member, without_member
+from faultkit.jsonc import read_jsonc
+from faultkit.servers.jsonc import with_member, without_member
 
 SETTINGS = """\
 // Mine.
@@ -22,13 +23,6 @@ SETTINGS = """\
     },
 }
 """
-
-
-def test_comments_and_trailing_commas_are_read_over() -> None:
-    assert read_jsonc(SETTINGS) == {
-        "theme": "dark",
-        "servers": {"db": {"command": "db", "args": ["//no comment", "a,b"]}},
-    }
 
 
 def test_a_member_is_added_as_its_neighbours_are_laid_out() -> None:
@@ -85,25 +79,6 @@ def test_a_value_is_set_wherever_its_place_is(text: str, path: tuple[str, ...], 
 )
 def test_a_member_is_taken_away(text: str, wanted: str) -> None:
     assert without_member(text, ("a",)) == wanted
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("{", "line 1: expected a name in quotes or a closing brace, got the end of the text"),
-        ('{\n  "a": 1\n  "b": 2\n}', "line 3: expected a comma or a closing brace, got '\"b\": 2'"),
-        ('{"a": nope}', "line 1: expected a value, got 'nope}'"),
-        ('{"a": "x}\n', "line 1: expected a text in quotes that ends on its line"),
-        ("{} {}", "line 1: expected nothing more, got '{}'"),
-        ("{'a': 1}", "expected a name in quotes"),
-        ("[" * 5000, "expected JSON, got too many levels of it"),
-        ('{"a": NaN}', "expected a value"),
-        ("/* no end", "expected a value"),
-    ],
-)
-def test_what_is_no_json_is_told_with_its_line(text: str, problem: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(problem)):
-        read_jsonc(text)
 
 
 @pytest.mark.parametrize(

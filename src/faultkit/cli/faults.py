@@ -16,7 +16,11 @@ from faultkit.faults.call.call import CallFault
 from faultkit.faults.fault import Fault
 from faultkit.faults.parse import fault_schema, fault_type
 from faultkit.faults.settings import Setting
-from faultkit.mcp.specs import short_form
+from faultkit.mcp.specs import ALIASES, NONE, short_form
+
+_OF_NONE = """\
+none (no fault)
+Nothing is broken: `fault mock --fault none` is a healthy server, as without --fault."""
 
 
 @click.command(epilog="For example: fault faults latency")
@@ -25,7 +29,9 @@ from faultkit.mcp.specs import short_form
 @click.option("--schema", is_flag=True, help="The JSON Schema of a plan file, for editors.")
 def command(kind: str | None, as_json: bool, schema: bool) -> None:
     """Show the faults there are, or the settings of one KIND."""
-    if schema:
+    if kind == NONE and not as_json and not schema:
+        click.echo(_OF_NONE)
+    elif schema:
         from faultkit.plan import plan_schema
 
         _print_json(plan_schema() if kind is None else fault_schema(_fault(kind)))
@@ -73,8 +79,12 @@ def explain(fault: type[Fault]) -> str:
     if issubclass(fault, CallFault):
         parts += ["", "Where it fits:", _indented(_places(fault))]
         parts += ["", "On the command line of fault mock and fault gateway:", _indented(_specs(fault))]
+        parts += [f"  {alias} means the same there." for alias, kind in ALIASES.items() if kind == fault.kind]
     else:
         parts += ["", "Flags and variables:", _indented(_flags(fault))]
+        if fault.kind in ALIASES:
+            other = ALIASES[fault.kind]
+            parts.append(f"  In --fault of fault mock and fault gateway, {fault.kind} means {other}.")
     parts += ["", "In a plan file:", _indented(example(fault))]
     return "\n".join(parts)
 
@@ -142,10 +152,15 @@ def _range(fact: Setting) -> str:
         return " | ".join(fact.choices)
     unit = f" {fact.unit}" if fact.unit else ""
     if fact.minimum is not None and fact.maximum is not None:
-        return f"{fact.minimum:g} to {fact.maximum:g}{unit}"
+        return f"{_number(fact.minimum)} to {_number(fact.maximum)}{unit}"
     if fact.minimum is not None:
-        return f"≥ {fact.minimum:g}{unit}"
-    return f"> {fact.above:g}{unit}" if fact.above is not None else unit.strip()
+        return f"≥ {_number(fact.minimum)}{unit}"
+    return f"> {_number(fact.above)}{unit}" if fact.above is not None else unit.strip()
+
+
+def _number(value: float) -> str:
+    """Whole numbers in full: who reads -2.14748e+09 does not know which number it is."""
+    return str(int(value)) if float(value).is_integer() else f"{value:g}"
 
 
 def _flags(fault: type[Fault]) -> str:
@@ -161,7 +176,7 @@ def _flag_row(flag: Flag) -> tuple[str, str, str]:
 def _shown(value: object) -> str:
     if value is None or value is MISSING:
         return "none"
-    return f"{value:g}" if isinstance(value, float) else json.dumps(value).strip('"')
+    return _number(value) if isinstance(value, float) else json.dumps(value).strip('"')
 
 
 def _columns(rows: Sequence[tuple[str, ...]]) -> str:
@@ -175,12 +190,15 @@ def _indented(text: str) -> str:
 
 
 def _fault(kind: str) -> type[Fault]:
-    """By its kind, with hyphens or underscores, or by the name that its flags have."""
+    """By its kind, with hyphens or underscores, by the name that its flags have, or by that of `--fault`."""
     of_flags = {fault.flag_name(): fault for fault in FAULTS.values()}
     if kind in of_flags:
         return of_flags[kind]
+    if kind == NONE:
+        raise InputError("KIND", "none is no fault: it has no settings")
+    word = kind.replace("-", "_")
     try:
-        return fault_type(kind.replace("-", "_"))
+        return fault_type(word if word in FAULTS else ALIASES.get(word, word))
     except InputError as error:
         raise InputError("KIND", error.problem) from None
 

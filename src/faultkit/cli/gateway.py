@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from faultkit.cli.lazy import CommandWithOthers, Entry
+from faultkit.cli.serving import FAULT_FORM, OF_HTTP_FRONT, refuse_unused
+from faultkit.errors import InputError, TargetError
+
+if TYPE_CHECKING:
+    from faultkit.cli.calls import WrittenPlan
+    from faultkit.plan import Plan
 
 CONTROL_PORT = 7900
 OTHERS = {
@@ -36,7 +42,7 @@ Examples:
     "faults",
     metavar="SPEC",
     multiple=True,
-    help="What to break: KIND[:VALUE][%PROBABILITY][@TOOL].",
+    help=f"What to break: {FAULT_FORM}",
 )
 @click.option("--plan", "plan_file", metavar="FILE", help="A plan of rules besides, or in place of, --fault.")
 @click.option(
@@ -60,7 +66,12 @@ Examples:
     help="Sent to the --upstream; so are the lines of FAULT_GATEWAY_HEADERS.",
 )
 @click.option("--insecure", is_flag=True, help="Do not check the certificate of the --upstream.")
-@click.option("--record", metavar="FILE", help="Write every message and injection to this file (JSONL).")
+@click.option(
+    "--record",
+    metavar="FILE",
+    help="Write every message and injection to this file (JSONL); a * in its name becomes a number.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace a recording that is there already.")
 @click.option("--record-only", is_flag=True, help="Inject nothing, whatever --fault and --plan say.")
 @click.option("--seed", default=None, help="Seed of all chance; that of the plan if not given.")
 @click.option(
@@ -85,6 +96,7 @@ def command(
     headers: tuple[str, ...],
     insecure: bool,
     record: str | None,
+    overwrite: bool,
     record_only: bool,
     seed: str | None,
     control: str | None,
@@ -94,42 +106,74 @@ def command(
     Everything else passes as it is, byte for byte: progress, cancellation, sampling, subscriptions. The
     client may speak stdio and the server HTTP, or the other way round.
     """
-    from faultkit.cli.calls import call_plan, for_server, header_pairs
-    from faultkit.errors import InputError
+    from faultkit.cli.calls import call_plan, header_pairs
     from faultkit.mcp.gateway.run import GatewayJob, check_job, run_gateway
     from faultkit.mcp.gateway.wrap import HEADERS_VARIABLE
     from faultkit.mcp.serving import run_to_end
     from faultkit.plan import Plan
 
-    if record_only and record is None:
-        raise InputError("--record-only", "expected --record FILE with it, got none")
-    plan = call_plan(faults, plan_file, seed)
+    front = front or ("http" if upstream else "stdio")
+    for is_idle, flags, beside in (
+        (not upstream, ("--header",), "--upstream URL"),
+        (not upstream.lower().startswith("https:"), ("--insecure",), "--upstream https://…"),
+        (front == "stdio", OF_HTTP_FRONT, "--front http"),
+        (not server_name, ("--shared-plan",), "--name NAME"),
+        (record is None, ("--record-only", "--overwrite"), "--record FILE"),
+    ):
+        if is_idle:
+            refuse_unused(flags, beside)
+    _check_command(server_command)
+    written = call_plan(faults, plan_file, seed)
     if shared_plan:
-        plan = for_server(plan, server_name)
+        written = written.for_server(server_name)
+    plan = written.plan
     given = tuple(line for line in os.environ.get(HEADERS_VARIABLE, "").splitlines() if line.strip())
     job = GatewayJob(
         command=server_command,
         upstream=upstream,
-        front=front or ("http" if upstream else "stdio"),
+        front=front,
         host=host,
         port=port,
         plan=Plan(seed=plan.seed) if record_only else plan,
         server=server_name,
         record=record,
+        overwrite=overwrite,
         headers=header_pairs((*given, *headers)),
         verify=not insecure,
         control=_control(control),
         control_token=os.environ.get("FAULT_CONTROL_TOKEN") or None,
     )
-    check_job(job)
+    with written.naming_places():
+        check_job(job)
+    _warn_of_methods(written, job.plan)
     ended = run_to_end(run_gateway(job, lambda line: click.echo(line, err=True)))
     return ended.code
+
+
+def _check_command(words: tuple[str, ...]) -> None:
+    """A program that is not there, and was meant for something else."""
+    import shutil
+    from difflib import get_close_matches
+
+    close = get_close_matches(words[0], OTHERS, n=1) if words else []
+    if close and words[0] not in OTHERS and shutil.which(words[0]) is None:
+        raise TargetError(
+            f"cannot start {words[0]}: there is no such program; did you mean `fault gateway {close[0]}`?"
+        )
+
+
+def _warn_of_methods(written: WrittenPlan, plan: Plan) -> None:
+    """A server may have methods of its own, so that a strange one is no mistake for sure."""
+    from faultkit.mcp.targets import METHODS, Inventory, mistakes_in
+
+    for index, rule in enumerate(plan.rules):
+        for mistake in mistakes_in(rule, Inventory(methods=METHODS)):
+            click.echo(f"warning: {written.placed(mistake.within(f'rules[{index}]'))}", err=True)
 
 
 def _control(text: str | None) -> tuple[str, int] | None:
     if text is None:
         return None
-    from faultkit.errors import InputError
     from faultkit.proxy.address import parse_endpoint
 
     endpoint = parse_endpoint(text, CONTROL_PORT, path="--control")

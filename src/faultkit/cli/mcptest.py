@@ -20,7 +20,7 @@ def invoke_as(args: list[str]) -> int:
     """Run one command line and give its exit code."""
     name = args[0] if args else ""
     if name == "mock":
-        return invoke(args)
+        return invoke(args, "mcptest")
     if name in ("-h", "--help"):
         click.echo(_USAGE, nl=False)
         return 0

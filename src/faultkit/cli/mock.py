@@ -12,18 +12,26 @@ if TYPE_CHECKING:
     from faultkit.mcp.mock.model import Manifest
     from faultkit.mcp.mock.recording import Recording
 
-
-@click.command(
-    epilog="""\b
+_EXAMPLES = """\b
 Examples:
   fault mock --tools-from tools.yml
   fault mock --tools-from tools.yml --fault hang
   fault mock --tools-from tools.yml --fault slow:500@search --fault tool_error%0.2@book
   fault mock --tools-from tools.yml --front http --port 8765 --fault http_status:503
   fault mock --tools-from calls.jsonl
-`fault faults` lists the faults; those of level call can be used here.
-"""
-)
+`fault faults` lists the faults; those of level call can be used here."""
+
+
+class _Command(click.Command):
+    """Known by two names: its examples are those of the name that it was called by."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(_EXAMPLES.replace("  fault mock", f"  {ctx.command_path}"))
+
+
+@click.command(cls=_Command)
 @click.option(
     "--tools-from",
     "tools_from",

@@ -12,8 +12,8 @@ import click
 
 from faultkit.advice.proof.compare import Figures
 from faultkit.advice.proof.prove import Proof, ProofSettings, prove
+from faultkit.cli.durations import seconds_of
 from faultkit.errors import InputError
-from faultkit.units import parse_duration
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -110,10 +110,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _seconds(text: str) -> float:
-    try:
-        seconds = parse_duration(text)
-    except ValueError as error:
-        raise InputError("--prove-duration", str(error)) from None
+    seconds = seconds_of("--prove-duration", text)
     if not 0.5 <= seconds <= 60:
         raise InputError("--prove-duration", f"expected from 0.5s to 60s, got {text}")
     return seconds

@@ -15,16 +15,16 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from faultkit.cli.durations import seconds_if_given
 from faultkit.cli.flags import fault_options, rules_of
 from faultkit.cli.help import FaultCommand
 from faultkit.cli.log import LogSettings
 from faultkit.cli.output import JsonLines, Output, Plain, Tail
 from faultkit.cli.session import Job, run_job, warn
 from faultkit.errors import InputError
-from faultkit.plan import Plan, Rule, check_network_rule, fresh_name, load_plan
+from faultkit.plan import Plan, Rule, check_network_rule, fresh_name, load_plan_file
 from faultkit.proxy.address import Endpoint, UpstreamSet, parse_endpoint, parse_map
 from faultkit.proxy.spec import ProxySpec
-from faultkit.units import parse_duration
 
 FORWARD = "http"
 """The name of the forward proxy, for `match.proxy`."""
@@ -136,8 +136,8 @@ def command(ctx: click.Context, /, **given: Any) -> None:
 def job_of(ctx: click.Context) -> Job:
     """What the command line asks for; InputError names the flag that is wrong."""
     given = ctx.params
-    duration_s = _seconds("--duration", given["duration"])
-    connect_timeout_s = _seconds("--connect-timeout", given["connect_timeout"]) or 0.0
+    duration_s = seconds_if_given("--duration", given["duration"])
+    connect_timeout_s = seconds_if_given("--connect-timeout", given["connect_timeout"]) or 0.0
     verify = not given["insecure"]
     maps = tuple(
         replace(spec, verify=verify, connect_timeout_s=connect_timeout_s) for spec in _maps(given["maps"])
@@ -211,18 +211,6 @@ def _upstreams(texts: tuple[str, ...]) -> UpstreamSet:
         raise InputError("--upstream", error.problem) from None
 
 
-def _seconds(flag: str, text: str | None) -> float | None:
-    if text is None:
-        return None
-    try:
-        seconds = parse_duration(text)
-    except ValueError as error:
-        raise InputError(flag, str(error)) from None
-    if seconds == 0:
-        raise InputError(flag, f'expected more than 0, got "{text}"')
-    return seconds
-
-
 def _control(text: str | None) -> Endpoint | None:
     if text is None:
         return None
@@ -267,14 +255,14 @@ def _seed(text: str | None, of_file: Plan | None) -> int | str:
 def _file_plan(path: str | None, duration_s: float | None) -> Plan | None:
     if path is None:
         return None
-    plan = load_plan(path)
-    for index, rule in enumerate(plan.rules):
+    file = load_plan_file(path)
+    for index, rule in enumerate(file.plan.rules):
         try:
             check_network_rule(rule)
             rule.schedule.resolve(duration_s)
         except InputError as error:
-            raise InputError(f"{path}: rules[{index}].{error.path}", error.problem) from None
-    return plan
+            raise file.placed(error.within(f"rules[{index}]")) from None
+    return file.plan
 
 
 def _was_given(ctx: click.Context, parameter: str) -> bool:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import gc
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
+from click.core import ParameterSource
+
+from faultkit.errors import InputError
 
 if TYPE_CHECKING:
     from faultkit.mcp.mock.model import Manifest
     from faultkit.mcp.mock.recording import Recording
-    from faultkit.mcp.mock.run import MockJob
-    from faultkit.plan import Plan
 
-_OF_RULE = re.compile(r"rules\[(\d+)\]")
+FAULT_FORM = (
+    "KIND[:VALUE][,KEY=VALUE…][%PROBABILITY][@TARGET], where TARGET is a tool, a method such as tools/list, "
+    "or one of resource:, prompt:, tool:, method:, server: and a glob. Can be given again."
+)
+OF_HTTP_FRONT = ("--host", "--port")
 
 
 def serving_options(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -26,8 +31,7 @@ def serving_options(port: int) -> Callable[[Callable[..., Any]], Callable[..., A
             "faults",
             metavar="SPEC",
             multiple=True,
-            help="none, hang, wedged, slow:MS, recover-after:N, or any other fault: "
-            "KIND[:VALUE][%PROBABILITY][@TOOL].",
+            help=f"none, hang, wedged, slow:MS, recover-after:N, or any other fault: {FAULT_FORM}",
         ),
         click.option(
             "--plan", "plan_file", metavar="FILE", help="A plan of rules besides, or in place of, --fault."
@@ -58,6 +62,16 @@ def serving_options(port: int) -> Callable[[Callable[..., Any]], Callable[..., A
     return with_options
 
 
+def refuse_unused(flags: Iterable[str], beside: str) -> None:
+    """InputError for one of these that this command line has, and that would do nothing there."""
+    ctx = click.get_current_context()
+    for parameter in ctx.command.params:
+        source = None if parameter.name is None else ctx.get_parameter_source(parameter.name)
+        for flag in parameter.opts:
+            if flag in flags and source is ParameterSource.COMMANDLINE:
+                raise InputError(flag, f"expected {beside} beside it, without which it does nothing")
+
+
 def serve(
     load: Callable[[], Manifest | Recording],
     faults: tuple[str, ...],
@@ -68,49 +82,24 @@ def serve(
     seed: str | None,
 ) -> None:
     """Until the client hangs up or a signal comes."""
+    if front == "stdio":
+        refuse_unused(OF_HTTP_FRONT, "--front http")
     # What is imported and loaded stays: nothing is gained by looking for garbage in it, now or later.
     gc.disable()
     try:
-        from faultkit.mcp.mock.run import MockJob, run_mock
+        from faultkit.mcp.mock.run import MockJob, check_job, run_mock
         from faultkit.mcp.serving import run_to_end
+        from faultkit.plan import Plan
 
-        job = MockJob(load(), _plan(faults, plan_file, seed), front, host, port)
-        _check(job, faults, plan_file)
+        job = MockJob(load(), Plan(), front, host, port)
+        if faults or plan_file is not None:
+            from faultkit.cli.calls import call_plan
+
+            written = call_plan(faults, plan_file, seed)
+            job = replace(job, plan=written.plan)
+            with written.naming_places():
+                check_job(job)
     finally:
         gc.enable()
     gc.freeze()
     run_to_end(run_mock(job, lambda line: click.echo(line, err=True)))
-
-
-def _plan(faults: tuple[str, ...], plan_file: str | None, seed: str | None) -> Plan:
-    from faultkit.plan import Plan
-
-    if not faults and plan_file is None:
-        return Plan()
-    from faultkit.cli.calls import call_plan
-
-    return call_plan(faults, plan_file, seed)
-
-
-def _check(job: MockJob, faults: tuple[str, ...], plan_file: str | None) -> None:
-    from faultkit.errors import InputError
-    from faultkit.mcp.mock.run import check_job
-
-    try:
-        check_job(job)
-    except InputError as error:
-        raise InputError(_place(error.path, faults, plan_file), error.problem) from None
-
-
-def _place(path: str, faults: tuple[str, ...], plan_file: str | None) -> str:
-    """Where a rule was written: the rules of `--fault` go before those of the file."""
-    match = _OF_RULE.match(path)
-    if match is None:
-        return path
-    from faultkit.mcp.specs import NONE
-
-    specs = [spec for spec in faults if spec.strip() != NONE]
-    index = int(match[1])
-    if index < len(specs):
-        return f'--fault "{specs[index]}"'
-    return f"{plan_file}: rules[{index - len(specs)}]{path[match.end() :]}"

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
+
+from faultkit.errors import InputError
 
 
 @click.command(
@@ -26,7 +30,9 @@ Examples:
 @click.option("--seed", default=None, help="Seed of all chance.")
 @click.option("--record", metavar="FOLDER", help="Each server's messages go to a file in it.")
 @click.option("--undo", is_flag=True, help="Put back what was there, to the byte.")
-@click.option("--write", is_flag=True, help="Write it to CONFIG; its old text goes to CONFIG.before-fault.")
+@click.option(
+    "--write", is_flag=True, help="Write it to CONFIG; what it was unwrapped goes to CONFIG.before-fault."
+)
 def command(
     config: str,
     faults: tuple[str, ...],
@@ -45,9 +51,8 @@ def command(
     from faultkit.cli.agent.install import BACKUP
     from faultkit.cli.calls import call_plan
     from faultkit.cli.rewrite import replace_file
-    from faultkit.errors import InputError
     from faultkit.faults.call.call import ERAS
-    from faultkit.mcp.gateway.wrap import Wrapping, unwrap, wrap
+    from faultkit.mcp.gateway.wrap import Wrapping, check_servers, unwrap, wrap
     from faultkit.mcp.injector import check_plan
 
     if undo and (faults or plan_file or seed or record):
@@ -56,32 +61,44 @@ def command(
     text = before.decode("utf-8")
     if plan_file is not None:
         plan_file = str(Path(plan_file).absolute())
-    plan = call_plan(faults, plan_file, seed)
-    # Whatever spoke HTTP before, the client speaks stdio to the gateway.
-    check_plan(plan, "stdio", ERAS)
+    written = call_plan(faults, plan_file, seed)
     wrapping = Wrapping(
         _program(),
         faults,
         plan_file,
-        plan,
+        written.plan,
         seed,
         None if record is None else str(Path(record).absolute()),
     )
-    try:
+    with written.naming_places():
+        # Whatever spoke HTTP before, the client speaks stdio to the gateway.
+        check_plan(written.plan, "stdio", ERAS)
+        with _of_config(config):
+            check_servers(text, written.plan)
+    with _of_config(config):
         done = unwrap(text, only) if undo else wrap(text, wrapping, only)
-    except InputError as error:
-        if error.path.startswith("--"):
-            raise
-        raise InputError(f"{config}: {error.path}" if error.path else config, error.problem) from None
     for note in done.notes:
         click.echo(note, err=True)
     if not write:
         click.echo(done.text, nl=False)
         return
     if done.text != text:
-        replace_file(config, done.text.encode("utf-8"), before, backup=BACKUP)
+        # Of what is wrapped already there is a better backup: the one that was made before.
+        backup = BACKUP if done.was_untouched else None
+        replace_file(config, done.text.encode("utf-8"), before, backup=backup)
     names = ", ".join(done.names) or "nothing to do"
     click.echo(f"{config}: {'put back' if undo else 'wrapped'}: {names}", err=True)
+
+
+@contextmanager
+def _of_config(config: str) -> Iterator[None]:
+    """Errors about the file name it."""
+    try:
+        yield
+    except InputError as error:
+        if error.path.startswith(("--", "rules[")):
+            raise
+        raise InputError(f"{config}: {error.path}" if error.path else config, error.problem) from None
 
 
 def _program() -> tuple[str, ...]:
@@ -91,8 +108,6 @@ def _program() -> tuple[str, ...]:
 
 
 def _read(path: Path) -> bytes:
-    from faultkit.errors import InputError
-
     try:
         data = path.read_bytes()
         data.decode("utf-8")

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from typing import Any
 
 from faultkit.errors import InputError
 from faultkit.faults.call.call import TRANSPORTS, Call, CallFault, Circumstances, Era, Transport, Verdict
+from faultkit.mcp.targets import Inventory, mistakes_in
 from faultkit.plan import Plan, Rule, check_call_plan
 from faultkit.plan.windows import Windows
 from faultkit.rng import Rng
@@ -126,7 +125,7 @@ class _ActiveRule:
         self.rule = rule
         self.fault = rule.fault
         self.seed = seed
-        self.windows: Windows = rule.schedule.resolve(None)
+        self.windows = _windows(rule)
         self.covered = 0
         self.injected = 0
         self._origin_s = origin_s
@@ -168,20 +167,18 @@ def check_plan(
     plan: Plan,
     transport: Transport,
     eras: Iterable[Era],
-    *,
-    tools: Iterable[str] | None = None,
-    server: str | None = None,
+    has: Inventory = Inventory(),  # noqa: B008 (a frozen value)
 ) -> None:
-    """InputError for a rule that could never act where clients speak in this way, with what would fit.
-
-    `tools` are the names that the server has, where they are known, `server` is its own."""
+    """InputError for a rule that could never act where clients speak in this way to a server that has this,
+    with what would fit."""
     check_call_plan(plan)
     spoken = tuple(eras)
-    names = None if tools is None else tuple(tools)
     for index, rule in enumerate(plan.rules):
         try:
             _check_place(rule, transport, spoken)
-            _check_target(rule, names, server)
+            _windows(rule)
+            for mistake in mistakes_in(rule, has):
+                raise mistake
         except InputError as error:
             raise error.within(f"rules[{index}]") from None
 
@@ -199,13 +196,10 @@ def _check_place(rule: Rule, transport: Transport, eras: tuple[Era, ...]) -> Non
     raise InputError("fault", f'expected one that fits {here}, got "{fault.kind}", {fitting}')
 
 
-def _check_target(rule: Rule, tools: tuple[str, ...] | None, server: str | None) -> None:
-    if server is not None and rule.match.server is not None and not fnmatchcase(server, rule.match.server):
-        raise InputError("match.server", f'expected "{server}" or a glob of it, got "{rule.match.server}"')
-    for path, glob in (("match.tool", rule.match.tool), ("with.tools", getattr(rule.fault, "tools", None))):
-        if tools is None or glob is None or any(fnmatchcase(tool, glob) for tool in tools):
-            continue
-        close = get_close_matches(glob, tools, n=1)
-        guess = f"; did you mean {close[0]!r}?" if close else ""
-        shown = ", ".join(sorted(tools)[:20]) or "none"
-        raise InputError(path, f'no tool is named "{glob}"{guess} (tools: {shown})')
+def _windows(rule: Rule) -> Windows:
+    if rule.schedule.needs_total:
+        # Whoever serves calls does so until somebody says stop: there is no whole to have a share of.
+        raise InputError(
+            "schedule", f'expected durations such as "10s", got a share of the whole: "{rule.schedule}"'
+        )
+    return rule.schedule.resolve(None)

@@ -106,6 +106,8 @@ def _fault(word: str) -> type[CallFault]:
     kind = ALIASES.get(kind, kind)
     if kind in CALL_FAULTS:
         return CALL_FAULTS[kind]
+    if kind == NONE:
+        raise InputError("", f"{NONE} stands alone: no fault has no settings, no chance and no target")
     if not kind:
         raise InputError("", f"expected {FORM}, {EXAMPLE}, got {word!r}")
     if kind in NETWORK_FAULTS:

@@ -4,7 +4,7 @@ Only `faultkit.plan.file` reads a file. Nothing here knows sockets, clocks or ev
 """
 
 from faultkit.plan.document import read_document
-from faultkit.plan.file import load_plan, read_plan
+from faultkit.plan.file import PlanFile, load_plan, load_plan_file, read_plan
 from faultkit.plan.flow import Direction, Flow, Side, flows
 from faultkit.plan.levels import check_call_plan, check_call_rule, check_network_plan, check_network_rule
 from faultkit.plan.match import Match, escape_glob
@@ -23,6 +23,7 @@ __all__ = [
     "Percent",
     "Period",
     "Plan",
+    "PlanFile",
     "Rule",
     "Schedule",
     "Seconds",
@@ -39,6 +40,7 @@ __all__ = [
     "flows",
     "fresh_name",
     "load_plan",
+    "load_plan_file",
     "parse_plan",
     "parse_rule",
     "parse_schedule",

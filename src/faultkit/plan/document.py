@@ -15,14 +15,13 @@ from dataclasses import dataclass
 import yaml
 
 from faultkit.errors import InputError
-from faultkit.plan.shape import shown
+from faultkit.plan.shape import joined, shown
 
 MOST_VALUES = 1_000_000
 """Of one document, with each alias counted as what it stands for."""
 _MERGE_TAG = "tag:yaml.org,2002:merge"
 _BOOL_TAG = "tag:yaml.org,2002:bool"
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
-_PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 
 
 class _Loader(yaml.SafeLoader):
@@ -51,22 +50,39 @@ class Document:
         return _line_of(self.root, path) + 1
 
 
-def joined(path: str, key: object) -> str:
-    """The path of a key below `path`: `items[0].call`, or `headers["a b"]` for keys that are not plain."""
-    text = key if isinstance(key, str) else shown(key)
-    if not _PLAIN_KEY.fullmatch(text):
-        return f"{path}[{shown(text)}]"
-    return f"{path}.{text}" if path else text
-
-
-def read_document(text: str, source: str) -> object:
+def read_document(text: str, source: str, what: str = "a plan") -> object:
     """What JSON or YAML text says. JSON goes first: YAML 1.1 reads some of it in another way (1e2, tabs)."""
     try:
         return json.loads(text, object_pairs_hook=_without_repeats)
     except InputError as error:
+        # Read as YAML, a mistake has a line, too.
+        _read_yaml(_without_tabs(text), source, what)
         raise InputError(source, error.problem) from None
     except (ValueError, RecursionError):
-        return _read_yaml(text, source)
+        return _read_yaml(text, source, what)
+
+
+def line_in(text: str, path: str) -> int | None:
+    """The line, from 1, of what the path names in the first document of a text that could be read, as
+    `Document.line_of` says it; None where YAML cannot say it."""
+    loader = _Loader(_without_tabs(text))
+    try:
+        node = loader.get_node() if loader.check_node() else None
+    except (yaml.YAMLError, RecursionError):
+        return None
+    return None if node is None else _line_of(node, path) + 1
+
+
+def placed(error: InputError, text: str, source: str) -> InputError:
+    """The same error with the file and the line of what its path names in that text."""
+    line = line_in(text, error.path)
+    place = source if line is None else f"{source}: line {line}"
+    return InputError(f"{place}: {error.path}" if error.path else place, error.problem)
+
+
+def _without_tabs(text: str) -> str:
+    """To JSON a tab is a blank, and stands nowhere else; to YAML it is a mistake."""
+    return text.replace("\t", " ")
 
 
 def read_documents(text: str, source: str, what: str) -> Iterator[Document]:
@@ -92,8 +108,8 @@ def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return found
 
 
-def _read_yaml(text: str, source: str) -> object:
-    with _told_as_input_errors(source, "a plan"):
+def _read_yaml(text: str, source: str, what: str) -> object:
+    with _told_as_input_errors(source, what):
         loader = _Loader(text)
         node = loader.get_single_node()
         if node is None:

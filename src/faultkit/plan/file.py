@@ -6,16 +6,36 @@ How text becomes data is `faultkit.plan.document`, how data become a plan is `fa
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 from faultkit.errors import InputError
-from faultkit.plan.document import read_document
+from faultkit.plan.document import placed, read_document
 from faultkit.plan.parse import parse_plan
 from faultkit.plan.plan import Plan
 
 
+@dataclass(frozen=True, slots=True)
+class PlanFile:
+    """A plan, and the text that it was read from, for errors that are found later."""
+
+    plan: Plan
+    text: str
+    source: str
+
+    def placed(self, error: InputError) -> InputError:
+        """The same error, whose path is one of the plan, with file and line."""
+        return placed(error, self.text, self.source)
+
+
 def load_plan(path: str | os.PathLike[str]) -> Plan:
-    return read_plan(read_text(path), os.fspath(path))
+    return load_plan_file(path).plan
+
+
+def load_plan_file(path: str | os.PathLike[str]) -> PlanFile:
+    source = os.fspath(path)
+    text = read_text(source)
+    return PlanFile(read_plan(text, source), text, source)
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
@@ -35,4 +55,4 @@ def read_plan(text: str, source: str = "plan") -> Plan:
     try:
         return parse_plan(document)
     except InputError as error:
-        raise InputError(f"{source}: {error.path}" if error.path else source, error.problem) from None
+        raise placed(error, text, source) from None

@@ -6,12 +6,14 @@ Used for whatever a user wrote in YAML or JSON. It knows no rule, no fault and n
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 
 from faultkit.errors import InputError
 
 _LONGEST = 60
+_PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 
 
 def shown(value: object) -> str:
@@ -28,6 +30,14 @@ def shown(value: object) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
+def joined(path: str, key: object) -> str:
+    """The path of a key below `path`: `items[0].call`, or `headers["a b"]` for keys that are not plain."""
+    text = key if isinstance(key, str) else shown(key)
+    if not _PLAIN_KEY.fullmatch(text):
+        return f"{path}[{shown(text)}]"
+    return f"{path}.{text}" if path else text
+
+
 def mapping(value: object, keys: Iterable[str], path: str) -> Mapping[str, object]:
     """A mapping that has no other keys than these."""
     if not isinstance(value, Mapping):
@@ -41,7 +51,7 @@ def reject_unknown_keys(given: Iterable[object], keys: Iterable[str], path: str)
     for key in given:
         if key in known:
             continue
-        raise InputError(path, f"unknown key {shown(key)}; {advice(key, known)}")
+        raise InputError(joined(path, key), f"unknown key; {advice(key, known)}")
 
 
 def advice(given: object, known: Sequence[str]) -> str:

@@ -1,12 +1,13 @@
 """The HTTP control API of a running data plane: read its state, and change its plan for a while.
 
-    GET    /healthz            is it there (the only one without a token)
-    GET    /plan               the plan that holds, in the form that PUT takes
-    PUT    /plan?ttl=60        put another plan in its place
-    POST   /rules?ttl=60       add one rule
-    DELETE /rules/{name}       take a rule away
-    GET    /status             counters, and when changes expire
-    GET    /events             what happens, as server-sent events
+    GET    /healthz                 is it there (the only one without a token)
+    GET    /plan                    the plan that holds, in the form that PUT takes
+    PUT    /plan?ttl=60             put another plan in its place
+    POST   /rules?ttl=60            add one rule
+    PATCH  /rules/{name}?ttl=60     keep a rule for so long from now on
+    DELETE /rules/{name}            take a rule away
+    GET    /status                  counters, and when changes expire
+    GET    /events                  what happens, as server-sent events
 
 It listens on loopback only, wants a bearer token, and turns web pages away (Host and Origin are checked),
 since a page in a browser can reach loopback too. Every change ends by itself after `ttl` seconds.
@@ -15,9 +16,7 @@ since a page in a browser can reach loopback too. Every change ends by itself af
 from __future__ import annotations
 
 import asyncio
-import hmac
 import json
-import math
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -32,29 +31,26 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from faultkit.errors import InputError, RunError
-from faultkit.plan import Plan, Rule, dump_plan, dump_rule, parse_plan, parse_rule, read_document
+from faultkit.plan import Plan, Rule, dump_plan, dump_rule, parse_plan, parse_rule
 from faultkit.proxy.address import Endpoint
+from faultkit.proxy.control_terms import (
+    KEEP_ALIVE_S,
+    MOST_BODY_BYTES,
+    Problem,
+    check_caller,
+    check_holds,
+    document_of,
+    expiry_of,
+    ttl_of,
+)
 from faultkit.proxy.face import DataPlane
 from faultkit.proxy.happenings import Happening
 from faultkit.proxy.leases import NEVER, Leases
 from faultkit.proxy.plain import plain_happening, plain_snapshot
 from faultkit.proxy.proxy import listen
 
-USUAL_TTL_S = 600.0
-LONGEST_TTL_S = 86_400.0
-MOST_BODY_BYTES = 1 << 20
 _MOST_WAITING_EVENTS = 10_000
-_KEEP_ALIVE_S = 15.0
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
-
-
-class Problem(Exception):
-    """An answer that is no success."""
-
-    def __init__(self, status: int, problem: str, path: str = "") -> None:
-        super().__init__(problem)
-        self.status = status
-        self.error = {"path": path, "problem": problem}
 
 
 class Control:
@@ -140,13 +136,6 @@ class Control:
         except InputError as error:
             raise error.within(path) from None
 
-    def _expiry(self, ttl_s: float) -> dict[str, Any]:
-        at = time.gmtime(time.time() + ttl_s) if ttl_s else None
-        return {
-            "expires_in_s": ttl_s or None,
-            "expires_at": None if at is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", at),
-        }
-
     def _until(self, ttl_s: float) -> float:
         return self._clock() + ttl_s if ttl_s else NEVER
 
@@ -159,19 +148,19 @@ class Control:
         return JSONResponse(dump_plan(self._change(lambda leases: leases).plan))
 
     async def _put_plan(self, request: Request) -> Response:
-        ttl_s = _ttl(request)
-        document = _document(request, await _body(request))
+        ttl_s = ttl_of(request.query_params.get("ttl"))
+        document = document_of(await _body(request))
         if isinstance(document, dict) and "seed" not in document:
             document = {**document, "seed": self._leases.plan.seed}
         plan = parse_plan(document)
         for index, rule in enumerate(plan.rules):
             self._check_rule(rule, f"rules[{index}]")
         self._change(lambda leases: leases.replaced(plan, self._until(ttl_s)))
-        return JSONResponse({"plan": dump_plan(plan), "digest": plan.digest, **self._expiry(ttl_s)})
+        return JSONResponse({"plan": dump_plan(plan), "digest": plan.digest, **expiry_of(ttl_s)})
 
     async def _post_rule(self, request: Request) -> Response:
-        ttl_s = _ttl(request)
-        document = _document(request, await _body(request))
+        ttl_s = ttl_of(request.query_params.get("ttl"))
+        document = document_of(await _body(request))
         added = ""
 
         def add(leases: Leases) -> Leases:
@@ -186,15 +175,24 @@ class Control:
 
         plan = self._change(add).plan
         rule = next(rule for rule in plan.rules if rule.name == added)
-        body = {"rule": dump_rule(rule), "digest": plan.digest, **self._expiry(ttl_s)}
+        body = {"rule": dump_rule(rule), "digest": plan.digest, **expiry_of(ttl_s)}
         return JSONResponse(body, status_code=201)
+
+    async def _renew_rule(self, request: Request) -> Response:
+        name, ttl_s = request.path_params["name"], ttl_of(request.query_params.get("ttl"))
+
+        def renew(leases: Leases) -> Leases:
+            check_holds(leases, name)
+            return leases.renewed(name, self._until(ttl_s))
+
+        plan = self._change(renew).plan
+        return JSONResponse({"renewed": name, "digest": plan.digest, **expiry_of(ttl_s)})
 
     async def _delete_rule(self, request: Request) -> Response:
         name = request.path_params["name"]
 
         def remove(leases: Leases) -> Leases:
-            if all(rule.name != name for rule in leases.plan.rules):
-                raise Problem(404, f'there is no rule named "{name}"', "name")
+            check_holds(leases, name)
             return leases.removed(name)
 
         plan: Plan = self._change(remove).plan
@@ -228,7 +226,7 @@ class Control:
             yield ": what happens from here on\n\n"
             while True:
                 try:
-                    happening = await asyncio.wait_for(waiting.get(), _KEEP_ALIVE_S)
+                    happening = await asyncio.wait_for(waiting.get(), KEEP_ALIVE_S)
                 except TimeoutError:
                     yield ": still here\n\n"
                     continue
@@ -247,6 +245,7 @@ class Control:
             Route("/plan", self._get_plan, methods=["GET"]),
             Route("/plan", self._put_plan, methods=["PUT"]),
             Route("/rules", self._post_rule, methods=["POST"]),
+            Route("/rules/{name:path}", self._renew_rule, methods=["PATCH"]),
             Route("/rules/{name:path}", self._delete_rule, methods=["DELETE"]),
             Route("/status", self._status, methods=["GET"]),
             Route("/events", self._events, methods=["GET"]),
@@ -290,38 +289,23 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
-        problem = self._problem(Request(scope))
-        if problem is None:
+        try:
+            self._check(Request(scope))
+        except Problem as problem:
+            await _answer(problem)(scope, receive, send)
+        else:
             await self._app(scope, receive, send)
-            return
-        await _answer(problem)(scope, receive, send)
 
-    def _problem(self, request: Request) -> Problem | None:
-        host = request.headers.get("host", "")
-        if host.lower() not in self._hosts:
-            return Problem(403, f'expected a loopback Host with our port, got "{host[:80]}"', "Host")
-        for origin in request.headers.getlist("origin"):
-            if origin.lower() != f"http://{host.lower()}":
-                return Problem(403, f'expected no foreign Origin, got "{origin[:80]}"', "Origin")
-        if request.url.path == "/healthz":
-            return None
-        scheme, _, given = request.headers.get("authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), self._token):
-            return Problem(401, "expected Authorization: Bearer TOKEN", "Authorization")
-        return None
-
-
-def _ttl(request: Request) -> float:
-    text = request.query_params.get("ttl")
-    if text is None:
-        return USUAL_TTL_S
-    try:
-        ttl_s = float(text)
-    except ValueError:
-        ttl_s = math.nan
-    if not 0 <= ttl_s <= LONGEST_TTL_S:
-        raise Problem(400, f'expected seconds from 0 (no end) to {LONGEST_TTL_S:g}, got "{text[:40]}"', "ttl")
-    return ttl_s
+    def _check(self, request: Request) -> None:
+        headers = request.headers
+        check_caller(
+            request.url.path,
+            headers.get("host", ""),
+            headers.getlist("origin"),
+            headers.get("authorization", ""),
+            hosts=self._hosts,
+            token=self._token,
+        )
 
 
 async def _body(request: Request) -> bytes:
@@ -331,14 +315,6 @@ async def _body(request: Request) -> bytes:
         if len(body) > MOST_BODY_BYTES:
             raise Problem(413, f"expected at most {MOST_BODY_BYTES} bytes, got more", "body")
     return bytes(body)
-
-
-def _document(request: Request, body: bytes) -> object:
-    """JSON or YAML."""
-    try:
-        return read_document(body.decode(), "body")
-    except UnicodeDecodeError:
-        raise Problem(400, "expected UTF-8 text, got other bytes", "body") from None
 
 
 def _answer(problem: Problem) -> Response:

@@ -66,6 +66,13 @@ class Leases:
     def removed(self, name: str) -> Leases:
         return self._with_rules(tuple(leased for leased in self.layers[-1].rules if leased.rule.name != name))
 
+    def renewed(self, name: str, until: float) -> Leases:
+        """The rule as it is, with another end."""
+        rules = self.layers[-1].rules
+        return self._with_rules(
+            tuple(replace(each, until=until) if each.rule.name == name else each for each in rules)
+        )
+
     def at(self, now: float) -> Leases:
         """Without what has expired by now."""
         if now < self.next_expiry:

@@ -14,8 +14,7 @@ from urllib.parse import quote, urlsplit
 from faultkit.errors import InputError
 from faultkit.load.route import route_of
 from faultkit.load.target import Target
-from faultkit.plan.document import joined
-from faultkit.plan.shape import shown
+from faultkit.plan.shape import joined, shown
 from faultkit.proxy.address import SCHEMES, parse_endpoint
 from faultkit.report.secrets import is_secret, mask_url
 from faultkit.scenario.model import Call

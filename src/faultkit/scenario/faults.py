@@ -13,8 +13,7 @@ from faultkit.errors import InputError
 from faultkit.faults import NETWORK_FAULTS
 from faultkit.faults.parse import dump_fault
 from faultkit.plan import Direction, Side, dump_rule, fresh_name, parse_rule
-from faultkit.plan.document import joined
-from faultkit.plan.shape import advice, shown
+from faultkit.plan.shape import advice, joined, shown
 from faultkit.scenario.model import WrittenFault
 from faultkit.scenario.reading import Reading
 from faultkit.scenario.values import switch

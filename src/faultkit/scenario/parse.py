@@ -11,8 +11,7 @@ from typing import Any, get_args
 
 from faultkit.errors import InputError
 from faultkit.load.slo import Slo, SloKind
-from faultkit.plan.document import joined
-from faultkit.plan.shape import shown
+from faultkit.plan.shape import joined, shown
 from faultkit.proxy.address import ProxyMap, Upstream, UpstreamSet, parse_map, parse_upstream
 from faultkit.scenario.call import CALL_KEYS, CONFIG_KEYS, Config, parse_call, parse_config
 from faultkit.scenario.faults import parse_fault

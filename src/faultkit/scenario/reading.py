@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from faultkit.errors import InputError
-from faultkit.plan.document import joined
-from faultkit.plan.shape import advice, shown
+from faultkit.plan.shape import advice, joined, shown
 
 T = TypeVar("T")
 U = TypeVar("U")

@@ -7,8 +7,7 @@ from typing import Any, get_args
 
 from faultkit.errors import InputError
 from faultkit.load.load import Load, Model, Spacing
-from faultkit.plan.document import joined
-from faultkit.plan.shape import advice, shown
+from faultkit.plan.shape import advice, joined, shown
 from faultkit.scenario.model import Repeat, Single, Strategy, Sustained, WrittenFault
 from faultkit.scenario.reading import Reading
 from faultkit.scenario.steps import Stepped, chosen_steps, step_rules, usual_steps

@@ -138,6 +138,7 @@ def input_schema(tool: Tool) -> dict[str, Any]:
         "properties": {each.name: dict(each.schema) for each in tool.arguments},
         "required": [each.name for each in tool.arguments if each.default is REQUIRED],
         "additionalProperties": False,
+        **tool.rules,
     }
 
 

@@ -40,6 +40,7 @@ _log = logging.getLogger(__name__)
 @dataclass(frozen=True, slots=True)
 class Failed:
     text: str
+    structured: dict[str, Any] | None = None
 
 
 Outcome = ToolResult | Failed
@@ -130,14 +131,22 @@ def _perform(
         result = _function(tool.run)(ToolCall(values, services, cancelled, report))
         outcome = ToolResult(_text(result.text), plain(result.structured))
     except FaultkitError as error:
-        outcome = Failed(_cut(_text(told(tool, error))))
+        outcome = _failed(tool, given, told(tool, error))
     except BaseException as error:  # SystemExit as well: a tool must not end the server.
         _log.error("%s: unexpected error", tool.name, exc_info=error)
         problem = f"unexpected {type(error).__name__}: {' '.join(str(error).split())}"
-        outcome = Failed(_cut(_text(problem)))
+        outcome = _failed(tool, given, problem)
     how = "failed" if isinstance(outcome, Failed) else "done"
     _log.info("%s: %s in %.0f ms", tool.name, how, 1000 * (time.monotonic() - began))
     return outcome
+
+
+def _failed(tool: Tool, given: Mapping[str, Any], problem: str) -> Failed:
+    text = _cut(_text(problem))
+    if tool.failure is None:
+        return Failed(text)
+    structured = plain(tool.failure(given, text))
+    return Failed(json.dumps(structured, ensure_ascii=False), structured)
 
 
 def _function(path: str) -> Callable[[ToolCall], ToolResult]:

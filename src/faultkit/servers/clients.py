@@ -15,7 +15,8 @@ from pathlib import PurePath
 from typing import Any, Literal, TypeAlias
 
 from faultkit.errors import InputError
-from faultkit.servers.jsonc import read_jsonc, with_member, without_member
+from faultkit.jsonc import read_jsonc
+from faultkit.servers.jsonc import with_member, without_member
 from faultkit.servers.toml_text import read_toml, toml_table, with_table, without_table
 
 Scope: TypeAlias = Literal["user", "project"]

@@ -43,16 +43,19 @@ class HttpServer:
         port: int = 0,
         token: str | None = None,
         tools: Mapping[str, Tool] = TOOLS,
+        instructions: str | None = None,
+        name: str = "fault agent tool",
     ) -> None:
+        """`name`: the command, for an error about its port."""
         host = LOOPBACK if host == "localhost" else host.strip("[]")
         check_token(host, token)
         self._calls = calls
         self._ending: Ending = "terminate"
-        self._listener = listen("fault agent tool", Endpoint(host, port))
+        self._listener = listen(name, Endpoint(host, port))
         bound_host, bound_port = self._listener.getsockname()[:2]
         self.endpoint = Endpoint(bound_host, bound_port)
         self.url = f"http://{self.endpoint}{PATH}"
-        app = make_server(calls, tools).streamable_http_app(
+        app = make_server(calls, tools, instructions).streamable_http_app(
             streamable_http_path=PATH, transport_security=_security(host)
         )
         self._server = _Uvicorn(_config(Guard(app, token, same_origin=host in _EVERYWHERE)))

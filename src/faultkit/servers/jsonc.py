@@ -1,4 +1,4 @@
-"""JSON as people keep it, with comments and trailing commas: read it, and change one member of it. Pure.
+"""JSON as people keep it, with comments and trailing commas: one member of it is changed. Pure.
 
 A change touches nothing else: comments, order, indentation and line ends of all other members stay as they
 are. What a change made is read again, and it is an error if it is not what was asked for.
@@ -9,43 +9,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-_SKIPPED = re.compile(r"(?:[ \t\r\n]+|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
-_WORD = re.compile(r"[-+.\w]+")
+from faultkit.jsonc import BOM, Value, kind_of, parse_jsonc, read_jsonc
+
 _REST_OF_LINE = re.compile(r"(?:[ \t]+|/\*[^\n]*?\*/)*(?://[^\n\r]*)?")
-_BOM = "\ufeff"
-
-
-@dataclass(frozen=True, slots=True)
-class _Value:
-    start: int
-    end: int
-    plain: Any
-    members: tuple[_Member, ...] = ()
-    """In the order of the text; of an object only."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Member:
-    start: int
-    key: str
-    value: _Value
-    comma: int | None
-    """Where the comma behind it is."""
-
-
-def read_jsonc(text: str) -> Any:
-    """What it says. Raises ValueError with the line. Of a key that is there twice, the last counts."""
-    return _read(text).plain
 
 
 def with_member(text: str, path: Sequence[str], value: Any) -> str:
     """The same text in which the member at the path has this value. Objects on the way are made."""
-    text = text if text.removeprefix(_BOM).strip() else "{}\n"
-    root = _read(text)
+    text = text if text.removeprefix(BOM).strip() else "{}\n"
+    root = parse_jsonc(text)
     found, rest = _follow(root, path)
     if not rest:
         new = _spliced(text, found.start, found.end, _shown(value, _indent_at(text, found.start), text))
@@ -58,7 +32,7 @@ def with_member(text: str, path: Sequence[str], value: Any) -> str:
 
 def without_member(text: str, path: Sequence[str]) -> str:
     """The same text without the member; as it is if there is none."""
-    root = _read(text)
+    root = parse_jsonc(text)
     found, rest = _follow(root, path[:-1])
     own = [place for place, each in enumerate(found.members) if each.key == path[-1]]
     if rest or not own:
@@ -66,13 +40,13 @@ def without_member(text: str, path: Sequence[str]) -> str:
     return _checked(_removed(text, found, own[0]), _set(root.plain, path, None, remove=True))
 
 
-def _follow(root: _Value, path: Sequence[str]) -> tuple[_Value, list[str]]:
+def _follow(root: Value, path: Sequence[str]) -> tuple[Value, list[str]]:
     """As far as there is something on the path, and what is left of it."""
     at = root
     for place, key in enumerate(path):
         if not isinstance(at.plain, dict):
             named = ".".join(path[:place]) or "the whole of it"
-            raise ValueError(f"expected {named} to be an object, got {_kind(at.plain)}")
+            raise ValueError(f"expected {named} to be an object, got {kind_of(at.plain)}")
         same = [each.value for each in at.members if each.key == key]
         if len(same) > 1:
             raise ValueError(f'expected "{key}" once, got it {len(same)} times')
@@ -100,7 +74,7 @@ def _checked(new: str, wanted: Any) -> str:
     return new
 
 
-def _inserted(text: str, at: _Value, key: str, value: Any) -> str:
+def _inserted(text: str, at: Value, key: str, value: Any) -> str:
     """As the last member, laid out like the one before it."""
     name = json.dumps(key, ensure_ascii=False)
     own, newline = _indent_at(text, at.start), _newline(text)
@@ -130,7 +104,7 @@ def _end_of_line(text: str, at: int) -> int:
     return at + len(found[0].rstrip())
 
 
-def _removed(text: str, at: _Value, place: int) -> str:
+def _removed(text: str, at: Value, place: int) -> str:
     member = at.members[place]
     start = len(text[: member.start].rstrip(" \t"))
     if text[:start].endswith("\n"):
@@ -159,7 +133,7 @@ def _newline(text: str) -> str:
 
 
 def _indent_at(text: str, at: int) -> str:
-    line = text[text.rfind("\n", 0, at) + 1 : at].removeprefix(_BOM)
+    line = text[text.rfind("\n", 0, at) + 1 : at].removeprefix(BOM)
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
@@ -167,120 +141,3 @@ def _unit(text: str) -> str:
     """One step of indentation, as the text has it."""
     found = re.search(r"^([ \t]+)[\"\]}]", text, re.MULTILINE)
     return "  " if found is None else found[1]
-
-
-def _kind(plain: Any) -> str:
-    kinds = ((dict, "an object"), (list, "a list"), (str, "a text"), (bool, "true or false"))
-    return next((name for kind, name in kinds if isinstance(plain, kind)), "a number or null")
-
-
-def _read(text: str) -> _Value:
-    """An empty text is an empty object, to which anything can be added."""
-    reader = _Reader(text if text.removeprefix(_BOM).strip() else "{}")
-    return reader.whole()
-
-
-class _Reader:
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._at = 1 if text.startswith(_BOM) else 0
-
-    def whole(self) -> _Value:
-        try:
-            value = self._value()
-        except RecursionError:
-            raise ValueError("expected JSON, got too many levels of it") from None
-        self._skip()
-        if self._at < len(self._text):
-            raise self._wrong("nothing more")
-        return value
-
-    def _skip(self) -> None:
-        found = _SKIPPED.match(self._text, self._at)
-        assert found is not None
-        self._at = found.end()
-
-    def _next(self) -> str:
-        self._skip()
-        return self._text[self._at : self._at + 1]
-
-    def _value(self) -> _Value:
-        sign, start = self._next(), self._at
-        if sign == "{":
-            return self._object()
-        if sign == "[":
-            return self._list()
-        if sign == '"':
-            text = self._string()
-            return _Value(start, self._at, text)
-        found = _WORD.match(self._text, self._at)
-        if found is None:
-            raise self._wrong("a value")
-        try:
-            plain = json.loads(found[0], parse_constant=_no_constant)
-        except ValueError:
-            raise self._wrong("a value") from None
-        self._at = found.end()
-        return _Value(start, self._at, plain)
-
-    def _string(self) -> str:
-        found = _STRING.match(self._text, self._at)
-        if found is None:
-            raise self._wrong("a text in quotes that ends on its line")
-        try:
-            plain: str = json.loads(found[0])
-        except ValueError:
-            raise self._wrong("a text with escapes that JSON knows") from None
-        self._at = found.end()
-        return plain
-
-    def _object(self) -> _Value:
-        start = self._at
-        self._at += 1
-        members: list[_Member] = []
-        while self._next() != "}":
-            if members and members[-1].comma is None:
-                raise self._wrong("a comma or a closing brace")
-            begin = self._at
-            if self._next() != '"':
-                raise self._wrong("a name in quotes or a closing brace")
-            key = self._string()
-            if self._next() != ":":
-                raise self._wrong("a colon")
-            self._at += 1
-            value = self._value()
-            members.append(_Member(begin, key, value, self._comma()))
-        self._at += 1
-        return _Value(start, self._at, {each.key: each.value.plain for each in members}, tuple(members))
-
-    def _list(self) -> _Value:
-        start = self._at
-        self._at += 1
-        items: list[Any] = []
-        goes_on = True
-        while self._next() != "]":
-            if not goes_on:
-                raise self._wrong("a comma or a closing bracket")
-            items.append(self._value().plain)
-            goes_on = self._comma() is not None
-        self._at += 1
-        return _Value(start, self._at, items)
-
-    def _comma(self) -> int | None:
-        if self._next() != ",":
-            return None
-        self._at += 1
-        return self._at - 1
-
-    def _wrong(self, wanted: str) -> ValueError:
-        line = self._text.count("\n", 0, self._at) + 1
-        came = self._text[self._at : self._at + 20].splitlines()
-        return ValueError(f"line {line}: expected {wanted}, got {came[0]!r}" if came else _ends(line, wanted))
-
-
-def _ends(line: int, wanted: str) -> str:
-    return f"line {line}: expected {wanted}, got the end of the text"
-
-
-def _no_constant(name: str) -> Any:
-    raise ValueError(name)

@@ -50,8 +50,11 @@ _BY_RULES = "\nNo language model is configured: advice comes from Faultkit's own
 _BY_MODEL = "\nAdvice comes from {model} by {engine}; what is sent there has its secrets taken out."
 
 
-def make_server(calls: Calls, tools: Mapping[str, Tool] = TOOLS) -> Server[Calls]:
-    """Ready to be run over any transport. When it ends, so do its calls."""
+def make_server(
+    calls: Calls, tools: Mapping[str, Tool] = TOOLS, instructions: str | None = None
+) -> Server[Calls]:
+    """Ready to be run over any transport. When it ends, so do its calls. With `instructions` of its own, it
+    serves the tools alone: the resources and prompts belong to the usual ones."""
     services = calls.services
 
     @cache
@@ -115,6 +118,18 @@ def make_server(calls: Calls, tools: Mapping[str, Tool] = TOOLS) -> Server[Calls
         turn = types.PromptMessage(role="user", content=types.TextContent(text=text))
         return types.GetPromptResult(description=prompts.PROMPTS[params.name].description, messages=[turn])
 
+    if instructions is not None:
+        return Server(
+            NAME,
+            version=__version__,
+            title=TITLE,
+            instructions=instructions,
+            cache_hints={"tools/list": _AN_HOUR},
+            lifespan=lifespan,
+            get_tool_input_schema=schema_of,
+            on_list_tools=list_tools,
+            on_call_tool=call_tool,
+        )
     return Server(
         NAME,
         version=__version__,
@@ -177,8 +192,10 @@ def _listed(tool: Tool, services: Services) -> types.Tool:
 
 def _result(outcome: Outcome) -> types.CallToolResult:
     text = types.TextContent(text=outcome.text)
-    if isinstance(outcome, Failed):
+    if isinstance(outcome, Failed) and outcome.structured is None:
         return types.CallToolResult(content=[text], is_error=True)
+    if isinstance(outcome, Failed):
+        return types.CallToolResult(content=[text], structured_content=outcome.structured, is_error=True)
     return types.CallToolResult(content=[text], structured_content=outcome.structured)
 
 

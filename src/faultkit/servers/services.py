@@ -14,6 +14,7 @@ from faultkit.servers.reports import Reports
 if TYPE_CHECKING:
     from faultkit.advice.advisor import Advisor
     from faultkit.advice.llm import LlmSettings, Model
+    from faultkit.chaos.session import ChaosSession, ChaosSettings
 
 _VECTOR_SERVER = "QDRANT_URL"
 
@@ -28,8 +29,11 @@ class Services:
     reports: Reports = field(default_factory=Reports)
     indexed: str | None = None
     """The folder that was indexed last: where code is looked up that has to do with a snippet."""
+    chaos: ChaosSettings | None = None
+    """None: as the environment has it."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _model: Model | None = None
+    _chaos: ChaosSession | None = None
 
     @property
     def reaches_out(self) -> bool:
@@ -61,8 +65,21 @@ class Services:
 
         return Advisor(model, context=context_of(place, model, index_dir=self.index_dir))
 
+    def chaos_session(self) -> ChaosSession:
+        """One for all calls, opened at the first that needs it."""
+        with self._lock:
+            if self._chaos is None:
+                with IMPORTING:
+                    from faultkit.chaos.session import ChaosSession, usual_settings
+
+                self._chaos = ChaosSession(self.chaos or usual_settings(os.environ))
+            return self._chaos
+
     def close(self) -> None:
         with self._lock:
+            if self._chaos is not None:
+                self._chaos.close()
+            self._chaos = None
             if self._model is not None:
                 self._model.close()
             self._model = None

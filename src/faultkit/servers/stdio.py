@@ -44,9 +44,9 @@ Incoming = MemoryObjectSendStream[SessionMessage | Exception]
 Outgoing = MemoryObjectSendStream[SessionMessage]
 
 
-def run_stdio(calls: Calls, tools: Mapping[str, Tool] = TOOLS) -> Ending:
+def run_stdio(calls: Calls, tools: Mapping[str, Tool] = TOOLS, instructions: str | None = None) -> Ending:
     """Blocks until stdin ends, the client stops listening, or a signal comes."""
-    server = make_server(calls, tools)
+    server = make_server(calls, tools, instructions)
     with _wire() as (source, sink):
         return anyio.run(_serve, server, source, sink)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -60,6 +60,10 @@ class Tool:
     """Asks a language model or a vector database if one is configured, and is open world then."""
     ignored: tuple[str, ...] = ()
     """Names that callers may send although nothing is done with them; any other unknown name is an error."""
+    rules: Mapping[str, Any] = field(default_factory=dict)
+    """More of the JSON schema of the arguments, such as what one of them asks of another."""
+    failure: Callable[[Mapping[str, Any], str], dict[str, Any]] | None = None
+    """The structured content of an error, from what came and the text. Without it, an error is text alone."""
 
 
 @dataclass(slots=True)

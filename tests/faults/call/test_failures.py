@@ -44,6 +44,8 @@ def said(text: str) -> Message:
             HttpStatus(status=401),
             Status(401, (PLAIN, ("WWW-Authenticate", 'Bearer error="invalid_token"')), b"unauthorized"),
         ),
+        (HttpStatus(status=429), Status(429, (PLAIN, ("Retry-After", "30")), b"too many requests")),
+        (HttpStatus(status=429, retry_after_s=-1), Status(429, (PLAIN,), b"too many requests")),
         (
             HttpStatus(status=429, retry_after_s=7),
             Status(429, (PLAIN, ("Retry-After", "7")), b"too many requests"),

@@ -60,6 +60,9 @@ def serve(line: bytes) -> None:
         )
     elif method == "tools/call":
         reply(message, {"content": [{"type": "text", "text": params["name"]}]})
+    elif method == "last words":
+        write(json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": {"last": True}}).encode())
+        os._exit(0)
     elif method == "die":
         sys.stdout.buffer.flush()
         if "signal" in params:

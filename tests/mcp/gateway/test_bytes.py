@@ -96,7 +96,7 @@ def test_a_batch_passes_whole_unless_rules_may_act_on_its_calls() -> None:
         plan = Plan(parse_specs(["error:-32050@method:b"]))
         async with on_pipes(to_lines(), plan) as client:
             client.say(batch)
-            answers = {answer["id"]: answer for answer in [await client.message(), await client.message()]}
+            answers = {answer["id"]: answer for answer in await client.message()}
             assert answers[1]["result"] == {}
             assert answers[2]["error"]["code"] == -32050
 

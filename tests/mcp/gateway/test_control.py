@@ -56,9 +56,9 @@ class Api:
 
 
 @asynccontextmanager
-async def api(plan: Plan = PLAN) -> AsyncIterator[Api]:
+async def api(plan: Plan = PLAN, server: str = "shop") -> AsyncIterator[Api]:
     clock = FakeClock()
-    running = Running(plan, "shop", "stdio")
+    running = Running(plan, server, "stdio")
     control = Control(running, TOKEN, clock)
     host, port = await control.start("127.0.0.1", 0)
     client = HttpClient(f"http://{host}:{port}/")
@@ -142,6 +142,7 @@ def test_a_change_ends_by_itself_without_anybody_asking() -> None:
             "rules[0].match.server",
             'expected "shop"',
         ),
+        ({"rules": [{"fault": "hang", "schedule": "start:5%"}]}, "rules[0].schedule", "got a share"),
         ({"rules": "all"}, "rules", "expected"),
         (b"\xff", "body", "expected UTF-8"),
         (b"{", "body", ""),
@@ -160,6 +161,17 @@ def test_a_bad_plan_changes_nothing_and_says_what_is_wrong(document: object, pat
     run(main)
 
 
+def test_a_rule_for_a_server_is_refused_by_a_gateway_without_a_name() -> None:
+    async def main() -> None:
+        async with api(server="") as at:
+            rule = {"fault": "hang", "match": {"server": "shop"}}
+            status, body = await at.call("POST", "/rules", rule)
+            problem = 'expected a server that has a name (--name), got "shop"'
+            assert (status, body["error"]) == (400, {"path": "match.server", "problem": problem})
+
+    run(main)
+
+
 def test_rules_are_added_and_taken_away_by_name() -> None:
     async def main() -> None:
         async with api() as at:
@@ -169,6 +181,9 @@ def test_rules_are_added_and_taken_away_by_name() -> None:
             status, body = await at.call("POST", "/rules", {"fault": "tcp_reset"})
             assert (status, body["error"]["path"]) == (400, "fault")
             assert at.names() == ["slow", "stuck"]
+            status, body = await at.call("PATCH", "/rules/stuck?ttl=7")
+            assert (status, body["renewed"], body["expires_in_s"]) == (200, "stuck", 7.0)
+            assert (await at.call("PATCH", "/rules/nobody?ttl=7"))[0] == 404
             assert (await at.call("DELETE", "/rules/stuck"))[1]["removed"] == "stuck"
             assert (await at.call("DELETE", "/rules/stuck"))[0] == 404
             assert at.names() == ["slow"]

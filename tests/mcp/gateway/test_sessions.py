@@ -11,13 +11,14 @@ from typing import Any
 
 import pytest
 
+from faultkit.faults.call.tool_error import ToolError
 from faultkit.mcp.gateway.recording import Recorder
 from faultkit.mcp.specs import parse_specs
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, VERSION_KEY, headers_of
 from faultkit.mcp.wire.front_http import HttpFront
 from faultkit.mcp.wire.http.client import HttpClient, Reply
 from faultkit.mcp.wire.message import encode, notification_of, read
-from faultkit.plan import Plan
+from faultkit.plan import Plan, Rule, parse_schedule
 from tests.mcp.gateway.peers import (
     http_answer,
     http_request,
@@ -312,5 +313,24 @@ def test_a_reply_lets_others_pass_through_the_relay_too() -> None:
             await ask(2, "early")
             await late
             assert order == ["early", "late"]
+
+    run(main)
+
+
+# --- time ------------------------------------------------------------------------------------------
+
+
+def test_schedules_go_by_the_clock_of_whoever_changes_the_plan() -> None:
+    late = Plan((Rule("late", ToolError(), schedule=parse_schedule("start:10s")),))
+
+    async def main() -> None:
+        async with upstream() as (_, url):
+            async with on_pipes(to_url(url), late, elapsed=lambda: 11.0) as pipes:
+                await pipes.ask(0, "initialize", protocolVersion="2025-11-25")
+                assert (await pipes.ask(1, "tools/call", name="a", arguments={}))["isError"] is True
+            async with relayed(url, late, elapsed=lambda: 11.0) as client:
+                headers = await opened(client)
+                reply = await client.request("POST", headers, call(1, "a"))
+                assert json.loads(await reply.body(1000))["result"]["isError"] is True
 
     run(main)

@@ -124,6 +124,14 @@ def test_what_was_asked_before_the_end_of_input_is_answered() -> None:
         assert client.ended() == (0, "")
 
 
+def test_last_lines_without_an_end_pass_in_both_directions() -> None:
+    with gateway("--", *LINE_SERVER) as client:
+        client.stdin.write(request(1, "pid") + b"\n" + request(2, "last words"))
+        client.stdin.close()
+        assert [json.loads(line)["id"] for line in client.stdout] == [1, 2]
+        assert client.ended() == (0, "")
+
+
 def test_a_call_that_hangs_does_not_hold_up_the_end() -> None:
     with gateway("--fault", "hang", "--", *LINE_SERVER) as client:
         client.say(request(1, "tools/call", name="a"), request(2, "pid"))
@@ -176,7 +184,7 @@ def test_a_reply_of_100_mb_is_too_long_and_the_call_learns_that() -> None:
         client.say(request(2, "long", mib=100), request(3, "pid"))
         answer = json.loads(client.stdout.readline())
         assert answer["id"] == 2
-        assert answer["error"]["message"].startswith("the server's reply of 1048576")
+        assert answer["error"]["message"].startswith("the server's reply has 1048576")
         assert json.loads(client.stdout.readline())["id"] == 3
         assert rss_mib(client.process.pid) - before < 2 * MOST_BYTES / (1 << 20)
 
@@ -187,7 +195,14 @@ def test_a_line_of_100_mb_from_the_client_is_refused_and_the_next_one_answered()
         for _ in range(100):
             client.stdin.write(b"x" * (1 << 20))
         client.say(b"")
-        assert json.loads(client.stdout.readline())["error"]["code"] == -32600
+        assert json.loads(client.stdout.readline()) == {
+            "jsonrpc": "2.0",
+            "id": None,
+            "error": {
+                "code": -32600,
+                "message": "Invalid request: a line of 104857600 bytes, above the limit of 67108864 bytes",
+            },
+        }
         assert client.ask(3, "pid")
 
 

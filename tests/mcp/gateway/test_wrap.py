@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from faultkit.cli.main import invoke
 from faultkit.errors import InputError
 from faultkit.mcp.gateway.wrap import MARK, Wrapping, unwrap, wrap
 from faultkit.mcp.specs import parse_specs
@@ -54,7 +55,7 @@ def test_a_server_on_pipes_stands_behind_the_gateway_with_all_that_it_had() -> N
         "command": "/bin/fault",
         "args": [
             *("gateway", "--name", "files", "--fault", "slow:10", "--fault", "hang%0.1", "--seed", "7"),
-            *("--record", "/tmp/r/files.jsonl", "--", "npx", "-y"),
+            *("--record", "/tmp/r/files-*.jsonl", "--", "npx", "-y"),
         ],
         "cwd": "/x",
     }
@@ -121,13 +122,19 @@ def test_rules_for_one_server_do_no_harm_to_the_others() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("{", r"line 1, column 2: this is no JSON: expecting property name"),
-        ('{\n "mcpServers": {\n  "a" {}\n }\n}', r"line 3, column 7: this is no JSON"),
+        ("{", r"line 1: expected a name in quotes or a closing brace, got the end of the text"),
+        ('{\n "mcpServers": {\n  "a" {}\n }\n}', r"line 3: expected a colon, got '{}'"),
         ("[]", r"expected an object, got a list"),
         ("{}", r'expected an object "mcpServers" or "servers", got neither'),
         ('{"mcpServers": []}', r"mcpServers: expected an object of servers, got a list"),
         ('{"servers": {"a": 3}}', r"servers\.a: expected an object, got a number"),
-        ("[" * 100_000, r"this is nested too deeply"),
+        ("[" * 100_000, r"expected JSON, got too many levels of it"),
+        ('{"mcpServers": {"a": {},\n "a": {}}}', r'line 2: key "a" is given twice'),
+        (
+            '{"mcpServers": {"a": {\n"command": "x", "command": "y"}}}',
+            r'line 2: key "command" is given twice',
+        ),
+        ('{"mcpServers": null}', r"mcpServers: expected an object of servers, got null"),
     ],
 )
 def test_a_broken_file_is_a_clear_error(text: str, problem: str) -> None:
@@ -184,7 +191,7 @@ def test_the_command_prints_and_writes_only_when_told_with_a_backup(tmp_path: Pa
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "line 1, column 2: this is no JSON"),
+        ((), "line 1: expected a name in quotes"),
         (("--fault", "hnag"), "unknown fault 'hnag'; did you mean 'hang'?"),
         (("--fault", "tcp_reset"), "expected one that fits stdio"),
         (("--plan", "nowhere.yaml"), "nowhere.yaml"),
@@ -199,6 +206,43 @@ def test_bad_input_is_exit_2_and_changes_nothing(
     done = fault(str(config), "--write", *words)
     assert (done.returncode, message in done.stderr) == (2, True), done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["mcp.json"]
+
+
+@pytest.mark.parametrize("second", [("--fault", "hang"), ("--undo",)])
+def test_the_backup_stays_that_of_the_file_without_gateways(tmp_path: Path, second: tuple[str, ...]) -> None:
+    config = tmp_path / "mcp.json"
+    config.write_text(CLAUDE)
+    for words in (("--fault", "slow:10", "--only", "web"), second):
+        assert invoke(["gateway", "wrap", str(config), "--write", *words]) == 0
+    assert (tmp_path / "mcp.json.before-fault").read_text() == CLAUDE
+
+
+def test_a_file_that_changed_since_it_was_put_back_has_a_new_backup(tmp_path: Path) -> None:
+    config = tmp_path / "mcp.json"
+    for name in ("a", "b"):
+        text = f'{{"mcpServers": {{"{name}": {{"command": "x"}}}}}}'
+        config.write_text(text)
+        assert invoke(["gateway", "wrap", str(config), "--write"]) == 0
+        assert (tmp_path / "mcp.json.before-fault").read_text() == text
+
+
+def test_a_rule_for_a_server_that_the_file_does_not_have_is_refused_where_it_stands(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config, plan = tmp_path / "mcp.json", tmp_path / "plan.yaml"
+    config.write_text('{"mcpServers": {"github": {"command": "x"}, "files": {"command": "y"}}}')
+    assert invoke(["gateway", "wrap", str(config), "--fault", "hang@server:githb"]) == 2
+    assert capsys.readouterr() == (
+        "",
+        'error: --fault "hang@server:githb": no server is named "githb"; did you mean \'github\'? '
+        "(servers: files, github)\n",
+    )
+    plan.write_text("rules:\n  - fault: hang\n  - fault: hang\n    match: {server: zzz}\n")
+    assert invoke(["gateway", "wrap", str(config), "--plan", str(plan), "--fault", "slow:5"]) == 2
+    assert capsys.readouterr().err == (
+        f'error: {plan}: line 4: rules[1].match.server: no server is named "zzz" (servers: files, github)\n'
+    )
+    assert invoke(["gateway", "wrap", str(config), "--fault", "hang@server:git*", "--only", "files"]) == 0
 
 
 def test_a_file_that_is_not_there_is_exit_2(tmp_path: Path) -> None:

@@ -182,7 +182,7 @@ WRONG = [
     ("tools:\n  - description: x\n", "line 2: tools[0].name: expected a name, got nothing"),
     ("tools:\n  - name: 5\n", "line 2: tools[0].name: expected a name, got 5"),
     (TOOL + "  - name: b\n  - name: a\n", 'line 4: tools[2].name: "a" is there already, as tools[0]'),
-    (TOOL + "    respnse: x\n", 'line 2: tools[0]: unknown key "respnse"; did you mean "response"?'),
+    (TOOL + "    respnse: x\n", 'line 3: tools[0].respnse: unknown key; did you mean "response"?'),
     (TOOL + "    title: 5\n", "line 3: tools[0].title: expected a text, got 5"),
     (TOOL + "    description: []\n", "line 3: tools[0].description: expected a text, got a list"),
     (TOOL + "    input_schema: x\n", 'line 3: tools[0].input_schema: expected a mapping, got "x"'),
@@ -218,7 +218,7 @@ WRONG = [
     ),
     (
         TOOL + "    responses:\n      - {reslt: 1}\n",
-        'line 4: tools[0].responses[0]: unknown key "reslt"; did you mean "result"?',
+        'line 4: tools[0].responses[0].reslt: unknown key; did you mean "result"?',
     ),
     (
         TOOL + "    responses:\n      - result: 1\n      - result: 2\n",
@@ -258,7 +258,7 @@ WRONG = [
     ),
     (
         TOOL + "    responses:\n      - error: {mesage: x}\n",
-        'line 4: tools[0].responses[0].error: unknown key "mesage"; did you mean "message"?',
+        'line 4: tools[0].responses[0].error.mesage: unknown key; did you mean "message"?',
     ),
     (
         TOOL + "    responses:\n      - error: {content: x, code: 1}\n",
@@ -289,10 +289,10 @@ WRONG = [
     ("tools: []\n---\ntools: []\n", "line 2, column 1: "),
     (
         "mock_server:\n  tools:\n    - name: a\n    - nam: b\n",
-        'line 4: mock_server.tools[1]: unknown key "nam"; did you mean "name"?',
+        'line 4: mock_server.tools[1].nam: unknown key; did you mean "name"?',
     ),
-    ("mock_server:\n  tols: []\n", 'line 1: mock_server: unknown key "tols"; did you mean "tools"?'),
-    ("mock_server: {}\ntools: []\n", 'line 1: unknown key "tools"; expected one of mock_server'),
+    ("mock_server:\n  tols: []\n", 'line 2: mock_server.tols: unknown key; did you mean "tools"?'),
+    ("mock_server: {}\ntools: []\n", "line 2: tools: unknown key; expected one of mock_server"),
     ("- name: a\n- name: a\n", 'line 2: [1].name: "a" is there already, as tools[0]'),
     ("- name: a\n- {}\n", "line 2: [1].name: expected a name, got nothing"),
     ("name: 5\ntools: []\n", "line 1: name: expected a name, got 5"),
@@ -317,7 +317,7 @@ WRONG = [
     ),
     (
         "tools: []\nresources:\n  - uri: a\n    size: 5\n",
-        'line 3: resources[0]: unknown key "size"; expected one of uri',
+        "line 4: resources[0].size: unknown key; expected one of uri",
     ),
     ("tools: []\nprompts:\n  - text: x\n", "line 3: prompts[0].name: expected a name, got nothing"),
     (
@@ -349,13 +349,22 @@ WRONG = [
         "tools: []\nprompts:\n  - name: a\n    arguments:\n      - {name: b, required: 1}\n",
         "line 5: prompts[0].arguments[0].required: expected true or false, got 1",
     ),
-    ('{"tools": [{"name": "a"},\n {"name": "b", "x": 1}]}', 'line 2: tools[1]: unknown key "x"; '),
+    (
+        "tools: []\nresources:\n  - uri: a\n    blob: not base64\n",
+        'line 4: resources[0].blob: expected base64 text, got "not base64"',
+    ),
+    (
+        "tools: []\nresources:\n  - {uri: a, blob: aGk}\n",
+        'line 3: resources[0].blob: expected base64 text, got "aGk"',
+    ),
+    (TOOL + "    responses: []\n", "line 3: tools[0].responses: expected at least one response, got none"),
+    ('{"tools": [{"name": "a"},\n {"name": "b", "x": 1}]}', "line 2: tools[1].x: unknown key; "),
     ('{"tools": [],\n "tools": []}', 'line 2, column 2: key "tools" is given twice'),
     (
         '{"jsonrpc": "2.0", "id": 1,\n "result": {"tools": [{}]}}',
         "line 2: result.tools[0].name: expected a name",
     ),
-    ('{"jsonrpc": "2.0", "id": 1, "error": {}}', 'line 1: unknown key "error"; '),
+    ('{"jsonrpc": "2.0", "id": 1, "error": {}}', "line 1: error: unknown key; "),
 ]
 
 
@@ -369,8 +378,8 @@ def test_what_is_wrong_is_said_with_file_and_line(text: str, problem: str, tmp_p
     assert said.startswith(f"{file}: {problem}"), said
 
 
-def test_what_only_json_can_say_is_wrong_without_a_line(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r'^m: tools\[0\]: unknown key "x"; '):
+def test_json_with_tabs_which_yaml_does_not_know_has_its_lines_too() -> None:
+    with pytest.raises(InputError, match=r"^m: line 2: tools\[0\].x: unknown key; "):
         read_manifest('{"tools":\n\t[{"name": "a", "x": 1}]}', "m")
 
 

@@ -17,6 +17,9 @@ from typing import Any
 
 import pytest
 
+from faultkit.cli.main import invoke
+from faultkit.cli.mcptest import invoke_as
+from faultkit.mcp.specs import FORM
 from tests.mcp.mock.talk import call, request
 
 PATIENCE_S = 20.0
@@ -90,9 +93,8 @@ def test_the_end_of_stdin_ends_it_at_once_whatever_it_is_doing(fault: str, tools
 def test_a_signal_ends_it_in_good_order_even_while_a_call_hangs(
     number: signal.Signals, front: str, tools: str
 ) -> None:
-    with started(
-        "mock", "--tools-from", tools, "--fault", "hang", "--front", front, "--port", "0"
-    ) as process:
+    listening = ["--front", "http", "--port", "0"] if front == "http" else []
+    with started("mock", "--tools-from", tools, "--fault", "hang", *listening) as process:
         if front == "stdio":
             say(process, call(1, "plain"), request(2, "ping"))
             assert heard(process)["id"] == 2
@@ -158,14 +160,30 @@ REFUSED = [
         ["--fault", "none", "--fault", "slow:5@serch"],
         '--fault "slow:5@serch": no tool is named "serch"; did you mean \'search\'? (tools: plain, search)',
     ),
+    (
+        ["--fault", "hang@prompt:zzz"],
+        '--fault "hang@prompt:zzz": no prompt is named "zzz" (prompts: none)',
+    ),
+    (["--fault", "hang@resource:nope"], '--fault "hang@resource:nope": no resource is named "nope"'),
+    (
+        ["--fault", "hang@method:tols/call"],
+        '--fault "hang@method:tols/call": no method is named "tols/call"; did you mean \'tools/call\'? ',
+    ),
+    (["--fault", "none@search"], '--fault "none@search": none stands alone'),
+    (["--seed", "", "--fault", "hang"], "--seed: expected a whole number of at least 0 or a text"),
+    (["--port", "8765"], "--port: expected --front http beside it, without which it does nothing"),
+    (["--host", "127.0.0.1"], "--host: expected --front http beside it, without which it does nothing"),
     (["--front", "pigeon"], "Invalid value for '--front': 'pigeon' is not one of 'stdio', 'http'"),
 ]
 
 
 @pytest.mark.parametrize(("args", "problem"), REFUSED)
-def test_faults_that_cannot_be_are_refused_with_what_could(args: list[str], problem: str, tools: str) -> None:
-    code, out, err = done("mock", "--tools-from", tools, *args)
-    assert (code, out) == (2, "")
+def test_faults_that_cannot_be_are_refused_with_what_could(
+    args: list[str], problem: str, tools: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(["mock", "--tools-from", tools, *args]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
     assert err.startswith(f"error: {problem}"), err
     assert err.count("\n") == 1
 
@@ -176,7 +194,7 @@ def test_a_rule_of_a_file_is_named_by_its_place_there(tools: str, tmp_path: Path
     code, _, err = done("mock", "--tools-from", tools, "--fault", "hang", "--plan", str(plan))
     assert (code, err) == (
         2,
-        f'error: {plan}: rules[1].match.tool: no tool is named "nope" (tools: plain, search)\n',
+        f'error: {plan}: line 3: rules[1].match.tool: no tool is named "nope" (tools: plain, search)\n',
     )
 
 
@@ -220,8 +238,13 @@ def test_mcptest_mock_is_fault_mock(tools: str) -> None:
         (["lint"], 2, "", "error: mcptest lint: expected mock or run\n"),
         ([], 2, "", "Usage: mcptest mock OPTIONS"),
         (["--help"], 0, "Usage: mcptest mock OPTIONS", ""),
-        (["mock", "--help"], 0, "Usage: fault mock [OPTIONS]", ""),
-        (["mock", "--fault", "hang"], 2, "", "error: Missing option '--tools-from'"),
+        (["mock", "--help"], 0, "Usage: mcptest mock [OPTIONS]", ""),
+        (
+            ["mock", "--fault", "hang"],
+            2,
+            "",
+            "error: Missing option '--tools-from' (see `mcptest mock --help`)\n",
+        ),
     ],
 )
 def test_mcptest_says_what_it_has(args: list[str], code: int, out: str, err: str) -> None:
@@ -229,6 +252,18 @@ def test_mcptest_says_what_it_has(args: list[str], code: int, out: str, err: str
     assert given[0] == code
     assert given[1].startswith(out)
     assert given[2].startswith(err)
+
+
+def test_help_is_in_the_words_of_the_program_that_was_asked_and_has_the_form_of_a_fault(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for run, name in ((invoke_as, "mcptest"), (invoke, "fault")):
+        assert run(["mock", "--help"]) == 0
+        page = capsys.readouterr().out
+        assert f"\n    {name} mock --tools-from tools.yml\n" in page
+        assert page.count("mcptest") == page.count("mcptest mock")
+        assert (page.count("fault mock") == 0) == (name == "mcptest")
+        assert FORM in page
 
 
 def test_no_descriptor_is_left_open_by_many_sessions(tools: str) -> None:

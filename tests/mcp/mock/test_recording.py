@@ -306,21 +306,37 @@ def test_batches_questions_notifications_and_cancelled_calls() -> None:
     assert "error" in said(replay, "c")
 
 
+@pytest.mark.parametrize("size", [1, 40, -1])
+def test_a_last_line_that_is_cut_off_is_left_out_with_a_warning(size: int) -> None:
+    lines = [
+        line("client", call(1, "a")),
+        line("server", result(1, text("one"))),
+        line("client", call(2, "b")),
+    ]
+    first, second, third = (json.dumps(each) for each in lines)
+    recording = read_recording(f"{first}\n{second}\n{third[:size]}", "calls.jsonl")
+    assert recording.warnings == ("calls.jsonl: line 3, the last one, is cut off, and left out",)
+    assert said(Replay(recording), "a") == {"result": text("one")}
+    assert read_recording(f"{first}\n{second}\n{third}").warnings == ()
+    assert read_recording(f"{first}\n{second}").warnings == ()
+
+
 GOOD = json.dumps(line("client", call(1, "a")))
 WRONG = [
     ("", "expected requests and their replies, got none"),
     ("\n\n", "expected requests and their replies, got none"),
     (GOOD + "\n", "expected requests and their replies, got none"),
     (
-        GOOD + "\n" + GOOD[:40],
+        GOOD + "\n" + GOOD[:40] + "\n",
         "line 2: expected a whole JSON object: Unterminated string starting at: character 40 of 40",
     ),
+    (GOOD + "\n" + GOOD[:40], "expected requests and their replies, got none"),
     (GOOD + "\n\n{]\n" + GOOD, "line 3: expected a whole JSON object: Expecting property name"),
     (GOOD + "\n[1]\n", "line 2: expected a JSON object, got a list"),
     ('{"t": 1}\n', "line 1: expected from: client, server, gateway, got nothing"),
     ('{"t": 1, "from": "me", "message": {}}\n', 'line 1: expected from: client, server, gateway, got "me"'),
     ('{"t": 1, "from": "client", "message": 5}\n', "line 1: expected an object as message, got 5"),
-    (GOOD + "\n" + "[" * 100_000, "line 2: expected a JSON object that can be read, got "),
+    (GOOD + "\n" + "[" * 100_000 + "\n", "line 2: expected a JSON object that can be read, got "),
 ]
 
 

@@ -125,7 +125,10 @@ def test_a_broken_recording_and_a_target_that_is_not_in_it_are_refused(tools: st
         'error: --fault "hang@search": no tool is named "search" (tools: plain)\n',
     )
     whole = file.read_text()
-    file.write_text(whole[:-30])
+    file.write_text(whole + whole[:40])
+    warning = f"warning: {file}: line 3, the last one, is cut off, and left out\n"
+    assert done("gateway", "replay", str(file)) == (0, "", warning)
+    file.write_text(whole[:-30] + "\n")
     code, out, err = done("gateway", "replay", str(file))
     assert (code, out) == (2, "")
     assert err.startswith(f"error: {file}: line 2: expected a whole JSON object: ")

@@ -92,7 +92,7 @@ class Relay:
             assert self.leg == "up", "nothing is sent without a leg"
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.sampled_from(["inline", "reverse", "forward"]), VERDICTS, st.lists(STEPS, max_size=25))
 def test_an_exchange_never_raises_and_never_asks_for_the_impossible(
     mode: Literal["inline", "reverse", "forward"],

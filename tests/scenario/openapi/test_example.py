@@ -418,7 +418,7 @@ def larger_schemas(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 schemas = st.recursive(single_schemas, larger_schemas, max_leaves=12)
 
 
-@settings(max_examples=300)
+@settings(max_examples=100)
 @given(schema=schemas, plain=single_schemas)
 def test_an_example_is_valid(schema: Any, plain: Any) -> None:
     loop = {

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from faultkit.cli.durations import seconds_if_given
 from faultkit.cli.llm import LlmOptions, llm_options, settings_from
 from faultkit.errors import InputError
 
@@ -140,10 +141,10 @@ def _limits(
     if max_rps is not None and math.isnan(max_rps):
         raise InputError("--max-rps", "expected a number, got nan")
     given: dict[str, Any] = {
-        "max_duration_s": _seconds("--max-duration", max_duration),
+        "max_duration_s": seconds_if_given("--max-duration", max_duration),
         "max_clients": max_clients,
         "max_rps_total": max_rps,
-        "max_timeout_s": _seconds("--max-timeout", max_timeout),
+        "max_timeout_s": seconds_if_given("--max-timeout", max_timeout),
     }
     try:
         return Limits(
@@ -151,20 +152,6 @@ def _limits(
         )
     except ValueError as error:
         raise InputError("--allow-target", str(error).removeprefix("allow_targets: ")) from None
-
-
-def _seconds(flag: str, text: str | None) -> float | None:
-    from faultkit.units import parse_duration
-
-    if text is None:
-        return None
-    try:
-        seconds = parse_duration(text)
-    except ValueError as error:
-        raise InputError(flag, str(error)) from None
-    if seconds <= 0:
-        raise InputError(flag, f"expected more than nothing, got {text}")
-    return seconds
 
 
 def _collect_log(*, is_stdout_ours: bool) -> None:

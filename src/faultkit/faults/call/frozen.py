@@ -13,7 +13,10 @@ from faultkit.faults.call.reply import LIMIT_S
 @dataclass(frozen=True)
 class Frozen(CallFault):
     kind: ClassVar[str] = "frozen"
-    summary: ClassVar[str] = "From this call on nothing of the session is answered, pings and lists included."
+    summary: ClassVar[str] = (
+        "From this call on nothing of the session is answered, pings and lists included; over modern HTTP, "
+        "which has no sessions, nothing of any client."
+    )
 
     def judge(self, call: Call, given: Circumstances) -> Verdict:
         return replace(hanging(call, self.kind, LIMIT_S), freeze=True)

@@ -1,7 +1,7 @@
 """HTTP status: the endpoint answers the POST with a status of our choice.
 
-401 and 403 are lost rights, 404 is what a client of the legacy era gets when its session is lost, 429 and 503
-may say when to come back.
+401 and 403 are lost rights, 404 is what a client of the legacy era gets when its session is lost, 429 says
+when to come back, and 503 may.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from faultkit.faults.call.reply import UNRESPONSIVE, always, error_of
 from faultkit.faults.fault import setting
 
 _WAITING = (429, 503)
+_RETRY_AFTER_S = {429: 30}
+"""Where it is usual, as with the fault rate_limit."""
+_NEVER_S = -1
 _TEXTS = {
     401: "unauthorized",
     403: "forbidden",
@@ -48,7 +51,12 @@ class HttpStatus(CallFault):
     instead: ClassVar[str] = "use protocol_error, or disconnect for a server that is gone"
 
     status: int = setting(503, "Status of the answer.", minimum=400, maximum=599)
-    retry_after_s: int | None = setting(None, "Retry-After (429 and 503 only).", unit="s", minimum=0)
+    retry_after_s: int | None = setting(
+        None,
+        "Retry-After (429 and 503 only); 30 with 429 if not given, and no such header if -1.",
+        unit="s",
+        minimum=_NEVER_S,
+    )
     body: str | None = setting(None, "Body of the answer; a few words in plain text if not given.")
     as_error: bool = setting(False, "The body is a JSON-RPC error with these words as its message.")
     call_upstream: bool = setting(False, "Let the server do its work, then throw its reply away.")
@@ -64,7 +72,11 @@ class HttpStatus(CallFault):
         body: Message | bytes = words.encode(errors="replace")
         if self.as_error:
             body = error_of(call, UNRESPONSIVE, words, {"status": self.status})
-        answer = refusal(self.status, body, self.retry_after_s, challenge=self.status == 401)
+        answer = refusal(self.status, body, self._wait_s(), challenge=self.status == 401)
         return Verdict(
             ask=self.call_upstream, frames=always(answer), effect=self.kind, amount=float(self.status)
         )
+
+    def _wait_s(self) -> int | None:
+        given_s = _RETRY_AFTER_S.get(self.status) if self.retry_after_s is None else self.retry_after_s
+        return None if given_s == _NEVER_S else given_s

@@ -1,12 +1,13 @@
 """The HTTP control API of a running gateway: read its state, and change its plan for a while.
 
-    GET    /healthz            is it there (the only one without a token)
-    GET    /plan               the plan that holds, in the form that PUT takes
-    PUT    /plan?ttl=60        put another plan in its place
-    POST   /rules?ttl=60       add one rule
-    DELETE /rules/{name}       take a rule away
-    GET    /status             counters, and when changes expire
-    GET    /events             what is injected, as server-sent events
+    GET    /healthz                 is it there (the only one without a token)
+    GET    /plan                    the plan that holds, in the form that PUT takes
+    PUT    /plan?ttl=60             put another plan in its place
+    POST   /rules?ttl=60            add one rule
+    PATCH  /rules/{name}?ttl=60     keep a rule for so long from now on
+    DELETE /rules/{name}            take a rule away
+    GET    /status                  counters, and when changes expire
+    GET    /events                  what is injected, as server-sent events
 
 The words and rules are those of `fault run --control`: loopback only, a bearer token, no web pages, and every
 change ends by itself after `ttl` seconds.
@@ -15,9 +16,7 @@ change ends by itself after `ttl` seconds.
 from __future__ import annotations
 
 import asyncio
-import hmac
 import json
-import math
 import time
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -28,26 +27,23 @@ from faultkit.faults.call.call import Call, Verdict
 from faultkit.mcp.gateway.running import Running
 from faultkit.mcp.listening import LOOPBACK, cannot_listen, shown_host
 from faultkit.mcp.wire.http.server import Answer, Headers, HttpServer, Limits, Request
-from faultkit.plan import Rule, dump_plan, dump_rule, parse_plan, parse_rule, read_document
+from faultkit.plan import Rule, dump_plan, dump_rule, parse_plan, parse_rule
+from faultkit.proxy.control_terms import (
+    KEEP_ALIVE_S,
+    MOST_BODY_BYTES,
+    Problem,
+    check_caller,
+    check_holds,
+    document_of,
+    expiry_of,
+    ttl_of,
+)
 from faultkit.proxy.leases import NEVER, Leases
 
-USUAL_TTL_S = 600.0
-LONGEST_TTL_S = 86_400.0
-MOST_BODY_BYTES = 1 << 20
 _MOST_UNREAD_BYTES = 4 << 20
-_KEEP_ALIVE_S = 15.0
 _JSON: Headers = [("content-type", "application/json")]
 
 Body: TypeAlias = dict[str, Any]
-
-
-class Problem(Exception):
-    """An answer that is no success."""
-
-    def __init__(self, status: int, problem: str, path: str = "") -> None:
-        super().__init__(problem)
-        self.status = status
-        self.error = {"path": path, "problem": problem}
 
 
 class Control:
@@ -126,17 +122,16 @@ class Control:
         answer.whole(status, headers, json.dumps(body, ensure_ascii=False).encode())
 
     def _guard(self, request: Request) -> None:
-        """Who may speak at all: the right Host, no foreign Origin, the token."""
-        host = request.headers.get("host", "").lower()
-        if host not in self._hosts:
-            raise Problem(403, f'expected a loopback Host with our port, got "{host[:80]}"', "Host")
-        origin = request.headers.get("origin")
-        if origin is not None and origin.lower() != f"http://{host}":
-            raise Problem(403, f'expected no foreign Origin, got "{origin[:80]}"', "Origin")
-        scheme, _, given = request.headers.get("authorization", "").partition(" ")
-        fits = hmac.compare_digest(given.strip().encode("latin-1", "replace"), self._token)
-        if request.path != "/healthz" and (scheme.lower() != "bearer" or not fits):
-            raise Problem(401, "expected Authorization: Bearer TOKEN", "Authorization")
+        headers = request.headers
+        origin = headers.get("origin")
+        check_caller(
+            request.path,
+            headers.get("host", ""),
+            [] if origin is None else [origin],
+            headers.get("authorization", ""),
+            hosts=self._hosts,
+            token=self._token,
+        )
 
     def _answer(self, request: Request) -> tuple[int, Body]:
         path = request.path
@@ -145,7 +140,10 @@ class Control:
             "/healthz": {"GET": lambda: (200, {"ok": True})},
             "/plan": {"GET": self._get_plan, "PUT": lambda: self._put_plan(request)},
             "/rules": {"POST": lambda: self._post_rule(request)},
-            "/rules/": {"DELETE": lambda: self._delete_rule(name)},
+            "/rules/": {
+                "PATCH": lambda: self._renew_rule(name, request),
+                "DELETE": lambda: self._delete_rule(name),
+            },
             "/status": {"GET": self._status},
             "/events": {},
         }
@@ -161,17 +159,17 @@ class Control:
 
     def _put_plan(self, request: Request) -> tuple[int, Body]:
         ttl_s = _ttl(request)
-        document = _document(request)
+        document = document_of(request.body)
         if isinstance(document, dict) and "seed" not in document:
             document = {**document, "seed": self._leases.plan.seed}
         plan = parse_plan(document)
         self._running.check(plan)
         self._change(lambda leases: leases.replaced(plan, self._until(ttl_s)))
-        return 200, {"plan": dump_plan(plan), "digest": plan.digest, **_expiry(ttl_s)}
+        return 200, {"plan": dump_plan(plan), "digest": plan.digest, **expiry_of(ttl_s)}
 
     def _post_rule(self, request: Request) -> tuple[int, Body]:
         ttl_s = _ttl(request)
-        document = _document(request)
+        document = document_of(request.body)
         added: list[Rule] = []
 
         def add(leases: Leases) -> Leases:
@@ -184,12 +182,20 @@ class Control:
             return leases.added(rule, self._until(ttl_s))
 
         plan = self._change(add).plan
-        return 201, {"rule": dump_rule(added[0]), "digest": plan.digest, **_expiry(ttl_s)}
+        return 201, {"rule": dump_rule(added[0]), "digest": plan.digest, **expiry_of(ttl_s)}
+
+    def _renew_rule(self, name: str, request: Request) -> tuple[int, Body]:
+        ttl_s = _ttl(request)
+
+        def renew(leases: Leases) -> Leases:
+            check_holds(leases, name)
+            return leases.renewed(name, self._until(ttl_s))
+
+        return 200, {"renewed": name, "digest": self._change(renew).plan.digest, **expiry_of(ttl_s)}
 
     def _delete_rule(self, name: str) -> tuple[int, Body]:
         def remove(leases: Leases) -> Leases:
-            if all(rule.name != name for rule in leases.plan.rules):
-                raise Problem(404, f'there is no rule named "{name}"', "name")
+            check_holds(leases, name)
             return leases.removed(name)
 
         return 200, {"removed": name, "digest": self._change(remove).plan.digest}
@@ -219,12 +225,12 @@ class Control:
         self._readers.add(answer)
         answer.on_gone(lambda: self._readers.discard(answer))
         if self._beat is None:
-            self._beat = asyncio.get_running_loop().call_later(_KEEP_ALIVE_S, self._keep_alive)
+            self._beat = asyncio.get_running_loop().call_later(KEEP_ALIVE_S, self._keep_alive)
 
     def _keep_alive(self) -> None:
         self._send(b": still here\n\n")
         again = asyncio.get_running_loop().call_later
-        self._beat = again(_KEEP_ALIVE_S, self._keep_alive) if self._readers else None
+        self._beat = again(KEEP_ALIVE_S, self._keep_alive) if self._readers else None
 
     def _injected(self, rule: Rule, call: Call, verdict: Verdict) -> None:
         if self._readers:
@@ -255,29 +261,4 @@ class Control:
 
 def _ttl(request: Request) -> float:
     given = parse_qs(urlsplit(request.target).query).get("ttl")
-    if given is None:
-        return USUAL_TTL_S
-    try:
-        ttl_s = float(given[-1])
-    except ValueError:
-        ttl_s = math.nan
-    if not 0 <= ttl_s <= LONGEST_TTL_S:
-        text = given[-1][:40]
-        raise Problem(400, f'expected seconds from 0 (no end) to {LONGEST_TTL_S:g}, got "{text}"', "ttl")
-    return ttl_s
-
-
-def _expiry(ttl_s: float) -> Body:
-    at = time.gmtime(time.time() + ttl_s) if ttl_s else None
-    return {
-        "expires_in_s": ttl_s or None,
-        "expires_at": None if at is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", at),
-    }
-
-
-def _document(request: Request) -> object:
-    """JSON or YAML."""
-    try:
-        return read_document(request.body.decode(), "body")
-    except UnicodeDecodeError:
-        raise Problem(400, "expected UTF-8 text, got other bytes", "body") from None
+    return ttl_of(None if given is None else given[-1])

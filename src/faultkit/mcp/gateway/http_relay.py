@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from faultkit.faults.call.call import Era, Frame, Verdict
-from faultkit.mcp.carry import carry, replied
+from faultkit.mcp.carry import replied
+from faultkit.mcp.gateway.listings import Listings
 from faultkit.mcp.gateway.recording import Recorder
-from faultkit.mcp.gateway.service import learn_tools
+from faultkit.mcp.gateway.running import stopwatch
 from faultkit.mcp.gateway.tee import Tee
+from faultkit.mcp.gateway.unheard import Unheard
 from faultkit.mcp.injector import Injector
 from faultkit.mcp.wire.era import SESSION_HEADER, STATUS_OF, era_of
 from faultkit.mcp.wire.exchange import Session, call_of
@@ -51,25 +53,28 @@ class HttpRelay:
         *,
         server: str = "",
         recorder: Recorder | None = None,
+        elapsed: Callable[[], float] | None = None,
         headers: Iterable[tuple[str, str]] = (),
         verify: bool = True,
         hosts: tuple[str, ...] | None = None,
+        note: Callable[[str], None] = lambda text: None,
     ) -> None:
         """`hosts`: names that Host and Origin may have, None for any. `headers` go to the upstream with each
-        request, in place of those of the same name."""
+        request, in place of those of the same name. `elapsed`: the clock that schedules go by. `note` is told
+        what nobody else can be told."""
         self._client = HttpClient(url, verify=verify)
         self._url = url
         self._injector = injector
         self._server = server
         self._recorder = recorder
+        self._listings = Listings(injector, note)
         self._own = list(headers)
         self._own_names = {name.lower() for name, _ in self._own}
         self._hosts = hosts
         self._sessions: OrderedDict[str, Session] = OrderedDict()
-        self._unheard_of: set[tuple[str, Id]] = set()
-        """Calls under way of which the server does not know, or not that they can be cancelled."""
+        self._unheard = Unheard()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._began = asyncio.get_running_loop().time()
+        self._elapsed = elapsed or stopwatch()
 
     @property
     def path(self) -> str:
@@ -119,7 +124,7 @@ class HttpRelay:
             await self._pass(request, None, answer, session)
             return
         call = call_of(session, incoming, self._server)
-        decided = self._injector.decide(call, asyncio.get_running_loop().time() - self._began)
+        decided = self._injector.decide(call, self._elapsed())
         if decided is None:
             await self._pass(request, incoming, answer, session)
             replied(session)
@@ -132,26 +137,18 @@ class HttpRelay:
     async def _act(
         self, verdict: Verdict, request: Request, incoming: Incoming, answer: Answer, session: Session
     ) -> None:
-        assert incoming.id is not None
         statuses = STATUS_OF if session.era == "modern" else {}
         headers: Headers = []
         exchange = HttpExchange(session, incoming, request.headers, answer, None, statuses, headers)
-        key = (session.id, incoming.id)
-        self._unheard_of.add(key)
-
-        async def ask() -> Incoming | None:
-            if not verdict.deaf:
-                self._unheard_of.discard(key)
-            return await self._ask(request, incoming.id, exchange, answer, headers)
+        ask = partial(self._ask, request, incoming.id, exchange, answer, headers)
 
         def sent(frame: Frame) -> None:
             if self._recorder is not None:
                 self._recorder.sent(session.id, frame)
 
         try:
-            await carry(verdict, exchange, ask, sent)
+            await self._unheard.carried(verdict, exchange, ask, sent)
         finally:
-            self._unheard_of.discard(key)
             exchange.close()
 
     async def _ask(
@@ -195,7 +192,9 @@ class HttpRelay:
         self, request: Request, incoming: Incoming | None, answer: Answer, session: Session
     ) -> None:
         """As it is: what comes in goes out, byte for byte."""
-        is_read = self._recorder is not None or (incoming is not None and incoming.method == "tools/list")
+        is_read = self._recorder is not None or (
+            incoming is not None and self._listings.wants(incoming.method)
+        )
         reply = await self._forward(request, answer, is_read=is_read)
         if reply is None:
             return
@@ -239,12 +238,12 @@ class HttpRelay:
         called_off = cancelled_id(incoming)
         if called_off is None:
             return False
-        is_ours = (session.id, called_off) in self._unheard_of
+        is_ours = self._unheard.calls_off(session, incoming)
         session.cancel(called_off)
         return is_ours
 
     def _heard(self, session: Session, incoming: Incoming) -> None:
-        learn_tools(self._injector, incoming)
+        self._listings.hear(incoming)
         self._note(session, "server", incoming)
 
     def _note(self, session: Session, side: str, incoming: Incoming) -> None:

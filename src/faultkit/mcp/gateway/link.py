@@ -8,7 +8,6 @@ messages stay as they are, byte for byte.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -20,14 +19,14 @@ from faultkit.mcp.gateway.upstream import Connect, Upstream
 from faultkit.mcp.wire.era import LOG_LEVEL_KEY, SUBSCRIPTION_KEY, meta_of
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.lines import TooLong
-from faultkit.mcp.wire.message import CANCELLED, Id, Incoming, encode, error_of, notification_of, read
+from faultkit.mcp.wire.members import whole_members
+from faultkit.mcp.wire.message import CANCELLED, Id, Incoming, encode, error_of, is_id, notification_of, read
 
 UPSTREAM_FAILED = -32000
 MOST_UNREAD_BYTES = 64 << 20
 """What a server may leave unread before it gets no more."""
 LOG = "notifications/message"
 _LISTEN = "subscriptions/listen"
-_ID_IN_HEAD = re.compile(rb'"id"\s*:\s*(\d{1,15}|"[^"\\]{1,200}")\s*[,}]')
 
 
 @dataclass(slots=True)
@@ -170,8 +169,9 @@ class Link:
         if asked is not None:
             if self._tokens.get(asked.sent_token) is asked.exchange:
                 del self._tokens[asked.sent_token]
-            for question in [each for each, owner in self._questions.items() if owner is asked.exchange]:
-                del self._questions[question]
+            if self._questions:
+                for question in [each for each, own in self._questions.items() if own is asked.exchange]:
+                    del self._questions[question]
             self._answered.set()
         return asked
 
@@ -201,13 +201,10 @@ class Link:
 
     def hear_too_long(self, line: TooLong) -> None:
         self._note(f"the server said something of {line.size} bytes, which is too long to be passed on")
-        found = _ID_IN_HEAD.search(line.head)
-        id: Id | None = None
-        if found is not None and b'"method"' not in line.head[: found.start()]:
-            id = found[1][1:-1].decode("utf-8", "replace") if found[1][:1] == b'"' else int(found[1])
-        if id is not None and id in self._asked:
-            why = f"the server's reply of {line.size} bytes is too long"
-            self.hear(read(error_of(id, UPSTREAM_FAILED, why)))
+        known = whole_members(line.head)
+        id = known.get("id")
+        if "method" not in known and is_id(id) and id in self._asked:
+            self.hear(read(error_of(id, UPSTREAM_FAILED, f"the server's reply has {line}")))
 
     def full(self, is_full: bool) -> None:
         self.session.hold(is_full)

@@ -13,6 +13,7 @@ import json
 import logging
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any, Literal, TextIO, TypeAlias
 
@@ -29,12 +30,22 @@ Side: TypeAlias = Literal["client", "server", "gateway"]
 class Recorder:
     """Writes as things happen; a line is on disk when the next one begins."""
 
-    def __init__(self, path: str, clock: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        path: str,
+        clock: Callable[[], float],
+        *,
+        overwrite: bool = False,
+        say: Callable[[str], None] = lambda line: None,
+    ) -> None:
+        """InputError if there is such a recording already, unless we may `overwrite` it. A `*` in the name of
+        the file becomes the first number that is free. `say` is told, once, if it cannot be written on."""
         try:
-            self._file: TextIO = Path(path).open("w", encoding="utf-8", buffering=1)  # noqa: SIM115
+            self._file = _numbered(path, say) if "*" in Path(path).name else _opened(path, overwrite)
         except OSError as error:
-            raise InputError("record", f"cannot write {path}: {error.strerror}") from None
+            raise InputError("--record", f"cannot write {path}: {error.strerror}") from None
         self._clock = clock
+        self._say = say
 
     def message(self, session: str, side: Side, incoming: Incoming) -> None:
         self._write({"session": session, "from": side, **_content(incoming)})
@@ -66,8 +77,11 @@ class Recorder:
         self._write(entry)
 
     def close(self) -> None:
-        with suppress(OSError):
-            self._file.close()
+        if not self._file.closed:
+            try:
+                self._file.close()
+            except OSError as error:
+                self._lose(error)
 
     def _write(self, entry: dict[str, Any]) -> None:
         if not self._file.closed:
@@ -75,10 +89,35 @@ class Recorder:
             try:
                 self._file.write(json.dumps(line, separators=(",", ":")) + "\n")
             except OSError as error:
-                # The traffic matters more than its recording: it goes on, and what is missing is told.
-                _log.warning("the recording ends here: %s", error.strerror)
-                with suppress(OSError):
-                    self._file.close()
+                self._lose(error)
+
+    def _lose(self, error: OSError) -> None:
+        """The traffic matters more than its recording: it goes on, and what is missing is told."""
+        with suppress(OSError):
+            self._file.close()
+        _log.warning("the recording ends here: %s", error.strerror)
+        self._say(f"warning: the recording ends here: {error.strerror}")
+
+
+def _opened(path: str, overwrite: bool) -> TextIO:
+    file = Path(path)
+    if not overwrite and file.is_file() and file.stat().st_size > 0:
+        numbered = file.with_stem(f"{file.stem}-*")
+        raise InputError(
+            "--record",
+            f"{path} is there already: --overwrite replaces it, --record '{numbered}' numbers its files",
+        )
+    return file.open("w", encoding="utf-8", buffering=1)
+
+
+def _numbered(path: str, say: Callable[[str], None]) -> TextIO:
+    for number in count(1):
+        file = Path(path).with_name(Path(path).name.replace("*", str(number)))
+        with suppress(FileExistsError):
+            opened = file.open("x", encoding="utf-8", buffering=1)
+            say(f"recording to {file}")
+            return opened
+    raise AssertionError("there is always another number")
 
 
 def _content(incoming: Incoming) -> dict[str, Any]:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import shutil
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from faultkit.errors import InputError, TargetError
+from faultkit.errors import InputError
 from faultkit.faults.call.call import ERAS, Transport
 from faultkit.mcp.gateway.control import Control
 from faultkit.mcp.gateway.http_relay import HttpRelay
 from faultkit.mcp.gateway.http_upstream import HttpUpstream, check_url
+from faultkit.mcp.gateway.program import check_program
 from faultkit.mcp.gateway.recording import Recorder
 from faultkit.mcp.gateway.running import Running
 from faultkit.mcp.gateway.service import Gateway
@@ -22,7 +22,8 @@ from faultkit.mcp.gateway.stdio_upstream import StdioUpstream
 from faultkit.mcp.gateway.upstream import Connect, Listener, Upstream
 from faultkit.mcp.injector import check_plan
 from faultkit.mcp.listening import allowed_hosts, cannot_listen, shown_host
-from faultkit.mcp.serving import until_stopped
+from faultkit.mcp.serving import Signals
+from faultkit.mcp.targets import Inventory
 from faultkit.mcp.wire.exchange import Session
 from faultkit.mcp.wire.front_http import HttpFront
 from faultkit.mcp.wire.http.server import HttpServer
@@ -43,6 +44,8 @@ class GatewayJob:
     plan: Plan = Plan()  # noqa: RUF009
     server: str = ""
     record: str | None = None
+    overwrite: bool = False
+    """A recording that is there already is replaced."""
     headers: tuple[tuple[str, str], ...] = ()
     verify: bool = True
     env: Mapping[str, str] = field(default_factory=dict)
@@ -66,24 +69,32 @@ def check_job(job: GatewayJob) -> None:
         raise InputError("", f"expected a command behind -- or --upstream URL, got {got}")
     if job.upstream:
         check_url(job.upstream)
-    elif shutil.which(job.command[0]) is None:
-        raise TargetError(f"cannot start {job.command[0]}: there is no such program")
-    check_plan(job.plan, job.front, ERAS, server=job.server or None)
+    else:
+        check_program(job.command[0])
+    check_plan(job.plan, job.front, ERAS, Inventory(job.server))
 
 
 async def run_gateway(job: GatewayJob, say: Say = lambda line: None) -> Ended:
     """Returns what ended it. `say` is told where it can be reached and what its server did."""
     check_job(job)
     running = Running(job.plan, job.server, job.front)
-    recorder = Recorder(job.record, lambda: running.elapsed_s) if job.record else None
-    try:
+    with Signals() as signals, _recorded(job, running, say) as recorder:
         async with _controlled(job, running, say):
             if job.front == "http" and job.upstream:
-                return await _relay(job, running, recorder, say)
-            return await _bridge(job, running, recorder, say)
+                return await _relay(job, running, recorder, signals, say)
+            return await _bridge(job, running, recorder, signals, say)
+
+
+@contextmanager
+def _recorded(job: GatewayJob, running: Running, say: Say) -> Iterator[Recorder | None]:
+    if job.record is None:
+        yield None
+        return
+    recorder = Recorder(job.record, lambda: running.elapsed_s, overwrite=job.overwrite, say=say)
+    try:
+        yield recorder
     finally:
-        if recorder is not None:
-            recorder.close()
+        recorder.close()
 
 
 @asynccontextmanager
@@ -103,27 +114,33 @@ async def _controlled(job: GatewayJob, running: Running, say: Say) -> AsyncItera
         await control.stop()
 
 
-async def _relay(job: GatewayJob, running: Running, recorder: Recorder | None, say: Say) -> Ended:
+async def _relay(
+    job: GatewayJob, running: Running, recorder: Recorder | None, signals: Signals, say: Say
+) -> Ended:
     relay = HttpRelay(
         job.upstream,
         running.injector,
         server=job.server,
         recorder=recorder,
+        elapsed=lambda: running.elapsed_s,
         headers=job.headers,
         verify=job.verify,
         hosts=allowed_hosts(job.host),
+        note=lambda text: say(f"{job.server or 'the server'}: {text}"),
     )
     server = HttpServer(relay.handle)
     try:
         host, port = await _listening(job, server.start)
         say(f"gateway on http://{shown_host(host)}:{port}{relay.path}, in front of {job.upstream}")
-        return Ended(await until_stopped())
+        return Ended(await signals.until_stopped())
     finally:
         await relay.stop()
         await server.stop()
 
 
-async def _bridge(job: GatewayJob, running: Running, recorder: Recorder | None, say: Say) -> Ended:
+async def _bridge(
+    job: GatewayJob, running: Running, recorder: Recorder | None, signals: Signals, say: Say
+) -> Ended:
     left: asyncio.Future[Ended] = asyncio.get_running_loop().create_future()
     front: HttpFront | None = None
     name = job.server or "the server"
@@ -142,20 +159,21 @@ async def _bridge(job: GatewayJob, running: Running, recorder: Recorder | None, 
         running.injector,
         server=job.server,
         recorder=recorder,
+        elapsed=lambda: running.elapsed_s,
         lost=lost,
         note=lambda text: say(f"{name}: {text}"),
     )
     is_orderly = False
     try:
         if job.front == "stdio":
-            ended = await _until_left(gateway, left)
+            ended = await _until_left(gateway, signals, left)
             is_orderly = ended.why == _END_OF_INPUT
             return ended
         front = HttpFront(gateway, hosts=allowed_hosts(job.host), most_sessions=_MOST_SERVERS, idle_s=_IDLE_S)
         host, port = await _listening(job, front.start)
         behind = job.upstream or " ".join(job.command)
         say(f"gateway on http://{shown_host(host)}:{port}/mcp, in front of {behind}")
-        return Ended(await until_stopped())
+        return Ended(await signals.until_stopped())
     finally:
         if front is not None:
             await front.stop()
@@ -168,10 +186,10 @@ _MOST_SERVERS = 1_000
 _IDLE_S = 1800.0
 
 
-async def _until_left(gateway: Gateway, left: asyncio.Future[Ended]) -> Ended:
+async def _until_left(gateway: Gateway, signals: Signals, left: asyncio.Future[Ended]) -> Ended:
     """Until the client, the server or a signal ends it."""
     work = serve_stdio(gateway, foreign=gateway.foreign, at_end=gateway.last_words)
-    serving = asyncio.get_running_loop().create_task(until_stopped(work))
+    serving = asyncio.get_running_loop().create_task(signals.until_stopped(work))
     both: list[asyncio.Future[Any]] = [serving, left]
     await asyncio.wait(both, return_when="FIRST_COMPLETED")
     if not left.done():

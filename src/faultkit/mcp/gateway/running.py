@@ -8,13 +8,13 @@ from collections.abc import Callable
 from faultkit.errors import InputError
 from faultkit.faults.call.call import ERAS, Call, Transport, Verdict
 from faultkit.mcp.injector import Injector, check_plan
+from faultkit.mcp.targets import Inventory
 from faultkit.plan import Plan, Rule
 
 
 class Running:
     def __init__(self, plan: Plan, server: str, front: Transport) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._began = self._loop.time()
+        self._elapsed = stopwatch()
         self._server = server
         self._front: Transport = front
         self.on_injection: Callable[[Rule, Call, Verdict], None] = _nobody
@@ -22,11 +22,12 @@ class Running:
 
     @property
     def elapsed_s(self) -> float:
-        return self._loop.time() - self._began
+        """The clock of all who go by its plan: it says when the schedule of a new rule begins."""
+        return self._elapsed()
 
     def check(self, plan: Plan) -> None:
         """InputError if a fault of it cannot act here."""
-        check_plan(plan, self._front, ERAS, server=self._server or None)
+        check_plan(plan, self._front, ERAS, Inventory(self._server))
 
     def check_rule(self, rule: Rule) -> None:
         try:
@@ -41,6 +42,13 @@ class Running:
 
     def _injected(self, rule: Rule, call: Call, verdict: Verdict) -> None:
         self.on_injection(rule, call, verdict)
+
+
+def stopwatch() -> Callable[[], float]:
+    """Seconds from now on."""
+    loop = asyncio.get_running_loop()
+    began_s = loop.time()
+    return lambda: loop.time() - began_s
 
 
 def _nobody(rule: Rule, call: Call, verdict: Verdict) -> None:

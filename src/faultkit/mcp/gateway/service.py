@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 
 from faultkit.faults.call.call import Frame, Verdict
-from faultkit.mcp.carry import carry
 from faultkit.mcp.gateway.link import Link
+from faultkit.mcp.gateway.listings import Listings
 from faultkit.mcp.gateway.parameter_headers import ParameterHeaders
 from faultkit.mcp.gateway.recording import Recorder
+from faultkit.mcp.gateway.running import stopwatch
+from faultkit.mcp.gateway.unheard import Unheard
 from faultkit.mcp.gateway.upstream import Connect
 from faultkit.mcp.injector import Injector
 from faultkit.mcp.wire.era import HEADER_MISMATCH
 from faultkit.mcp.wire.exchange import Exchange, Session, call_of
-from faultkit.mcp.wire.message import METHOD_NOT_FOUND, Id, Incoming, cancelled_id, error_of
+from faultkit.mcp.wire.message import METHOD_NOT_FOUND, Incoming, error_of
 
 _UNASKED_S = 0.05
 
@@ -30,10 +32,12 @@ class Gateway:
         *,
         server: str = "",
         recorder: Recorder | None = None,
+        elapsed: Callable[[], float] | None = None,
         lost: Callable[[Session, str, int | None], None] = lambda session, why, code: None,
         note: Callable[[str], None] = lambda text: None,
     ) -> None:
-        """`lost` is told when a session's server has left, `note` what nobody else can be told."""
+        """`elapsed`: the clock that schedules go by. `lost` is told when a session's server has left, `note`
+        what nobody else can be told."""
         self._connect = connect
         self._injector = injector
         self._server = server
@@ -43,10 +47,10 @@ class Gateway:
         self._links: dict[str, Link] = {}
         self._leaving: dict[asyncio.Task[None], Link] = {}
         self._carried: dict[asyncio.Task[None], Verdict] = {}
-        self._unheard_of: set[tuple[str, Id]] = set()
-        """Calls under way of which the server does not know, or not that they can be cancelled."""
+        self._unheard = Unheard()
         self._parameters = ParameterHeaders()
-        self._began = asyncio.get_running_loop().time()
+        self._listings = Listings(injector, note)
+        self._elapsed = elapsed or stopwatch()
 
     async def stop(self, *, urgent: bool = False) -> None:
         """No server is left."""
@@ -96,23 +100,14 @@ class Gateway:
         if refusal is not None:
             exchange.reply(refusal)
             return
-        call = call_of(session, request, self._server)
-        decided = self._injector.decide(call, self._now())
-        if decided is None:
+        verdict = self._verdict(session, request) if self._injector.plan.rules else None
+        if verdict is None:
             self._link(session).pass_on(exchange)
-            return
-        rule, verdict = decided
-        if self._recorder is not None:
-            self._recorder.injected(session.id, rule, call, verdict)
-        key = (session.id, call.id)
-        self._unheard_of.add(key)
-        task = asyncio.get_running_loop().create_task(self._carry(verdict, exchange, key))
-        self._carried[task] = verdict
-        task.add_done_callback(self._carried.pop)
+        else:
+            self._carry(verdict, exchange)
 
     def notification(self, session: Session, incoming: Incoming) -> None:
-        called_off = cancelled_id(incoming)
-        if called_off is not None and (session.id, called_off) in self._unheard_of:
+        if self._unheard.calls_off(session, incoming):
             if self._recorder is not None:
                 self._recorder.message(session.id, "client", incoming)
             return
@@ -126,19 +121,28 @@ class Gateway:
             self._recorder.message(session.id, "client", incoming)
         self._link(session).tell(incoming)
 
-    async def _carry(self, verdict: Verdict, exchange: Exchange, key: tuple[str, Id]) -> None:
+    def _verdict(self, session: Session, request: Incoming) -> Verdict | None:
+        call = call_of(session, request, self._server)
+        decided = self._injector.decide(call, self._elapsed())
+        if decided is None:
+            return None
+        rule, verdict = decided
+        if self._recorder is not None:
+            self._recorder.injected(session.id, rule, call, verdict)
+        return verdict
+
+    def _carry(self, verdict: Verdict, exchange: Exchange) -> None:
         session = exchange.session
 
-        async def ask() -> Incoming | None:
-            if not verdict.deaf:
-                self._unheard_of.discard(key)
-            return await self._link(session).ask(exchange, deaf=verdict.deaf)
+        def ask() -> Awaitable[Incoming | None]:
+            # Not before: a server that is never asked is never started.
+            return self._link(session).ask(exchange, deaf=verdict.deaf)
 
-        sent = _unheard if self._recorder is None else partial(self._recorder.sent, session.id)
-        try:
-            await carry(verdict, exchange, ask, sent)
-        finally:
-            self._unheard_of.discard(key)
+        sent = _unseen if self._recorder is None else partial(self._recorder.sent, session.id)
+        work = self._unheard.carried(verdict, exchange, ask, sent)
+        task = asyncio.get_running_loop().create_task(work)
+        self._carried[task] = verdict
+        task.add_done_callback(self._carried.pop)
 
     def _refusal_of(self, exchange: Exchange) -> bytes | None:
         """What a server of modern HTTP has to refuse, and a server on pipes cannot."""
@@ -168,7 +172,7 @@ class Gateway:
             task.add_done_callback(self._leaving.pop)
 
     def _hear(self, session: Session, incoming: Incoming) -> None:
-        learn_tools(self._injector, incoming)
+        self._listings.hear(incoming)
         if session.era == "modern" and incoming.kind == "response":
             self._parameters.learn(incoming)
         if self._recorder is not None:
@@ -178,18 +182,6 @@ class Gateway:
         self._leave(session.id)
         self._lost(session, why, code)
 
-    def _now(self) -> float:
-        return asyncio.get_running_loop().time() - self._began
 
-
-def learn_tools(injector: Injector, reply: Incoming) -> None:
-    """From any reply; those that list no tools teach nothing."""
-    if reply.kind == "response" and b'"outputSchema"' in reply.raw:
-        result = reply.message.get("result")
-        tools = result.get("tools") if isinstance(result, dict) else None
-        if isinstance(tools, list):
-            injector.learn_tools(tools)
-
-
-def _unheard(frame: Frame) -> None:
+def _unseen(frame: Frame) -> None:
     pass

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TypeAlias
 
+from faultkit.mcp.wire.members import members
 from faultkit.mcp.wire.message import encode
 
 Path: TypeAlias = tuple[str, ...]
-
-_DECODER = json.JSONDecoder()
-_BLANKS = " \t\n\r"
 
 
 def splice(raw: bytes, values: Mapping[Path, object]) -> bytes:
@@ -38,26 +35,3 @@ def span_of(text: str, path: Path) -> tuple[int, int] | None:
             return None
         begin, end = found
     return begin, end
-
-
-def members(text: str, begin: int) -> Iterator[tuple[str, int, int]]:
-    """The names of an object, and where their values begin and end; none if it is no object."""
-    place = _skip(text, begin)
-    if text[place] != "{":
-        return
-    place = _skip(text, place + 1)
-    while text[place] == '"':
-        name, place = _DECODER.raw_decode(text, place)
-        start = _skip(text, _skip(text, place) + 1)
-        _, place = _DECODER.raw_decode(text, start)
-        yield name, start, place
-        place = _skip(text, place)
-        if text[place] != ",":
-            return
-        place = _skip(text, place + 1)
-
-
-def _skip(text: str, place: int) -> int:
-    while place < len(text) and text[place] in _BLANKS:
-        place += 1
-    return place

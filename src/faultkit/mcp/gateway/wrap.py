@@ -15,15 +15,14 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from faultkit.errors import InputError
-from faultkit.mcp.gateway.splice import members, span_of
+from faultkit.jsonc import Value, kind_of, parse_jsonc
+from faultkit.mcp.targets import Target
 from faultkit.plan import Plan
 
 MARK = "_faultkit"
 HEADERS_VARIABLE = "FAULT_GATEWAY_HEADERS"
 _HOMES = (("mcpServers",), ("servers",), ("mcp", "servers"))
 _OF_HTTP = ("url", "headers", "type", "transport")
-_NO_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_LAST_COMMA = re.compile(r'"(?:[^"\\\n]|\\.)*"|,(?=\s*[}\]])')
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +45,8 @@ class Rewritten:
     names: tuple[str, ...]
     """Of the servers whose entries are others now than before."""
     notes: tuple[str, ...]
+    was_untouched: bool
+    """No server stood behind the gateway before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def wrap(text: str, wrapping: Wrapping, only: Iterable[str] = ()) -> Rewritten:
     changes, notes = [], []
     for entry in _chosen(text, only):
         former = _former(entry)
-        value = entry.value if former is None else _parsed(_plain(former), f"{entry.name}.{MARK}")
+        value = entry.value if former is None else _parsed(former, f"{entry.name}.{MARK}").plain
         try:
             wrapped = _behind(entry.name, value, wrapping)
         except ValueError as why:
@@ -79,11 +80,22 @@ def unwrap(text: str, only: Iterable[str] = ()) -> Rewritten:
     return _rewritten(text, [(entry, former) for entry, former in found if former is not None], [])
 
 
+def check_servers(text: str, plan: Plan) -> None:
+    """InputError for a rule that names a server which the config does not have."""
+    names = [entry.name for entry in _entries(text)]
+    for index, rule in enumerate(plan.rules):
+        if rule.match.server is not None:
+            target = Target("match.server", "server", rule.match.server)
+            if not target.is_among(names):
+                raise InputError(f"rules[{index}].{target.path}", target.missed(names))
+
+
 def _rewritten(text: str, changes: list[tuple[_Entry, str]], notes: list[str]) -> Rewritten:
     names = tuple(entry.name for entry, new in changes if new != entry.text)
+    was_untouched = all(_former(entry) is None for entry in _entries(text))
     for entry, new in sorted(changes, key=lambda change: change[0].begin, reverse=True):
         text = text[: entry.begin] + new + text[entry.end :]
-    return Rewritten(text, names, tuple(notes))
+    return Rewritten(text, names, tuple(notes), was_untouched)
 
 
 def _chosen(text: str, only: Iterable[str]) -> list[_Entry]:
@@ -97,57 +109,37 @@ def _chosen(text: str, only: Iterable[str]) -> list[_Entry]:
 
 
 def _entries(text: str) -> list[_Entry]:
-    plain = _plain(text)
-    whole = _parsed(plain, "")
+    whole = _parsed(text, "")
     found = []
-    for home in _HOMES:
-        servers: Any = whole
-        for key in home:
-            servers = servers.get(key) if isinstance(servers, dict) else None
-        if servers is None:
-            continue
-        path = ".".join(home)
-        if not isinstance(servers, dict):
-            raise InputError(path, f"expected an object of servers, got {_kind(servers)}")
-        span = span_of(plain, home)
-        assert span is not None
-        for name, begin, end in members(plain, span[0]):
-            value = servers[name]
-            if not isinstance(value, dict):
-                raise InputError(f"{path}.{name}", f"expected an object, got {_kind(value)}")
-            found.append(_Entry(name, begin, end, text[begin:end], value))
-    if not found and not any(span_of(plain, home) for home in _HOMES):
+    homes = [(".".join(home), servers) for home in _HOMES if (servers := _at(whole, home)) is not None]
+    if not homes:
         raise InputError("", 'expected an object "mcpServers" or "servers", got neither')
+    for path, servers in homes:
+        if not isinstance(servers.plain, dict):
+            raise InputError(path, f"expected an object of servers, got {kind_of(servers.plain)}")
+        for name, each in ((member.key, member.value) for member in servers.members):
+            if not isinstance(each.plain, dict):
+                raise InputError(f"{path}.{name}", f"expected an object, got {kind_of(each.plain)}")
+            found.append(_Entry(name, each.start, each.end, text[each.start : each.end], each.plain))
     return found
 
 
-def _parsed(text: str, path: str) -> dict[str, Any]:
+def _at(whole: Value, home: tuple[str, ...]) -> Value | None:
+    found: Value | None = whole
+    for key in home:
+        found = None if found is None else found.get(key)
+    return found
+
+
+def _parsed(text: str, path: str) -> Value:
     try:
-        value = json.loads(text)
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise InputError(path, f"{where}: this is no JSON: {error.msg[0].lower()}{error.msg[1:]}") from None
-    except RecursionError:
-        raise InputError(path, "this is nested too deeply") from None
-    if not isinstance(value, dict):
-        raise InputError(path, f"expected an object, got {_kind(value)}")
+        # A key that is there twice would be lost in what is written.
+        value = parse_jsonc(text, once=True)
+    except ValueError as error:
+        raise InputError(path, str(error)) from None
+    if not isinstance(value.plain, dict):
+        raise InputError(path, f"expected an object, got {kind_of(value.plain)}")
     return value
-
-
-def _plain(text: str) -> str:
-    """Comments, last commas and a mark of the byte order become blanks: every place stays where it is."""
-    text = " " + text[1:] if text.startswith("\ufeff") else text
-    return _LAST_COMMA.sub(_blanked, _NO_COMMENT.sub(_blanked, text))
-
-
-def _blanked(match: re.Match[str]) -> str:
-    found = match[0]
-    return found if found.startswith('"') else re.sub(r"[^\n]", " ", found)
-
-
-def _kind(value: object) -> str:
-    kinds = {dict: "an object", list: "a list", str: "a text", type(None): "null", bool: "true or false"}
-    return kinds.get(type(value), "a number")
 
 
 def _former(entry: _Entry) -> str | None:
@@ -199,7 +191,7 @@ def _flags(name: str, wrapping: Wrapping) -> list[str]:
         words += ["--seed", wrapping.seed]
     if wrapping.record is not None:
         file = re.sub(r"[^\w.-]", "_", name)
-        words += ["--record", f"{wrapping.record}/{file}.jsonl"]
+        words += ["--record", f"{wrapping.record}/{file}-*.jsonl"]
     return words
 
 

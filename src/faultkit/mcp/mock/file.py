@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from faultkit.errors import InputError
 from faultkit.mcp.mock.manifest import parse_manifest
 from faultkit.mcp.mock.model import Manifest
-from faultkit.plan.document import read_document, read_documents
+from faultkit.plan.document import placed, read_document
 from faultkit.plan.file import read_text
 
 if TYPE_CHECKING:
@@ -54,30 +54,10 @@ def load_manifest(path: str | os.PathLike[str]) -> Manifest:
 
 
 def read_manifest(text: str, source: str = "manifest") -> Manifest:
+    document = read_document(text, source, "a manifest")
     try:
-        return parse_manifest(_document(text, source))
+        return parse_manifest(document)
     except InputError as error:
-        if error.path == source:
-            raise
-        line = _line_of(error.path, text, source)
-        place = source if line is None else f"{source}: line {line}"
-        raise InputError(f"{place}: {error.path}" if error.path else place, error.problem) from None
+        raise placed(error, text, source) from None
     except RecursionError:
         raise InputError(source, "expected a manifest, got one that is nested too deeply") from None
-
-
-def _document(text: str, source: str) -> object:
-    try:
-        return read_document(text, source)
-    except InputError:
-        # Read as YAML, what is wrong with JSON has a line, too.
-        list(read_documents(text, source, "a manifest"))
-        raise
-
-
-def _line_of(path: str, text: str, source: str) -> int | None:
-    """None for what only JSON can say, such as tabs."""
-    try:
-        return next(document.line_of(path) for document in read_documents(text, source, "a manifest"))
-    except (InputError, StopIteration):
-        return None

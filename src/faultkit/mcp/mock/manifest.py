@@ -6,6 +6,7 @@ it. In the last, and wherever no answer is given, a tool answers with `mock NAME
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any
 
@@ -176,10 +177,19 @@ def _resource(entry: object) -> Resource:
     listed |= {key: _said(given[key], key) for key in ("title", "description") if key in given}
     contents = {"uri": uri, "mimeType": kind}
     if "blob" in given:
-        contents["blob"] = text(given["blob"], "base64 text", "blob")
+        contents["blob"] = _base64(given["blob"])
     else:
         contents["text"] = _said(given.get("text", ""), "text")
     return Resource(listed, contents)
+
+
+def _base64(value: object) -> str:
+    said = text(value, "base64 text", "blob")
+    try:
+        b64decode(said, validate=True)
+    except ValueError:
+        raise InputError("blob", f"expected base64 text, got {shown(said)}") from None
+    return said
 
 
 def _prompt(entry: object) -> Prompt:

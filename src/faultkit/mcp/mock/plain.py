@@ -11,8 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from faultkit.errors import InputError
-from faultkit.plan.document import joined
-from faultkit.plan.shape import shown
+from faultkit.plan.shape import joined, shown
 
 
 def plain(value: object, path: str = "") -> Any:

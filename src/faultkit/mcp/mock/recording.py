@@ -43,6 +43,8 @@ class Recording:
     """The tools as the lists showed them, and those that were only called."""
     replies: tuple[Reply, ...]
     """In the order of the requests."""
+    warnings: tuple[str, ...] = ()
+    """What whoever serves it should know."""
 
 
 @dataclass(slots=True, eq=False)
@@ -66,8 +68,15 @@ class _Pairing:
 def read_recording(text: str, source: str = "recording") -> Recording:
     """InputError with the line of what is no recording."""
     pairing = _Pairing()
+    warnings: list[str] = []
     # Not splitlines: a text may hold other ends of lines than these.
-    for number, line in enumerate(text.split("\n"), 1):
+    *lines, last = text.split("\n")
+    if last.strip() and not _is_whole(last):
+        # Whoever wrote it was killed, or had no more room. All that is before it is as good as ever.
+        warnings.append(f"{source}: line {len(lines) + 1}, the last one, is cut off, and left out")
+    else:
+        lines.append(last)
+    for number, line in enumerate(lines, 1):
         if line.strip():
             try:
                 _take(_entry(line), pairing)
@@ -83,7 +92,16 @@ def read_recording(text: str, source: str = "recording") -> Recording:
         info,
         tuple(_tools(replies)),
         tuple(replies),
+        tuple(warnings),
     )
+
+
+def _is_whole(line: str) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _entry(line: str) -> dict[str, Any]:

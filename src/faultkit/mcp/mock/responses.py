@@ -23,6 +23,8 @@ def parse_responses(given: Mapping[str, Any], usual: Result) -> tuple[Response, 
     if "response" in given:
         return (Response(None, (_result(given["response"], "response"),)),)
     responses = each_of(given.get("responses", []), "responses", _response)
+    if "responses" in given and not responses:
+        raise InputError("responses", "expected at least one response, got none")
     always = [index for index, each in enumerate(responses) if each.when is None]
     if len(always) > 1:
         raise InputError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -10,9 +9,10 @@ from typing import TYPE_CHECKING
 from faultkit.faults.call.call import ERAS, Transport
 from faultkit.mcp.injector import Injector, check_plan
 from faultkit.mcp.listening import allowed_hosts, cannot_listen, shown_host
+from faultkit.mcp.mock.inventory import inventory_of
 from faultkit.mcp.mock.model import Manifest
 from faultkit.mcp.mock.service import Mock
-from faultkit.mcp.serving import until_stopped
+from faultkit.mcp.serving import Signals
 from faultkit.mcp.wire.stdio import serve_stdio
 from faultkit.plan import Plan
 
@@ -31,8 +31,8 @@ class MockJob:
 
 def check_job(job: MockJob) -> None:
     """InputError for a fault that cannot act here."""
-    names = [str(tool["name"]) for tool in job.manifest.listed]
-    check_plan(job.plan, job.front, ERAS, tools=names, server=job.manifest.name)
+    if job.plan.rules:
+        check_plan(job.plan, job.front, ERAS, inventory_of(job.manifest))
 
 
 async def run_mock(
@@ -40,16 +40,19 @@ async def run_mock(
 ) -> str:
     """Returns what ended it. `say` is told where it can be reached."""
     check_job(job)
+    for warning in () if isinstance(job.manifest, Manifest) else job.manifest.warnings:
+        say(f"warning: {warning}")
     mock = Mock(job.manifest, Injector(job.plan, job.manifest.name))
-    try:
-        if job.front == "stdio":
-            return await until_stopped(serve_stdio(mock, stdin_fd, stdout_fd))
-        return await _serve_http(mock, job, say)
-    finally:
-        await mock.stop()
+    with Signals() as signals:
+        try:
+            if job.front == "stdio":
+                return await signals.until_stopped(serve_stdio(mock, stdin_fd, stdout_fd))
+            return await _serve_http(mock, job, signals, say)
+        finally:
+            await mock.stop()
 
 
-async def _serve_http(mock: Mock, job: MockJob, say: Callable[[str], None]) -> str:
+async def _serve_http(mock: Mock, job: MockJob, signals: Signals, say: Callable[[str], None]) -> str:
     # Not at the top: a client that starts us on pipes waits for every import.
     from faultkit.mcp.wire.front_http import HttpFront
 
@@ -58,13 +61,8 @@ async def _serve_http(mock: Mock, job: MockJob, say: Callable[[str], None]) -> s
         host, port = await front.start(job.host, job.port)
     except OSError as error:
         raise cannot_listen(job.host, job.port, error) from None
-
-    async def announce() -> None:
-        say(f"mock on http://{shown_host(host)}:{port}/mcp")
-        await asyncio.Event().wait()
-
     try:
-        # Told only when signals are heeded: whoever reads the line may send one at once.
-        return await until_stopped(announce())
+        say(f"mock on http://{shown_host(host)}:{port}/mcp")
+        return await signals.until_stopped()
     finally:
         await front.stop()

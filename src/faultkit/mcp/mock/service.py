@@ -24,7 +24,7 @@ _TOO_DEEP = error_member(Failure(INTERNAL_ERROR, "the arguments are nested too d
 
 class Mock:
     def __init__(self, manifest: Manifest | Recording, injector: Injector) -> None:
-        self._source = _source(manifest)
+        self._source = source_of(manifest)
         self._injector = injector
         injector.learn_tools(manifest.listed)
         self._name = manifest.name
@@ -142,7 +142,7 @@ class Mock:
         task.add_done_callback(self._tasks.discard)
 
 
-def _source(manifest: Manifest | Recording) -> Source:
+def source_of(manifest: Manifest | Recording) -> Source:
     if isinstance(manifest, Manifest):
         return Answers(manifest)
     # Few mocks are recordings, and each client of one on pipes waits for what is imported.

@@ -1,0 +1,106 @@
+"""What rules are aimed at, held against what a server has: a target that names nothing is a mistake. Pure.
+
+Of a mock all is known, of a server behind a gateway only what its lists have said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+
+from faultkit.errors import InputError
+from faultkit.plan import Rule
+from faultkit.plan.match import SUBJECTS
+
+METHODS = (
+    "initialize",
+    "server/discover",
+    "ping",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "prompts/list",
+    "prompts/get",
+    "completion/complete",
+    "logging/setLevel",
+    "subscriptions/listen",
+    "tasks/get",
+    "tasks/list",
+    "tasks/result",
+    "tasks/update",
+    "tasks/cancel",
+)
+"""What clients ask, in one version of the protocol or another."""
+_MOST_SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """What is known of a server; None: nothing is."""
+
+    server: str | None = None
+    """Its name; empty if it has none."""
+    tools: tuple[str, ...] | None = None
+    resources: tuple[str, ...] | None = None
+    """By their URIs."""
+    prompts: tuple[str, ...] | None = None
+    methods: tuple[str, ...] | None = None
+
+    def names(self, noun: str) -> tuple[str, ...] | None:
+        """Of all that a target can be: `tool`, `resource`, `prompt` or `method`."""
+        known: tuple[str, ...] | None = getattr(self, f"{noun}s")
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One thing that a rule names."""
+
+    path: str
+    """In the document of the rule."""
+    noun: str
+    glob: str
+
+    def is_among(self, names: Iterable[str]) -> bool:
+        return any(fnmatchcase(name, self.glob) for name in names)
+
+    def missed(self, names: Iterable[str]) -> str:
+        """What to say where it is not among these."""
+        known = sorted(names)
+        close = get_close_matches(self.glob, known, n=1)
+        guess = f"; did you mean {close[0]!r}?" if close else ""
+        more = ", …" if len(known) > _MOST_SHOWN else ""
+        shown = ", ".join(known[:_MOST_SHOWN]) or "none"
+        return f'no {self.noun} is named "{self.glob}"{guess} ({self.noun}s: {shown}{more})'
+
+
+def targets_of(rule: Rule) -> Iterator[Target]:
+    """All but the server."""
+    for noun in SUBJECTS:
+        glob = getattr(rule.match, noun)
+        if glob is not None:
+            yield Target(f"match.{noun}", noun, glob)
+    tools = getattr(rule.fault, "tools", None)
+    if isinstance(tools, str):
+        yield Target("with.tools", "tool", tools)
+    for index, method in enumerate(rule.match.methods):
+        is_alone = isinstance(rule.match.method, str)
+        yield Target("match.method" if is_alone else f"match.method[{index}]", "method", method)
+
+
+def mistakes_in(rule: Rule, has: Inventory) -> Iterator[InputError]:
+    """For each target of the rule that can never be met."""
+    wanted = rule.match.server
+    if has.server is not None and wanted is not None and not fnmatchcase(has.server, wanted):
+        fitting = f'"{has.server}" or a glob of it' if has.server else "a server that has a name (--name)"
+        yield InputError("match.server", f'expected {fitting}, got "{wanted}"')
+    for target in targets_of(rule):
+        names = has.names(target.noun)
+        if names is not None and not target.is_among(names):
+            yield InputError(target.path, target.missed(names))
