@@ -33,6 +33,17 @@ def test_empty_lines_and_carriage_returns_mean_nothing() -> None:
 
 
 @pytest.mark.parametrize("step", [1, 3, 1000])
+def test_a_stream_may_end_without_the_end_of_its_last_line(step: int) -> None:
+    reader = LineReader(limit=10)
+    data = b"one\ntwo"
+    out = [line for at in range(0, len(data), step) for line in reader.feed(data[at : at + step])]
+    assert (out, reader.end(), reader.end()) == ([b"one"], [b"two"], [])
+    reader.feed(b"x" * 11)
+    (too_long,) = reader.end()
+    assert str(too_long) == "11 bytes, above the limit of 10 bytes"
+
+
+@pytest.mark.parametrize("step", [1, 3, 1000])
 def test_a_line_that_is_too_long_is_dropped_and_the_next_one_is_not(step: int) -> None:
     reader = LineReader(limit=10)
     data = b"short\n" + b"y" * 57 + b"\nnext\n"

@@ -42,6 +42,8 @@ def test_each_kind_of_message_is_known(raw: bytes, kind: str, id: object, method
         (b"\xff\xfe", PARSE_ERROR, None, "not UTF-8"),
         (b'{"jsonrpc":"2.0","id":1,"method":"x","params":{"a":NaN}}', PARSE_ERROR, None, "NaN is no JSON"),
         (b"[" * 100_000, PARSE_ERROR, None, "nested too deeply"),
+        (b'{"id":' + b"7" * 6000 + b"}", PARSE_ERROR, None, "Parse error: a number has too many digits"),
+        (b'{"jsonrpc":"2.0"} {}', PARSE_ERROR, None, "Parse error: Extra data at character 18"),
         (b"[]", INVALID_REQUEST, None, "expected a JSON object"),
         (b"3", INVALID_REQUEST, None, "expected a JSON object"),
         (b'{"id":4,"method":"ping"}', INVALID_REQUEST, 4, '"jsonrpc": "2.0"'),

@@ -7,11 +7,15 @@ import json
 import os
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from faultkit.faults.call.call import Cut, Disconnect, Drip, Send, Verdict
+from faultkit.mcp.wire import stdio
+from faultkit.mcp.wire.lines import LineReader
 from faultkit.mcp.wire.message import encode, notification_of, result_of
 from faultkit.mcp.wire.stdio import serve_stdio
 from tests.mcp.wire.service import Tools
@@ -22,11 +26,11 @@ class Peer:
 
     def __init__(self, reader: asyncio.StreamReader, write_fd: int) -> None:
         self.reader = reader
-        self._write_fd = write_fd
+        self.write_fd = write_fd
 
     def say(self, *messages: dict[str, Any] | bytes) -> None:
         lines = [each if isinstance(each, bytes) else encode(each) for each in messages]
-        os.write(self._write_fd, b"".join(line + b"\n" for line in lines))
+        os.write(self.write_fd, b"".join(line + b"\n" for line in lines))
 
     async def line(self) -> bytes:
         async with asyncio.timeout(5):
@@ -36,9 +40,9 @@ class Peer:
         return json.loads(await self.line())
 
     def hang_up(self) -> None:
-        if self._write_fd >= 0:
-            os.close(self._write_fd)
-        self._write_fd = -1
+        if self.write_fd >= 0:
+            os.close(self.write_fd)
+        self.write_fd = -1
 
 
 @asynccontextmanager
@@ -111,6 +115,54 @@ def test_bad_lines_get_an_error_and_the_next_line_its_answer(line: bytes, code: 
             peer.say(line, call(9, "echo"))
             answer = await peer.message()
             assert (answer["error"]["code"], answer["id"]) == (code, id)
+            assert (await peer.message())["id"] == 9
+
+    run(main)
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+def test_the_last_line_is_a_message_whether_or_not_it_ends(end: bytes, tmp_path: Path) -> None:
+    line = encode(call(1, "echo"))
+
+    async def piped() -> None:
+        async with talking(Tools()) as peer:
+            os.write(peer.write_fd, line + end)
+            peer.hang_up()
+            assert (await peer.message())["id"] == 1
+
+    async def from_file() -> None:
+        asked, said = tmp_path / "asked", tmp_path / "said"
+        asked.write_bytes(line + end)
+        with asked.open("rb") as stdin, said.open("wb") as stdout:
+            await serve_stdio(Tools(), stdin.fileno(), stdout.fileno())
+        assert json.loads(said.read_bytes())["id"] == 1
+
+    run(piped)
+    run(from_file)
+
+
+@pytest.mark.parametrize(
+    ("head", "id"),
+    [
+        (b'{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"x":"', "a"),
+        (b'{"method":"tools/call","id":7,"jsonrpc":"2.0","params":{"x":"', 7),
+        (b'{"jsonrpc":"2.0","method":"tools/call","params":{"id":5,"x":"', None),
+        (b'{"jsonrpc":"2.0","id":5,"result":{"x":"', None),
+        (b'{"jsonrpc":"2.0","method":"n","params":{"x":"', None),
+    ],
+)
+def test_a_line_above_the_limit_is_refused_with_the_limit_and_its_id(
+    head: bytes, id: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stdio, "LineReader", partial(LineReader, limit=200))
+    line = head + b"x" * 1000 + b'"}}'
+
+    async def main() -> None:
+        async with talking(Tools()) as peer:
+            peer.say(line, call(9, "echo"))
+            why = f"Invalid request: a line of {len(line)} bytes, above the limit of 200 bytes"
+            error = {"code": -32600, "message": why}
+            assert await peer.message() == {"jsonrpc": "2.0", "id": id, "error": error}
             assert (await peer.message())["id"] == 9
 
     run(main)

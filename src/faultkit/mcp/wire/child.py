@@ -11,10 +11,10 @@ import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
 
 from faultkit.errors import TargetError
 from faultkit.mcp.wire.lines import LineReader, TooLong
+from faultkit.mcp.wire.pipe import PipeReader
 
 GRACE_S = 2.0
 """For each step of the ending."""
@@ -39,9 +39,11 @@ class ServerProcess:
         self._lines = LineReader()
         self._transport: asyncio.SubprocessTransport | None = None
         self._stdin: asyncio.WriteTransport | None = None
+        self._stdout: PipeReader | None = None
         self._ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
         self._writable: asyncio.Future[None] | None = None
-        self._stdout_paused = False
+        self._open = {"process", "stdout"}
+        """What it said last is still in the pipe when it exits: it has ended when both have."""
 
     @property
     def pid(self) -> int:
@@ -57,12 +59,16 @@ class ServerProcess:
     ) -> None:
         """Raises TargetError if it cannot be started."""
         loop = asyncio.get_running_loop()
+        # Pipes of our own: what comes through those of asyncio's subprocesses takes another turn of the loop.
+        child_stdin, stdin_fd = os.pipe()
+        stdout_fd, child_stdout = os.pipe()
+        stdin, stdout = os.fdopen(stdin_fd, "wb", 0), os.fdopen(stdout_fd, "rb", 0)
         try:
-            transport, _ = await loop.subprocess_exec(
-                lambda: _Pipes(self),
+            self._transport, _ = await loop.subprocess_exec(
+                lambda: _Life(self),
                 *command,
-                stdin=-1,
-                stdout=-1,
+                stdin=child_stdin,
+                stdout=child_stdout,
                 stderr=None,
                 env=None if env is None else {**os.environ, **env},
                 cwd=cwd,
@@ -71,9 +77,14 @@ class ServerProcess:
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
             raise TargetError(f"cannot start {command[0]}: {why}") from None
-        self._transport = transport
-        stdin: Any = transport.get_pipe_transport(0)
-        self._stdin = stdin
+        finally:
+            os.close(child_stdin)
+            os.close(child_stdout)
+            if self._transport is None:
+                stdin.close()
+                stdout.close()
+        self._stdout = PipeReader(stdout, self._said, self._said_last)
+        self._stdin, _ = await loop.connect_write_pipe(lambda: _Stdin(self), stdin)
 
     def send(self, raw: bytes) -> bool:
         """One line. False if it is not there to get it."""
@@ -89,10 +100,8 @@ class ServerProcess:
 
     def pause_reading(self, paused: bool) -> None:
         """Leaves what it says in its pipe, until it has to wait as well."""
-        pipe: Any = None if self._transport is None else self._transport.get_pipe_transport(1)
-        if pipe is not None and paused != self._stdout_paused and not pipe.is_closing():
-            self._stdout_paused = paused
-            pipe.pause_reading() if paused else pipe.resume_reading()
+        if self._stdout is not None:
+            self._stdout.pause(paused)
 
     def close_input(self) -> None:
         """Nothing more will be said to it: a server ends by itself then."""
@@ -122,6 +131,9 @@ class ServerProcess:
             # Whatever it started and left behind is in its group; and if we are cut short, it goes too.
             self._signal(signal.SIGKILL)
             self._transport.close()
+            if self._stdout is not None:
+                self._stdout.close()
+                self.closed("stdout")
 
     async def _ends_within(self, seconds: float) -> bool:
         # What it says at the last must not keep it from ending.
@@ -134,14 +146,21 @@ class ServerProcess:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._transport.get_pid(), sign)
 
-    # Called by the pipes.
+    def _said(self, data: bytes) -> None:
+        self._hand_on(self._lines.feed(data))
 
-    def said(self, data: bytes) -> None:
-        for line in self._lines.feed(data):
+    def _said_last(self) -> None:
+        self._hand_on(self._lines.end())
+        self.closed("stdout")
+
+    def _hand_on(self, lines: list[bytes | TooLong]) -> None:
+        for line in lines:
             if isinstance(line, TooLong):
                 self._on_too_long(line)
             else:
                 self._on_line(line)
+
+    # Called by the process and the pipe to it.
 
     def pause(self, paused: bool) -> None:
         if paused and self._writable is None:
@@ -152,37 +171,28 @@ class ServerProcess:
             self._writable = None
             self._on_full(False)
 
-    def exited(self) -> None:
+    def closed(self, part: str) -> None:
+        self._open.discard(part)
+        if self._open or self._ended.done():
+            return
         assert self._transport is not None
         self.pause(False)
-        if not self._ended.done():
-            code = self._transport.get_returncode()
-            self._ended.set_result(-1 if code is None else code)
-            self._on_end(self._ended.result())
+        code = self._transport.get_returncode()
+        self._ended.set_result(-1 if code is None else code)
+        self._on_end(self._ended.result())
 
 
-class _Pipes(asyncio.SubprocessProtocol):
+class _Life(asyncio.SubprocessProtocol):
     def __init__(self, process: ServerProcess) -> None:
         self._process = process
-        self._exited = False
-        self._stdout_open = True
-
-    def pipe_data_received(self, fd: int, data: bytes) -> None:
-        self._process.said(data)
-
-    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
-        if fd == 1:
-            self._stdout_open = False
-            self._check()
 
     def process_exited(self) -> None:
-        self._exited = True
-        self._check()
+        self._process.closed("process")
 
-    def _check(self) -> None:
-        # What it said last is still in the pipe when it exits: it ends when both have ended.
-        if self._exited and not self._stdout_open:
-            self._process.exited()
+
+class _Stdin(asyncio.BaseProtocol):
+    def __init__(self, process: ServerProcess) -> None:
+        self._process = process
 
     def pause_writing(self) -> None:
         self._process.pause(True)

@@ -20,6 +20,8 @@ LEGACY_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN_VERSIONS = ("2026-07-28",)
 NEWEST_LEGACY = LEGACY_VERSIONS[-1]
 NEWEST = MODERN_VERSIONS[-1]
+BATCH_VERSIONS = ("2024-11-05", "2025-03-26")
+"""Those in which a message may be an array of them."""
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"

@@ -22,6 +22,10 @@ class Session:
         self.id = id
         self.transport: Transport = transport
         self.era: Era = era
+        self.version: str | None = None
+        """As `initialize` has settled it, where the front has to know."""
+        self.owner = ""
+        """Who began it, if the front knows: nobody else may use it."""
         self.frozen = False
         """Nothing of it is answered any more."""
         self.info: dict[str, Any] = {}

@@ -10,6 +10,8 @@ import asyncio
 import secrets
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
+from typing import TypeAlias
 
 from faultkit.mcp.wire.era import (
     LEGACY_VERSIONS,
@@ -20,8 +22,9 @@ from faultkit.mcp.wire.era import (
     refusal_of,
 )
 from faultkit.mcp.wire.exchange import Service, Session
+from faultkit.mcp.wire.http.cors import preflight, share
 from faultkit.mcp.wire.http.origin import is_from
-from faultkit.mcp.wire.http.server import Answer, Headers, HttpServer, Limits, Request
+from faultkit.mcp.wire.http.server import Answer, Handler, Headers, HttpServer, Limits, Request
 from faultkit.mcp.wire.http_exchange import JSON, HttpExchange
 from faultkit.mcp.wire.message import INVALID_REQUEST, Incoming, cancelled_id, error_of, read
 from faultkit.mcp.wire.streams import Streams
@@ -29,6 +32,9 @@ from faultkit.mcp.wire.streams import Streams
 MOST_SESSIONS = 10_000
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _NO_SESSION = -32001
+
+Admit: TypeAlias = Callable[[Request, Answer, Callable[[str], None]], None]
+"""Answers a request that may not be served; for any other it calls on, at once or later, with who sent it."""
 
 
 class HttpFront:
@@ -41,21 +47,34 @@ class HttpFront:
         *,
         limits: Limits | None = None,
         hosts: tuple[str, ...] | None = _LOOPBACK,
-        admit: Callable[[Request], Headers | None] | None = None,
+        origins: tuple[str, ...] | None = None,
+        foreign: Callable[[Request], None] = lambda request: None,
+        admit: Admit | None = None,
+        beside: Handler | None = None,
         most_sessions: int = MOST_SESSIONS,
         idle_s: float | None = None,
+        gone_cancels: bool = False,
     ) -> None:
-        """`hosts`: names that Host and Origin may have, None for any. `admit`: gives the headers of a 401 for
-        a request that may not be served. `idle_s`: a session that nobody has used for so long has ended."""
+        """`hosts`: names that Host and Origin may have, None for any. `origins`: pages from elsewhere that
+        may call and read what they get; if not None, no other page from elsewhere may call, whatever `hosts`
+        says. `foreign`: is told of each request that is refused for that. `admit`: who else may come in; a
+        session is theirs alone who began it. `beside`: gets what is for other paths, and browsers that come
+        for a page; with it, the service is at `/` as well. `idle_s`: a session that nobody has used for so
+        long has ended. `gone_cancels`: a legacy call ends with its connection, if nobody can come back for
+        its reply; the modern ones always do."""
         self._service = service
         self._path = path
+        self._beside = beside
         self._hosts = hosts
+        self._origins = origins
+        self._foreign = foreign
         self._admit = admit
         self._server = HttpServer(self._handle, limits)
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._streams: dict[str, Streams] = {}
         self._most_sessions = most_sessions
         self._idle_s = idle_s
+        self._gone_cancels = gone_cancels
         self._used_s: dict[str, float] = {}
         self._sweep: asyncio.TimerHandle | None = None
         # The modern era has no sessions: what is said to all of its clients is said here.
@@ -77,22 +96,32 @@ class HttpFront:
         await self._server.stop()
 
     def _handle(self, request: Request, answer: Answer) -> None:
-        if request.path != self._path:
-            _plain(answer, 404, f"expected the path {self._path}")
-        elif not is_from(request, self._hosts):
+        if not is_from(request, self._hosts, self._origins):
+            self._foreign(request)
             _plain(answer, 403, "this host or origin may not call")
-        elif self._admit is not None and (challenge := self._admit(request)) is not None:
-            answer.whole(401, [("content-type", "application/json"), *challenge], b'{"error":"unauthorized"}')
-        elif request.method == "POST":
-            self._post(request, answer)
+            return
+        if self._origins and share(request, answer, self._origins) and preflight(request, answer):
+            return
+        if self._beside is not None and (request.path not in (self._path, "/") or _is_for_page(request)):
+            self._beside(request, answer)
+        elif self._beside is None and request.path != self._path:
+            _plain(answer, 404, f"expected the path {self._path}")
+        elif self._admit is None:
+            self._serve(request, answer, "")
+        else:
+            self._admit(request, answer, partial(self._serve, request, answer))
+
+    def _serve(self, request: Request, answer: Answer, who: str) -> None:
+        if request.method == "POST":
+            self._post(request, answer, who)
         elif request.method == "GET":
-            self._get(request, answer)
+            self._get(request, answer, who)
         elif request.method == "DELETE":
-            self._delete(request, answer)
+            self._delete(request, answer, who)
         else:
             answer.whole(405, [("allow", "GET, POST, DELETE")])
 
-    def _post(self, request: Request, answer: Answer) -> None:
+    def _post(self, request: Request, answer: Answer, who: str) -> None:
         content = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if content != "application/json":
             _plain(answer, 415, "expected content-type: application/json")
@@ -105,7 +134,7 @@ class HttpFront:
         elif modern:
             self._modern(request, incoming, answer)
         else:
-            self._legacy(request, incoming, answer)
+            self._legacy(request, incoming, answer, who)
 
     def _modern(self, request: Request, incoming: Incoming, answer: Answer) -> None:
         if self._everybody.frozen:
@@ -125,12 +154,12 @@ class HttpFront:
         answer.on_gone(exchange.cancel)
         self._service.request(exchange)
 
-    def _legacy(self, request: Request, incoming: Incoming, answer: Answer) -> None:
+    def _legacy(self, request: Request, incoming: Incoming, answer: Answer, who: str) -> None:
         if incoming.kind == "request" and incoming.method == "initialize":
-            session = self._open()
+            session = self._open(who)
             self._request(session, request, incoming, answer, [("mcp-session-id", session.id)])
             return
-        found = self._session_of(request, answer)
+        found = self._session_of(request, answer, who)
         if found is None:
             return
         if incoming.kind == "batch" and not any(item.kind == "request" for item in incoming.items):
@@ -151,6 +180,9 @@ class HttpFront:
     ) -> None:
         streams = self._streams[session.id]
         exchange = HttpExchange(session, incoming, request.headers, answer, streams, {}, headers)
+        if self._gone_cancels:
+            # A stream that has begun can be taken up again; of one that has not, nobody knows the name.
+            answer.on_gone(lambda: None if answer.began else exchange.cancel())
         if not session.frozen:
             self._service.request(exchange)
 
@@ -162,7 +194,7 @@ class HttpFront:
                 session.cancel(called_off)
             self._service.notification(session, incoming)
 
-    def _session_of(self, request: Request, answer: Answer) -> Session | None:
+    def _session_of(self, request: Request, answer: Answer, who: str) -> Session | None:
         """The session that a legacy request names; if there is none, it has been answered."""
         version = request.headers.get(VERSION_HEADER)
         if version is not None and version not in LEGACY_VERSIONS:
@@ -173,18 +205,18 @@ class HttpFront:
             _error(answer, 400, "Bad request: Mcp-Session-Id is missing; initialize first")
             return None
         session = self._sessions.get(id)
-        if session is None:
+        if session is None or session.owner != who:
             _error(answer, 404, "Session not found", _NO_SESSION)
             return None
         self._sessions.move_to_end(id)
         self._used_s[id] = asyncio.get_running_loop().time()
         return session
 
-    def _get(self, request: Request, answer: Answer) -> None:
+    def _get(self, request: Request, answer: Answer, who: str) -> None:
         if request.headers.get(SESSION_HEADER) is None:
             answer.whole(405, [("allow", "POST")])
             return
-        session = self._session_of(request, answer)
+        session = self._session_of(request, answer, who)
         if session is None or session.frozen:
             return
         if "text/event-stream" not in request.headers.get("accept", ""):
@@ -196,26 +228,31 @@ class HttpFront:
             return
         stream.attach(answer, request.headers.get("last-event-id"))
 
-    def _delete(self, request: Request, answer: Answer) -> None:
+    def _delete(self, request: Request, answer: Answer, who: str) -> None:
         if request.headers.get(SESSION_HEADER) is None:
             answer.whole(405, [("allow", "POST")])
             return
-        session = self._session_of(request, answer)
+        session = self._session_of(request, answer, who)
         if session is not None and not session.frozen:
             self._end(session.id)
             answer.whole(200)
 
-    def _open(self) -> Session:
+    def _open(self, who: str) -> Session:
         while len(self._sessions) >= self._most_sessions:
             self._end(next(iter(self._sessions)))
         id = secrets.token_hex(16)
         streams = Streams()
         session = Session(id, "http", "legacy", streams.own.send)
+        session.owner = who
         self._sessions[id] = session
         self._streams[id] = streams
         self._used_s[id] = asyncio.get_running_loop().time()
         self._service.opened(session)
         return session
+
+    @property
+    def session_count(self) -> int:
+        return len(self._sessions)
 
     def forget(self, session: Session) -> None:
         """The server has lost it: its client gets 404 from now on."""
@@ -239,6 +276,11 @@ class HttpFront:
             if not is_used and loop.time() - used_s > self._idle_s:
                 self._end(id)
         self._sweep = loop.call_later(min(60.0, self._idle_s), self._end_idle)
+
+
+def _is_for_page(request: Request) -> bool:
+    """From a browser, whose user has typed our address. Clients of ours want JSON or a stream."""
+    return request.method in ("GET", "HEAD") and "text/html" in request.headers.get("accept", "")
 
 
 def _accepted(session: Session, answer: Answer) -> None:

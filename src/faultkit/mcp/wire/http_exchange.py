@@ -20,9 +20,8 @@ from faultkit.faults.call.call import (
 )
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.http.server import Answer, Headers
-from faultkit.mcp.wire.message import Incoming
+from faultkit.mcp.wire.message import Incoming, bytes_of
 from faultkit.mcp.wire.sse import COMMENT, event_of
-from faultkit.mcp.wire.stdio import bytes_of
 from faultkit.mcp.wire.streams import HEAD, MOST_UNREAD_BYTES, EventStream, Streams
 
 JSON: Headers = [("content-type", "application/json")]

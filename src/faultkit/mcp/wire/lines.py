@@ -12,12 +12,16 @@ _HEAD_BYTES = 1024
 class TooLong:
     """Stands for a line that was dropped because of its length."""
 
-    __slots__ = ("head", "size")
+    __slots__ = ("head", "limit", "size")
 
-    def __init__(self, size: int, head: bytes = b"") -> None:
+    def __init__(self, size: int, limit: int = MOST_BYTES, head: bytes = b"") -> None:
         self.size = size
+        self.limit = limit
         self.head = head
         """How it began: enough to see what it was."""
+
+    def __str__(self) -> str:
+        return f"{self.size} bytes, above the limit of {self.limit} bytes"
 
 
 class LineReader:
@@ -33,7 +37,10 @@ class LineReader:
         self._head = b""
 
     def feed(self, data: bytes) -> list[bytes | TooLong]:
-        # Most reads hold whole lines, so that the common way is a single split.
+        if not self._size and not self._dropped and data.find(b"\n") == len(data) - 1 <= self._limit:
+            # Of a client that waits for each reply, every read is a line.
+            whole = data[:-1].removesuffix(b"\r")
+            return [whole] if whole.strip() else []
         pieces = data.split(b"\n")
         lines: list[bytes | TooLong] = []
         for piece in pieces[:-1]:
@@ -43,6 +50,11 @@ class LineReader:
                 lines.append(line)
         self._keep(pieces[-1])
         return lines
+
+    def end(self) -> list[bytes | TooLong]:
+        """The last line, of a stream that has ended without the end of it."""
+        line = self._take()
+        return [] if line is None else [line]
 
     def _keep(self, piece: bytes) -> None:
         if self._dropped:
@@ -59,7 +71,7 @@ class LineReader:
     def _take(self) -> bytes | TooLong | None:
         """The line that ends here; None for an empty one."""
         if self._dropped:
-            line: bytes | TooLong = TooLong(self._dropped, self._head)
+            line: bytes | TooLong = TooLong(self._dropped, self._limit, self._head)
             self._dropped, self._head = 0, b""
             return line
         whole = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)

@@ -41,7 +41,7 @@ class Incoming:
 def read(raw: bytes) -> Incoming:
     """What one line, event or body says."""
     try:
-        value = _DECODER.decode(raw.decode("utf-8"))
+        value = _value_of(raw.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         return Incoming(raw, "invalid", problem=(PARSE_ERROR, f"Parse error: {_why(error)}"))
     if type(value) is dict:
@@ -50,6 +50,15 @@ def read(raw: bytes) -> Incoming:
         items = tuple(_of(b"", item) for item in value)
         return Incoming(raw, "batch", items=items)
     return Incoming(raw, "invalid", problem=(INVALID_REQUEST, "Invalid request: expected a JSON object"))
+
+
+def _value_of(text: str) -> Any:
+    if text[:1] == "{":
+        # Nearly every message is an object without blanks around it, and need not be searched for them.
+        value, end = _DECODER.raw_decode(text)
+        if end == len(text):
+            return value
+    return _DECODER.decode(text)
 
 
 def _of(raw: bytes, value: Any) -> Incoming:
@@ -97,6 +106,11 @@ def encode(value: object) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode("ascii")
 
 
+def bytes_of(message: dict[str, Any] | bytes) -> bytes:
+    """Of what a fault sends: a message, or what is none."""
+    return message if isinstance(message, bytes) else encode(message)
+
+
 def result_of(id: Id | None, result: object) -> bytes:
     return encode({"jsonrpc": "2.0", "id": id, "result": result})
 
@@ -142,8 +156,12 @@ NAMED_BY = {
 """Methods that are about something, and the parameter that names it."""
 
 
+class _NoConstant(ValueError):
+    """Python's reader would take it."""
+
+
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON")
+    raise _NoConstant(f"{name} is no JSON")
 
 
 def _why(error: Exception) -> str:
@@ -153,7 +171,10 @@ def _why(error: Exception) -> str:
         return "it is not UTF-8"
     if isinstance(error, json.JSONDecodeError):
         return f"{error.msg} at character {error.pos}"
-    return str(error)[:100]
+    if isinstance(error, _NoConstant):
+        return str(error)
+    # The only thing left that Python does not read. What it says of that is for programmers.
+    return "a number has too many digits"
 
 
 _DECODER = json.JSONDecoder(parse_constant=_no_constant)

@@ -7,14 +7,18 @@ from urllib.parse import urlsplit
 from faultkit.mcp.wire.http.server import Request
 
 
-def is_from(request: Request, hosts: tuple[str, ...] | None) -> bool:
-    """Whether Host and Origin name one of these; None for any."""
-    if hosts is None:
-        return True
+def is_from(request: Request, hosts: tuple[str, ...] | None, origins: tuple[str, ...] | None = None) -> bool:
+    """Whether Host and Origin name one of `hosts`, None for any. `origins`: what Origin may be besides; if
+    there are any such, or none on purpose, a page may otherwise call only the host that it is from."""
     origin = request.headers.get("origin")
-    if origin is not None and _origin_name(origin) not in hosts:
+    if hosts is None and (origins is None or origin is None):
+        return True
+    host = _host_name(request.headers.get("host", ""))
+    if hosts is not None and host not in hosts:
         return False
-    return _host_name(request.headers.get("host", "")) in hosts
+    if origin is None or (origins is not None and origin in origins):
+        return True
+    return _origin_name(origin) in ((host,) if hosts is None else hosts)
 
 
 def _origin_name(origin: str) -> str | None:

@@ -12,6 +12,7 @@ import struct
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from http import HTTPStatus
 from typing import TypeAlias
 
@@ -52,11 +53,13 @@ Handler: TypeAlias = Callable[[Request, "Answer"], None]
 class Answer:
     """What one request gets. Everything it can do is safe to do after the client has gone."""
 
-    __slots__ = ("_connection", "_gone", "began", "ended")
+    __slots__ = ("_connection", "_gone", "also", "began", "ended")
 
     def __init__(self, connection: _Connection) -> None:
         self._connection = connection
         self._gone: list[Callable[[], None]] = []
+        self.also: Headers = []
+        """Headers that it gets besides its own."""
         self.began = False
         self.ended = False
 
@@ -77,14 +80,14 @@ class Answer:
         if self.began or self.ended:
             return
         self.began = True
-        self._connection.write(_head(status, headers, f"content-length: {len(body)}") + body)
+        self._connection.write(self._head(status, headers, f"content-length: {len(body)}") + body)
         self._end()
 
     def begin(self, status: int, headers: Iterable[tuple[str, str]] = (), first: bytes = b"") -> None:
         """An answer whose end is not known yet. What is there of it already goes out with its head."""
         if not self.began and not self.ended:
             self.began = True
-            self._connection.write(_head(status, headers, "transfer-encoding: chunked") + _chunk(first))
+            self._connection.write(self._head(status, headers, "transfer-encoding: chunked") + _chunk(first))
 
     def write(self, data: bytes) -> None:
         if data and not self.ended:
@@ -101,7 +104,7 @@ class Answer:
         """An answer of `size` bytes, of which `write_plain` may bring fewer."""
         if not self.began and not self.ended:
             self.began = True
-            self._connection.write(_head(status, headers, f"content-length: {size}") + first)
+            self._connection.write(self._head(status, headers, f"content-length: {size}") + first)
 
     def write_plain(self, data: bytes) -> None:
         if not self.ended:
@@ -115,7 +118,7 @@ class Answer:
         """An answer that has no body, whatever its headers say: to HEAD, or 204, or 304."""
         if not self.began and not self.ended:
             self.began = True
-            self._connection.write(_head(status, headers, ""))
+            self._connection.write(self._head(status, headers, ""))
             self._end()
 
     def abort(self, reset: bool = False) -> None:
@@ -133,6 +136,9 @@ class Answer:
     async def drained(self) -> None:
         """Returns when the client has read enough for more to be sent."""
         await self._connection.drained()
+
+    def _head(self, status: int, headers: Iterable[tuple[str, str]], framing: str) -> bytes:
+        return _head(status, (*headers, *self.also) if self.also else headers, framing)
 
     def _end(self) -> None:
         self.ended = True
@@ -159,6 +165,13 @@ def _head(status: int, headers: Iterable[tuple[str, str]], framing: str) -> byte
 
 
 _PHRASES = {status.value: status.phrase for status in HTTPStatus}
+
+
+@lru_cache(maxsize=1024)
+def _name_of(name: bytes) -> tuple[str, str]:
+    """As it came, and in lower case. Nearly all requests have the same few."""
+    called = name.decode("latin-1")
+    return called, called.lower()
 
 
 class _Connection(asyncio.Protocol):
@@ -248,9 +261,10 @@ class _Connection(asyncio.Protocol):
         self._count(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        called, said = name.decode("latin-1"), value.decode("latin-1")
+        called, key = _name_of(name)
+        said = value.decode("latin-1")
         self._lines.append((called, said))
-        self._headers[called.lower()] = said.strip(" \t")
+        self._headers[key] = said.strip(" \t")
         self._count(len(name) + len(value) + 4)
 
     def _count(self, size: int) -> None:
