@@ -13,9 +13,9 @@ import pytest
 
 from faultkit.advice.context import context_of, indexed_folder
 from faultkit.advice.llm import settings
-from faultkit.advice.llm.providers import PROVIDERS
 from faultkit.cli.llm import FLAGS, LlmOptions, advisor_from, embed_options, llm_options, model_from
 from faultkit.cli.main import invoke
+from faultkit.llm.providers import PROVIDERS
 from tests.advice.llm.server import ScriptedServer, Send, _send
 
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 
 from faultkit.advice.llm import LlmSettings, Model, llm_settings
 from faultkit.advice.llm import settings as flags
-from faultkit.advice.llm.providers import provider_of
 from faultkit.errors import InputError, RunError
+from faultkit.llm.providers import provider_of
 from faultkit.source.index import Embedder, GivenEmbedder, WordEmbedder, given_embedder
 from faultkit.source.index.points import Manifest
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from faultkit.advice.llm import Budget, LlmSettings, llm_settings
-from faultkit.advice.llm.providers import EMBED_DIMENSIONS, PROVIDERS, provider_of
 from faultkit.errors import InputError
+from faultkit.llm.providers import EMBED_DIMENSIONS, PROVIDERS, provider_of
 
 KEYS = {provider.key_env: f"{provider.name}-key" for provider in PROVIDERS}
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import anthropic
 
-from faultkit.advice.llm.answers import CONNECT_S, at, body_of, count_at, failure_of, is_loopback, text_at
-from faultkit.advice.llm.budget import Usage, tokens_in
 from faultkit.advice.llm.client import End, Question, Reply, Vectors
-from faultkit.advice.llm.failure import Failure
 from faultkit.advice.llm.settings import LlmSettings
+from faultkit.llm.answers import CONNECT_S, at, body_of, count_at, failure_of, is_loopback, text_at
+from faultkit.llm.failure import Failure
+from faultkit.llm.usage import Usage, tokens_in
 
 _TOOL = "answer"
 _ENDS: dict[str, End] = {

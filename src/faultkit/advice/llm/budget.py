@@ -6,9 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from faultkit.errors import RunError
+from faultkit.llm.usage import Usage
 
-_BYTES_A_TOKEN = 3
-"""Code has more tokens a byte than prose; a guess that is too high errs on the safe side."""
 _LEAST_ANSWER_TOKENS = 256
 
 
@@ -31,26 +30,6 @@ class Budget:
             value = getattr(self, name)
             if not value > 0:
                 raise ValueError(f"{name}: expected a number above 0, got {value:g}")
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """What was used, as the provider counts; estimated where it does not say."""
-
-    prompt_tokens: int = 0
-    answer_tokens: int = 0
-    calls: int = 0
-
-    def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            self.prompt_tokens + other.prompt_tokens,
-            self.answer_tokens + other.answer_tokens,
-            self.calls + other.calls,
-        )
-
-    @property
-    def tokens(self) -> int:
-        return self.prompt_tokens + self.answer_tokens
 
 
 class Spending:
@@ -96,8 +75,3 @@ class Spending:
 
     def spend(self, usage: Usage) -> None:
         self.used += usage
-
-
-def tokens_in(text: str) -> int:
-    """A rough count, rather too high than too low."""
-    return len(text.encode("utf-8", "replace")) // _BYTES_A_TOKEN + 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias
 
-from faultkit.advice.llm.budget import Usage
-from faultkit.advice.llm.providers import Format
+from faultkit.llm.providers import Format
+from faultkit.llm.usage import Usage
 
 End: TypeAlias = Literal["done", "cut", "refused"]
 

@@ -1,45 +1,12 @@
-"""Why a call to a provider failed, and the sentence that tells a user what to do about it. Pure."""
+"""The sentence that tells a user why a provider failed, and what to do about it. Pure."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
-from faultkit.advice.llm.providers import Provider
 from faultkit.errors import FaultkitError, RunError, TargetError
-
-Kind: TypeAlias = Literal[
-    "key", "model", "credit", "rate", "server", "timeout", "connection", "rejected", "garbage"
-]
-
-PASSING: frozenset[Kind] = frozenset({"rate", "server", "connection"})
-"""Those that may be gone at the next try. A model that was too slow once is slow again: no timeout here."""
-
-_BY_STATUS: dict[int, Kind] = {
-    401: "key",
-    402: "credit",
-    403: "key",
-    404: "model",
-    408: "server",
-    429: "rate",
-}
-_NO_CREDIT = ("insufficient_quota", "insufficient credits", "credit balance")
-_MOST_DETAIL = 200
-
-
-class Failure(Exception):
-    """One call that failed. It stays in this package: a user sees what `error_of` makes of it."""
-
-    def __init__(
-        self, kind: Kind, detail: str = "", *, status: int | None = None, after_s: float | None = None
-    ) -> None:
-        super().__init__(kind, detail)
-        self.kind: Kind = kind
-        self.detail = one_line(detail)
-        self.status = status
-        self.after_s = after_s
-        """How long the provider wants us to wait."""
+from faultkit.llm.failure import Failure, Kind
+from faultkit.llm.providers import Provider
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,15 +19,6 @@ class Asked:
     model_flag: str
     tries: int
     call_s: float
-
-
-def kind_of(status: int, detail: str) -> Kind:
-    """What an HTTP status means; `detail` tells an empty account from too many requests."""
-    if status in (400, 402, 429) and any(word in detail.lower() for word in _NO_CREDIT):
-        return "credit"
-    if status < 400:
-        return "garbage"  # A redirect: whoever answers is not the provider.
-    return _BY_STATUS.get(status) or ("server" if status >= 500 else "rejected")
 
 
 def error_of(failure: Failure, asked: Asked) -> FaultkitError:
@@ -93,9 +51,3 @@ def error_of(failure: Failure, asked: Asked) -> FaultkitError:
     }
     shape = RunError if failure.kind in ("rejected", "garbage") else TargetError
     return shape(texts[failure.kind])
-
-
-def one_line(text: str) -> str:
-    """Words of a stranger, fit for one line of a terminal."""
-    plain = re.sub(r"[^\w!-~€£]+", " ", text[: 4 * _MOST_DETAIL]).strip()
-    return plain if len(plain) <= _MOST_DETAIL else f"{plain[:_MOST_DETAIL]}…"

@@ -13,18 +13,20 @@ from functools import partial
 from typing import Any, TypeVar
 
 from faultkit.advice.llm import settings as flags
-from faultkit.advice.llm.budget import Spending, Usage, tokens_in
+from faultkit.advice.llm.budget import Spending
 from faultkit.advice.llm.client import Client, Question, Reply, Turn, Vectors
 from faultkit.advice.llm.extract import json_values
-from faultkit.advice.llm.failure import Asked, Failure, error_of, one_line
+from faultkit.advice.llm.failure import Asked, error_of
 from faultkit.advice.llm.prompt import Prompt
-from faultkit.advice.llm.providers import EMBED_DIMENSIONS
 from faultkit.advice.llm.redact import Redaction
-from faultkit.advice.llm.retry import pause_s
 from faultkit.advice.llm.schema import problems_of, unwrapped, wire_schema
 from faultkit.advice.llm.settings import LlmSettings
 from faultkit.advice.llm.waiting import Clock, SystemClock, check_cancelled, ended
 from faultkit.errors import InputError, RunError
+from faultkit.llm.failure import Failure, one_line
+from faultkit.llm.providers import EMBED_DIMENSIONS
+from faultkit.llm.retry import pause_s
+from faultkit.llm.usage import Usage, tokens_in
 from faultkit.rng import Rng
 
 T = TypeVar("T")

@@ -10,31 +10,20 @@ from typing import Any
 
 import openai
 
-from faultkit.advice.llm.answers import CONNECT_S, at, body_of, count_at, failure_of, is_loopback, text_at
-from faultkit.advice.llm.budget import Usage, tokens_in
 from faultkit.advice.llm.client import End, Question, Reply, Vectors
-from faultkit.advice.llm.failure import Failure
 from faultkit.advice.llm.settings import LlmSettings
+from faultkit.llm.answers import CONNECT_S, at, body_of, count_at, failure_of, is_loopback, text_at
+from faultkit.llm.failure import Failure
+from faultkit.llm.headers import keep_ours
+from faultkit.llm.usage import Usage, tokens_in
 
 _ENDS: dict[str, End] = {"length": "cut", "content_filter": "refused"}
-_OURS = {
-    "accept",
-    "accept-encoding",
-    "authorization",
-    "connection",
-    "content-length",
-    "content-type",
-    "host",
-    "x-stainless-raw-response",  # The library looks at it when the answer comes.
-}
-"""The headers that a provider other than OpenAI gets. The library adds more from variables meant for OpenAI:
-an organization, a project, headers of the user's own."""
 
 
 class OpenaiClient:
     def __init__(self, settings: LlmSettings) -> None:
         self._settings = settings
-        hooks: dict[str, Any] = {} if settings.provider.name == "openai" else {"request": [_keep_ours]}
+        hooks: dict[str, Any] = {} if settings.provider.name == "openai" else {"request": [keep_ours]}
         self._client = openai.OpenAI(
             api_key=settings.key or "none",
             base_url=settings.base_url,
@@ -90,11 +79,6 @@ class OpenaiClient:
         return Vectors(
             _vectors(body, len(texts)), Usage(sum(map(tokens_in, texts)) if used is None else used, 0, 1)
         )
-
-
-def _keep_ours(request: Any) -> None:
-    for name in [name for name in request.headers if name.lower() not in _OURS]:
-        del request.headers[name]
 
 
 def _reply(body: dict[str, Any], question: Question) -> Reply:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 from faultkit.advice.llm.budget import Budget
-from faultkit.advice.llm.providers import EMBED_DIMENSIONS, PROVIDERS, Provider, names, plain, provider_of
 from faultkit.errors import InputError
+from faultkit.llm.providers import EMBED_DIMENSIONS, PROVIDERS, Provider, names, plain, provider_of
+from faultkit.llm.reach import base_url_of, checked_key
 
 AUTO = "auto"
 RULES = "rules"
@@ -29,9 +29,6 @@ TOKENS = ("--llm-token-budget", "FAULT_AGENT_TOKEN_BUDGET")
 
 _MOST_DIMENSIONS = 65_536
 _NO_MODEL = {RULES, "none", "offline", "off"}
-_OLLAMA_PORT = "11434"
-_EVERY_INTERFACE = ("", "0.0.0.0", "[::]")
-_HOST_AND_PORT = re.compile(r"(\[[^\]]*\]|.*?)(?::(\d*))?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +72,7 @@ def llm_settings(
     return LlmSettings(
         provider=provider,
         key=_key(provider, asked_by, env),
-        base_url=_base_url(provider, env),
+        base_url=base_url_of(provider, env),
         model=_given(model, MODEL, env)[0] or provider.model,
         embed_model=embeds_by,
         embed_dim=_embed_dim(wanted_dim, embeds_by, provider),
@@ -115,42 +112,7 @@ def _key(provider: Provider, asked_by: str, env: Mapping[str, str]) -> str:
             f"expected an API key, since {asked_by} asks for {provider.name}, got none: "
             f"set it, or use {CLIENT[0]} {RULES} for the offline rules",
         )
-    if not key.isascii() or not key.isprintable() or " " in key:
-        raise InputError(
-            provider.key_env, "expected an API key of visible ASCII characters, got others among them"
-        )
-    return key
-
-
-def _base_url(provider: Provider, env: Mapping[str, str]) -> str:
-    text = env.get(provider.base_url_env, "").strip()
-    if not text:
-        return provider.base_url
-    wrong = InputError(provider.base_url_env, f"expected a URL like {provider.base_url}, got {text!r}")
-    if provider.base_url_env == "OLLAMA_HOST":
-        text = _ollama_url(text)
-    try:
-        parts = urlsplit(text)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
-            raise wrong
-    except ValueError:
-        raise wrong from None
-    return text.rstrip("/")
-
-
-def _ollama_url(text: str) -> str:
-    """OLLAMA_HOST is a host, a port, both, or a URL; as a server's address it may mean every interface."""
-    given, found, rest = text.partition("://")
-    scheme = given if found else "http"
-    authority, _, path = (rest if found else text).partition("/")
-    host, port = _HOST_AND_PORT.fullmatch(authority).groups()  # type: ignore[union-attr]
-    host = "localhost" if host in _EVERY_INTERFACE else host
-    # As ollama itself has it: a URL has the port of its scheme, a bare host has ollama's.
-    port = port or ({"http": "80", "https": "443"}.get(scheme, "") if found else _OLLAMA_PORT)
-    folders = [folder for folder in path.split("/") if folder]
-    if folders[-1:] != ["v1"]:
-        folders.append("v1")
-    return f"{scheme}://{host}:{port}/{'/'.join(folders)}"
+    return checked_key(key, provider.key_env)
 
 
 def _whole(dim: int | str | None, env: Mapping[str, str]) -> tuple[int | None, str]:

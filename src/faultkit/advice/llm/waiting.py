@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
-from faultkit.advice.llm.failure import Failure
 from faultkit.errors import RunError
+from faultkit.llm.failure import Failure
 
 T = TypeVar("T")
 

@@ -10,8 +10,8 @@ import json
 from types import ModuleType
 from typing import Any
 
-from faultkit.advice.llm.failure import Failure, kind_of
-from faultkit.advice.llm.retry import after_s
+from faultkit.llm.failure import Failure, kind_of
+from faultkit.llm.retry import after_s
 
 CONNECT_S = 10.0
 """Whoever takes longer to accept a connection is not there."""

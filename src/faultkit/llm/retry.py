@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from email.utils import mktime_tz, parsedate_tz
 
-from faultkit.advice.llm.failure import PASSING, Failure
+from faultkit.llm.failure import PASSING, Failure
 from faultkit.rng import Rng
 
 FIRST_S = 0.5

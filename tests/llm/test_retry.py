@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.advice.llm.failure import Failure, Kind
-from faultkit.advice.llm.retry import FIRST_S, LONGEST_S, after_s, pause_s
+from faultkit.llm.failure import Failure, Kind
+from faultkit.llm.retry import FIRST_S, LONGEST_S, after_s, pause_s
 from faultkit.rng import Rng
 
 
