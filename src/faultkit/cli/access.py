@@ -1,0 +1,235 @@
+"""The options that say who may use `fault serve` over HTTP, and what is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import click
+
+from faultkit.errors import InputError
+
+if TYPE_CHECKING:
+    from faultkit.access.access import Access
+    from faultkit.access.oidc import OidcSettings, Tokens
+    from faultkit.access.rates import Rate
+    from faultkit.store.store import Store
+    from faultkit.store.writer import Writer
+
+_MOST_BODY_BYTES = 4 << 20
+_WILDCARDS = ("0.0.0.0", "::", "")
+
+_OPTIONS = (
+    click.option(
+        "--require-key",
+        is_flag=True,
+        help="Let nobody in without a key of `fault keys create`, or a token. Needed beyond loopback.",
+    ),
+    click.option(
+        "--oidc-issuer",
+        metavar="URL",
+        help="Take tokens of this issuer, and let nobody in without one or a key.",
+    ),
+    click.option(
+        "--oidc-audience", metavar="TEXT", multiple=True, help="Whom tokens must be for; may be repeated."
+    ),
+    click.option(
+        "--oidc-jwks", metavar="URL", help="Where the issuer's keys are, if its discovery does not say so."
+    ),
+    click.option(
+        "--oidc-scope",
+        type=click.Choice(["read", "call", "admin"]),
+        multiple=True,
+        help="What tokens may do whose own scopes do not say so; read and call if not given.",
+    ),
+    click.option(
+        "--rate",
+        metavar="N/s|N/m|N/h",
+        help="At most so many requests by one key, user or address, such as 100/s.",
+    ),
+    click.option(
+        "--allow-host", metavar="NAME", multiple=True, help="A further name that the server may be called by."
+    ),
+    click.option(
+        "--allow-origin",
+        metavar="ORIGIN",
+        multiple=True,
+        help="A web page from elsewhere that may call, such as https://app.example.org.",
+    ),
+    click.option(
+        "--most-body",
+        metavar="BYTES",
+        type=click.IntRange(1024, 1 << 30),
+        default=_MOST_BODY_BYTES,
+        show_default=True,
+        help="The largest request.",
+    ),
+    click.option(
+        "--public-url", metavar="URL", help="Where clients see the server, if that is not where it listens."
+    ),
+)
+_NAMES = (
+    "require_key",
+    "oidc_issuer",
+    "oidc_audience",
+    "oidc_jwks",
+    "oidc_scope",
+    "rate",
+    "allow_host",
+    "allow_origin",
+    "public_url",
+)
+
+
+def access_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command gets them as keywords, and hands them to `access_of` as they are."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def access_of(
+    options: dict[str, Any],
+    *,
+    transport: str,
+    host: str,
+    store: Store | None = None,
+    writer: Writer | None = None,
+    say: Callable[[str], None] = lambda line: None,
+) -> Access:
+    """`store`: where keys are kept. `writer`: where rows of what is refused go. InputError for what does not
+    go together."""
+    from faultkit.access.access import Access
+    from faultkit.access.keys import Keys
+    from faultkit.access.peers import is_loopback
+    from faultkit.access.settings import AccessSettings
+
+    if transport == "stdio":
+        _refuse_all(options)
+    oidc = _oidc(options)
+    needs_key = bool(options["require_key"])
+    if transport == "http" and not (is_loopback(host) or needs_key or oidc is not None):
+        raise InputError(
+            "--host",
+            f"others can reach {host or 'this address'}: expected --require-key, with a key that "
+            "`fault keys create NAME` makes, or --oidc-issuer",
+        )
+    keys = None if store is None else Keys(store)
+    if needs_key:
+        _check_keys(keys, store, has_tokens=oidc is not None, say=say)
+    settings = AccessSettings(
+        anonymous=not needs_key and oidc is None,
+        rate=_rate(options["rate"]),
+        hosts=_hosts(host, options["allow_host"]),
+        origins=tuple(_origin(each) for each in options["allow_origin"]),
+        most_body_bytes=options["most_body"],
+        public_url=_public_url(options["public_url"]),
+        issuer="" if oidc is None else oidc.issuer,
+        mcp_paths=("/mcp", "/"),
+    )
+    tokens = None if oidc is None else _tokens(oidc, say)
+    add = (lambda entry: None) if writer is None else writer.add
+    return Access(settings, keys, tokens, add=add, say=say)
+
+
+def _refuse_all(options: dict[str, Any]) -> None:
+    for name in _NAMES:
+        if options[name]:
+            raise InputError(
+                f"--{name.replace('_', '-')}",
+                "expected --transport http: over stdio, nobody calls but who started the server",
+            )
+
+
+def _oidc(options: dict[str, Any]) -> OidcSettings | None:
+    issuer = options["oidc_issuer"]
+    if issuer is None:
+        for name in ("oidc_audience", "oidc_jwks", "oidc_scope"):
+            if options[name]:
+                raise InputError(f"--{name.replace('_', '-')}", "expected --oidc-issuer with it")
+        return None
+    from faultkit.access.identity import scopes_of
+    from faultkit.access.issuer import check_url
+    from faultkit.access.oidc import OidcSettings
+
+    if not options["oidc_audience"]:
+        raise InputError(
+            "--oidc-audience", "expected one: else a token that was made for any other service would do here"
+        )
+    jwks = options["oidc_jwks"]
+    return OidcSettings(
+        check_url("--oidc-issuer", issuer),
+        tuple(options["oidc_audience"]),
+        None if jwks is None else check_url("--oidc-jwks", jwks),
+        scopes_of(options["oidc_scope"] or ("read", "call")),
+    )
+
+
+def _tokens(oidc: OidcSettings, say: Callable[[str], None]) -> Tokens:
+    from faultkit.access.issuer import Issuer
+    from faultkit.access.oidc import Tokens
+
+    return Tokens(oidc, Issuer(oidc.issuer, oidc.jwks_url, say))
+
+
+def _check_keys(keys: Any, store: Store | None, *, has_tokens: bool, say: Callable[[str], None]) -> None:
+    from faultkit.store.place import MEMORY
+
+    if keys is None or store is None:
+        raise InputError("--require-key", "expected no --no-audit: keys are kept where the audit log is")
+    if store.name == MEMORY:
+        raise InputError(
+            "--require-key", "expected a --store that is no memory: nobody could make a key there"
+        )
+    if not has_tokens and not any(key.revoked_us is None for key in keys.list()):
+        say(f"nobody can come in yet: make a key with `fault keys create NAME --store {store.name}`")
+
+
+def _rate(text: str | None) -> Rate | None:
+    from faultkit.access.rates import parse_rate
+
+    try:
+        return None if text is None else parse_rate(text)
+    except ValueError as error:
+        raise InputError("--rate", str(error)) from None
+
+
+def _hosts(host: str, further: tuple[str, ...]) -> tuple[str, ...] | None:
+    from faultkit.access.peers import LOOPBACK_NAMES, is_loopback
+
+    for name in further:
+        if not name or any(mark in name for mark in "/ *@"):
+            raise InputError("--allow-host", f'expected a name such as tools.example.org, got "{name[:80]}"')
+    if not is_loopback(host) and not further:
+        return None
+    own = () if host in _WILDCARDS else (host.lower(),)
+    return tuple(dict.fromkeys((*LOOPBACK_NAMES, *own, *(name.lower() for name in further))))
+
+
+def _origin(text: str) -> str:
+    parts = _split(text)
+    if parts is None or text != f"{parts.scheme}://{parts.netloc}":
+        raise InputError(
+            "--allow-origin", f'expected an origin such as https://app.example.org:8443, got "{text[:80]}"'
+        )
+    return text
+
+
+def _public_url(text: str | None) -> str:
+    if text is None:
+        return ""
+    parts = _split(text)
+    if parts is None or parts.query or parts.fragment or '"' in text:
+        raise InputError(
+            "--public-url", f'expected a URL such as https://tools.example.org, got "{text[:80]}"'
+        )
+    return text.rstrip("/")
+
+
+def _split(text: str) -> Any:
+    try:
+        parts = urlsplit(text)
+        return parts if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 else None
+    except ValueError:
+        return None
