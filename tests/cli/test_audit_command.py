@@ -69,6 +69,12 @@ FILTERS: tuple[tuple[tuple[str, ...], list[int]], ...] = (
     (("--text", "BROKE"), [2]),
     (("--param", "seed=abc"), [1]),
     (("--param", "seed=abc", "--param", "n=1"), []),
+    (("--has", "request_params", "--failed"), [2]),
+    (("--has", "response_error"), []),
+    (("--response", "isError=true"), []),
+    (("--header", "User-Agent=curl"), []),
+    (("--source", "mcp", "--auth-type", "anonymous", "--tool", "flaky"), [1]),
+    (("--key", "ci"), []),
 )
 
 
@@ -89,6 +95,10 @@ BAD: tuple[tuple[tuple[str, ...], str], ...] = (
     (("list", "--text", ""), "error: --text: expected a text, got nothing"),
     (("list", "--param", "seed"), 'error: --param: expected PATH=VALUE, got "seed"'),
     (("list", "--param", "a..b=1"), "error: --param.a..b: expected a path"),
+    (("list", "--response", "isError"), 'error: --response: expected PATH=VALUE, got "isError"'),
+    (("list", "--header", "=x"), "error: --header.: expected the name of a header"),
+    (("list", "--header", "x"), 'error: --header: expected NAME=VALUE, got "x"'),
+    (("list", "--auth-type", ""), "error: --auth-type: expected a text, got nothing"),
     (("stats", "--to", "x"), "error: --to: expected a time"),
     (("export", "--format", "xml"), "error: Invalid value for '--format'"),
     (("prune",), "error: Missing option '--older-than'"),

@@ -29,7 +29,8 @@ class Postgres:
         self._server.cleanup()
 
     def empty(self) -> None:
-        self._server.psql("DROP TABLE IF EXISTS audit_payloads, audit_events, audit_schema;")
+        self._server.psql("DROP TABLE IF EXISTS audit_payloads, audit_events, audit_schema, api_keys;")
+        self._server.psql("DROP TABLE IF EXISTS chaos_results, chaos_totals;")
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from typing import Any
+from uuid import RFC_4122, UUID
 
 import pytest
 
@@ -12,7 +13,8 @@ from faultkit.mcp.failures.service import Ended, FailureServer, ServeSettings
 from faultkit.mcp.failures.tool import Caller
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.message import encode, read
-from faultkit.store.calls import entry_of, log_to, uuid_at
+from faultkit.store.calls import entry_of, entry_of_noted, log_to, uuid_of
+from faultkit.store.noted import noted_of
 from faultkit.store.opening import open_store
 from faultkit.store.row import AuditRow, Entry, Payload, payload_document, row_document
 from faultkit.store.writer import Writer
@@ -47,6 +49,23 @@ def kept(
     meta: Any = None,
 ) -> tuple[AuditRow, Payload]:
     """What is kept of one call."""
+    ended = ended_of(name, arguments, id=id, era=era, like_go=like_go, raw=raw, cancel=cancel, meta=meta)
+    entry = entry_of(ended, NOON_US)
+    assert entry.payload is not None
+    return entry.row, entry.payload
+
+
+def ended_of(
+    name: Any,
+    arguments: Any = None,
+    *,
+    id: Any = 1,
+    era: Any = "legacy",
+    like_go: bool = False,
+    raw: bytes | None = None,
+    cancel: bool = False,
+    meta: Any = None,
+) -> Ended:
     found: list[Ended] = []
 
     async def main() -> None:
@@ -68,9 +87,7 @@ def kept(
 
     asyncio.run(main())
     (ended,) = found
-    entry = entry_of(ended, NOON_US)
-    assert entry.payload is not None
-    return entry.row, entry.payload
+    return ended
 
 
 def test_a_success_is_kept_with_all_that_is_known_of_it() -> None:
@@ -243,16 +260,37 @@ def test_in_the_modern_era_there_is_no_session() -> None:
     assert json.loads(said.response_result or "")["resultType"] == "complete"
 
 
-def test_ids_are_of_version_7_and_in_the_order_of_time() -> None:
-    ids = [uuid_at(at_us) for at_us in (NOON_US, NOON_US + 1, NOON_US + 999, NOON_US + 1000, NOON_US * 2)]
+def test_ids_are_of_version_7_and_in_the_order_of_time_and_of_numbers() -> None:
+    times = (NOON_US, NOON_US + 1, NOON_US + 999, NOON_US + 1000, NOON_US * 2)
+    ids = [uuid_of(at_us, number) for at_us in times for number in (0, 5, 2**48, 2**62 - 1)]
     assert ids == sorted(ids)
-    assert all(id[14] == "7" and id[19] in "89ab" for id in ids)
-    assert uuid_at(NOON_US) != uuid_at(NOON_US)
+    assert len(set(ids)) == len(ids)
+    assert all(UUID(id).version == 7 and UUID(id).variant == RFC_4122 for id in ids)
 
 
-def test_a_call_of_which_no_row_can_be_made_is_counted_and_goes_on() -> None:
+def test_the_same_call_makes_the_same_row_and_no_other_does() -> None:
+    noted = noted_of(ended_of("echo", {"message": "x"}), NOON_US)
+    assert entry_of_noted(noted) == entry_of_noted(tuple(noted))
+    again = noted_of(ended_of("echo", {"message": "x"}), NOON_US)
+    assert entry_of_noted(again).row.id > entry_of_noted(noted).row.id
+
+
+@pytest.mark.parametrize("message", ["short", "x" * 20_000])
+def test_a_call_of_which_no_row_can_be_made_is_counted_and_goes_on(message: str) -> None:
     said: list[str] = []
     with open_store("memory:") as store, Writer(store, say=said.append) as writer:
+        odd, usual = ended_of("echo", {"message": message}), ended_of("echo", {"message": "usual"})
+        odd.reply = b"no JSON"
+        log = log_to(writer)
+        log(odd)
+        log(usual)
+        assert writer.flush()
+        assert (writer.state().written, writer.state().refused) == (1, 1)
+    assert len(said) == 1
+    assert said[0].startswith("audit: no row could be made of a call: JSONDecodeError")
+
+
+def test_a_call_of_which_nothing_can_be_noted_is_counted_and_goes_on() -> None:
+    with open_store("memory:") as store, Writer(store) as writer:
         log_to(writer)(None)  # type: ignore[arg-type]
         assert writer.state().refused == 1
-    assert said[0].startswith("audit: no row could be made of a call: AttributeError")

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from faultkit.load.percentile import percentiles
+from faultkit.store.figures import breakdown_of, series_of, stats_of, values_of
 from faultkit.store.filter import Filter, Param, parse_filter
 from faultkit.store.opening import open_store
 from faultkit.store.row import AuditRow, Entry, Payload
@@ -37,7 +39,7 @@ def test_an_empty_store_has_nothing(store: Store) -> None:
     assert store.events().total == 0
     assert store.get("nobody") is None
     assert store.last_seq() == 0
-    assert store.stats().all.calls == 0
+    assert stats_of(store).all.calls == 0
     assert store.prune(NOON_US) == 0
     store.append([])
     assert list(store.all()) == []
@@ -76,8 +78,8 @@ def test_a_row_comes_back_as_it_went_in(store: Store) -> None:
     assert found is not None
     assert found.payload == said
     assert found.row.seq == 1
-    assert {name: getattr(found.row, name) for name in AuditRow.__slots__ if name != "seq"} == {
-        name: getattr(row, name) for name in AuditRow.__slots__ if name != "seq"
+    assert {name: getattr(found.row, name) for name in AuditRow._fields if name != "seq"} == {
+        name: getattr(row, name) for name in AuditRow._fields if name != "seq"
     }
     other = store.get(entry(1).row.id)
     assert other is not None
@@ -157,6 +159,20 @@ FILTERED: tuple[tuple[list[tuple[str, str]], list[int]], ...] = (
     ([("param.missing", "null")], []),
     ([('param.it\'s "odd" {,}', "yes")], [5]),
     ([("param.n", "1"), ("tool", "flaky")], []),
+    ([("response.isError", "true")], [4]),
+    ([("response.isError", "1")], []),
+    ([("response.content.0.text", "a\u2028b")], [4]),
+    ([("response.data.rate", "1")], [5]),
+    ([("response.code", "-31002"), ("header.X-Team", "blue")], [5]),
+    ([("header.user-agent", "curl/8")], [4]),
+    ([("header.User-Agent", "5")], [5]),
+    ([("header.user-agent", "CURL/8")], []),
+    ([("has", "response_result")], [4]),
+    ([("has", "response_error")], [5]),
+    ([("has", "notifications"), ("has", "replayed_from")], [5]),
+    ([("has", "request_params")], [3, 2, 1]),
+    ([("source", "portal-replay")], [5]),
+    ([("auth_type", "apikey"), ("key", "ci")], [4]),
     ([("success", "true"), ("limit", "1"), ("offset", "1")], [4]),
 )
 
@@ -177,8 +193,22 @@ def test_a_filter_lets_through_what_it_says(
                 error_category="timeout",
                 parameters='{"deep":{"list":[1,{"name":"x y"}],"no":null}}',
             ),
-            entry(4, parameters='{"n":1}'),
-            entry(5, parameters='{"n":true,"it\'s \\"odd\\" {,}":"yes"}'),
+            Entry(
+                entry(4, parameters='{"n":1}', auth_type="apikey", api_key_name="ci").row,
+                Payload(
+                    response_result='{"isError":true,"content":[{"text":"a\u2028b"}]}',
+                    request_headers='{"user-agent":"curl/8"}',
+                ),
+            ),
+            Entry(
+                entry(5, parameters='{"n":true,"it\'s \\"odd\\" {,}":"yes"}', source="portal-replay").row,
+                Payload(
+                    response_error='{"code":-31002,"data":{"rate":1.0}}',
+                    request_headers='{"user-agent":"5","x-team":"blue"}',
+                    notifications='[{"method":"n"}]',
+                    replayed_from="0198",
+                ),
+            ),
         ]
     )
     wanted = parse_filter(pairs, NOON_US)
@@ -197,13 +227,81 @@ def test_params_of_a_call_without_any_hold_nothing(store: Store) -> None:
 def test_stats_are_told_by_tool_and_for_all(store: Store) -> None:
     store.append([entry(n, duration_ms=float(n), success=n != 4) for n in range(1, 5)])
     store.append([entry(11, tool_name="slow", duration_ms=100.0)])
-    stats = store.stats()
+    stats = stats_of(store)
     assert (stats.all.calls, stats.all.errors, stats.all.mean_ms) == (5, 1, 22.0)
-    assert [(each.tool, each.calls, each.errors) for each in stats.tools] == [("echo", 4, 1), ("slow", 1, 0)]
+    assert [(each.key, each.calls, each.errors) for each in stats.tools] == [("echo", 4, 1), ("slow", 1, 0)]
     assert (stats.tools[0].p50_ms, stats.tools[0].p95_ms, stats.tools[0].p99_ms) == (2.5, 4.0, 4.0)
     assert stats.tools[0].error_rate == 0.25
     assert stats.calls_per_s == 400.0
-    assert store.stats(Filter(tool="slow")).all.p99_ms == 100.0
+    assert stats_of(store, Filter(tool="slow")).all.p99_ms == 100.0
+
+
+def test_figures_are_told_by_what_calls_have_in_common(store: Store) -> None:
+    store.append([entry(n, duration_ms=float(n), success=n != 4) for n in range(1, 5)])
+    store.append([entry(11, tool_name="slow", duration_ms=100.0, user_subject="bob")])
+    found = breakdown_of(store, "tool")
+    assert [(each.key, each.calls, each.errors, each.mean_ms) for each in found.items] == [
+        ("echo", 4, 1, 2.5),
+        ("slow", 1, 0, 100.0),
+    ]
+    assert found.total == 5
+    few = breakdown_of(store, "success", Filter(tool="echo"), limit=1)
+    assert ([(each.key, each.calls) for each in few.items], few.total) == ([(True, 3)], 4)
+    assert (stats_of(store).users, stats_of(store, Filter(tool="echo")).users) == (1, 0)
+    assert values_of(store, "user", 10) == ("bob",)
+    assert values_of(store, "tool", 1) == ("echo",)
+
+
+def test_figures_over_time_are_of_buckets_that_begin_at_whole_multiples(store: Store) -> None:
+    store.append([entry(n, at_us=at_us) for n, at_us in enumerate((0, 9, 10, 25, -1))])
+    found = series_of(store, 10)
+    assert {begin_us: each.calls for begin_us, each in found.items()} == {0: 2, 10: 1, 20: 1, -10: 1}
+    assert list(series_of(store, 10, Filter(from_us=5, to_us=25))) == [0, 10]
+    assert breakdown_of(store, "tool", Filter(to_us=-5)).items == ()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 19, 20, 99, 100, 101])
+def test_percentiles_are_those_of_load_tests(store: Store, count: int) -> None:
+    # In an order of their own, and some of them twice.
+    times_ms = [float(n * 37 % count + n % 2) for n in range(count)]
+    store.append([entry(n, duration_ms=time_ms) for n, time_ms in enumerate(times_ms)])
+    whole = stats_of(store).all
+    expected = percentiles(sorted(times_ms), (50, 95, 99))
+    assert [whole.p50_ms, whole.p95_ms, whole.p99_ms] == pytest.approx(expected, rel=1e-12)
+
+
+def test_pages_by_cursor_go_on_where_the_last_one_ended(store: Store) -> None:
+    store.append([entry(n, at_us=NOON_US + n // 3) for n in range(8)])
+    first = store.events(Filter(limit=4))
+    last = first.rows[-1]
+    store.append([entry(9)])
+    second = store.events(Filter(limit=9, before=(last.at_us, last.seq)))
+    assert (ids(first.rows), ids(second.rows)) == ([7, 6, 5, 4], [3, 2, 1, 0])
+    assert second.total == 9
+
+
+def test_rows_between_two_places_are_counted(store: Store) -> None:
+    store.append([entry(n, success=n % 2 == 0) for n in range(10)])
+    assert store.count(2, 7) == 5
+    assert store.count(0, 100, Filter(success=True)) == 5
+
+
+def test_rows_are_seen_in_the_order_of_their_places_whoever_writes_them(store: Store) -> None:
+    """Who follows the log goes by these, and must not miss any."""
+    if store.name == "memory:":
+        pytest.skip("a store in memory has one connection: nobody else can write to it")
+
+    def write(first: int) -> None:
+        for number in range(first, first + 40):
+            store.append([entry(number)])
+
+    threads = [threading.Thread(target=write, args=(first,)) for first in (100, 200, 300)]
+    for thread in threads:
+        thread.start()
+    seen: list[int] = []
+    while any(thread.is_alive() for thread in threads) or not seen or store.last_seq() > seen[-1]:
+        seen += [row.seq for row in store.after(seen[-1] if seen else 0)]
+    assert len(seen) == 120
 
 
 def test_pruning_takes_older_calls_and_what_was_said_in_them(store: Store) -> None:

@@ -111,6 +111,41 @@ def test_with_drop_a_row_for_which_there_is_no_room_is_counted(gate: Gate) -> No
     assert written(gate.store) == [0, 1, 2]
 
 
+def test_what_waits_is_bounded_in_bytes_as_well(gate: Gate) -> None:
+    gate.open.clear()
+    with Writer(gate.as_store(), policy="drop", most_bytes=10_000, flush_s=0.0) as writer:
+        for number in range(8):
+            writer.add_later(lambda known: known, entry(number), 4000)
+        # The third one finds 8,000 bytes, and is let in; the others find 12,000.
+        assert writer.state() == Written(waiting=3, dropped=5)
+        gate.open.set()
+        assert writer.flush(PATIENCE_S)
+        writer.add_later(lambda known: known, entry(8), 50_000)
+        assert writer.flush(PATIENCE_S)
+        assert writer.state() == Written(written=4, dropped=5)
+    assert written(gate.store) == [0, 1, 2, 8]
+
+
+def test_a_batch_is_bounded_in_bytes_as_well(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("faultkit.store.writer.BATCH_BYTES", 10_000)
+    writer = Writer(gate.as_store(), flush_s=NEVER_S)
+    for number in range(7):
+        writer.add_later(lambda known: known, entry(number), 4000)
+    assert writer.close() == Written(written=7)
+    assert gate.batches == [3, 3, 1]
+
+
+def test_a_row_that_cannot_be_made_does_not_take_others_with_it(gate: Gate) -> None:
+    said: list[str] = []
+    writer = Writer(gate.as_store(), flush_s=NEVER_S, say=said.append)
+    for number in (0, 1, None, 3):
+        writer.add_later(entry, number, 1)
+    assert writer.close() == Written(written=3, refused=1)
+    assert written(gate.store) == [0, 1, 3]
+    assert len(said) == 1
+    assert said[0].startswith("audit: no row could be made of a call: TypeError: ")
+
+
 def test_with_block_a_caller_waits_for_room_and_nothing_is_lost(gate: Gate) -> None:
     gate.open.clear()
     with Writer(gate.as_store(), policy="block", most_waiting=3, flush_s=0.0) as writer:
@@ -181,11 +216,11 @@ def test_a_bad_row_does_not_take_others_with_it(gate: Gate) -> None:
     for number in range(20):
         writer.add(entry(number, tool_name=None) if number in (3, 17) else entry(number))
     writer.add(entry(20, request_chars=2**70))
-    writer.miss("it was odd")
+    writer.miss(ValueError("it was odd"))
     assert writer.close() == Written(written=18, refused=4)
     assert written(gate.store) == [number for number in range(20) if number not in (3, 17)]
     assert len(said) == 4
-    assert said[0] == "audit: no row could be made of a call: it was odd"
+    assert said[0] == "audit: no row could be made of a call: ValueError: it was odd"
     assert said[1].startswith("audit: a row was refused: memory:: NOT NULL")
 
 
@@ -243,7 +278,7 @@ def test_a_postgresql_server_that_goes_away_gets_its_rows_when_it_is_back(postgr
         assert written(store) == list(range(50))
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
 def test_fifty_thousand_rows_at_full_speed_are_all_there_and_in_order(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

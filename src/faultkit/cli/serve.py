@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
+from faultkit.cli.access import access_of, access_options
 from faultkit.cli.store import store_option
 from faultkit.errors import InputError, TargetError
 from faultkit.units import parse_duration
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from faultkit.mcp.failures.run import ServeJob
     from faultkit.store.store import Store
+    from faultkit.store.writer import Policy, Writer
 
 _Group: TypeAlias = Literal["identity", "data", "failure", "streaming"]
 _GROUPS: tuple[_Group, ...] = ("identity", "data", "failure", "streaming")
@@ -24,6 +30,7 @@ Examples:
   fault serve --transport http --port 8767
   fault serve --only failure --compat go-sdk
   fault serve --transport http --store postgresql://fault@localhost/audit
+  fault serve --transport http --host 0.0.0.0 --require-key --drain 30s --linger 5s
 """
 )
 @click.option(
@@ -65,6 +72,21 @@ Examples:
     show_default=True,
     help="How long rows are kept; 0 for ever.",
 )
+@click.option(
+    "--drain",
+    metavar="DURATION",
+    default="5s",
+    show_default=True,
+    help="Over HTTP, when told to stop: how long calls may take to end. A second signal ends them at once.",
+)
+@click.option(
+    "--linger",
+    metavar="DURATION",
+    default="0s",
+    show_default=True,
+    help="Over HTTP, before that: how long it serves on while /readyz says that it is draining.",
+)
+@access_options
 @click.option("--name", default="faultkit-serve", show_default=True, help="Name of the server.")
 def command(
     transport: Literal["stdio", "http"],
@@ -76,7 +98,10 @@ def command(
     no_audit: bool,
     when_full: Literal["block", "drop"],
     keep: str,
+    drain: str,
+    linger: str,
     name: str,
+    **access: Any,
 ) -> None:
     """Serve MCP tools whose failures can be foretold: error, slow, flaky, and nine that answer.
 
@@ -85,29 +110,68 @@ def command(
 
     Each call is a row of the audit log, which `fault audit` reads. Rows are written behind the calls, 0.2 s
     after them at the latest: a process that is killed loses no more than these.
+
+    Over HTTP, the same port has a portal at /portal/, the log at /api/v1/, and /healthz, /readyz and
+    /metrics. On loopback everybody may do everything; elsewhere they need a key or a token.
     """
-    from faultkit.mcp.failures.run import ServeJob, run_server
+    from faultkit.mcp.failures.run import ServeJob
     from faultkit.mcp.failures.service import ServeSettings
-    from faultkit.mcp.serving import run_to_end
 
     settings = ServeSettings(name, groups or _GROUPS, compat == "go-sdk")
-    job = ServeJob(settings, transport, host, port)
-    keep_s = _keep_s(keep)
+    job = ServeJob(
+        settings,
+        transport,
+        host,
+        port,
+        drain_s=_duration_s("--drain", drain),
+        linger_s=_duration_s("--linger", linger),
+    )
+    keep_s = _duration_s("--keep", keep) or None
     if no_audit:
-        run_to_end(run_server(job, _say))
+        _serve(job, access, None, None)
         return
-    from faultkit.store.calls import log_to
+    with _opened(store) as opened, _writing(opened, store, when_full, keep_s) as writer:
+        _serve(job, access, opened, writer)
+
+
+def _serve(job: ServeJob, access: dict[str, Any], store: Store | None, writer: Writer | None) -> None:
+    from dataclasses import replace
+
+    from faultkit.mcp.failures.run import run_server
+    from faultkit.mcp.serving import run_to_end
+
+    known = access_of(access, transport=job.front, host=job.host, store=store, writer=writer, say=_say)
+    if job.front == "stdio":
+        from faultkit.store.calls import log_to
+
+        log = (lambda ended: None) if writer is None else log_to(writer)
+        run_to_end(run_server(job, _say, log))
+        return
+    from faultkit.web.ask import Audit
+    from faultkit.web.serving import serve_site
+
+    rules = known.settings
+    guarded = replace(job, hosts=rules.hosts, origins=rules.origins, limits=rules.limits)
+    audit = None if store is None or writer is None else Audit(store, writer)
+    run_to_end(serve_site(guarded, known, audit, _say))
+
+
+@contextmanager
+def _writing(store: Store, where: str, policy: Policy, keep_s: float | None) -> Iterator[Writer]:
+    from faultkit.store.apart import Apart
+    from faultkit.store.calls import entry_of_noted
+    from faultkit.store.place import MEMORY
     from faultkit.store.writer import Writer
 
-    with _opened(store) as opened:
-        writer = Writer(opened, policy=when_full, keep_s=keep_s, say=_say)
-        try:
-            run_to_end(run_server(job, _say, log_to(writer)))
-        finally:
-            state = writer.close()
-            missing = state.lost + state.waiting
-            lost = f", {missing} lost" if missing else ""
-            _say(f"audit: {state.written} rows written to {opened.name}{lost}")
+    apart = None if where == MEMORY else Apart(where, entry_of_noted)
+    writer = Writer(store, policy=policy, keep_s=keep_s, say=_say, apart=apart)
+    try:
+        yield writer
+    finally:
+        state = writer.close()
+        missing = state.lost + state.waiting
+        lost = f", {missing} lost" if missing else ""
+        _say(f"audit: {state.written} rows written to {store.name}{lost}")
 
 
 def _opened(store: str) -> Store:
@@ -123,8 +187,8 @@ def _say(line: str) -> None:
     click.echo(line, err=True)
 
 
-def _keep_s(text: str) -> float | None:
+def _duration_s(name: str, text: str) -> float:
     try:
-        return parse_duration(text) or None
+        return parse_duration(text)
     except ValueError as error:
-        raise InputError("--keep", str(error)) from None
+        raise InputError(name, str(error)) from None

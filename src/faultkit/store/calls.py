@@ -1,24 +1,26 @@
-"""Makes rows of the calls of failure tools. It alone knows both."""
+"""Makes rows of the calls of failure tools.
+
+What is known of a call is taken down as it ends; its row is made behind it, where rows are written.
+"""
 
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
-from uuid import UUID
 
-from faultkit.mcp.failures.outcome import Blocks, Outcome, ProtocolError, Structured, ToolError
 from faultkit.mcp.failures.service import Ended
-from faultkit.mcp.wire.message import encode
-from faultkit.store.redact import json_text, plain, redacted, redacted_json
+from faultkit.mcp.wire.message import read
+from faultkit.store.noted import NUMBERS, Noted, cut, noted_of
+from faultkit.store.redact import MOST_DEPTH, json_text, may_hide, plain, redacted, redacted_json
 from faultkit.store.row import MOST_PAYLOAD_BYTES, AuditRow, Entry, Payload
 from faultkit.store.times import now_us
 from faultkit.store.writer import Writer
 
-MOST_TEXT_CHARS = 4096
-"""Of an error's message and of anything else that a caller may make as long as they like."""
+_MOST_HELD_BYTES = 2 * MOST_PAYLOAD_BYTES
+"""Of what was said in a call whose row is made later."""
+_CALL_BYTES = 2048
+"""What it takes besides that."""
 
 
 def log_to(writer: Writer, clock: Callable[[], int] = now_us) -> Callable[[Ended], None]:
@@ -26,92 +28,114 @@ def log_to(writer: Writer, clock: Callable[[], int] = now_us) -> Callable[[Ended
 
     def log(ended: Ended) -> None:
         try:
-            entry = entry_of(ended, clock())
+            noted = noted_of(ended, clock())
+            held_bytes = len(noted.raw) + len(noted.reply)
+            if held_bytes <= _MOST_HELD_BYTES:
+                writer.add_later(entry_of_noted, noted, _CALL_BYTES + held_bytes)
+            else:
+                # What is too long is left out of the row, and should not be held until it is made.
+                writer.add(entry_of_noted(noted))
         except Exception as error:
             # Whatever a caller sent: that it cannot be kept must not break their call.
-            writer.miss(f"{type(error).__name__}: {error}")
-        else:
-            writer.add(entry)
+            writer.miss(error)
 
     return log
 
 
 def entry_of(ended: Ended, now_us: int) -> Entry:
     """`now_us`: when it ended."""
-    exchange, caller, outcome = ended.exchange, ended.caller, ended.outcome
-    request, session, headers = exchange.request, exchange.session, exchange.headers
-    at_us = now_us - round(ended.seconds * 1_000_000)
-    message, category = _failure(outcome)
-    payload, parameters = _said(ended)
-    content = [] if ended.result is None else ended.result["content"]
+    return entry_of_noted(noted_of(ended, now_us))
+
+
+def entry_of_noted(noted: tuple[Any, ...]) -> Entry:
+    """Of the values of `Noted`."""
+    call = Noted._make(noted)
+    id = str(call.id) if type(call.id) is int else json.dumps(call.id)
+    payload, parameters = _said(call, id)
     row = AuditRow(
-        id=uuid_at(at_us),
-        at_us=at_us,
-        duration_ms=round(ended.seconds * 1000, 3),
-        tool_name=_text(ended.name),
-        success=isinstance(outcome, Structured | Blocks),
-        tool_group="" if ended.tool is None else ended.tool.group,
-        request_id=_text(_id_text(request.id)),
-        session_id="" if session.era == "modern" and session.transport == "http" else _text(session.id),
-        user_subject=_text(caller.subject),
-        user_email=_text(caller.email),
-        auth_type=caller.auth_type,
+        id=uuid_of(call.at_us, call.number),
+        at_us=call.at_us,
+        duration_ms=round(call.seconds * 1000, 3),
+        tool_name=cut(call.tool),
+        success=call.success,
+        tool_group=call.group,
+        request_id=cut(id),
+        session_id=call.session_id,
+        user_subject=cut(call.subject),
+        user_email=cut(call.email),
+        auth_type=call.auth_type,
+        api_key_name=cut(call.key_name),
         parameters=parameters,
-        error_message=_text(message),
-        error_category=_text(category),
+        error_message=cut(call.message),
+        error_category=cut(call.category),
         request_chars=len(parameters) if parameters is not None else 0,
-        response_chars=sum(len(block["text"].encode("utf-8", "surrogatepass")) for block in content),
-        content_blocks=len(content),
-        transport=session.transport,
-        remote_addr=caller.peer,
-        forwarded_for=_text(headers.get("x-forwarded-for", "")),
-        user_agent=_text(headers.get("user-agent", "")),
-        era=session.era,
+        response_chars=call.chars,
+        content_blocks=call.blocks,
+        transport=call.transport,
+        remote_addr=call.peer,
+        forwarded_for=call.forwarded_for,
+        user_agent=call.user_agent,
+        era=call.era,
     )
     return Entry(row, payload)
 
 
 def uuid_at(at_us: int) -> str:
-    """Of version 7, and in the order of time to the microsecond."""
+    """For a row that is no call's."""
+    return uuid_of(at_us, next(NUMBERS))
+
+
+def uuid_of(at_us: int, number: int) -> str:
+    """Of version 7, in the order of time, and of numbers within a microsecond."""
     ms, us = divmod(at_us, 1000)
-    return str(UUID(int=(ms & (1 << 48) - 1) << 80 | 7 << 76 | us << 64 | 2 << 62 | secrets.randbits(62)))
+    time, variant = f"{ms & (1 << 48) - 1:012x}", 0x8000 | number >> 48 & 0x3FFF
+    return f"{time[:8]}-{time[8:]}-7{us:03x}-{variant:04x}-{number & (1 << 48) - 1:012x}"
 
 
-def _failure(outcome: Outcome) -> tuple[str, str]:
-    if isinstance(outcome, ToolError):
-        return outcome.text, outcome.category
-    if isinstance(outcome, ProtocolError):
-        return outcome.message, outcome.category
-    return "", ""
-
-
-def _said(ended: Ended) -> tuple[Payload, str | None]:
+def _said(call: Noted, id: str) -> tuple[Payload, str | None]:
     """What was said, and the parameters alone."""
-    request = ended.exchange.request
-    # What came in a batch has no bytes of its own.
-    request_bytes = len(request.raw) or len(encode(request.message))
-    request_fits = request_bytes <= MOST_PAYLOAD_BYTES
-    params = parameters = None
-    if request_fits:
-        kept = redacted(request.params)
-        _keep_progress_token(kept, request.params)
-        params = json_text(kept)
-        parameters = json_text(kept["arguments"]) if kept.get("arguments") is not None else None
-    response_fits = len(ended.reply) <= MOST_PAYLOAD_BYTES
-    said = _response(ended) if response_fits else None
-    failed = isinstance(ended.outcome, ProtocolError)
+    raw, reply = call.raw, call.reply
+    request_fits, reply_fits = len(raw) <= MOST_PAYLOAD_BYTES, len(reply) <= MOST_PAYLOAD_BYTES
+    is_open = request_fits and reply_fits and not may_hide((raw + reply).decode("utf-8"))
+    params, parameters = _params(raw, is_open) if request_fits else (None, None)
+    said = _response(call, id, is_open) if reply_fits else None
     payload = Payload(
-        jsonrpc_method=request.method,
         request_params=params,
-        request_size_bytes=request_bytes,
+        request_size_bytes=len(raw),
         request_truncated=not request_fits,
-        request_headers=_headers_text(tuple(ended.exchange.headers.items())),
-        response_result=None if failed else said,
-        response_error=said if failed else None,
-        response_size_bytes=len(ended.reply),
-        response_truncated=not response_fits,
+        request_headers=call.headers,
+        response_result=None if call.is_protocol_error else said,
+        response_error=said if call.is_protocol_error else None,
+        response_size_bytes=len(reply),
+        response_truncated=not reply_fits,
+        notifications=call.notifications,
+        notifications_truncated=call.notifications_truncated,
     )
     return payload, parameters
+
+
+def _params(raw: bytes, is_open: bool) -> tuple[str, str | None]:
+    """All of them, and the arguments of the tool alone: as JSON. `is_open`: there is nothing to hide."""
+    params = read(raw).params
+    if is_open and (len(raw) <= 2 * MOST_DEPTH or raw.count(b"{") + raw.count(b"[") <= MOST_DEPTH):
+        try:
+            return _params_text(params)
+        except ValueError:
+            # A number beyond floats, which JSON can say and Python cannot write.
+            pass
+    kept = redacted(params)
+    _keep_progress_token(kept, params)
+    return _params_text(kept)
+
+
+def _params_text(params: dict[str, Any]) -> tuple[str, str | None]:
+    text, arguments = json_text(params), params.get("arguments")
+    if arguments is None:
+        return text, None
+    if tuple(params) == ("name", "arguments"):
+        # Nearly all are like this, and need not be written twice.
+        return text, text[len(f'{{"name":{json_text(params["name"])},"arguments":') : -1]
+    return text, json_text(arguments)
 
 
 def _keep_progress_token(kept: dict[str, Any], params: dict[str, Any]) -> None:
@@ -122,24 +146,11 @@ def _keep_progress_token(kept: dict[str, Any], params: dict[str, Any]) -> None:
         kept["_meta"]["progressToken"] = plain(token) if isinstance(token, str) else token
 
 
-def _response(ended: Ended) -> str:
+def _response(call: Noted, id: str, is_open: bool) -> str:
     """The result, or the error, as it stands in the reply: writing it once more would cost as much again."""
-    part = "error" if isinstance(ended.outcome, ProtocolError) else "result"
-    head = f'{{"jsonrpc":"2.0","id":{_id_text(ended.exchange.request.id)},"{part}":'.encode()
-    if ended.reply.startswith(head):
-        return redacted_json(ended.reply[len(head) : -1].decode("utf-8"))
-    return json_text(redacted(json.loads(ended.reply)[part]))
-
-
-def _id_text(id: str | int | None) -> str:
-    return str(id) if type(id) is int else json.dumps(id)
-
-
-@lru_cache(maxsize=64)
-def _headers_text(headers: tuple[tuple[str, str], ...]) -> str | None:
-    """A client sends the same with all of its calls, or nearly so."""
-    return json_text(redacted(dict(headers))) if headers else None
-
-
-def _text(text: str) -> str:
-    return plain(text[:MOST_TEXT_CHARS])
+    part = "error" if call.is_protocol_error else "result"
+    head = f'{{"jsonrpc":"2.0","id":{id},"{part}":'.encode()
+    if not call.reply.startswith(head):
+        return json_text(redacted(json.loads(call.reply)[part]))
+    text = call.reply[len(head) : -1].decode("utf-8")
+    return text if is_open else redacted_json(text)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, cast, func, literal, or_
+from sqlalchemy import ColumnElement, cast, func, literal, or_, select
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.types import Text
 
 from faultkit.store.filter import Filter, Param
 from faultkit.store.redact import json_text
-from faultkit.store.schema import events
+from faultkit.store.schema import events, payloads
 
 HOLDS = "fault_param_holds"
 """A function that we give to SQLite, whose own paths cannot name every key."""
 
 
 def conditions_of(filter: Filter, dialect: str) -> list[ColumnElement[bool]]:
+    """Of all but the limit, the offset and the cursor."""
     column = events.c
     equal: tuple[tuple[ColumnElement[Any], object], ...] = (
         (column.tool_name, filter.tool),
@@ -24,6 +25,9 @@ def conditions_of(filter: Filter, dialect: str) -> list[ColumnElement[bool]]:
         (column.session_id, filter.session),
         (column.success, filter.success),
         (column.error_category, filter.category),
+        (column.source, filter.source),
+        (column.auth_type, filter.auth_type),
+        (column.api_key_name, filter.key),
     )
     found: list[ColumnElement[bool]] = [which == value for which, value in equal if value is not None]
     if filter.from_us is not None:
@@ -33,14 +37,28 @@ def conditions_of(filter: Filter, dialect: str) -> list[ColumnElement[bool]]:
     if filter.q is not None:
         texts = (column.tool_name, column.error_message, column.user_subject)
         found.append(or_(*(text.icontains(filter.q, autoescape=True) for text in texts)))
-    found += [_param(param, dialect) for param in filter.params]
+    found += [_holds(column.parameters, param, dialect) for param in filter.params]
+    said = _said(filter, dialect)
+    if said:
+        mine = payloads.c.event_id == column.id
+        found.append(select(literal(1)).select_from(payloads).where(mine, *said).correlate(events).exists())
     return found
 
 
-def _param(param: Param, dialect: str) -> ColumnElement[bool]:
+def _said(filter: Filter, dialect: str) -> list[ColumnElement[bool]]:
+    column = payloads.c
+    # A call has one of the two.
+    response = func.coalesce(column.response_result, column.response_error)
+    found = [_holds(response, param, dialect) for param in filter.responses]
+    found += [_holds(column.request_headers, param, dialect) for param in filter.headers]
+    found += [func.coalesce(column[name], "") != "" for name in filter.has]
+    return found
+
+
+def _holds(where: ColumnElement[Any], param: Param, dialect: str) -> ColumnElement[bool]:
     if dialect == "sqlite":
         names, value = json_text(list(param.path)), json_text(param.value)
-        return func.fault_param_holds(events.c.parameters, names, value) == 1
+        return func.fault_param_holds(where, names, value) == 1
     path = cast(list(param.path), ARRAY(Text))
-    inside = cast(events.c.parameters, JSONB).op("#>", return_type=JSONB())(path)
+    inside = cast(where, JSONB).op("#>", return_type=JSONB())(path)
     return inside == cast(literal(json_text(param.value), Text), JSONB)

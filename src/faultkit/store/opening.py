@@ -7,6 +7,7 @@ import os
 import sqlite3
 from pathlib import Path
 from threading import RLock
+from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, select, text
 from sqlalchemy.engine import make_url
@@ -18,7 +19,7 @@ from faultkit.errors import InputError, TargetError
 from faultkit.store.conditions import HOLDS
 from faultkit.store.filter import param_holds
 from faultkit.store.place import MEMORY, STORE_FORM
-from faultkit.store.schema import VERSION, metadata, versions
+from faultkit.store.schema import UPGRADES, VERSION, metadata, versions
 from faultkit.store.store import MOST_IN_MEMORY, Store, why
 
 BUSY_S = 5.0
@@ -68,10 +69,12 @@ def _open_file(path: Path, create: bool) -> Store:
         _prepare(engine, str(path), True)
         made["inode"] = path.stat().st_ino
 
-    engine = create_engine(
-        URL.create("sqlite", database=str(path)),
-        connect_args={"timeout": BUSY_S, "check_same_thread": False},
-    )
+    def connect() -> sqlite3.Connection:
+        # By a name that makes no file: one without tables would be taken for the log by whoever comes next.
+        there = f"file:{quote(str(path))}?mode=rw"
+        return sqlite3.connect(there, uri=True, timeout=BUSY_S, check_same_thread=False)
+
+    engine = create_engine(URL.create("sqlite", database=str(path)), creator=connect)
     _listen(engine, ("journal_mode=WAL", "synchronous=NORMAL"))
     try:
         if create:
@@ -110,14 +113,22 @@ def _prepare(engine: Engine, name: str, create: bool) -> None:
     try:
         with engine.begin() as connection:
             if create:
+                _lock(connection)
                 _make_tables(connection)
             elif not inspect(connection).has_table(versions.name):
                 raise TargetError(f"store: {name} holds no audit log")
-            found = connection.execute(select(versions.c.version)).scalars().all()
-            if create and not found:
+            elif _version(connection) in UPGRADES:
+                # Somebody who only reads a log of an earlier version brings it up to this one as well.
+                _lock(connection)
+            found = _version(connection)
+            if create and found is None:
                 connection.execute(versions.insert().values(version=VERSION))
-            elif found != [VERSION]:
-                raise TargetError(f"store: {name} was made by another version of Faultkit (tables {found})")
+            elif found in UPGRADES:
+                _upgrade(connection, found)
+            elif found != VERSION:
+                raise TargetError(
+                    f"store: {name} was made by another version of Faultkit (tables of version {found})"
+                )
     except SQLAlchemyError as error:
         engine.dispose()
         raise TargetError(f"store: cannot open {name}: {why(error)}") from None
@@ -126,16 +137,31 @@ def _prepare(engine: Engine, name: str, create: bool) -> None:
         raise
 
 
-def _make_tables(connection: Connection) -> None:
+def _version(connection: Connection) -> int | None:
+    return connection.execute(select(versions.c.version)).scalar_one_or_none()
+
+
+def _lock(connection: Connection) -> None:
+    """Until the end of the transaction, nobody else makes or changes tables."""
     if connection.dialect.name == "postgresql":
         connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
     else:
         # Python would begin only with the first row, and two who make tables at once would collide.
         connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _make_tables(connection: Connection) -> None:
     for table in metadata.sorted_tables:
         connection.execute(CreateTable(table, if_not_exists=True))
         for index in table.indexes:
             connection.execute(CreateIndex(index, if_not_exists=True))
+
+
+def _upgrade(connection: Connection, version: int) -> None:
+    for number in range(version, VERSION):
+        for statement in UPGRADES[number]:
+            connection.exec_driver_sql(statement)
+    connection.execute(versions.update().values(version=VERSION))
 
 
 def _listen(engine: Engine, pragmas: tuple[str, ...]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -16,9 +16,9 @@ from faultkit.mcp.failures.identity import REDACTED, SECRET_KEYS, is_secret
 
 MOST_DEPTH = 100
 TOO_DEEP = "[too deep]"
-_SPELLINGS = tuple({key.replace("_", joint) for key in SECRET_KEYS for joint in ("_", "-", "")})
+_STEMS = tuple(key.partition("_")[0] for key in SECRET_KEYS)
+"""What every spelling of the names begins with."""
 _LONGEST_REMEMBERED = 64
-_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def redacted(value: Any, depth: int = 0) -> Any:
@@ -48,7 +48,7 @@ _remembered = lru_cache(maxsize=4096)(is_secret)
 
 
 def redacted_text(text: str, depth: int = 0) -> str:
-    if text[:1] in ("{", "[") and _may_hide(text):
+    if text[:1] in ("{", "[") and may_hide(text):
         try:
             inner = json.loads(text)
         except (ValueError, RecursionError):
@@ -61,17 +61,22 @@ def redacted_text(text: str, depth: int = 0) -> str:
 
 def redacted_json(text: str) -> str:
     """JSON without secrets. What has none for certain is not even parsed."""
-    if not _may_hide(text):
+    if not may_hide(text):
         return text
     return json_text(redacted(json.loads(text)))
 
 
-def _may_hide(text: str) -> bool:
+def may_hide(text: str) -> bool:
+    """False: there is no secret in this JSON, and nothing that a database refuses. Cheap: it is asked of each
+    call."""
     # An escape may spell a name in another way, or be a character that databases refuse.
     if "\\u" in text:
         return True
     lower = text.lower()
-    return any(spelling in lower for spelling in _SPELLINGS)
+    for stem in _STEMS:  # noqa: SIM110 - `any` would take three times as long
+        if stem in lower:
+            return True
+    return False
 
 
 def plain(text: str) -> str:
@@ -87,5 +92,17 @@ def plain(text: str) -> str:
     return text
 
 
-def json_text(value: Any) -> str:
-    return _ENCODER.encode(value)
+def _encoder() -> Callable[[Any], str]:
+    """One that is made once. JSONEncoder makes a new one for each value, which takes longer than to write a
+    value that is as small as most are."""
+    usual = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    make = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return usual.encode
+    quote = json.encoder.encode_basestring
+    chunks = make(None, usual.default, quote, None, ":", ",", False, False, False)
+    return lambda value: "".join(chunks(value, 0))
+
+
+json_text = _encoder()
+"""Compact JSON. ValueError for a number that JSON cannot say."""

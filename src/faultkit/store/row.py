@@ -1,19 +1,23 @@
-"""What the audit log knows of one call: a row, and beside it what was said. Values only."""
+"""What the audit log knows of one call: a row, and beside it what was said. Values only.
+
+They are tuples, which are made in a third of the time: there is one of each for every call.
+"""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 from faultkit.store.times import time_text
 
 MOST_PAYLOAD_BYTES = 65_536
-"""Of a request, and of a response. A longer one is left out whole, and flagged."""
+"""Of a request, and of a response: a longer one is left out whole, and flagged. Of the notifications of a
+call as well: they are kept up to there."""
+MOST_NOTIFICATIONS = 100
+"""That are kept of one call; more are flagged."""
 
 
-@dataclass(frozen=True, slots=True)
-class AuditRow:
+class AuditRow(NamedTuple):
     id: str
     """A UUID of version 7: later calls have greater ones."""
     at_us: int
@@ -49,11 +53,11 @@ class AuditRow:
     user_agent: str = ""
     era: str = ""
     seq: int = 0
-    """Its place in the store, which gives it: the order in which rows were written."""
+    """Its place in the store, which gives it: the order in which rows were written. The last field, so that
+    all others are what is written."""
 
 
-@dataclass(frozen=True, slots=True)
-class Payload:
+class Payload(NamedTuple):
     """What was said in a call. Texts are JSON without secrets."""
 
     jsonrpc_method: str = "tools/call"
@@ -65,20 +69,23 @@ class Payload:
     response_error: str | None = None
     response_size_bytes: int = 0
     response_truncated: bool = False
+    notifications: str | None = None
+    """What was sent before the reply, in its order: objects with `ts`, `method` and `params`."""
+    notifications_truncated: bool = False
+    """There were more of them, or longer ones."""
     replayed_from: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """What is written of one call."""
 
     row: AuditRow
     payload: Payload | None = None
 
 
-ROW_FIELDS = tuple(field.name for field in fields(AuditRow))
-PAYLOAD_FIELDS = tuple(field.name for field in fields(Payload))
-_PAYLOAD_JSON = ("request_params", "request_headers", "response_result", "response_error")
+ROW_FIELDS = AuditRow._fields
+PAYLOAD_FIELDS = Payload._fields
+_PAYLOAD_JSON = ("request_params", "request_headers", "response_result", "response_error", "notifications")
 _ALWAYS = ("id", "duration_ms", "tool_name", "success")
 
 

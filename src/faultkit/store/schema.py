@@ -14,10 +14,11 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    false,
 )
 
-VERSION = 1
-"""Of the tables: a store with another one is left alone."""
+VERSION = 2
+"""Of the tables: a store with an older one is brought up to it, one with a newer one is left alone."""
 
 metadata = MetaData()
 
@@ -75,5 +76,60 @@ payloads = Table(
     Column("response_error", Text),
     Column("response_size_bytes", BigInteger, nullable=False),
     Column("response_truncated", Boolean, nullable=False),
+    Column("notifications", Text),
+    # With a default, since whoever still runs the first version goes on writing without it.
+    Column("notifications_truncated", Boolean, nullable=False, server_default=false()),
     _text("replayed_from"),
 )
+
+keys = Table(
+    "api_keys",
+    metadata,
+    # A key itself is kept nowhere.
+    Column("digest", Text, primary_key=True),
+    _text("name"),
+    _text("hint"),
+    _text("scopes"),
+    Column("created_us", BigInteger, nullable=False),
+    Column("expires_us", BigInteger),
+    Column("revoked_us", BigInteger),
+    Column("used_us", BigInteger),
+)
+Index(
+    "api_keys_in_use",
+    keys.c.name,
+    unique=True,
+    sqlite_where=keys.c.revoked_us.is_(None),
+    postgresql_where=keys.c.revoked_us.is_(None),
+)
+
+results = Table(
+    "chaos_results",
+    metadata,
+    Column("seq", BigInteger().with_variant(Integer, "sqlite"), Identity(), primary_key=True),
+    _text("name"),
+    _text("outcome"),
+    Column("success", Boolean, nullable=False),
+    _text("result"),
+    Column("journal", Text),
+    sqlite_autoincrement=True,
+)
+Index("chaos_results_by_name", results.c.name, results.c.seq)
+
+totals = Table(
+    "chaos_totals",
+    metadata,
+    # Kept apart from the results, of which older ones make room.
+    Column("name", Text, primary_key=True),
+    Column("runs", BigInteger, nullable=False),
+    Column("successes", BigInteger, nullable=False),
+)
+
+UPGRADES: dict[int, tuple[str, ...]] = {
+    1: (
+        "ALTER TABLE audit_payloads ADD COLUMN notifications TEXT",
+        "ALTER TABLE audit_payloads ADD COLUMN notifications_truncated BOOLEAN DEFAULT false NOT NULL",
+    ),
+}
+"""What leads from each version of the tables to the next, in words that every database understands. What was
+written by an older version stays as it is."""

@@ -1,26 +1,23 @@
-"""Figures of many calls: how many, how many failed, how long they took. Pure."""
+"""Figures of many calls: how many, how many failed, how long they took. Values only."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from faultkit.load.percentile import percentiles
-
-PERCENTS = (50.0, 95.0, 99.0)
+PERCENTS = (50, 95, 99)
 
 
 @dataclass(frozen=True, slots=True)
-class ToolStats:
-    tool: str
-    """Empty for all of them."""
-    calls: int
-    errors: int
-    mean_ms: float
-    p50_ms: float
-    p95_ms: float
-    p99_ms: float
+class Figures:
+    key: Any = ""
+    """What these calls have in common: a tool, a user, a moment."""
+    calls: int = 0
+    errors: int = 0
+    mean_ms: float = 0.0
+    p50_ms: float = 0.0
+    p95_ms: float = 0.0
+    p99_ms: float = 0.0
 
     @property
     def error_rate(self) -> float:
@@ -40,9 +37,11 @@ class ToolStats:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    all: ToolStats
-    tools: tuple[ToolStats, ...] = ()
+    all: Figures
+    tools: tuple[Figures, ...] = ()
     """By name."""
+    users: int = 0
+    """How many have called."""
     first_us: int | None = None
     last_us: int | None = None
 
@@ -54,36 +53,9 @@ class Stats:
         return (self.all.calls - 1) / ((self.last_us - self.first_us) / 1e6)
 
 
-@dataclass(slots=True)
-class _Seen:
-    errors: int = 0
-    times_ms: list[float] = field(default_factory=list)
-
-
-def stats_of(calls: Iterable[tuple[str, bool, float, int]]) -> Stats:
-    """Of (tool, success, milliseconds, microseconds since 1970)."""
-    seen: dict[str, _Seen] = {}
-    first: int | None = None
-    last: int | None = None
-    for tool, success, duration_ms, at_us in calls:
-        each = seen.get(tool)
-        if each is None:
-            each = seen[tool] = _Seen()
-        each.times_ms.append(duration_ms)
-        each.errors += not success
-        first = at_us if first is None or at_us < first else first
-        last = at_us if last is None or at_us > last else last
-    everything = _Seen(
-        sum(each.errors for each in seen.values()),
-        [time_ms for each in seen.values() for time_ms in each.times_ms],
-    )
-    tools = tuple(_figures(tool, seen[tool]) for tool in sorted(seen))
-    return Stats(_figures("", everything), tools, first, last)
-
-
-def _figures(tool: str, seen: _Seen) -> ToolStats:
-    ordered = sorted(seen.times_ms)
-    if not ordered:
-        return ToolStats(tool, 0, 0, 0.0, 0.0, 0.0, 0.0)
-    p50, p95, p99 = percentiles(ordered, PERCENTS)
-    return ToolStats(tool, len(ordered), seen.errors, sum(ordered) / len(ordered), p50, p95, p99)
+@dataclass(frozen=True, slots=True)
+class Breakdown:
+    items: tuple[Figures, ...]
+    """The most frequent first."""
+    total: int
+    """All calls, those of keys that are not listed included."""

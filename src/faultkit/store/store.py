@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from operator import attrgetter
 from typing import Any, Self, TypeVar
 
-from sqlalchemy import Connection, Engine, Select, delete, func, select
+from sqlalchemy import Connection, Engine, Select, delete, func, select, tuple_
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
@@ -21,15 +20,16 @@ from faultkit.store.filter import Filter
 from faultkit.store.inserts import insert_into
 from faultkit.store.row import PAYLOAD_FIELDS, ROW_FIELDS, AuditRow, Entry, Payload
 from faultkit.store.schema import events, payloads
-from faultkit.store.stats import Stats, stats_of
 
 MOST_IN_MEMORY = 100_000
 """Rows of a store in memory: older ones make room."""
 _PAGE = 1000
+_TURN = 7_305_818_226_105_541_493
+"""Any number: the name of a lock."""
+_TURN_MS = 5000
 T = TypeVar("T")
-_WRITTEN = tuple(name for name in ROW_FIELDS if name != "seq")
-_row_values = attrgetter(*_WRITTEN)
-_payload_values = attrgetter(*PAYLOAD_FIELDS)
+_WRITTEN = ROW_FIELDS[:-1]
+"""The store itself gives `seq`."""
 
 
 class StoreAway(RunError):
@@ -81,12 +81,12 @@ class Store:
         """All of them or none, in their order. What is there already stays as it is."""
         if not entries:
             return
-        rows = [_row_values(entry.row) for entry in entries]
-        said = [
-            (entry.row.id, *_payload_values(entry.payload)) for entry in entries if entry.payload is not None
-        ]
+        rows = [entry.row[:-1] for entry in entries]
+        said = [(entry.row.id, *entry.payload) for entry in entries if entry.payload is not None]
 
         def write(connection: Connection) -> None:
+            if connection.dialect.name == "postgresql":
+                _take_turns(connection)
             self._add_rows(connection, rows)
             if said:
                 self._add_payloads(connection, said)
@@ -94,27 +94,36 @@ class Store:
                 newest = select(func.max(events.c.seq)).scalar_subquery()
                 _remove(connection, events.c.seq <= newest - self._most_rows)
 
-        self._write(write)
+        self.write(write)
 
     def events(self, filter: Filter | None = None) -> Page:
         """Newest first."""
         wanted = filter or Filter()
         held = conditions_of(wanted, self._engine.dialect.name)
         newest = select(events).where(*held).order_by(events.c.at_us.desc(), events.c.seq.desc())
+        if wanted.before is not None:
+            newest = newest.where(tuple_(events.c.at_us, events.c.seq) < wanted.before)
         total = select(func.count()).select_from(events).where(*held)
 
         def read(connection: Connection) -> Page:
             rows = _rows(connection, newest.limit(wanted.limit).offset(wanted.offset))
             return Page(rows, connection.execute(total).scalar_one())
 
-        return self._read(read)
+        return self.read(read)
 
     def after(self, seq: int, filter: Filter | None = None, limit: int = _PAGE) -> tuple[AuditRow, ...]:
         """In the order in which they were written, from the one after `seq` on. The limit and the offset of
         the filter do not count."""
         held = conditions_of(filter or Filter(), self._engine.dialect.name)
         wanted = select(events).where(events.c.seq > seq, *held).order_by(events.c.seq).limit(limit)
-        return self._read(lambda connection: _rows(connection, wanted))
+        return self.read(lambda connection: _rows(connection, wanted))
+
+    def count(self, after: int, to: int, filter: Filter | None = None) -> int:
+        """Rows behind the place `after`, up to the place `to`."""
+        held = conditions_of(filter or Filter(), self._engine.dialect.name)
+        between = (events.c.seq > after, events.c.seq <= to)
+        wanted = select(func.count()).select_from(events).where(*between, *held)
+        return self.read(lambda connection: int(connection.execute(wanted).scalar_one()))
 
     def all(self, filter: Filter | None = None) -> Iterator[AuditRow]:
         """As `after`, to the end."""
@@ -125,7 +134,7 @@ class Store:
 
     def last_seq(self) -> int:
         newest = select(func.coalesce(func.max(events.c.seq), 0))
-        return self._read(lambda connection: int(connection.execute(newest).scalar_one()))
+        return self.read(lambda connection: int(connection.execute(newest).scalar_one()))
 
     def get(self, id: str) -> Entry | None:
         def read(connection: Connection) -> Entry | None:
@@ -135,23 +144,14 @@ class Store:
             said = connection.execute(select(payloads).where(payloads.c.event_id == id)).mappings().first()
             return Entry(rows[0], None if said is None else Payload(**{n: said[n] for n in PAYLOAD_FIELDS}))
 
-        return self._read(read)
-
-    def stats(self, filter: Filter | None = None) -> Stats:
-        held = conditions_of(filter or Filter(), self._engine.dialect.name)
-        measured = select(events.c.tool_name, events.c.success, events.c.duration_ms, events.c.at_us)
-
-        def read(connection: Connection) -> Stats:
-            found = connection.execution_options(yield_per=10_000).execute(measured.where(*held))
-            return stats_of((tool, ok, ms, at) for tool, ok, ms, at in found)
-
-        return self._read(read)
+        return self.read(read)
 
     def prune(self, older_than_us: int) -> int:
         """Removes rows of calls that began before; returns how many."""
-        return self._write(lambda connection: _remove(connection, events.c.at_us < older_than_us))
+        return self.write(lambda connection: _remove(connection, events.c.at_us < older_than_us))
 
-    def _write(self, work: Callable[[Connection], T]) -> T:
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """All of the work or nothing. Raises StoreAway or StoreRefused."""
         try:
             self._check()
             with self._lock, self._engine.begin() as connection:
@@ -163,7 +163,8 @@ class Store:
         except SQLAlchemyError as error:
             raise self._told(error) from None
 
-    def _read(self, work: Callable[[Connection], T]) -> T:
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """Raises StoreAway or StoreRefused."""
         try:
             with self._lock, self._engine.connect() as connection:
                 return work(connection)
@@ -181,6 +182,13 @@ def why(error: SQLAlchemyError) -> str:
     """In the words of the database, in one line."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     return " ".join(str(cause).split())[:300] or type(cause).__name__
+
+
+def _take_turns(connection: Connection) -> None:
+    """A row gets its place before it can be seen. If two wrote at once, whoever follows the log would miss
+    those of a lower place that are seen later."""
+    connection.exec_driver_sql(f"SET LOCAL lock_timeout = {_TURN_MS}")
+    connection.execute(select(func.pg_advisory_xact_lock(_TURN)))
 
 
 def _rows(connection: Connection, wanted: Select[Any]) -> tuple[AuditRow, ...]:

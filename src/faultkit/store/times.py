@@ -9,6 +9,9 @@ from faultkit.units import parse_duration
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+_FIRST_US = (datetime(1900, 1, 1, tzinfo=UTC) - _EPOCH) // _MICROSECOND
+_LAST_US = (datetime(9999, 1, 1, tzinfo=UTC) - _EPOCH) // _MICROSECOND - 1
+"""Beyond these, a moment has no text."""
 TIME_FORM = 'a time such as "2026-01-31T12:00:00Z", or how long ago, such as "15m" or "2d"'
 
 
@@ -23,15 +26,23 @@ def time_text(at_us: int) -> str:
 
 def parse_time(text: str, now_us: int) -> int:
     """A time without a zone is UTC."""
-    stripped = text.strip()
+    at_us = _at_us(text.strip(), now_us)
+    if at_us is None:
+        raise ValueError(f'expected {TIME_FORM}, got "{text[:60]}"')
+    if not _FIRST_US <= at_us <= _LAST_US:
+        raise ValueError(f'expected a time of the years 1900 to 9998, got "{text[:60]}"')
+    return at_us
+
+
+def _at_us(text: str, now_us: int) -> int | None:
     try:
-        return now_us - round(parse_duration(stripped) * 1_000_000)
+        return now_us - round(parse_duration(text) * 1_000_000)
     except ValueError:
         pass
     try:
-        moment = datetime.fromisoformat(stripped)
+        moment = datetime.fromisoformat(text)
     except ValueError:
-        raise ValueError(f'expected {TIME_FORM}, got "{text[:60]}"') from None
+        return None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return (moment - _EPOCH) // _MICROSECOND

@@ -7,12 +7,27 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from faultkit.errors import InputError
+from faultkit.store.filter import HAS
 
 if TYPE_CHECKING:
     from faultkit.store.filter import Filter
     from faultkit.store.store import Store
 
-_NAMES = ("tool", "user", "session", "category", "from", "to", "q", "limit", "offset")
+_NAMES = (
+    "tool",
+    "user",
+    "session",
+    "category",
+    "source",
+    "auth_type",
+    "key",
+    "from",
+    "to",
+    "q",
+    "limit",
+    "offset",
+)
+_PATHS = ("param", "response", "header")
 
 
 def filter_options(command: Any) -> Any:
@@ -24,15 +39,32 @@ def filter_options(command: Any) -> Any:
         click.option("--session", metavar="ID", help="Calls of this session."),
         click.option("--success/--failed", default=None, help="Calls that went well, or those that did not."),
         click.option("--category", metavar="NAME", help="Errors of this category."),
+        click.option("--source", metavar="NAME", help="Calls by mcp, portal-tryit or portal-replay."),
+        click.option("--auth-type", metavar="NAME", help="Calls of the anonymous, by apikey or by oidc."),
+        click.option("--key", metavar="NAME", help="Calls with the API key of this name."),
         click.option("--from", "from_", metavar="TIME", help=f"Calls that began then or later. {when}"),
         click.option("--to", metavar="TIME", help="Calls that began before."),
         click.option("--text", "q", metavar="TEXT", help="In the tool's name, the error or the user's name."),
         click.option(
             "--param",
-            "params",
             metavar="PATH=VALUE",
             multiple=True,
             help='Calls with this parameter, such as seed=abc or extras.list.0=5; in quotes ("5") a text.',
+        ),
+        click.option(
+            "--response",
+            metavar="PATH=VALUE",
+            multiple=True,
+            help="Calls with this in their result or error, such as isError=true or data.roll=0.5.",
+        ),
+        click.option(
+            "--header",
+            metavar="NAME=VALUE",
+            multiple=True,
+            help="Calls whose request had this header, such as User-Agent=curl/8.",
+        ),
+        click.option(
+            "--has", type=click.Choice(HAS), multiple=True, help="Calls of which this is in the log."
         ),
     )
     for option in reversed(options):
@@ -57,16 +89,19 @@ def filter_from(options: dict[str, Any]) -> Filter:
     pairs = [(name, given[name]) for name in _NAMES if given.get(name) is not None]
     if options.get("success") is not None:
         pairs.append(("success", "true" if options["success"] else "false"))
-    for each in options.get("params", ()):
-        path, equals, value = each.partition("=")
-        if not equals:
-            raise InputError("--param", f'expected PATH=VALUE, got "{each[:60]}"')
-        pairs.append((f"param.{path}", value))
+    pairs += [("has", each) for each in options.get("has", ())]
+    for kind in _PATHS:
+        for each in options.get(kind, ()):
+            path, equals, value = each.partition("=")
+            if not equals:
+                form = "NAME=VALUE" if kind == "header" else "PATH=VALUE"
+                raise InputError(f"--{kind}", f'expected {form}, got "{each[:60]}"')
+            pairs.append((f"{kind}.{path}", value))
     try:
         return parse_filter(pairs, now_us())
     except InputError as error:
         shown = "text" if error.path == "q" else error.path
-        raise InputError(f"--{shown}", error.problem) from None
+        raise InputError(f"--{shown.replace('_', '-')}", error.problem) from None
 
 
 def opened(store: str) -> Store:

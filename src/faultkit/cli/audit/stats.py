@@ -18,18 +18,19 @@ from faultkit.cli.store import store_option
 def command(store: str, as_json: bool, **options: Any) -> None:
     """Count the calls and errors that the filters let through, and say how long they took, by tool."""
     from faultkit.cli.audit.lines import printable
+    from faultkit.store.figures import stats_of
     from faultkit.store.times import time_text
 
     wanted = filter_from(options)
     with opened(store) as log:
-        stats = log.stats(wanted)
+        stats = stats_of(log, wanted)
     if as_json:
         document = {
             **stats.all.document(),
             "calls_per_s": stats.calls_per_s,
             "first": None if stats.first_us is None else time_text(stats.first_us),
             "last": None if stats.last_us is None else time_text(stats.last_us),
-            "tools": {each.tool: each.document() for each in stats.tools},
+            "tools": {each.key: each.document() for each in stats.tools},
         }
         click.echo(json.dumps(document, indent=2, ensure_ascii=False))
         return
@@ -37,7 +38,7 @@ def command(store: str, as_json: bool, **options: Any) -> None:
     for each in (*stats.tools, stats.all):
         click.echo(
             printable(
-                f"{each.tool[:15] or ('(no name)' if each is not stats.all else 'all'):<16}"
+                f"{each.key[:15] or ('(no name)' if each is not stats.all else 'all'):<16}"
                 f"{each.calls:>9}{each.errors:>9}{each.error_rate:>8.1%}"
                 f"{each.p50_ms:>12.3f}{each.p95_ms:>12.3f}{each.p99_ms:>12.3f}"
             )

@@ -6,13 +6,19 @@ from collections.abc import Mapping
 from typing import Any
 
 from faultkit.mcp.failures.go_json import go_json
-from faultkit.mcp.failures.tool import Argument, FailureTool
+from faultkit.mcp.failures.tool import Argument, FailureTool, Type
 
 _LARGEST = 2**63 - 1
+_MOST_DIGITS = 40
+"""Of a number that is shown to whoever sent it."""
+_USUAL: dict[Type, type] = {"string": str, "integer": int, "number": float, "boolean": bool, "object": dict}
+"""How the types mostly come; a whole number that is written 5.0 does not."""
 
 
 def problem_of(tool: FailureTool, given: object, *, like_go: bool = False) -> str | None:
     """Why a call cannot be made; None if it can."""
+    if type(given) is dict and _fits(tool, given, like_go):
+        return None
     if given is None:
         given = {}
     if not isinstance(given, dict):
@@ -33,8 +39,26 @@ def problem_of(tool: FailureTool, given: object, *, like_go: bool = False) -> st
         return f'validating "arguments": validating root: unexpected additional properties [{names}]'
     for name, each in tool.arguments.items():
         if each.type == "integer" and name in given and not -_LARGEST - 1 <= given[name] <= _LARGEST:
-            return f"json: cannot unmarshal number {given[name]:.0f} into {name}: it is beyond 64 bits"
+            shown = str(int(given[name]))
+            shown = shown if len(shown) <= _MOST_DIGITS else f"{shown[:_MOST_DIGITS]}…"
+            return f"json: cannot unmarshal number {shown} into {name}: it is beyond 64 bits"
     return None
+
+
+def _fits(tool: FailureTool, given: dict[str, Any], like_go: bool) -> bool:
+    """True: there is nothing wrong for certain. Most calls need no more than this one look."""
+    left = len(given)
+    for name, each in tool.arguments.items():
+        if name in given:
+            value = given[name]
+            if type(value) is not _USUAL[each.type]:
+                return False
+            if type(value) is int and not -_LARGEST - 1 <= value <= _LARGEST:
+                return False
+            left -= 1
+        elif each.required or (like_go and each.required_in_go):
+            return False
+    return left == 0
 
 
 def filled(tool: FailureTool, given: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -64,4 +88,10 @@ def _type_of(value: Any) -> str:
 
 def _plain(value: Any) -> str:
     """As Go prints it: a text without its quotes."""
-    return value if isinstance(value, str) else "<nil>" if value is None else go_json(value)
+    if isinstance(value, str):
+        return value
+    try:
+        return "<nil>" if value is None else go_json(value)
+    except (ValueError, RecursionError):
+        # What could just be read cannot always be written: 1e999, or a nest of brackets.
+        return "a value that cannot be shown"

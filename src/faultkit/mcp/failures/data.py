@@ -23,7 +23,8 @@ _WORDS = (
     "id est laborum"
 )
 _LATIN = tuple(_WORDS.split())
-"""In the order of the original, since seeds choose by place."""
+"""In the order of the original, since seeds choose by place. Place 42 is a guess: the passage has `cillum eu`
+there, the original has one of the two, and no recording shows which."""
 
 
 def fixed_response(given: Mapping[str, Any], caller: Caller) -> Outcome:

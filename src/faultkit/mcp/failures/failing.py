@@ -31,7 +31,7 @@ async def slow(given: Mapping[str, Any], caller: Caller) -> Outcome:
     loop = asyncio.get_running_loop()
     began = loop.time()
     await asyncio.sleep(seconds)
-    return Structured({"slept_ms": int((loop.time() - began) * 1000) if seconds else 0})
+    return Structured({"slept_ms": round((loop.time() - began) * 1000) if seconds else 0})
 
 
 def flaky(given: Mapping[str, Any], caller: Caller) -> Outcome:

@@ -14,22 +14,30 @@ from typing import Any
 _ESCAPES = str.maketrans(
     {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 )
+_ESCAPED = re.compile("[<>&\u2028\u2029]")
+_quoted = json.JSONEncoder(ensure_ascii=False).encode
 _EXPONENT = re.compile(r"e([+-])0+(\d)")
 
 
 def go_json(value: Any) -> str:
+    text = _written(value)
+    # These stand nowhere in JSON but in its strings.
+    return text.translate(_ESCAPES) if _ESCAPED.search(text) else text
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, dict):
+        pairs = [f"{_quoted(str(key))}:{_written(value[key])}" for key in sorted(value)]
+        return "{" + ",".join(pairs) + "}"
     if isinstance(value, bool) or value is None:
         return json.dumps(value)
     if isinstance(value, float):
         return go_number(value)
     if isinstance(value, int):
         return str(value)
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).translate(_ESCAPES)
-    if isinstance(value, dict):
-        pairs = (f"{go_json(str(key))}:{go_json(value[key])}" for key in sorted(value))
-        return "{" + ",".join(pairs) + "}"
-    return "[" + ",".join(map(go_json, value)) + "]"
+    return "[" + ",".join([_written(each) for each in value]) + "]"
 
 
 def go_number(value: float) -> str:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from faultkit import __version__
-from faultkit.faults.call.call import Era
+from faultkit.faults.call.call import Era, Transport
 from faultkit.mcp.failures.arguments import filled, problem_of
-from faultkit.mcp.failures.go_json import go_json
-from faultkit.mcp.failures.outcome import Blocks, Outcome, ProtocolError, Structured, ToolError
+from faultkit.mcp.failures.outcome import Outcome, ProtocolError, ToolError
+from faultkit.mcp.failures.reply import reply_of, tail_of
 from faultkit.mcp.failures.table import FAILURE_TOOLS
 from faultkit.mcp.failures.tool import GROUPS, Caller, FailureTool, Group
 from faultkit.mcp.wire.era import finished, meta_of, opening_of, refusal_of
@@ -32,38 +31,63 @@ _INSTRUCTIONS = (
 )
 _OPENING: dict[Era, str] = {"legacy": "initialize", "modern": "server/discover"}
 _CAPABILITIES = {"tools": {"listChanged": False}}
+MOST_NOTES = 100
+"""That a log is told of."""
 _CANCELLED = ToolError("context canceled", category="cancelled")
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """What became of one call of a tool: for a log."""
+class Note:
+    """A notification that was sent before the reply."""
 
-    exchange: Exchange
+    at_s: float
+    """On the clock of the event loop."""
+    method: str
+    params: dict[str, Any]
+
+
+@dataclass(slots=True)
+class Ended:
+    """What became of one call of a tool: for a log. It holds on to no connection, so it can be kept."""
+
+    request: Incoming
+    session_id: str
+    transport: Transport
+    era: Era
     caller: Caller
     tool: FailureTool | None
     """None: there is no such tool."""
     name: str
-    arguments: object
     outcome: Outcome
-    result: dict[str, Any] | None
-    """None: the reply is an error."""
+    texts: tuple[str, ...]
+    """Of the result; none if the reply is an error."""
     reply: bytes
     """As it was sent, or would have been if nobody had cancelled."""
+    notes: tuple[Note, ...]
+    """The first of them."""
+    notes_left_out: int
     began_s: float
     """On the clock of the event loop."""
     seconds: float
     cancelled: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Begun:
     exchange: Exchange
     caller: Caller
     tool: FailureTool | None
     name: str
-    arguments: object
     at_s: float
+    notes: tuple[Note, ...] = ()
+    notes_left_out: int = 0
+
+    def note(self, method: str, params: dict[str, Any]) -> None:
+        self.exchange.note(notification_of(method, params))
+        if len(self.notes) < MOST_NOTES:
+            self.notes += (Note(asyncio.get_running_loop().time(), method, params),)
+        else:
+            self.notes_left_out += 1
 
 
 Log: TypeAlias = Callable[[Ended], None]
@@ -90,6 +114,7 @@ class FailureServer:
         self._identify = identify
         self._tools = {name: tool for name, tool in FAILURE_TOOLS.items() if tool.group in settings.groups}
         self._info = {"name": settings.name, "version": __version__}
+        self._tails = {era: tail_of(finished({}, "tools/call", era, self._info)) for era in _OPENING}
         self._tasks: set[asyncio.Future[Outcome]] = set()
 
     async def stop(self) -> None:
@@ -138,11 +163,11 @@ class FailureServer:
         return result_of(request.id, finished(result, request.method, era, self._info))
 
     def _call(self, exchange: Exchange) -> None:
-        name, arguments = exchange.request.params.get("name"), exchange.request.params.get("arguments")
+        params = exchange.request.params
+        name, arguments = params.get("name"), params.get("arguments")
         shown = name if isinstance(name, str) else ""
         tool = self._tools.get(shown)
-        at_s = asyncio.get_running_loop().time()
-        begun = _Begun(exchange, self._caller(exchange), tool, shown, arguments, at_s)
+        begun = _Begun(exchange, self._identify(exchange), tool, shown, asyncio.get_running_loop().time())
         if tool is None:
             failure = ProtocolError(INVALID_PARAMS, f'unknown tool "{shown}"', category="handler")
             self._end(begun, failure)
@@ -151,8 +176,8 @@ class FailureServer:
         if problem is not None:
             self._end(begun, ToolError(problem))
             return
-        outcome = tool.run(filled(tool, _mapping(arguments)), begun.caller)
-        if not inspect.isawaitable(outcome):
+        outcome = tool.run(filled(tool, _mapping(arguments)), _heard(begun))
+        if isinstance(outcome, Outcome):
             self._end(begun, outcome)
             return
         task = asyncio.ensure_future(outcome)
@@ -166,17 +191,6 @@ class FailureServer:
 
         task.add_done_callback(finished)
 
-    def _caller(self, exchange: Exchange) -> Caller:
-        caller = self._identify(exchange)
-        token = meta_of(exchange.request.params).get("progressToken")
-        if not isinstance(token, str | int):
-            return caller
-
-        def note(method: str, params: dict[str, Any]) -> None:
-            exchange.note(notification_of(method, params))
-
-        return replace(caller, progress_token=token, note=note)
-
     def _end(self, begun: _Begun, outcome: Outcome) -> None:
         exchange = begun.exchange
         cancelled = exchange.cancelled
@@ -184,51 +198,40 @@ class FailureServer:
             # The library of the original wraps every error of a tool into a result.
             outcome = ToolError(outcome.message, category=outcome.category)
         try:
-            result, reply = self._reply(exchange, outcome)
+            reply, texts = reply_of(exchange.request.id, outcome, self._tails[exchange.session.era])
         except (ValueError, RecursionError) as error:
             # What could just be read cannot always be written: 1e999, or a nest that a result makes deeper.
             why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
             outcome = ToolError(f"the answer cannot be written as JSON: {why}")
-            result, reply = self._reply(exchange, outcome)
+            reply, texts = reply_of(exchange.request.id, outcome, self._tails[exchange.session.era])
         exchange.reply(reply)
-        seconds = asyncio.get_running_loop().time() - begun.at_s
+        session = exchange.session
         ended = Ended(
-            exchange,
+            exchange.request,
+            session.id,
+            session.transport,
+            session.era,
             begun.caller,
             begun.tool,
             begun.name,
-            begun.arguments,
             outcome,
-            result,
+            texts,
             reply,
+            begun.notes,
+            begun.notes_left_out,
             begun.at_s,
-            seconds,
+            asyncio.get_running_loop().time() - begun.at_s,
             cancelled,
         )
         self._log(ended)
 
-    def _reply(self, exchange: Exchange, outcome: Outcome) -> tuple[dict[str, Any] | None, bytes]:
-        id = exchange.request.id
-        if isinstance(outcome, ProtocolError):
-            return None, error_of(id, outcome.code, outcome.message, outcome.data)
-        result = finished(result_document(outcome), "tools/call", exchange.session.era, self._info)
-        return result, result_of(id, result)
 
-
-def result_document(outcome: Structured | Blocks | ToolError) -> dict[str, Any]:
-    """The `result` of a reply."""
-    if isinstance(outcome, Blocks):
-        return {"content": [_text(each) for each in outcome.texts]}
-    if isinstance(outcome, Structured):
-        return {"content": [_text(go_json(outcome.value))], "structuredContent": outcome.value}
-    result: dict[str, Any] = {"content": [_text(outcome.text)], "isError": True}
-    if outcome.value is not None:
-        result["structuredContent"] = outcome.value
-    return result
-
-
-def _text(text: str) -> dict[str, Any]:
-    return {"type": "text", "text": text}
+def _heard(begun: _Begun) -> Caller:
+    """The caller as tools see them: with a way to tell them something, if they want to hear it."""
+    token = meta_of(begun.exchange.request.params).get("progressToken")
+    if not isinstance(token, str | int) or isinstance(token, bool):
+        return begun.caller
+    return replace(begun.caller, progress_token=token, note=begun.note)
 
 
 def _mapping(arguments: object) -> Mapping[str, Any] | None:

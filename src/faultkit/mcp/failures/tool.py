@@ -23,14 +23,17 @@ class Argument:
     default: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Caller:
-    """Who calls, and how what comes before the reply reaches them."""
+    """Who calls, and how what comes before the reply reaches them. Nobody changes it: it is not frozen only
+    because one is made for each call, and to freeze it took longer than to make it."""
 
     subject: str = "anonymous"
     auth_type: str = "anonymous"
     email: str = ""
     name: str = ""
+    key_name: str = ""
+    """Of the API key that it came with."""
     claims: Mapping[str, Any] = field(default_factory=dict)
     headers: tuple[tuple[str, str], ...] = ()
     peer: str = ""

@@ -1,0 +1,28 @@
+"""Serves the tools over HTTP with everything beside them, until it is told to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from faultkit.access.access import Access
+from faultkit.access.door import AccessDoor
+from faultkit.mcp.failures.run import ServeJob, run_server
+from faultkit.store.calls import log_to
+from faultkit.web.ask import Audit
+from faultkit.web.site import Site
+
+
+async def serve_site(
+    job: ServeJob,
+    access: Access,
+    audit: Audit | None = None,
+    say: Callable[[str], None] = lambda line: None,
+) -> str:
+    """Returns what ended it. Who may come in is known to the access, and has to be in the job as well."""
+    site = Site(job.settings, audit, access, say=say)
+    log = (lambda ended: None) if audit is None else log_to(audit.writer)
+    await access.start()
+    try:
+        return await run_server(job, say, log, AccessDoor(access), site)
+    finally:
+        await access.close()

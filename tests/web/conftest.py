@@ -1,0 +1,15 @@
+"""A server for all tests of a file: each leaves it as it was, or asks only for what it did itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.web.served import Served, served
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Served]:
+    with served() as running:
+        yield running

@@ -1,0 +1,36 @@
+"""One Chromium for all tests of the portal, and a server with some calls in its log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.report.chromium import Page, browsing, chromium
+from tests.web.portal.browser import Browser
+from tests.web.portal.serving import Served, serving
+
+
+@pytest.fixture(scope="session")
+def page() -> Iterator[Page]:
+    program = chromium()
+    if program is None:
+        pytest.skip("chromium is not installed (Debian: apt-get install chromium)")
+    with browsing(program) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    with serving() as running:
+        running.called("echo", message="first", extras={"user": {"id": 7}})
+        running.called("slow", milliseconds=20)
+        running.called("progress", steps=2, step_ms=1)
+        running.called("flaky", fail_rate=1, seed="abc", call_id=9007199254740993)
+        running.called("error", message="out of luck", category="timeout", as_tool=True)
+        yield running
+
+
+@pytest.fixture
+def browser(page: Page, served: Served) -> Browser:
+    return Browser(page, served.page)

@@ -1,0 +1,124 @@
+"""`fault serve` over HTTP in a thread of the tests, with the portal, and a client that calls its tools."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.client import HTTPConnection
+from threading import Thread
+from typing import Any
+
+from faultkit.access.access import Access
+from faultkit.access.door import AccessDoor
+from faultkit.access.keys import Keys
+from faultkit.access.rates import Rate
+from faultkit.access.settings import AccessSettings
+from faultkit.mcp.failures.service import FailureServer, ServeSettings
+from faultkit.mcp.wire.front_http import HttpFront
+from faultkit.store.calls import log_to
+from faultkit.store.opening import open_store
+from faultkit.store.store import Store
+from faultkit.store.writer import Writer
+from faultkit.web.ask import Audit
+from faultkit.web.site import Site
+
+WAIT_S = 20.0
+_JSON = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
+
+
+@dataclass(slots=True)
+class Served:
+    port: int
+    store: Store
+    writer: Writer
+    keys: Keys
+    loop: asyncio.AbstractEventLoop
+    _sessions: dict[str, str] = field(default_factory=dict)
+    """By key: a session belongs to whoever opened it."""
+    _last: int = 0
+
+    @property
+    def page(self) -> str:
+        return f"http://127.0.0.1:{self.port}/portal"
+
+    def call(self, tool: str, _key: str = "", **arguments: Any) -> dict[str, Any]:
+        """By MCP, as any client does. Returns the reply."""
+        if _key not in self._sessions:
+            opening = {
+                "protocolVersion": "2025-11-25",
+                "capabilities": {},
+                "clientInfo": {"name": "t", "version": "1"},
+            }
+            self._post("initialize", opening, _key)
+        return self._post("tools/call", {"name": tool, "arguments": arguments}, _key)
+
+    def called(self, tool: str, **arguments: Any) -> None:
+        """The same, and its row is written."""
+        self.call(tool, **arguments)
+        # The reply goes out right before the row does, in one step of the loop: which is over after this one.
+        asyncio.run_coroutine_threadsafe(asyncio.sleep(0), self.loop).result(WAIT_S)
+        assert self.writer.flush()
+
+    def first_id(self) -> str:
+        """Of the first call in the log."""
+        return self.store.after(0)[0].id
+
+    def _post(self, method: str, params: dict[str, Any], key: str) -> dict[str, Any]:
+        self._last += 1
+        headers = _JSON | ({"x-api-key": key} if key else {})
+        headers |= {"mcp-session-id": self._sessions[key]} if key in self._sessions else {}
+        message = {"jsonrpc": "2.0", "id": self._last, "method": method, "params": params}
+        connection = HTTPConnection("127.0.0.1", self.port, timeout=WAIT_S)
+        try:
+            connection.request("POST", "/mcp", json.dumps(message), headers)
+            answer = connection.getresponse()
+            body = answer.read().decode()
+            if (opened := answer.getheader("mcp-session-id")) is not None:
+                self._sessions[key] = opened
+        finally:
+            connection.close()
+        lines = [line.removeprefix("data: ") for line in body.splitlines() if line.startswith("data: {")]
+        reply: dict[str, Any] = json.loads(lines[-1] if lines else body)
+        return reply
+
+
+@contextmanager
+def serving(*, anonymous: bool = True) -> Iterator[Served]:
+    """On a port of its own, with a log in memory. `anonymous`: nobody needs a key."""
+    with open_store("memory:") as store:
+        writer = Writer(store, flush_s=0.02)
+        keys = Keys(store)
+        listening: Future[int] = Future()
+        ending = asyncio.Event()
+
+        async def serve() -> None:
+            access = Access(AccessSettings(anonymous=anonymous), keys, add=writer.add)
+            door = AccessDoor(access)
+            settings = ServeSettings("portal-test")
+            site = Site(settings, Audit(store, writer), access, replays=Rate(1000, 60))
+            server = FailureServer(settings, site.log(log_to(writer)), site.identify(door))
+            front = HttpFront(server, foreign=door.foreign, admit=door.admit, beside=site.handle)
+            await access.start()
+            site.begin(server, lambda: front.session_count)
+            _, port = await front.start("127.0.0.1", 0)
+            listening.set_result(port)
+            await ending.wait()
+            await front.stop()
+            await site.close()
+            await server.stop()
+            await access.close()
+
+        loop = asyncio.new_event_loop()
+        thread = Thread(target=lambda: loop.run_until_complete(serve()))
+        thread.start()
+        try:
+            yield Served(listening.result(WAIT_S), store, writer, keys, loop)
+        finally:
+            loop.call_soon_threadsafe(ending.set)
+            thread.join(WAIT_S)
+            loop.close()
+            writer.close()
