@@ -1,0 +1,169 @@
+"""The experiments of a folder by their names, and game days: files that name several of them.
+
+gameday: Black Friday
+experiments: [kill-cache.yaml, slow-database]     files beside it, or names of experiments beside it
+together: false                                   side by side?
+stop: false                                       end with the first that does not hold?
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from faultkit.chaos.experiment.file import PATTERNS, AnyExperiment, load_experiment
+from faultkit.errors import InputError
+from faultkit.plan.document import read_document
+from faultkit.plan.file import read_text
+from faultkit.plan.shape import advice, reject_unknown_keys, shown
+
+USUAL_FOLDER = "chaos"
+DAY_KEYS = ("gameday", "experiments", "together", "stop")
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """A game day as it was written."""
+
+    title: str
+    experiments: tuple[AnyExperiment, ...]
+    together: bool = False
+    stop: bool = False
+    file: Path | None = None
+
+
+Runnable: TypeAlias = AnyExperiment | Day
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    folder: Path
+    experiments: Mapping[str, AnyExperiment] = field(default_factory=dict)
+    days: Mapping[str, Path] = field(default_factory=dict)
+    """Files of game days by their titles."""
+    problems: tuple[InputError, ...] = ()
+    """Of files that are no experiment, though they stand where experiments do."""
+
+    def experiment(self, name: str) -> AnyExperiment:
+        if name in self.experiments:
+            return self.experiments[name]
+        hint = (
+            advice(name, list(self.experiments)) if self.experiments else f"there are none in {self.folder}"
+        )
+        broken = f" (and {self.problems[0]})" if self.problems else ""
+        raise InputError("experiment_name", f"unknown experiment {shown(name)}; {hint}{broken}")
+
+
+def read_catalog(folder: str | os.PathLike[str], env: Mapping[str, str] | None = None) -> Catalog:
+    """A folder that is not there holds nothing. A name that two files give is a problem of the second."""
+    found: dict[str, AnyExperiment] = {}
+    days: dict[str, Path] = {}
+    problems: list[InputError] = []
+    for file in files_of(folder):
+        try:
+            if (title := _day_title(file)) is not None:
+                days[title] = file
+                continue
+            experiment = load_experiment(file, env)
+        except InputError as error:
+            problems.append(error)
+            continue
+        if experiment.name in found:
+            other = found[experiment.name].file
+            problem = f'expected a name that no other experiment has, got "{experiment.name}" as in {other}'
+            problems.append(InputError(str(file), problem))
+        else:
+            found[experiment.name] = experiment
+    return Catalog(Path(folder), found, days, tuple(problems))
+
+
+def files_of(folder: str | os.PathLike[str]) -> list[Path]:
+    return sorted({file for pattern in PATTERNS for file in Path(folder).glob(pattern) if file.is_file()})
+
+
+def find_runnable(
+    given: str, folder: str | os.PathLike[str], env: Mapping[str, str] | None = None
+) -> Runnable:
+    """By the path of its file, or by its name in the folder."""
+    file = Path(given)
+    if file.is_file():
+        return load_day(file, env) if is_day(file) else load_experiment(file, env)
+    if file.suffix in {Path(pattern).suffix for pattern in PATTERNS}:
+        raise InputError(given, "expected a file that is there")
+    catalog = read_catalog(folder, env)
+    if given in catalog.days and given not in catalog.experiments:
+        return load_day(catalog.days[given], env)
+    return catalog.experiment(given)
+
+
+def is_day(file: Path) -> bool:
+    """InputError if it cannot be read."""
+    return _day_title(file) is not None
+
+
+def load_day(file: Path, env: Mapping[str, str] | None = None) -> Day:
+    document = read_document(read_text(file), str(file))
+    try:
+        if not isinstance(document, Mapping):
+            raise InputError("", f"expected a mapping, got {shown(document)}")
+        reject_unknown_keys(document, DAY_KEYS, "")
+        title = _title(document.get("gameday"))
+        listed = document.get("experiments")
+        if not isinstance(listed, list) or not listed:
+            raise InputError("experiments", f"expected a list of files or names, got {shown(listed)}")
+        switches = {key: _switch(document.get(key, False), key) for key in ("together", "stop")}
+    except InputError as error:
+        raise InputError(": ".join(filter(None, (str(file), error.path))), error.problem) from None
+    beside = read_catalog(file.parent, env) if any(not _file(file, each) for each in listed) else None
+    experiments = tuple(
+        _one(each, f"{file}: experiments[{index}]", file, beside, env) for index, each in enumerate(listed)
+    )
+    refuse_repeats(experiments)
+    return Day(title, experiments, switches["together"], switches["stop"], file)
+
+
+def refuse_repeats(experiments: Iterable[AnyExperiment]) -> None:
+    seen: set[str] = set()
+    for each in experiments:
+        if each.name in seen:
+            raise InputError("experiments", f'expected each of them once, got "{each.name}" twice')
+        seen.add(each.name)
+
+
+def _one(
+    given: object, path: str, day: Path, beside: Catalog | None, env: Mapping[str, str] | None
+) -> AnyExperiment:
+    if (file := _file(day, given)) is not None:
+        return load_experiment(file, env)
+    if not isinstance(given, str) or beside is None:
+        raise InputError(path, f"expected a file or the name of an experiment, got {shown(given)}")
+    return beside.experiment(given)
+
+
+def _file(day: Path, given: object) -> Path | None:
+    found = day.parent / given if isinstance(given, str) and given else None
+    return found if found is not None and found.is_file() else None
+
+
+def _day_title(file: Path) -> str | None:
+    """None if it is no game day; whatever else is wrong with it is told by whoever reads it."""
+    text = read_text(file)
+    if "gameday" not in text:
+        return None
+    document = read_document(text, str(file))
+    return _title(document["gameday"]) if isinstance(document, Mapping) and "gameday" in document else None
+
+
+def _title(value: object) -> str:
+    if not isinstance(value, str) or not value.strip():
+        raise InputError("gameday", f"expected a title, got {shown(value)}")
+    return value.strip()
+
+
+def _switch(value: object, path: str) -> bool:
+    if not isinstance(value, bool):
+        raise InputError(path, f"expected true or false, got {shown(value)}")
+    return value

@@ -1,0 +1,165 @@
+"""Faults that a running proxy or gateway carries out: any fault of the vocabulary as a rule, for a while.
+
+They have a time limit at the control API as well, so that they end though this process cannot end them.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from faultkit.chaos.effects.control_api import ControlApi
+from faultkit.chaos.effects.lasting import Lease, Measured, Unwritten
+from faultkit.chaos.effects.settings import endpoints, known_only, text
+from faultkit.chaos.limits import Limits
+from faultkit.chaos.undo import Undo, UndoResult, carry_out
+from faultkit.errors import FaultkitError, InputError
+from faultkit.faults import CALL_FAULTS
+from faultkit.plan import escape_glob, parse_rule
+from faultkit.proxy.address import Endpoint, parse_endpoint
+
+KEYS = ("control", "token", "with", "match", "trigger")
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_BOTH_WAYS = {"side": "server", "direction": "both"}
+_PARTITIONS: dict[str, tuple[dict[str, Any], ...]] = {
+    # The port is shut for those who come, and those who are there are cut off.
+    "refuse": ({"fault": "refuse"}, {"fault": "reset", "match": _BOTH_WAYS}),
+    # Nothing is lost: what waits goes on afterwards, as if it had been sent again.
+    "blackhole": ({"fault": "blackhole", "with": {"mode": "stall"}, "match": _BOTH_WAYS},),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Rules to be added, without their names."""
+
+    api: ControlApi
+    documents: tuple[Mapping[str, Any], ...]
+    targets: tuple[Endpoint, ...] = ()
+    """Upstreams: each rule is meant for their proxies only."""
+
+    def check(self, limits: Limits, *, targets_too: bool) -> None:
+        for index, target in enumerate(self.targets if targets_too else ()):
+            limits.check_target(target.host, target.port, f"targets[{index}]")
+
+    def begin(self, name: str, lasts_s: float, lease: Lease | None) -> AddedRules:
+        documents = self._aimed() if self.targets else self.documents
+        added = AddedRules(self.api, name, lease or Unwritten())
+        try:
+            for document in documents:
+                added.add(document, lasts_s)
+        except BaseException:
+            added.end()
+            raise
+        return added
+
+    def _aimed(self) -> list[dict[str, Any]]:
+        proxies = [proxy for proxy in self.api.status().get("proxies", ()) if proxy["upstream"]]
+        names: list[str] = []
+        for index, target in enumerate(self.targets):
+            meant = [proxy["name"] for proxy in proxies if _place(proxy["upstream"]) == _place(str(target))]
+            if not meant:
+                there = ", ".join(proxy["upstream"] for proxy in proxies) or "none"
+                problem = f"no proxy of {self.api.url} leads to {target} (there are: {there})"
+                raise InputError(f"targets[{index}]", problem)
+            names += meant
+        return [
+            {**document, "match": {**document.get("match", {}), "proxy": escape_glob(name)}}
+            for name in dict.fromkeys(names)
+            for document in self.documents
+        ]
+
+
+def _place(upstream: str) -> Endpoint:
+    """One spelling for one place."""
+    endpoint = parse_endpoint(upstream)
+    host = endpoint.host.lower().removesuffix(".")
+    return Endpoint("localhost" if host in _LOOPBACK else host, endpoint.port)
+
+
+class AddedRules:
+    """Rules at work in another process."""
+
+    def __init__(self, api: ControlApi, name: str, lease: Lease) -> None:
+        self._api = api
+        self._name = name
+        self._lease = lease
+        self._lock = threading.Lock()
+        self._undos: list[tuple[str, Undo]] = []
+        self._is_over = False
+
+    def add(self, document: Mapping[str, Any], lasts_s: float) -> None:
+        # A name that nobody has: what a crash has left elsewhere is not taken for ours, nor ours for it.
+        name = f"chaos-{self._name}-{document['fault']}-{secrets.token_hex(4)}"
+        undo = Undo(
+            "rule",
+            {"control": self._api.url, "token": self._api.bearer, "rule": name},
+            f"remove rule {name} from {self._api.url}",
+        )
+        self._undos.append((self._lease.intend(undo), undo))
+        self._api.add_rule({**document, "name": name}, lasts_s)
+
+    @property
+    def says(self) -> str:
+        return f"{', '.join(undo.data['rule'] for _, undo in self._undos)} at {self._api.url}"
+
+    @property
+    def at_work(self) -> bool:
+        return not self._is_over
+
+    def measure(self) -> Measured:
+        """How often they have acted, as the other process counts it."""
+        if self._is_over:
+            return {}
+        try:
+            injected = self._api.injected()
+        except FaultkitError:
+            return {}
+        return {"injected": sum(injected.get(undo.data["rule"], 0) for _, undo in self._undos)}
+
+    def end(self) -> UndoResult:
+        with self._lock:
+            results = []
+            for intent, undo in reversed(self._undos):
+                results.append(carry_out(undo))
+                self._lease.done(intent, results[-1])
+            failed = [result for result in results if not result.ok]
+            if not failed:
+                self._undos.clear()
+            self._is_over = True
+            return failed[0] if failed else UndoResult(True, "the rules are removed")
+
+
+def read_rules(kind: str, targets: tuple[str, ...], metadata: Mapping[str, object]) -> Rules:
+    """A fault of the vocabulary: `with`, `match`, `trigger` as in a plan; `control`, `token` of the API."""
+    known_only(metadata, KEYS)
+    parts = {key: metadata[key] for key in ("with", "match", "trigger") if key in metadata}
+    try:
+        rule = parse_rule({"name": "chaos", "fault": kind, **parts})
+    except InputError as error:
+        raise error.within("metadata") from None
+    if targets and kind in CALL_FAULTS:
+        raise InputError("targets", f"expected none with {kind}: say which calls in metadata.match")
+    if targets and rule.match.proxy != "*":
+        raise InputError("targets", "expected either targets or metadata.match.proxy, got both")
+    return Rules(control_of(kind, metadata), ({"fault": kind, **parts},), endpoints(targets))
+
+
+def partition_at_proxy(mode: str, targets: tuple[Endpoint, ...], metadata: Mapping[str, object]) -> Rules:
+    return Rules(control_of("network_partition", metadata), _PARTITIONS[mode], targets)
+
+
+def control_of(kind: str, metadata: Mapping[str, object]) -> ControlApi:
+    given = text(metadata, "control", "the address of a control API such as 127.0.0.1:7900")
+    if given is None:
+        command = "gateway" if kind in CALL_FAULTS else "run"
+        expected = f"expected the address of the control API of a `fault {command}` that carries out {kind}"
+        raise InputError("metadata.control", f"{expected}, got none")
+    endpoint = parse_endpoint(given.removeprefix("http://").removesuffix("/"), path="metadata.control")
+    if endpoint.host not in _LOOPBACK:
+        # Nothing else listens for it, and whoever does must not be sent the token.
+        raise InputError("metadata.control", f"expected a loopback address, got {endpoint}")
+    return ControlApi(f"http://{endpoint}", text(metadata, "token", "the token of that API"))

@@ -1,0 +1,1 @@
+"""The kinds of checks and actions, one file each, and the table of them."""

@@ -1,0 +1,86 @@
+"""What chaos may touch, and how much of it. Whoever starts a program sets it; no tool can raise it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from fnmatch import fnmatchcase
+
+from faultkit.errors import InputError
+
+ENVIRONMENT_VARIABLE = "FAULT_ENVIRONMENT"
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    environment: str = "local"
+    """What this machine is said to be."""
+    environments: tuple[str, ...] = ("local", "development", "test", "ci", "staging")
+    """Where anything may be broken at all. Production is not among them unless somebody writes it down."""
+    targets: tuple[str, ...] = ("localhost", "127.0.0.1", "127.*.*.*", "::1", "[[]::1]")
+    """Hosts, or HOST:PORT, as patterns."""
+    most_duration_s: float = 600.0
+    """Of an experiment, and of one effect."""
+    most_ttl_s: float = 3600.0
+    most_memory_bytes: int = 1 << 30
+    most_disk_bytes: int = 1 << 30
+    most_descriptors: int = 4096
+    most_threads: int = 512
+    most_cpus: int = 4
+
+    def check_environment(self) -> None:
+        if self.environment not in self.environments:
+            allowed = ", ".join(self.environments)
+            raise InputError(
+                "environment",
+                f'"{self.environment}" is not among those where faults are allowed ({allowed}); '
+                "see `fault chaos --help` on limits",
+            )
+
+    def check_target(self, host: str, port: int | None = None, path: str = "targets") -> None:
+        shown = host if port is None else f"{host}:{port}"
+        if not any(fnmatchcase(each, pattern) for pattern in self.targets for each in (host, shown)):
+            allowed = ", ".join(self.targets)
+            raise InputError(path, f'"{shown}" is not among the targets that may be broken ({allowed})')
+
+    def capped(self, name: str, value: float, path: str) -> float:
+        """The value, or an error that names the cap. `name` is a field of this class: `most_duration_s`."""
+        most = getattr(self, name)
+        if not math.isfinite(value) or value > most:
+            raise InputError(path, f"expected at most {most:g}, got {value:g}; only the limits can raise it")
+        return value
+
+
+NUMBERS = tuple(field.name for field in fields(Limits) if field.name.startswith("most_"))
+
+
+def limits_of(document: object, env: Mapping[str, str], path: str = "limits") -> Limits:
+    """From the mapping of a limits file; what it leaves out is as usual."""
+    if document is None:
+        document = {}
+    if not isinstance(document, dict):
+        raise InputError(path, f"expected a mapping, got {type(document).__name__}")
+    known = [field.name for field in fields(Limits)]
+    values: dict[str, object] = {}
+    for key, value in document.items():
+        if key not in known:
+            raise InputError(f"{path}.{key}", f"expected one of {', '.join(known)}")
+        values[key] = _value(key, value, f"{path}.{key}")
+    if "environment" not in values and ENVIRONMENT_VARIABLE in env:
+        values["environment"] = env[ENVIRONMENT_VARIABLE]
+    return Limits(**values)  # type: ignore[arg-type]
+
+
+def _value(key: str, value: object, path: str) -> object:
+    if key in NUMBERS:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+            raise InputError(path, f"expected a number from 0, got {value!r}")
+        return value
+    if key == "environment":
+        if not isinstance(value, str) or not value:
+            raise InputError(path, f"expected a name, got {value!r}")
+        return value
+    if not isinstance(value, list) or not all(isinstance(each, str) and each for each in value):
+        raise InputError(path, f"expected a list of texts, got {value!r}")
+    return tuple(value)

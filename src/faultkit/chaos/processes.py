@@ -1,0 +1,35 @@
+"""Processes by number and birth: a number alone may be another's by now."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+
+def birth_of(pid: int) -> str | None:
+    """When it was born, in the words of the system; None if there is no such process, or only its remains."""
+    if sys.platform == "linux":
+        try:
+            stat = Path(f"/proc/{pid}/stat").read_text()
+        except OSError:
+            return None
+        # The name of the program stands in parentheses, and may hold anything.
+        state, *rest = stat.rpartition(")")[2].split()
+        return None if state in "ZX" else rest[18]
+    shown = subprocess.run(["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True)
+    state, _, born = shown.stdout.strip().partition(" ")
+    return None if not born or state.startswith("Z") else born.strip()
+
+
+def is_same(pid: int, birth: str) -> bool:
+    return birth_of(pid) == birth
+
+
+def this_boot() -> str:
+    """What is measured on the monotonic clock holds for one boot only."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return f"{os.uname().nodename}-unknown"

@@ -1,0 +1,15 @@
+"""A stage for each test."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.experiment.stage import Stage, begin
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Stage:
+    begin()
+    return Stage(tmp_path)

@@ -1,0 +1,119 @@
+"""What the tests of experiments share: a run with everything around it, and steps made of functions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from faultkit.chaos.experiment.file import AnyExperiment, read_experiment
+from faultkit.chaos.experiment.journal import Event, Journal
+from faultkit.chaos.experiment.model import Experiment
+from faultkit.chaos.experiment.run import run_experiment
+from faultkit.chaos.ledger import Ledger
+from faultkit.chaos.lever import Lever
+from faultkit.chaos.limits import Limits
+from faultkit.chaos.registry import FaultRegistry
+
+CALLS: list[str] = []
+"""What the functions below were called with, in their order."""
+STATE: dict[str, Any] = {}
+
+
+def note(text: str = "noted", answer: Any = True) -> Any:
+    CALLS.append(text)
+    return answer
+
+
+def state(key: str) -> Any:
+    return STATE.get(key)
+
+
+def put(key: str, value: Any) -> None:
+    CALLS.append(f"put {key} {value}")
+    STATE[key] = value
+
+
+def fail(text: str = "it broke") -> None:
+    CALLS.append("fail")
+    raise ValueError(text)
+
+
+def is_even(value: int) -> bool:
+    return value % 2 == 0
+
+
+HERE = __name__
+
+
+def call(name: str, **arguments: Any) -> dict[str, Any]:
+    """A step that calls one of the functions above."""
+    return {"python": {"function": f"{HERE}:{name}", "arguments": arguments}}
+
+
+def begin() -> None:
+    CALLS.clear()
+    STATE.clear()
+
+
+def experiment_of(
+    document: Mapping[str, Any], folder: Path, env: Mapping[str, str] | None = None
+) -> Experiment:
+    import json
+
+    found, problems = read_experiment(json.dumps(document), str(folder / "experiment.json"), env or {})
+    assert problems == []
+    assert isinstance(found, Experiment)
+    return found
+
+
+class Stage:
+    """A place to run experiments in."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.ledger = Ledger(folder / "state")
+        self.lever = Lever(folder / "state")
+        self.limits = Limits()
+        self.registry: FaultRegistry | None = None
+        self.events: list[Event] = []
+        self.stopping: asyncio.Event | None = None
+        self.on_event: Callable[[Event], None] = lambda event: None
+
+    def run(self, experiment: AnyExperiment, **options: Any) -> Journal:
+        return asyncio.run(self.arun(experiment, **options))
+
+    async def arun(self, experiment: AnyExperiment, lease_s: float = 60.0, **options: Any) -> Journal:
+        lease = self.ledger.open("a test", lease_s, guarded=False)
+        stopping = self.stop_event()
+        outcome = "cancelled"
+        try:
+            journal = await run_experiment(
+                experiment,
+                lease=lease,
+                lever=self.lever,
+                limits=self.limits,
+                registry=self.registry,
+                on_event=self._heard,
+                stopping=stopping,
+                **options,
+            )
+            outcome = str(journal.result.outcome)
+            return journal
+        finally:
+            self.left = lease.left
+            self.stopping = None
+            lease.end(outcome)
+
+    def stop_event(self) -> asyncio.Event:
+        """Of the run that goes on, or that comes next."""
+        self.stopping = self.stopping or asyncio.Event()
+        return self.stopping
+
+    def _heard(self, event: Event) -> None:
+        self.events.append(event)
+        self.on_event(event)
+
+    def kinds(self) -> list[str]:
+        return [event.kind for event in self.events]
