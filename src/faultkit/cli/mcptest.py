@@ -11,7 +11,7 @@ from faultkit.cli.main import invoke, leave
 
 _USAGE = """\
 Usage: mcptest mock OPTIONS     as `fault mock`
-       mcptest run OPTIONS      not there yet
+       mcptest run OPTIONS      as `fault test`
 """
 _WRONG = 2
 
@@ -21,14 +21,14 @@ def invoke_as(args: list[str]) -> int:
     name = args[0] if args else ""
     if name == "mock":
         return invoke(args, "mcptest")
+    if name == "run":
+        return invoke(["test", *args[1:]], "mcptest")
     if name in ("-h", "--help"):
         click.echo(_USAGE, nl=False)
         return 0
     if name == "--version":
         return invoke(args)
-    if name == "run":
-        click.echo("error: mcptest run: suites are not there yet; `mcptest mock` is", err=True)
-    elif not name:
+    if not name:
         click.echo(_USAGE, nl=False, err=True)
     else:
         click.echo(f"error: mcptest {name}: expected mock or run", err=True)

@@ -1,0 +1,118 @@
+"""From paths to verdicts: finds suites, runs what is wanted of them, and remembers what failed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import click
+
+from faultkit.cli.suites.reporting import Reports
+from faultkit.errors import InputError
+from faultkit.suites.execute.options import Options
+from faultkit.suites.file import read_suite
+from faultkit.suites.model import Suite
+from faultkit.suites.result import Results
+from faultkit.suites.run import run_to_end
+from faultkit.suites.select import Selection, key_of, select, tests_of
+
+NOT_MET, NO_TESTS = 1, 7
+USUAL_NAMES = ("mcptest.yml", "mcptest.yaml", "*.suite.yml", "*.suite.yaml")
+REMEMBERED = Path(".fault_cache") / "last-failed.json"
+_OF_RECOVERY = " (recovery)"
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    paths: tuple[str, ...]
+    selection: Selection
+    variables: Mapping[str, str]
+    last_failed: bool = False
+    collect_only: bool = False
+    may_be_empty: bool = False
+
+
+def run_wanted(wanted: Wanted, options: Options, reports: Reports) -> int:
+    """The exit code. InputError: a suite is wrong, or is not there."""
+    suites = load_all(find_suites(wanted.paths), wanted.variables)
+    selection = wanted.selection
+    if wanted.last_failed:
+        selection = replace(selection, names=_remembered())
+    chosen = select(suites, selection)
+    if wanted.collect_only:
+        for each in chosen:
+            for test in each.tests:
+                click.echo(key_of(each.suite, test.name))
+    if not chosen:
+        click.echo("no test was selected", err=True)
+        return 0 if wanted.may_be_empty else NO_TESTS
+    if wanted.collect_only:
+        return 0
+    ended = run_to_end(chosen, options, reports.row)
+    reports.end(ended.results)
+    _remember(suites, ended.results)
+    if ended.signal is not None:
+        return 128 + ended.signal
+    return 0 if ended.results.ok else NOT_MET
+
+
+def find_suites(paths: Sequence[str]) -> list[Path]:
+    """InputError for one that is not there, or if there is none at all."""
+    found: list[Path] = []
+    for text in paths or (".",):
+        path = Path(text)
+        if path.is_dir():
+            inside = sorted({file for name in USUAL_NAMES for file in path.rglob(name)})
+            if not inside:
+                raise InputError(
+                    text, f"expected a suite, got a folder without any ({', '.join(USUAL_NAMES)})"
+                )
+            found += inside
+        elif path.exists():
+            found.append(path)
+        else:
+            raise InputError(text, "there is no such suite")
+    return list(dict.fromkeys(found))
+
+
+def load_all(files: Sequence[Path], variables: Mapping[str, str]) -> list[Suite]:
+    """One InputError with all that is wrong in all of them."""
+    suites: list[Suite] = []
+    problems: list[InputError] = []
+    for file in files:
+        suite, wrong = read_suite(file, variables=variables)
+        problems += wrong
+        if suite is not None:
+            suites.append(suite)
+    if problems:
+        raise InputError("", "\n".join(map(str, problems)))
+    return suites
+
+
+def _remembered() -> frozenset[str]:
+    try:
+        names = json.loads(REMEMBERED.read_text("utf-8"))
+        return frozenset(str(name) for name in names)
+    except FileNotFoundError:
+        raise InputError("--last-failed", "there was no run in this folder before") from None
+    except (OSError, ValueError, TypeError) as error:
+        raise InputError(str(REMEMBERED), f"cannot be read: {error}; remove it") from None
+
+
+def _remember(suites: Sequence[Suite], results: Results) -> None:
+    """What did not pass, for `--last-failed`. That it cannot be kept is no reason to fail."""
+    names = {suite.file: {test.name for test in tests_of(suite)} for suite in suites}
+    failed = []
+    for result in results.suites:
+        for row in result.rows:
+            name = row.name if row.name in names[result.file] else row.name.removesuffix(_OF_RECOVERY)
+            if row.fails:
+                failed.append(f"{result.file}::{name}")
+    try:
+        REMEMBERED.parent.mkdir(exist_ok=True)
+        (REMEMBERED.parent / ".gitignore").write_text("*\n")
+        REMEMBERED.write_text(json.dumps(sorted(set(failed)), indent=1) + "\n", "utf-8")
+    except OSError:
+        pass

@@ -1,0 +1,182 @@
+"""One agent test: its runs, what is expected of each, and the rows that a report has of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import get_args
+
+from faultkit.recovery.metrics import metrics_of
+from faultkit.recovery.repeats import share_of
+from faultkit.recovery.tool_misuse import tool_misuse_of
+from faultkit.recovery.trace import Ending, Trace
+from faultkit.suites.agents.agent import Task
+from faultkit.suites.agents.choose import STUB_MESSAGE, STUB_VERDICT
+from faultkit.suites.agents.external import run_program
+from faultkit.suites.execute.agent_run import Seed, plan_of, run_virtually
+from faultkit.suites.execute.choosing import agent_of
+from faultkit.suites.execute.document import run_document
+from faultkit.suites.execute.error_recovery import error_recovery
+from faultkit.suites.execute.options import Options
+from faultkit.suites.execute.servers import Connected
+from faultkit.suites.execute.snapshots import Snapshots
+from faultkit.suites.gate import Clock, Verdict, gate_recovery
+from faultkit.suites.model import AgentTest, CommandAgent, ScriptAgent, ShippedAgent, Suite
+from faultkit.suites.result import EDGE_RULE, Row, Run
+
+_WORST: tuple[Verdict, ...] = ("error", "failed", "inconclusive", "not_exercised", "passed")
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """What one run says of one row."""
+
+    verdict: Verdict
+    message: str
+    limit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Traced:
+    """What one run left."""
+
+    trace: Trace
+    clock: Clock
+    seed: Seed
+    clean: Trace | None = None
+    """The same without faults."""
+    problem: str = ""
+    stub: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    run: Run
+    own: _Finding
+    """Of the test itself: what it expects."""
+    stub: bool
+
+
+async def run_agent_test(
+    suite: Suite, test: AgentTest, connected: Connected, options: Options, snapshots: Snapshots
+) -> tuple[Row, ...]:
+    """A row of the test itself, and one of its recovery gate if it has one."""
+    began = perf_counter()
+    seed = suite.seed if options.seed is None else options.seed
+    judged = []
+    for number in range(options.repeat or test.runs):
+        traced = await _run(suite, test, connected, options, seed if not number else f"{seed}#{number}")
+        judged.append(_judge(test, traced, snapshots))
+    took_ms = (perf_counter() - began) * 1000
+    return tuple(_rows(test, judged, took_ms))
+
+
+async def _run(suite: Suite, test: AgentTest, connected: Connected, options: Options, seed: Seed) -> _Traced:
+    if isinstance(test.agent, CommandAgent):
+        return await _run_program(suite, test, test.agent, options, seed)
+    servers = connected.fresh(test.servers)
+    tools = [tool for server in servers for tool in server.tools]
+    chosen = agent_of(suite, test, tools, options)
+    trace = await run_virtually(suite, test, chosen.agent, servers, seed)
+    clean = None
+    if test.inject and isinstance(test.agent, ShippedAgent | ScriptAgent):
+        # The same errand without faults costs nothing, and says what the faults cost.
+        calm = replace(test, inject=())
+        clean = await run_virtually(suite, calm, chosen.agent, connected.fresh(test.servers), seed)
+    return _Traced(trace, options.clock, seed, clean, stub=chosen.is_stub)
+
+
+async def _run_program(
+    suite: Suite, test: AgentTest, agent: CommandAgent, options: Options, seed: Seed
+) -> _Traced:
+    servers = [server for server in suite.servers if server.name in test.servers]
+    task = Task(test.prompt, test.system_prompt, f"{seed}/{test.name}")
+    plan = plan_of(suite, test, seed)
+    done = await run_program(agent, task, servers, plan, test.budget, limit_s=options.timeout_s)
+    return _Traced(done.trace, "real", seed, problem=done.problem)
+
+
+def _judge(test: AgentTest, traced: _Traced, snapshots: Snapshots) -> _Judged:
+    trace = traced.trace
+    metrics = metrics_of(trace, traced.clean)
+    gate = None
+    if test.recovery is not None:
+        gate = gate_recovery(test.recovery, trace, traced.clock, allow_unhit=test.allow_unhit)
+        if traced.stub and gate.verdict != "failed":
+            gate = replace(gate, verdict=STUB_VERDICT, message=STUB_MESSAGE)
+    misuse = tool_misuse_of(trace)
+    run = Run(trace, metrics, misuse, gate, error_recovery(trace), traced.clock, traced.seed)
+    return _Judged(run, _own(test, run, traced.problem, snapshots), traced.stub)
+
+
+def _own(test: AgentTest, run: Run, problem: str, snapshots: Snapshots) -> _Finding:
+    """What the test itself wants, beside its gate."""
+    if problem:
+        return _Finding("failed", problem)
+    document = run_document(run.trace, run.metrics, run.gate, None)
+    for expectation in test.expect:
+        wrong = snapshots.holds(test.name, expectation, document)
+        if wrong is not None:
+            return _Finding("failed", wrong, expectation.target)
+    if test.error_recovery is not None:
+        if run.error_recovery is None:
+            return _Finding("not_exercised", "orchestration.error_recovery: no call failed")
+        if run.error_recovery < test.error_recovery:
+            found = f"{run.error_recovery} %, expected at least {test.error_recovery} %"
+            return _Finding("failed", f"orchestration.error_recovery is {found}", "error_recovery")
+    if run.gate is None and test.inject and not run.metrics.fault_hit and not test.allow_unhit:
+        return _Finding("not_exercised", "not exercised: no call met an injected fault")
+    if run.trace.ending != "reply":
+        return _Finding("failed", f"the budget of {run.trace.ending} was used up", run.trace.ending)
+    return _Finding("passed", "")
+
+
+def _rows(test: AgentTest, judged: Sequence[_Judged], took_ms: float) -> Iterator[Row]:
+    runs = tuple(each.run for each in judged)
+    stub = any(each.stub for each in judged)
+    has_gate = runs[0].gate is not None
+    own = [each.own for each in judged]
+    if has_gate:
+        # A run that never came to its last word has its say in the row of the gate.
+        own = [_Finding("passed", "") if _is_of_the_gate(each) else each for each in own]
+    yield _row(test, test.name, own, took_ms, () if has_gate else runs, stub=stub)
+    gates = [run.gate for run in runs if run.gate is not None]
+    if gates:
+        found = [_Finding(gate.verdict, gate.message, gate.limit) for gate in gates]
+        name = f"{test.name} (recovery)"
+        yield _row(test, name, found, took_ms, runs, stub=stub, rule=EDGE_RULE)
+
+
+def _is_of_the_gate(finding: _Finding) -> bool:
+    return finding.verdict == "failed" and finding.limit in get_args(Ending)
+
+
+def _row(
+    test: AgentTest,
+    name: str,
+    found: Sequence[_Finding],
+    took_ms: float,
+    runs: tuple[Run, ...],
+    *,
+    stub: bool,
+    rule: str = "",
+) -> Row:
+    worst = min(found, key=lambda finding: _WORST.index(finding.verdict))
+    share = share_of([finding.verdict == "passed" for finding in found]) if len(found) > 1 else None
+    message = worst.message
+    if share is not None and worst.verdict != "passed":
+        message = f"{share.hits} of {share.total} runs passed; {message}"
+    return Row(
+        name,
+        worst.verdict,
+        message,
+        test.place,
+        took_ms,
+        tags=test.tags,
+        rule=rule,
+        limit=worst.limit,
+        runs=runs,
+        passed_share=share,
+        stub=stub,
+    )

@@ -1,0 +1,52 @@
+"""One tool test: a call, what a fault makes of it, and what is expected of the answer."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+from faultkit.mcp.injector import Injector
+from faultkit.plan import Plan
+from faultkit.suites.execute.budget import Budget
+from faultkit.suites.execute.document import call_result
+from faultkit.suites.execute.options import Options
+from faultkit.suites.execute.servers import Connected
+from faultkit.suites.execute.snapshots import Snapshots
+from faultkit.suites.execute.virtual import VirtualToolbox
+from faultkit.suites.gate import Verdict
+from faultkit.suites.model import Suite, ToolTest
+from faultkit.suites.result import Row
+
+
+async def run_tool_test(
+    suite: Suite, test: ToolTest, connected: Connected, options: Options, snapshots: Snapshots
+) -> Row:
+    began = perf_counter()
+    (server,) = connected.fresh([test.server])
+    seed = suite.seed if options.seed is None else options.seed
+    known = {fault.name: fault.rule for fault in suite.faults}
+    plan = Plan(tuple(known[name] for name in test.inject), seed)
+    box = VirtualToolbox([server], {server.name: Injector(plan, server.name)}, Budget())
+    outcome = await box.call(test.tool, test.arguments)
+    took_ms = (perf_counter() - began) * 1000
+    (mark,) = box.marks
+    # A fault takes virtual time, a live server takes real time: the caller waits for both.
+    duration_ms = (mark.end_ms or 0.0) + took_ms
+    document = call_result(outcome, duration_ms)
+    verdict, message, limit = _judge(test, document, duration_ms, bool(mark.fault), snapshots)
+    return Row(test.name, verdict, message, test.place, took_ms, tags=test.tags, limit=limit)
+
+
+def _judge(
+    test: ToolTest, document: dict[str, Any], duration_ms: float, was_hit: bool, snapshots: Snapshots
+) -> tuple[Verdict, str, str]:
+    if test.inject and not was_hit and not test.allow_unhit:
+        return "not_exercised", "not exercised: the call met no injected fault", ""
+    if test.max_duration_ms is not None and duration_ms > test.max_duration_ms:
+        took = f"max_duration_ms is {test.max_duration_ms:g}: it took {duration_ms:.0f} ms"
+        return "failed", took, "max_duration_ms"
+    for expectation in test.expect:
+        wrong = snapshots.holds(test.name, expectation, document)
+        if wrong is not None:
+            return "failed", wrong, expectation.target
+    return "passed", "", ""
