@@ -90,7 +90,7 @@ def _take(fold: _Fold, event: Mapping[str, Any]) -> None:
     elif kind == "undone":
         intent = fold.intents[event["intent"]]
         result = UndoResult(event["ok"], event["message"])
-        fold.intents[intent.id] = replace(intent, result=result, by=event["by"], at=event["at"])
+        fold.intents[intent.id] = replace(intent, result=result, by=event["by"], at=event.get("at", ""))
     elif kind == "ended":
         fold.view = replace(view, ended=event["outcome"])
     else:

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from faultkit import __version__
 from faultkit.chaos.experiment.work.command import read_argv
 from faultkit.chaos.experiment.work.http import read_texts, read_url
 from faultkit.chaos.experiment.work.python import read_arguments
 from faultkit.chaos.experiment.work.work import Failed, Scene
 from faultkit.errors import FaultkitError, InputError
-from faultkit.mcp.gateway.http_upstream import HttpUpstream
-from faultkit.mcp.gateway.stdio_upstream import StdioUpstream
-from faultkit.mcp.gateway.upstream import Upstream
-from faultkit.mcp.wire.era import NEWEST_LEGACY
-from faultkit.mcp.wire.lines import TooLong
-from faultkit.mcp.wire.message import Incoming, encode, notification_of, read
+from faultkit.mcp.client import At, Client
 from faultkit.scenario.reading import Reading
 from faultkit.scenario.values import text
 
@@ -48,30 +41,13 @@ class McpCall:
 
     async def perform(self, scene: Scene) -> Any:
         """`status`: ok, tool_error, error (of the protocol); `text`, `structured`, `error`, `elapsed_ms`."""
-        asking = _Asking()
-        server: Upstream
-        if self.url is not None:
-            server = HttpUpstream(self.url, asking, headers=self.headers.items())
-        else:
-            server = StdioUpstream(self.argv, asking, self.env)
+        at = At(self.argv, self.url or "", self.env, self.headers)
         began = time.monotonic()
         try:
-            await server.start()
-            opening = {
-                "protocolVersion": NEWEST_LEGACY,
-                "capabilities": {},
-                "clientInfo": {"name": "faultkit", "version": __version__},
-            }
-            opened = await asking.ask(server, "initialize", opening)
-            if "error" in opened:
-                raise Failed(f"the server refuses to initialize: {opened['error'].get('message')}")
-            server.send(read(notification_of("notifications/initialized", {})))
-            params = {"name": self.tool, "arguments": dict(self.arguments)}
-            reply = await asking.ask(server, "tools/call", params)
+            async with Client(at) as client:
+                reply = await client.call(self.tool, self.arguments)
         except FaultkitError as error:
             raise Failed(str(error)) from None
-        finally:
-            await server.stop(urgent=True)
         return {**_answer(reply), "elapsed_ms": round((time.monotonic() - began) * 1000, 3)}
 
 
@@ -90,43 +66,6 @@ def _answer(reply: Mapping[str, Any]) -> dict[str, Any]:
         "text": "\n".join(str(each) for each in texts),
         "structured": result.get("structuredContent"),
     }
-
-
-class _Asking:
-    """Waits for replies. What else the server says is not what was asked."""
-
-    def __init__(self) -> None:
-        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
-        self._gone: str | None = None
-
-    async def ask(self, server: Upstream, method: str, params: object) -> dict[str, Any]:
-        id = len(self._waiting) + 1
-        reply: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._waiting[id] = reply
-        if self._gone is not None:
-            raise Failed(self._gone)
-        server.send(read(encode({"jsonrpc": "2.0", "id": id, "method": method, "params": params})))
-        return await reply
-
-    def hear(self, incoming: Incoming) -> None:
-        reply = self._waiting.get(incoming.id) if isinstance(incoming.id, int) else None
-        if incoming.kind == "response" and reply is not None and not reply.done():
-            reply.set_result(incoming.message)
-
-    def hear_too_long(self, line: TooLong) -> None:
-        self._fail(f"the server sent {line.size} bytes in one message")
-
-    def full(self, is_full: bool) -> None:
-        """One call fills nothing."""
-
-    def gone(self, why: str, code: int | None) -> None:
-        self._fail(why)
-
-    def _fail(self, why: str) -> None:
-        self._gone = why
-        for reply in self._waiting.values():
-            if not reply.done():
-                reply.set_exception(Failed(why))
 
 
 def parse_mcp(value: object, path: str, problems: list[InputError]) -> McpCall | None:
