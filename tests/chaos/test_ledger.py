@@ -13,11 +13,17 @@ from pathlib import Path
 
 import pytest
 
+from faultkit.chaos.effects.control_api import ControlApi
 from faultkit.chaos.ledger import Lease, Ledger
 from faultkit.chaos.lever import Lever, Stop
 from faultkit.chaos.recover import recover
 from faultkit.chaos.undo import Undo
 from faultkit.errors import RunError
+from faultkit.plan import Plan
+from faultkit.proxy.address import Endpoint
+from faultkit.proxy.control import Control
+from faultkit.proxy.plane import Plane
+from faultkit.proxy.spec import ProxySpec
 
 OWNER = """
 import sys, time
@@ -217,6 +223,27 @@ class _no_file_longer_than:
     def __exit__(self, *exc: object) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, self._before)
         signal.signal(signal.SIGXFSZ, self._handler)
+
+
+def test_a_rule_that_ends_by_itself_is_kept_as_long_as_its_lease_is_renewed(
+    tmp_path: Path, echo: Endpoint
+) -> None:
+    clock = [1000.0]
+    token, rule = "for-tests-only", {"name": "cut", "fault": "blackhole"}
+    lease = Ledger(tmp_path).open("me", lease_s=60.0, guarded=False)
+    with Plane(Plan()) as plane:
+        plane.open_proxy(ProxySpec("db", Endpoint("127.0.0.1", 0), echo))
+        with Control(plane, Endpoint("127.0.0.1", 0), token, lambda: clock[0]) as control:
+            api = ControlApi(f"http://{control.bound}", token)
+            lease.intend(Undo("rule", {"control": api.url, "token": token, "rule": "cut"}))
+            api.add_rule(rule, lease.lease_s)
+            clock[0] += 59
+            assert lease.renew()
+            until(lambda: api.status()["expires_in_s"]["cut"] == 60.0)
+            # Nobody renews it any more: it goes by itself, without an undo.
+            clock[0] += 60
+            assert api.plan()["rules"] == []
+    lease.end("held")
 
 
 def test_the_folder_and_its_files_are_for_their_owner_alone(tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +34,17 @@ PATIENCE_S = 90.0
 SERVE = (sys.executable, "-m", "faultkit", "agent", "tool")
 ERAS = ("legacy", "2026-07-28")
 
-transport = pytest.mark.parametrize("transport", ["stdio", "http"])
-era = pytest.mark.parametrize("era", ERAS)
-either_way = pytest.mark.parametrize(("transport", "era"), [("stdio", "legacy"), ("http", "2026-07-28")])
+STDIO_LEGACY, HTTP_MODERN = ("stdio", "legacy"), ("http", "2026-07-28")
+"""Each transport once, and each era once: the other two of the four say the same again."""
+
+
+def by_way(*usual: tuple[str, str], of: Sequence[tuple[str, str]]) -> pytest.MarkDecorator:
+    """Those that are not usual are thorough."""
+    ways = [pytest.param(*way, marks=() if way in usual else pytest.mark.thorough) for way in of]
+    return pytest.mark.parametrize(("transport", "era"), ways)
+
+
+every_way = by_way(STDIO_LEGACY, HTTP_MODERN, of=list(product(("stdio", "http"), ERAS)))
 needs_inspector = pytest.mark.skipif(NODE is None or not INSPECTOR.exists(), reason=INSTALL)
 needs_fastmcp = pytest.mark.skipif(not (FASTMCP / ".ready").exists(), reason=INSTALL)
 
@@ -78,8 +87,7 @@ def url(environment: dict[str, str]) -> Iterator[str]:
 # --- the newest clients in Python ---------------------------------------------------------------
 
 
-@transport
-@era
+@every_way
 def test_the_sdks_client_lists_and_calls_every_tool_at_once(
     transport: str, era: str, url: str, environment: dict[str, str], calls: dict[str, dict[str, Any]]
 ) -> None:
@@ -105,7 +113,7 @@ def test_the_sdks_client_lists_and_calls_every_tool_at_once(
 
 @pytest.mark.slow
 @needs_fastmcp
-@either_way
+@by_way(STDIO_LEGACY, of=(STDIO_LEGACY, HTTP_MODERN))
 def test_the_client_of_fastmcp_lists_and_calls_every_tool_at_once(
     transport: str, era: str, url: str, environment: dict[str, str], calls: dict[str, dict[str, Any]]
 ) -> None:
@@ -149,8 +157,7 @@ def inspected(transport: str, url: str, environment: dict[str, str]) -> list[str
 
 
 @needs_inspector
-@transport
-@era
+@every_way
 def test_the_inspector_lists_the_tools_and_finds_nothing_wrong_with_their_schemas(
     transport: str, era: str, url: str, environment: dict[str, str], tmp_path: Path
 ) -> None:
@@ -162,10 +169,7 @@ def test_the_inspector_lists_the_tools_and_finds_nothing_wrong_with_their_schema
 
 @pytest.mark.slow
 @needs_inspector
-@pytest.mark.parametrize(
-    ("transport", "era"),
-    [pytest.param("stdio", "legacy", marks=pytest.mark.thorough), ("http", "2026-07-28")],
-)
+@by_way(HTTP_MODERN, of=(STDIO_LEGACY, HTTP_MODERN))
 def test_the_inspector_calls_every_tool(
     transport: str,
     era: str,

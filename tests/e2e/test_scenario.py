@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import signal
@@ -9,11 +10,13 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from faultkit.cli.main import invoke
 from faultkit.report.files import read_report
 from tests.proxy.origin import serving
 
@@ -45,6 +48,18 @@ def fault(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         timeout=PATIENCE_S,
     )
+
+
+def said(folder: Path, *args: str) -> tuple[int, str, str]:
+    """As `fault`, in this process: where it is not the process that is looked at."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        for name in os.environ.keys() - QUIET.keys():
+            patched.delenv(name)
+        out, err = io.StringIO(), io.StringIO()
+        with redirect_stdout(out), redirect_stderr(err):
+            code = invoke(["scenario", *args])
+    return code, out.getvalue(), err.getvalue()
 
 
 def write(folder: Path, *parts: object) -> None:
@@ -122,11 +137,10 @@ def test_wrong_input_is_one_line_and_ends_with_2(
     (tmp_path / "a.yaml").write_text(
         "title: a\n\nitems:\n  - call:\n      method: 7\n      url: http://a.test\n"
     )
-    ran = fault(tmp_path, *args)
-    assert ran.returncode == 2
-    assert ran.stdout == ""
-    assert complaint in ran.stderr
-    assert all(line.startswith("error: ") for line in ran.stderr.splitlines())
+    code, out, err = said(tmp_path, *args)
+    assert (code, out) == (2, "")
+    assert complaint in err
+    assert all(line.startswith("error: ") for line in err.splitlines())
     assert [path.name for path in tmp_path.iterdir()] == ["a.yaml"]
 
 
@@ -172,11 +186,12 @@ def test_valid_files_are_counted(tmp_path: Path) -> None:
     write(tmp_path, "a.test", SLOW, LOAD, "status: 200")
     ran = fault(tmp_path, "validate", "-s", ".")
     assert (ran.returncode, ran.stdout) == (0, "valid: 1 scenario, 1 item\n")
-    assert json.loads(fault(tmp_path, "validate", ".", "--json").stdout) == {"valid": True, "problems": []}
+    _, out, _ = said(tmp_path, "validate", ".", "--json")
+    assert json.loads(out) == {"valid": True, "problems": []}
 
 
 def test_the_schema_is_json(tmp_path: Path) -> None:
-    assert json.loads(fault(tmp_path, "schema").stdout)["$schema"].startswith("https://json-schema.org/")
+    assert json.loads(said(tmp_path, "schema")[1])["$schema"].startswith("https://json-schema.org/")
 
 
 def test_results_can_be_reviewed(tmp_path: Path) -> None:
@@ -186,6 +201,6 @@ def test_results_can_be_reviewed(tmp_path: Path) -> None:
     ran = fault(tmp_path, "review", "results.json")
     assert ran.returncode == 0, ran.stderr
     assert ran.stdout.startswith("#")
-    assert json.loads(fault(tmp_path, "review", "--json").stdout)
-    fault(tmp_path, "review", "--report", "review.md")
+    assert json.loads(said(tmp_path, "review", "--json")[1])
+    assert said(tmp_path, "review", "--report", "review.md")[0] == 0
     assert (tmp_path / "review.md").read_text("utf-8") == ran.stdout.removesuffix("\n")

@@ -36,13 +36,16 @@ CODE_PLAYS = {
     "names": Play("fault_list_function_names.py", (FILE,)),
     "extract": Play("fault_extract_code_block.py", (FILE, "index")),
     "extract repaired": Play("fault_extract_code_block.py", (FILE, "index"), EXTRACT_REPAIR),
-    "score performance": Play("fault_score_performance.py", FUNCTION),
     "score reliability": Play("fault_score_reliability.py", FUNCTION),
-    "suggest performance": Play("fault_suggest_better_function_performance.py", (*FUNCTION, "0.9")),
     "suggest reliability": Play("fault_suggest_better_function_reliability.py", (*FUNCTION, "0.9")),
     "slo": Play("fault_suggest_service_level_objectives_slo.py", FUNCTION),
     "e2e": Play("e2e.py", ("--llm", "openai")),
 }
+TWIN_PLAYS = {
+    "score performance": Play("fault_score_performance.py", FUNCTION),
+    "suggest performance": Play("fault_suggest_better_function_performance.py", (*FUNCTION, "0.9")),
+}
+"""Line by line those about reliability, but for one word."""
 IMPACT_PLAYS = {
     "blackhole": Play("inject-blackhole.py", APP_AND_UPSTREAM, with_app=True),
     "latency": Play("inject-latency.py", (*APP_AND_UPSTREAM, "300"), with_app=True),
@@ -56,6 +59,17 @@ IMPACT_PLAYS = {
 @pytest.fixture(scope="module")
 def code(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
     return run_all(CODE_PLAYS, tmp_path_factory.mktemp("code"), at_once=2)
+
+
+@pytest.fixture(scope="module")
+def twins(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
+    return run_all(TWIN_PLAYS, tmp_path_factory.mktemp("twins"), at_once=2)
+
+
+each_kind = pytest.mark.parametrize(
+    ("kind", "plays"),
+    [("reliability", "code"), pytest.param("performance", "twins", marks=pytest.mark.thorough)],
+)
 
 
 @pytest.fixture(scope="module")
@@ -96,20 +110,23 @@ def test_the_extract_script_fails_by_a_call_of_its_own_and_works_with_that_call_
     assert found["body"].startswith('return httpx.get(f"{UPSTREAM_URL}/todos/1"')
 
 
-@pytest.mark.parametrize("kind", ["performance", "reliability"])
-def test_the_score_scripts_end_with_an_explanation_and_a_score(code: dict[str, Ran], kind: str) -> None:
-    found = json.loads(answer_of(code[f"score {kind}"]))
+@each_kind
+def test_the_score_scripts_end_with_an_explanation_and_a_score(
+    request: pytest.FixtureRequest, kind: str, plays: str
+) -> None:
+    found = json.loads(answer_of(request.getfixturevalue(plays)[f"score {kind}"]))
     assert list(found)[:2] == ["explanation", "score"]
     assert 0.0 <= found["score"] < 1.0
     assert "httpx.get" in found["explanation"] or "HTTP" in found["explanation"]
     assert (found["engine"], found["model"]) == ("rules", None)
 
 
-@pytest.mark.parametrize("kind", ["performance", "reliability"])
+@each_kind
 def test_the_suggest_scripts_end_with_a_diff_block_that_applies(
-    code: dict[str, Ran], kind: str, tmp_path: Path
+    request: pytest.FixtureRequest, code: dict[str, Ran], kind: str, plays: str, tmp_path: Path
 ) -> None:
-    found = re.fullmatch(r"```diff\n(.*)```", answer_of(code[f"suggest {kind}"]), re.DOTALL)
+    ran = request.getfixturevalue(plays)[f"suggest {kind}"]
+    found = re.fullmatch(r"```diff\n(.*)```", answer_of(ran), re.DOTALL)
     assert found is not None
     snippet = json.loads(answer_of(code["extract repaired"]))["full"]
     assert applied(found[1], tmp_path / "snippet.py", snippet) != snippet

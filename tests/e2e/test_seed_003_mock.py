@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 from mcp.client.stdio import stdio_client
 
+from faultkit.cli.mcptest import invoke_as
 from mcp import Client, MCPError, StdioServerParameters
 
 PRINTED = "mcptest mock --tools-from ./tools.yml --fault hang"
@@ -229,9 +230,15 @@ def test_the_printed_line_ends_with_its_input_even_while_a_call_hangs(folder: Pa
         ("recover-after:x", "failures: expected a whole number of at least 0, got 'x'"),
     ],
 )
-def test_a_bad_fault_is_wrong_input(folder: Path, fault: str, problem: str) -> None:
-    done = subprocess.run(
-        line(fault), capture_output=True, text=True, cwd=folder, env=environment(folder), timeout=2 * LONG_S
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(f'error: --fault "{fault}": {problem}')
+def test_a_bad_fault_is_wrong_input(
+    folder: Path,
+    fault: str,
+    problem: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(folder)
+    assert invoke_as(line(fault)[1:]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f'error: --fault "{fault}": {problem}')

@@ -7,17 +7,20 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from faultkit.cli.main import invoke
 from faultkit.cli.toxiproxy import command
 from faultkit.proxy.address import Endpoint
 from tests.proxy.toxiproxy.harness import Api, connect, read_exactly, text_of, upstream
 
 FAULT = [sys.executable, "-m", "faultkit", "toxiproxy"]
+Refused = Callable[..., tuple[int, str]]
+"""Runs a command line in this process: its exit code, and what it says on stderr."""
 
 
 @contextmanager
@@ -37,9 +40,13 @@ def running(*flags: str, end_by: signal.Signals = signal.SIGTERM) -> Iterator[tu
         process.communicate()
 
 
-def refused(*flags: str) -> tuple[int, str]:
-    done = subprocess.run([*FAULT, *flags], capture_output=True, text=True, timeout=20, check=False)
-    return done.returncode, done.stderr
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str]) -> Refused:
+    def run(*flags: str) -> tuple[int, str]:
+        code = invoke(["toxiproxy", *flags])
+        return code, capsys.readouterr().err
+
+    return run
 
 
 @pytest.mark.parametrize("end_by", [signal.SIGINT, signal.SIGTERM])
@@ -75,9 +82,11 @@ def test_it_listens_where_clients_look_for_it() -> None:
 def test_a_port_in_use_is_no_target() -> None:
     with upstream() as taken:
         host, port = taken.getsockname()
-        code, message = refused("--port", str(port))
-    assert code == 3
-    assert f"cannot listen on {host}:{port}" in message
+        # As a process: it is the exit code that a script sees.
+        command = [*FAULT, "--port", str(port)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
+    assert done.returncode == 3
+    assert f"cannot listen on {host}:{port}" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -88,7 +97,9 @@ def test_a_port_in_use_is_no_target() -> None:
         ('[{"name": "p"}]', "missing required field: upstream at proxy 1"),
     ],
 )
-def test_a_wrong_config_file_is_wrong_input(tmp_path: Path, text: str, problem: str) -> None:
+def test_a_wrong_config_file_is_wrong_input(
+    tmp_path: Path, text: str, problem: str, refused: Refused
+) -> None:
     config = tmp_path / "toxiproxy.json"
     config.write_text(text)
     code, message = refused("--port", "0", "--config", str(config))
@@ -97,13 +108,13 @@ def test_a_wrong_config_file_is_wrong_input(tmp_path: Path, text: str, problem: 
     assert problem in message
 
 
-def test_a_config_file_that_is_not_there_is_wrong_input(tmp_path: Path) -> None:
+def test_a_config_file_that_is_not_there_is_wrong_input(tmp_path: Path, refused: Refused) -> None:
     code, message = refused("--port", "0", "--config", str(tmp_path / "nowhere.json"))
     assert code == 2
     assert "cannot be read" in message
 
 
-def test_a_config_that_wants_a_taken_port_is_no_target(tmp_path: Path) -> None:
+def test_a_config_that_wants_a_taken_port_is_no_target(tmp_path: Path, refused: Refused) -> None:
     config = tmp_path / "toxiproxy.json"
     with upstream() as taken:
         config.write_text(json.dumps([{"name": "p", "listen": text_of(taken), "upstream": "127.0.0.1:1"}]))

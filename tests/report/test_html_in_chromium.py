@@ -110,7 +110,14 @@ def test_each_kind_of_chart_is_on_the_page(page: Page, files: dict[str, Path]) -
         assert page.value(f"document.querySelector('{selector}').getBoundingClientRect().width") > 1, selector
 
 
-@pytest.mark.parametrize("name", REPORTS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        # Two hundred cards are laid out as fifteen are, and measured for a long time.
+        pytest.param(name, marks=pytest.mark.thorough if name == "many" else ())
+        for name in REPORTS
+    ],
+)
 def test_nothing_is_wider_than_a_phone(page: Page, files: dict[str, Path], name: str) -> None:
     page.show(files[name], 360)
     assert page.value("[document.documentElement.scrollWidth, innerWidth]") == [360, 360]

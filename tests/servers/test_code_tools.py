@@ -12,6 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from faultkit.advice.llm.schemas import CONCERNS as KNOWN_CONCERNS
+from faultkit.advice.proof import prove
 from faultkit.servers.calls import Calls, Failed
 from faultkit.servers.code_tools import CODE_TOOLS, CONCERNS
 from faultkit.servers.services import Services
@@ -208,12 +209,27 @@ def test_a_change_that_cannot_be_proved_says_what_a_proof_needs(project: Path) -
     assert "expected a service to run" in failed("fault_make_reliability_and_perf_changes", given)
 
 
+def proved(file: Path) -> list[str]:
+    """Under which faults; under each of them, the changed app answers everybody."""
+    given = {"file": str(file), "verify": True}
+    faults = done("fault_make_reliability_and_perf_changes", given).structured["proof"]["faults"]
+    assert all(each["after"]["answered"] == each["after"]["requests"] > 0 for each in faults)
+    return [each["fault"] for each in faults]
+
+
 @pytest.mark.slow
-def test_a_change_is_proved_on_running_services(project: Path) -> None:
-    given = {"file": str(project / "app.py"), "verify": True}
-    proof = done("fault_make_reliability_and_perf_changes", given).structured["proof"]
-    assert [each["fault"] for each in proof["faults"]] == ["healthy", "blackhole", "latency of 2 s"]
-    assert all(each["after"]["answered"] == each["after"]["requests"] for each in proof["faults"])
+def test_a_change_is_proved_on_running_services(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An app that gives up soon, and under one fault: the proofs themselves have tests of their own."""
+    usual = prove._cases
+    monkeypatch.setattr(prove, "_cases", lambda settings: usual(settings)[:2])
+    (project / "app.py").write_text(APP.replace("}).json()", "}, timeout=0.5).json()"), "utf-8")
+    assert proved(project / "app.py") == ["healthy", "blackhole"]
+
+
+@pytest.mark.thorough
+@pytest.mark.slow
+def test_a_change_is_proved_under_every_fault(project: Path) -> None:
+    assert proved(project / "app.py") == ["healthy", "blackhole", "latency of 2 s"]
 
 
 def test_an_analysis_has_an_evaluation_for_each_concern(project: Path) -> None:

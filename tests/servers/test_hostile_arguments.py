@@ -27,7 +27,7 @@ from tests.servers.impact_app import app
 from tests.servers.schema_values import arguments_for
 from tests.servers.test_stdio import Served, served
 
-EXAMPLES = {"code": 25, "impact": 6}
+EXAMPLES = {"code": 50, "impact": 6} if os.environ.get("ALL") else {"code": 12, "impact": 3}
 LIMITS = ("--max-duration", "50ms", "--max-clients", "2", "--max-rps", "100", "--max-timeout", "100ms")
 NOWHERE = "http://127.0.0.1:9/"
 REFUSALS = (types.PARSE_ERROR, types.INVALID_REQUEST)

@@ -23,7 +23,7 @@ from typing import Any, Literal, TypeAlias
 
 from faultkit.chaos.lease_file import LeaseView, read_lease
 from faultkit.chaos.processes import birth_of, this_boot
-from faultkit.chaos.undo import Undo, UndoResult, carry_out, undo_document
+from faultkit.chaos.undo import RENEWALS, Undo, UndoResult, carry_out, renew, undo_document
 from faultkit.errors import RunError
 from faultkit.store.times import now_us, time_text
 
@@ -224,10 +224,19 @@ class Lease:
                 return False
             until_s = time.monotonic() + self.lease_s
             # Not longer than the file says: the guardian reads that one.
-            if self._try_write("renewed", until_s=until_s):
-                self._until_s = until_s
+            if not self._try_write("renewed", until_s=until_s):
+                return True
+            self._until_s = until_s
+            left = tuple(self._left.values())
         self.watch()
+        if any(undo.kind in RENEWALS for undo in left):
+            # Not here: others may be slow to answer, and whoever renews must not be held up.
+            threading.Thread(target=self._keep, args=(left,), name="fault-renewal", daemon=True).start()
         return True
+
+    def _keep(self, left: tuple[Undo, ...]) -> None:
+        for undo in left:
+            renew(undo, self.lease_s)
 
     def watch(self) -> None:
         """A guardian that has died is replaced. Call it now and then."""

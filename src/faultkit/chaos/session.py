@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,7 @@ from faultkit.chaos.holding import Holding
 from faultkit.chaos.injection import Injection
 from faultkit.chaos.ledger import USUAL_LEASE_S, Ledger, default_state_dir
 from faultkit.chaos.lever import Lever
-from faultkit.chaos.limits import Limits
+from faultkit.chaos.limits import Limits, limits_of
 from faultkit.chaos.outcome import Outcome
 from faultkit.chaos.registry import FaultRegistry
 from faultkit.errors import FaultkitError, RunError
@@ -36,7 +36,6 @@ from faultkit.store.times import now_us
 
 STATE_VARIABLE = "FAULT_CHAOS_STATE"
 _LOOK_EVERY_S = 0.05
-_LEVER_EVERY_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +60,6 @@ def state_dir_of(env: Mapping[str, str]) -> Path:
 
 
 def usual_settings(env: Mapping[str, str]) -> ChaosSettings:
-    from faultkit.chaos.limits import limits_of
-
     return ChaosSettings(
         state_dir_of(env),
         env.get("FAULT_STORE") or str(default_store(env)),
@@ -207,19 +204,18 @@ class ChaosSession:
 
     # --- inside -------------------------------------------------------------------------------
 
-    async def _bounded(self, work: Any, cancelled: threading.Event | None) -> Injection:
-        task: asyncio.Task[Injection] = asyncio.ensure_future(work)
-        ticks = 0
+    async def _bounded(
+        self, work: Coroutine[Any, Any, Injection], cancelled: threading.Event | None
+    ) -> Injection:
+        task = asyncio.create_task(work)
         try:
             while True:
                 await asyncio.wait({task}, timeout=_LOOK_EVERY_S)
                 if task.done():
                     return task.result()
-                ticks += 1
                 if cancelled is not None and cancelled.is_set():
                     raise RunError("stopped: the call was cancelled")
-                if ticks % round(_LEVER_EVERY_S / _LOOK_EVERY_S) == 0:
-                    self.check_lever()
+                self.check_lever()
         finally:
             task.cancel()
             await asyncio.wait({task})

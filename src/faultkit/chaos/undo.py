@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, TypeAlias
@@ -51,6 +52,18 @@ UNDOS: dict[str, str] = {
 """Where each kind is carried out: by name, since a guardian loads only what it needs."""
 
 
+RENEWALS: dict[str, str] = {"rule": "faultkit.chaos.undoing:renew_rule"}
+"""Of those effects that end by themselves after a while: how they are kept for another one."""
+
+
+def renew(undo: Undo, for_s: float) -> None:
+    """Keep the effect for so long from now on, if it has an end of its own. As good as it can: what cannot be
+    renewed ends, which is the safe side."""
+    if undo.kind in RENEWALS:
+        with suppress(Exception):
+            _named(RENEWALS[undo.kind])(undo.data, for_s)
+
+
 def carry_out(undo: Undo) -> UndoResult:
     """Never raises, and never takes much longer than its limit: others wait behind it."""
     results: list[UndoResult] = []
@@ -74,9 +87,13 @@ _GRACE_S = 0.5
 def _undoer(kind: str) -> Undoer:
     if kind not in UNDOS:
         raise InputError("kind", f'expected one of {", ".join(UNDOS)}, got "{kind}"')
-    module, _, name = UNDOS[kind].partition(":")
-    undoer: Undoer = getattr(import_module(module), name)
+    undoer: Undoer = _named(UNDOS[kind])
     return undoer
+
+
+def _named(place: str) -> Any:
+    module, _, name = place.partition(":")
+    return getattr(import_module(module), name)
 
 
 def undo_document(undo: Undo) -> dict[str, Any]:

@@ -20,12 +20,18 @@ from faultkit.chaos.undo import UndoResult
 _OPENER = build_opener(ProxyHandler({}))
 """Control APIs are on loopback: no proxy of the environment stands in between."""
 _LONGEST_MESSAGE = 300
+_RENEWAL_S = 5.0
 
 
 def remove_rule(data: Mapping[str, Any], limit_s: float) -> UndoResult:
     """`control`: URL of a proxy's or gateway's control API; `token`; `rule`: its name."""
     path = f"/rules/{quote(data['rule'], safe='')}"
     return _steer(data, "DELETE", path, None, limit_s, gone_is_fine=True)
+
+
+def renew_rule(data: Mapping[str, Any], for_s: float) -> UndoResult:
+    path = f"/rules/{quote(data['rule'], safe='')}?ttl={for_s:.3f}"
+    return _steer(data, "PATCH", path, None, _RENEWAL_S)
 
 
 def put_plan(data: Mapping[str, Any], limit_s: float) -> UndoResult:

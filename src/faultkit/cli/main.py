@@ -26,6 +26,7 @@ INTERRUPTED, NO_READER, UNEXPECTED = 130, 141, 4
 COMMANDS: dict[str, Entry] = {
     "run": Entry("faultkit.cli.run", "Stand between a client and what it depends on, and break it."),
     "scenario": Entry("faultkit.cli.scenario", "Call a service while its network is broken, and report."),
+    "chaos": Entry("faultkit.cli.chaos", "Run chaos experiments that always clean up."),
     "demo": Entry("faultkit.cli.demo", "Serve a small service with a dependency, to try faults on."),
     "faults": Entry("faultkit.cli.faults", "Show the faults there are and their settings."),
     "functions": Entry("faultkit.cli.functions", "List the functions of a source file, or show one."),
@@ -37,8 +38,12 @@ COMMANDS: dict[str, Entry] = {
     "agent": Entry("faultkit.cli.agent", "Serve Faultkit's tools to coding agents, over MCP."),
     "mock": Entry("faultkit.cli.mock", "Serve tools from a file over MCP, as broken as you like."),
     "gateway": Entry("faultkit.cli.gateway", "Stand between an MCP client and its server, and break calls."),
+    "edge": Entry("faultkit.cli.edge", "Probe an MCP server at the edges of what clients send."),
+    "profile": Entry("faultkit.cli.profile", "Run every fault of calls against an MCP client."),
     "serve": Entry("faultkit.cli.serve", "Serve MCP tools that fail on request, to test against."),
+    "test": Entry("faultkit.cli.suites", "Run suites that score how agents recover from faults."),
     "audit": Entry("faultkit.cli.audit", "Read the audit log of `fault serve`."),
+    "keys": Entry("faultkit.cli.keys", "Make and revoke the API keys of `fault serve`."),
     "toxiproxy": Entry("faultkit.cli.toxiproxy", "Serve the API of Toxiproxy, as a drop-in."),
 }
 
@@ -75,10 +80,11 @@ def fault(ctx: click.Context, log_file: str | None, log_level: str, log_stdout: 
     start_log(ctx.obj)
 
 
-def invoke(args: list[str] | None = None) -> int:
-    """Run one command line and give its exit code; every error has been shown by then."""
+def invoke(args: list[str] | None = None, name: str = "fault") -> int:
+    """Run one command line and give its exit code; every error has been shown by then. `name` is that of the
+    program, as the user knows it."""
     try:
-        with fault.make_context("fault", sys.argv[1:] if args is None else list(args)) as ctx:
+        with fault.make_context(name, sys.argv[1:] if args is None else list(args)) as ctx:
             code = _invoke(ctx)
         sys.stdout.flush()
         return code

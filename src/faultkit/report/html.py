@@ -21,7 +21,7 @@ from faultkit.report.review import review
 from faultkit.report.style import STYLE
 from faultkit.report.tables import badge, percentile, table, url, verdict_class
 
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """Told to the browser, too: whatever may get into the page, nothing is fetched and nothing runs."""
 
 _MANY = 12
@@ -42,7 +42,7 @@ def _head(report: Report) -> Markup:
     return element(
         "head",
         element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+        element("meta", http_equiv="Content-Security-Policy", content=POLICY),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
         element("meta", name="generator", content=report.tool),

@@ -43,14 +43,14 @@ def _suite(number: int, scenario: Scenario, report: Report) -> ET.Element:
     properties = ET.SubElement(suite, "properties")
     about = {"tool": report.tool, "seed": str(report.seed), "file": scenario.file or ""}
     for name, value in about.items():
-        ET.SubElement(properties, "property", name=name, value=_clean(value))
+        ET.SubElement(properties, "property", name=name, value=clean(value))
     for place, item in enumerate(items, 1):
         for name, value in _figures(item):
-            ET.SubElement(properties, "property", name=f"{place}.{name}", value=_clean(value))
+            ET.SubElement(properties, "property", name=f"{place}.{name}", value=clean(value))
     for place, item in enumerate(items, 1):
         suite.append(_case(place, item, scenario))
     lines = [line for item in items for line in (*render_item(item), "")]
-    ET.SubElement(suite, "system-out").text = _clean("\n".join(lines))
+    ET.SubElement(suite, "system-out").text = clean("\n".join(lines))
     ET.SubElement(suite, "system-err")
     return suite
 
@@ -59,7 +59,7 @@ def _new_suite(number: int, name: str, tests: int, tags: list[str], seconds: flo
     return ET.Element(
         "testsuite",
         id=str(number),
-        name=_clean(flat(name)) or "scenario",
+        name=clean(flat(name)) or "scenario",
         package="faultkit",
         hostname="localhost",
         tests=str(tests),
@@ -78,15 +78,15 @@ def _case(place: int, item: Item, scenario: Scenario) -> ET.Element:
     )
     case = ET.Element(
         "testcase",
-        name=_clean(name),
-        classname=_clean(flat(scenario.title)) or "scenario",
+        name=clean(name),
+        classname=clean(flat(scenario.title)) or "scenario",
         time=_shown_seconds(_seconds(item)),
     )
     if item.verdict in _TAGS:
         tag, kind = _TAGS[item.verdict]
         message = flat("; ".join((VERDICTS[item.verdict], *item.reasons)))
-        outcome = ET.SubElement(case, tag, type=kind, message=_clean(message))
-        outcome.text = _clean("\n".join(render_item(item)))
+        outcome = ET.SubElement(case, tag, type=kind, message=clean(message))
+        outcome.text = clean("\n".join(render_item(item)))
     return case
 
 
@@ -96,7 +96,7 @@ def _cut_short(number: int, report: Report, why: str) -> ET.Element:
     suite.set("timestamp", second(report.ended_at))
     ET.SubElement(suite, "properties")
     case = ET.SubElement(suite, "testcase", name="all scenarios were run", classname="The run", time="0.000")
-    ET.SubElement(case, "error", type="partial", message=_clean(flat(why)))
+    ET.SubElement(case, "error", type="partial", message=clean(flat(why)))
     ET.SubElement(suite, "system-out")
     ET.SubElement(suite, "system-err")
     return suite
@@ -127,6 +127,6 @@ def _figures(item: Item) -> Iterator[tuple[str, str]]:
             yield f"slo {flat(result.slo.title)}", "kept" if result.passed else "missed"
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Without the characters that XML cannot hold, not even escaped."""
     return _INVALID.sub("", text)

@@ -44,6 +44,8 @@ Change: fault_suggest_better_function_* answer with a diff for a function, \
 fault_make_reliability_and_perf_changes with one for a file. They write nothing: apply the diff yourself.
 Measure: fault_run_*_impact_scenario sends traffic to a running service while its network is broken, and \
 reports against SLOs; start the service first. Give `proxies` to break the calls that the service makes.
+Break by name: chaos_status, chaos_inject_fault and chaos_run_experiment run the chaos experiments that \
+people wrote for this project, and always roll back.
 Index a project once with fault_index_source_code if a language model is configured: it is shown related code.
 Paths are absolute. A wrong argument is told with what was expected and an example."""
 _BY_RULES = "\nNo language model is configured: advice comes from Faultkit's own rules, offline."

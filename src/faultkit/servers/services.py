@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -29,8 +30,8 @@ class Services:
     reports: Reports = field(default_factory=Reports)
     indexed: str | None = None
     """The folder that was indexed last: where code is looked up that has to do with a snippet."""
-    chaos: ChaosSettings | None = None
-    """None: as the environment has it."""
+    chaos: Callable[[], ChaosSettings] | None = None
+    """Asked when the first chaos tool is called. None: as the environment has it."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _model: Model | None = None
     _chaos: ChaosSession | None = None
@@ -72,7 +73,8 @@ class Services:
                 with IMPORTING:
                     from faultkit.chaos.session import ChaosSession, usual_settings
 
-                self._chaos = ChaosSession(self.chaos or usual_settings(os.environ))
+                settings = usual_settings(os.environ) if self.chaos is None else self.chaos()
+                self._chaos = ChaosSession(settings)
             return self._chaos
 
     def close(self) -> None:

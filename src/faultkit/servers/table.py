@@ -1,12 +1,15 @@
-"""TOOLS: all the tools, in the order in which clients list them.
+"""TOOLS: the tools that look at code and measure it, in the order in which clients list them.
 
-Those about code are declared in `code_tools`, those that run scenarios in `impact_tools`.
+Those about code are declared in `code_tools`, those that run scenarios in `impact_tools`, and those that
+break things by name in `chaos_tools`. `fault agent tool` serves all of them.
 """
 
 from __future__ import annotations
 
+from faultkit.servers.chaos_tools import CHAOS_TOOLS
 from faultkit.servers.code_tools import CODE_TOOLS
 from faultkit.servers.impact_tools import IMPACT_TOOLS
 from faultkit.servers.tool import Tool
 
 TOOLS: dict[str, Tool] = {tool.name: tool for tool in (*CODE_TOOLS, *IMPACT_TOOLS)}
+AGENT_TOOLS: dict[str, Tool] = {**TOOLS, **CHAOS_TOOLS}

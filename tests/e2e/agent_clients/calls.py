@@ -8,7 +8,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from faultkit.servers.table import TOOLS
+from faultkit.servers.table import AGENT_TOOLS, TOOLS
 
 DEMO_APP = Path(__file__).parents[1] / "seed_000" / "app" / "app.py"
 
@@ -36,8 +36,8 @@ def calls_of(folder: Path, url: str) -> dict[str, dict[str, Any]]:
 
 
 def check_listed(names: list[str]) -> None:
-    assert names == list(TOOLS)
-    assert len(names) == 16
+    assert names == list(AGENT_TOOLS)
+    assert len(names) == 19
 
 
 def check(name: str, text: str, structured: Any) -> None:

@@ -56,6 +56,7 @@ class Course:
             seed=self._seed,
             run_id=lease.id.rpartition("-")[2],
             ttl_s=self._ttl_s,
+            lease_s=lease.lease_s,
         )
         self._found = Findings(experiment.name, time_text(now_us()), dry_run)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from faultkit.cli.chaos.options import EXPERIMENTS, limits_from, options_from, settings_of
 from faultkit.cli.durations import seconds_if_given
 from faultkit.cli.llm import LlmOptions, llm_options, settings_from
 from faultkit.errors import InputError
@@ -74,6 +75,7 @@ _OTHERS = ("mcp", "uvicorn", "asyncio")
     help="Requests a second of a run. [500]",
 )
 @click.option("--max-timeout", metavar="DURATION", help="The longest wait for an answer. [1m]")
+@EXPERIMENTS
 @llm_options
 def command(
     transport: str,
@@ -86,6 +88,7 @@ def command(
     max_clients: int | None,
     max_rps: float | None,
     max_timeout: str | None,
+    experiments: str,
     llm: LlmOptions,
 ) -> int:
     """Serve Faultkit's tools to an MCP client, such as an editor or a coding agent.
@@ -94,33 +97,39 @@ def command(
     """
     limits = _limits(allow_targets, max_duration, max_clients, max_rps, max_timeout)
     settings = settings_from(llm)
+    chaos = options_from(os.environ, experiments)
+    limits_from(chaos.limits)  # What is wrong with them is said now, not to the first client.
     # A second of imports that make no garbage: to look for it again and again would take a tenth of that.
-    with _no_collection():
+    with without_collection():
         from faultkit.servers.calls import Calls
         from faultkit.servers.services import Services
         from faultkit.servers.stdio import run_stdio
+        from faultkit.servers.table import AGENT_TOOLS
 
-    calls = Calls(Services(settings, index_dir, limits))
-    _collect_log(is_stdout_ours=transport != "stdio")
+    services = Services(settings, index_dir, limits)
+    services.chaos = lambda: settings_of(chaos, source="mcp", transport=transport)
+    calls = Calls(services)
+    collect_log(is_stdout_ours=transport != "stdio")
     if transport == "http":
         # An empty flag is a mistake, such as a variable that is not set, and no wish for an open door.
         known = (os.environ.get(TOKEN_VARIABLE) or None) if token is None else token
         ending = _over_http(calls, host, port, known)
     else:
-        _explain_to_people()
-        ending = run_stdio(calls)
+        explain_to_people()
+        ending = run_stdio(calls, AGENT_TOOLS)
     logging.getLogger("faultkit.servers").info("the server ended: %s", ending)
     return INTERRUPTED if ending == "interrupt" else 0
 
 
 def _over_http(calls: Calls, host: str, port: int, token: str | None) -> Ending:
     from faultkit.servers.http import HttpServer
+    from faultkit.servers.table import AGENT_TOOLS
 
-    server = HttpServer(calls, host, port, token)
+    server = HttpServer(calls, host, port, token, AGENT_TOOLS)
     return server.run(lambda url: click.echo(f"MCP over HTTP on {url}", err=True))
 
 
-def _explain_to_people() -> None:
+def explain_to_people() -> None:
     if sys.stdin.isatty():
         click.echo(
             "this is an MCP server: a client starts it and talks to it over stdin and stdout "
@@ -154,7 +163,7 @@ def _limits(
         raise InputError("--allow-target", str(error).removeprefix("allow_targets: ")) from None
 
 
-def _collect_log(*, is_stdout_ours: bool) -> None:
+def collect_log(*, is_stdout_ours: bool) -> None:
     """What libraries log goes where our own log goes; over stdio, never to stdout."""
     ours = logging.getLogger("faultkit")
     for handler in ours.handlers:
@@ -171,7 +180,7 @@ def _collect_log(*, is_stdout_ours: bool) -> None:
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
+def without_collection() -> Iterator[None]:
     gc.disable()
     try:
         yield

@@ -11,7 +11,7 @@ from typing import Any
 
 from faultkit.chaos.experiment.describe import plan_of
 from faultkit.chaos.experiment.file import AnyExperiment
-from faultkit.chaos.experiment.journal import OURS, Event, Journal
+from faultkit.chaos.experiment.journal import OURS, Event
 from faultkit.chaos.experiment.model import Experiment
 from faultkit.chaos.faults import parse_chaos_fault
 from faultkit.chaos.history import Kept
@@ -22,7 +22,6 @@ from faultkit.errors import InputError
 from faultkit.servers.tool import ToolCall, ToolResult
 
 MOST_RESULTS = 100
-_LOOK_EVERY_S = 0.05
 _A_BIT = 0.001
 """Of a step: progress has to grow."""
 _OURS_TO_THEIRS = {"name": "fault_name", "duration_s": "duration_seconds", "ttl_s": "ttl_seconds"}
@@ -34,7 +33,7 @@ _ONLY_WITH = {
     "metadata": "register",
     "call_id": "inject",
 }
-_STEPS_DONE = ("check_ended", "action_ended", "undone")
+_STEPS_DONE = ("check_ended", "action_ended", "rolled_back")
 
 
 def inject_fault(call: ToolCall) -> ToolResult:
@@ -109,7 +108,16 @@ def _effect(effect: Effect) -> dict[str, Any]:
 def run_experiment(call: ToolCall) -> ToolResult:
     values, session = call.values, call.services.chaos_session()
     experiment = session.catalog().experiment(values["experiment_name"])
-    journal = asyncio.run(_run(call, session, experiment))
+    told = _Progress(experiment, call.progress)
+    journal = asyncio.run(
+        session.run(
+            experiment,
+            on_event=told.hear,
+            seed=values["seed"],
+            dry_run=values["dry_run"],
+            stop=call.cancelled,
+        )
+    )
     result, ours = journal.result, journal.document[OURS]
     if result.outcome is Outcome.INVALID:
         raise InputError("experiment_name", f'"{result.experiment_name}" cannot be run: {result.error}')
@@ -118,26 +126,6 @@ def run_experiment(call: ToolCall) -> ToolResult:
     if result.dry_run:
         found["plan"] = ours["plan"]
     return _result(found)
-
-
-async def _run(call: ToolCall, session: ChaosSession, experiment: AnyExperiment) -> Journal:
-    stopping = asyncio.Event()
-    told = _Progress(experiment, call.progress)
-    run = asyncio.ensure_future(
-        session.run(
-            experiment,
-            on_event=told.hear,
-            seed=call.values["seed"],
-            dry_run=call.values["dry_run"],
-            stopping=stopping,
-        )
-    )
-    while not run.done():
-        await asyncio.wait({run}, timeout=_LOOK_EVERY_S)
-        if call.cancelled.is_set():
-            # It rolls back, and then it is done.
-            stopping.set()
-    return run.result()
 
 
 class _Progress:

@@ -72,14 +72,15 @@ class PlanChange:
         return await self.act(scene)
 
     async def act(self, scene: Scene) -> Any:
-        ttl = f"ttl={scene.ttl_s():.3f}"
         if self.add is not None:
             # A name like no other: what is undone must be ours.
             rule = replace(self.add, name=f"{self.add.name}-{scene.run_id}")
             data = {**self._access, "rule": rule.name}
             says = f"remove rule {rule.name} from the {self.of} at {urlsplit(self.control).netloc}"
             reversal = scene.reversals.intend(Undo("rule", data, says))
-            return await self._change(scene, reversal, "POST", f"/rules?{ttl}", dump_rule(rule))
+            # The lease renews it: within one lease it is gone, though everybody has died.
+            path = f"/rules?ttl={scene.lease_s:.3f}"
+            return await self._change(scene, reversal, "POST", path, dump_rule(rule))
         held = await self._ask("GET", "/plan", None)
         says = f"put back the plan of the {self.of} at {urlsplit(self.control).netloc}"
         reversal = scene.reversals.intend(Undo("plan", {**self._access, "plan": held}, says))
@@ -88,7 +89,7 @@ class PlanChange:
             return await self._change(scene, reversal, "DELETE", path, None)
         plan = self._plan(scene)
         assert plan is not None
-        return await self._change(scene, reversal, "PUT", f"/plan?{ttl}", dump_plan(plan))
+        return await self._change(scene, reversal, "PUT", f"/plan?ttl={scene.ttl_s():.3f}", dump_plan(plan))
 
     def undo(self, scene: Scene, limit_s: float) -> Undo:
         if self.remove is not None:

@@ -35,7 +35,9 @@ class Scene:
     run_id: str
     """For names that must be like no other."""
     ttl_s: Callable[[], float]
-    """How long an effect may last from now on, though everybody has died."""
+    """How long an effect that nobody renews may last from now on, though everybody has died."""
+    lease_s: float
+    """How long one may last that is renewed with the lease."""
     processes: dict[str, int] = field(default_factory=dict)
     """Those that the experiment has started, by the names of their steps."""
     started: list[Process] = field(default_factory=list)

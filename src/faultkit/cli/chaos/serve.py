@@ -1,0 +1,71 @@
+"""`fault chaos serve`: the three chaos tools over MCP, and nothing else."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from faultkit.cli.agent.tool import INTERRUPTED, collect_log, explain_to_people, without_collection
+from faultkit.cli.chaos.options import ChaosOptions, chaos_options, settings_of
+
+TOKEN_VARIABLE = "FAULT_CHAOS_TOKEN"
+DEFAULT_PORT = 7438
+READ_ONLY = ("chaos_status",)
+
+
+@click.command("serve", epilog="For example: fault chaos serve --transport http --port 7438")
+@click.option(
+    "--transport",
+    type=click.Choice(("stdio", "http")),
+    default="stdio",
+    show_default=True,
+    help="Over stdin and stdout, for a client that starts it; or over HTTP, for several clients.",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="Where HTTP is served.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=DEFAULT_PORT,
+    show_default=True,
+    help="Port for HTTP; 0 takes any free port.",
+)
+@click.option(
+    "--token",
+    metavar="TEXT",
+    help="What HTTP clients must send as bearer token; needed if HOST is not this machine alone. Other users "
+    f"of this machine can see a flag: better set {TOKEN_VARIABLE}.",
+)
+@click.option(
+    "--read-only", is_flag=True, help="Serve chaos_status alone: clients may look, and break nothing."
+)
+@chaos_options
+def command(
+    transport: str, host: str, port: int, token: str | None, read_only: bool, chaos: ChaosOptions
+) -> int:
+    """Serve chaos_inject_fault, chaos_run_experiment and chaos_status to MCP clients.
+
+    When it ends, in whatever way, every fault that it began ends, too.
+    """
+    settings = settings_of(chaos, source="mcp", transport=transport)
+    with without_collection():
+        from faultkit.servers.calls import Calls
+        from faultkit.servers.chaos_tools import CHAOS_TOOLS, INSTRUCTIONS
+        from faultkit.servers.services import Services
+        from faultkit.servers.stdio import run_stdio
+
+    services = Services(chaos=lambda: settings)
+    services.chaos_session()  # What is wrong with the store is said now, not to the first client.
+    tools = {name: tool for name, tool in CHAOS_TOOLS.items() if not read_only or name in READ_ONLY}
+    calls = Calls(services)
+    collect_log(is_stdout_ours=transport != "stdio")
+    if transport == "http":
+        from faultkit.servers.http import HttpServer
+
+        known = (os.environ.get(TOKEN_VARIABLE) or None) if token is None else token
+        server = HttpServer(calls, host, port, known, tools, INSTRUCTIONS, "fault chaos serve")
+        ending = server.run(lambda url: click.echo(f"MCP over HTTP on {url}", err=True))
+    else:
+        explain_to_people()
+        ending = run_stdio(calls, tools, INSTRUCTIONS)
+    return INTERRUPTED if ending == "interrupt" else 0

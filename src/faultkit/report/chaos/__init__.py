@@ -1,0 +1,1 @@
+"""Reports of chaos experiments, from their journals: plain JSON, as files and databases keep it."""

@@ -1,0 +1,55 @@
+"""docs/chaos.md says what is so: its experiments can be read, its limits are the usual ones."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+import yaml
+
+from faultkit.chaos.catalog import DAY_KEYS
+from faultkit.chaos.effects.table import SEED_TYPES
+from faultkit.chaos.experiment.file import read_experiment
+from faultkit.chaos.experiment.work.table import ACTIONS, CHECKS
+from faultkit.chaos.history import MOST_KEPT
+from faultkit.chaos.limits import Limits, limits_of
+from faultkit.chaos.outcome import EXIT_CODE
+from faultkit.servers.chaos_tools import CHAOS_TOOLS
+from faultkit.servers.tool import REQUIRED
+
+PAGE = (Path(__file__).parents[3] / "docs" / "chaos.md").read_text("utf-8")
+BLOCKS = re.findall(r"```yaml\n(.+?)```", PAGE, re.DOTALL)
+
+
+def test_its_experiment_its_game_day_and_its_limits_can_be_read() -> None:
+    experiment, day, limits = BLOCKS
+    assert read_experiment(experiment, "docs", {"FAULT_CONTROL_TOKEN": "t"})[1] == []
+    assert set(yaml.safe_load(day)) == set(DAY_KEYS)
+    read, usual = limits_of(yaml.safe_load(limits), {}), Limits()
+    for field in fields(Limits):
+        if field.name.startswith("most_") or field.name == "environments":
+            assert getattr(read, field.name) == getattr(usual, field.name)
+
+
+def test_every_kind_of_check_and_action_fault_and_outcome_is_named() -> None:
+    for name in (*CHECKS, *ACTIONS, *SEED_TYPES):
+        assert f"`{name}`" in PAGE, name
+    for outcome, code in EXIT_CODE.items():
+        assert f"| {code} | `{outcome}` |" in PAGE
+
+
+@pytest.mark.parametrize("tool", CHAOS_TOOLS.values(), ids=lambda tool: tool.name)
+def test_every_argument_of_a_tool_is_named(tool: object) -> None:
+    row = next(line for line in PAGE.splitlines() if line.startswith(f"| `{getattr(tool, 'name', '')}` |"))
+    arguments = row.split("|")[2]
+    for each in getattr(tool, "arguments", ()):
+        shown = each.name if each.default is REQUIRED else f"{each.name}?"
+        assert f"`{shown}`" in arguments
+
+
+def test_all_21_resolutions_are_there() -> None:
+    numbers = re.findall(r"^\| (\d+) \| .+ \| .+ \|$", PAGE.split("### What was decided")[1], re.MULTILINE)
+    assert numbers == [str(number) for number in range(1, 22)]
+    assert f"the newest {MOST_KEPT:,} results" in PAGE
