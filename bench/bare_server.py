@@ -1,4 +1,4 @@
-"""A trivial server on the low level of the official SDK: one tool, one line of text.
+"""A trivial server on the low level of the official SDK: one tool, one line of text, or what it was told.
 
 python -m bench.bare_server              over stdio
 python -m bench.bare_server --http 0     over HTTP with JSON replies; the URL is the first line of stdout
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import socket
 import sys
 from typing import Any
@@ -29,7 +30,11 @@ async def _list_tools(
 async def _call_tool(
     ctx: ServerRequestContext[Any, Any], params: t.CallToolRequestParams
 ) -> t.CallToolResult:
-    return t.CallToolResult(content=[t.TextContent(type="text", text=TEXT)])
+    said = params.arguments or {}
+    if "message" not in said:
+        return t.CallToolResult(content=[t.TextContent(type="text", text=TEXT)])
+    text = json.dumps(said, separators=(",", ":"))
+    return t.CallToolResult(content=[t.TextContent(type="text", text=text)], structured_content=said)
 
 
 async def _serve_stdio(server: Server[Any]) -> None:

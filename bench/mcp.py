@@ -1,4 +1,5 @@
-"""`python -m bench.mcp`: the mock beside the SDK's low-level server, and what the gateway adds to a call."""
+"""`python -m bench.mcp`: the mock and the failure tools beside the SDK's low-level server, and what the
+gateway adds to a call."""
 
 from __future__ import annotations
 
@@ -16,7 +17,10 @@ from typing import Any
 from bench import machine
 from bench.load import LoadError
 from bench.load_engines import DOCUMENT, with_section
-from bench.mcp_cells import CELLS, FULL, IN_FLIGHT, QUICK, TARGETS, Cell, Metrics, Running, Target, start_all
+from bench.mcp_cells import CELLS as BARE_CELLS
+from bench.mcp_cells import FULL, IN_FLIGHT, QUICK, Cell, Metrics, Running, Target, start_all
+from bench.mcp_cells import TARGETS as BARE_TARGETS
+from bench.mcp_serve import SERVE_CELL, SERVE_TARGET
 from bench.mcp_servers import MOCK, commands_in
 from bench.options import progress
 from bench.processes import StartError, ended_on_sigterm
@@ -24,6 +28,8 @@ from bench.relays import find_fault
 from bench.stats import median
 from bench.tables import Table, aligned, figure, markdown
 
+CELLS = (*BARE_CELLS, SERVE_CELL)
+TARGETS = (*BARE_TARGETS, SERVE_TARGET)
 ROUNDS = 3
 _OPEN_FILES = 8192
 """1,000 sessions are 2,000 connections, which the gateway has on both sides."""
@@ -34,7 +40,8 @@ mock serves one tool with a fixed text; beside it stands a low-level server of t
 tool (for HTTP behind uvicorn, with JSON replies). {IN_FLIGHT} in flight are that many lines over stdio, and
 that many kept connections over HTTP. What the gateway adds is the difference of two medians: calls directly
 and through it, in turns, one at a time. An idle session has a connection for its calls and its event stream
-open; memory is the growth of the proportional set size.
+open; memory is the growth of the proportional set size. The failure tools write each call down, into SQLite;
+the SDK's server beside them echoes the same and keeps nothing.
 """
 
 Samples = dict[str, dict[str, list[Metrics]]]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from bench.mcp_client import Era, HttpClient, IdleSessions, Sample, StdioClient
-from bench.mcp_servers import MOCK, SDK, Commands, listening, piped
+from bench.mcp_servers import MOCK, SDK, SERVE, SERVE_ALONE, Commands, listening, piped
 from bench.processes import cpu_ns, memory_bytes, with_children
 from bench.stats import median
 
@@ -57,6 +57,9 @@ def start_all(stack: ExitStack, commands: Commands, folder: Path) -> Running:
         found.http[name] = stack.enter_context(listening(commands.http(name), log.with_suffix(".http")))
         gateway = listening(commands.gateway_http(found.http[name][1]), log.with_suffix(".gateway"))
         found.through_http[name] = stack.enter_context(gateway)
+    for number, name in enumerate((SERVE, SERVE_ALONE)):
+        log = folder / f"serve-{number}.http"
+        found.http[name] = stack.enter_context(listening(commands.http(name), log))
     return found
 
 
@@ -72,7 +75,7 @@ class Cell:
     """None: as many as asked for."""
 
 
-def _speed(pid: int, run: Callable[[], Sample]) -> Metrics:
+def speed(pid: int, run: Callable[[], Sample]) -> Metrics:
     before = cpu_ns([pid])
     sample = run()
     server_us = (cpu_ns([pid]) - before) / 1e3
@@ -86,7 +89,7 @@ def _speed(pid: int, run: Callable[[], Sample]) -> Metrics:
 def _stdio(in_flight: int) -> Callable[[Running, str, Sizes], Metrics]:
     def measure(running: Running, name: str, sizes: Sizes) -> Metrics:
         pid, client = running.stdio[name]
-        return _speed(pid, lambda: client.calls(in_flight, sizes.seconds))
+        return speed(pid, lambda: client.calls(in_flight, sizes.seconds))
 
     return measure
 
@@ -96,7 +99,7 @@ def _http(era: Era, in_flight: int) -> Callable[[Running, str, Sizes], Metrics]:
         pid, port = running.http[name]
         client = HttpClient(port, era, in_flight)
         try:
-            return _speed(pid, lambda: client.calls(in_flight, sizes.seconds))
+            return speed(pid, lambda: client.calls(in_flight, sizes.seconds))
         finally:
             client.close()
 
@@ -146,18 +149,16 @@ def _idle(running: Running, name: str, sizes: Sizes) -> Metrics:
         return {"kb": kb, "answering": held.answering(), "sessions": sizes.sessions}
 
 
-_SPEED = (("per_s", "calls/s"), ("cpu_us", "CPU µs/call"), ("client_us", "client's CPU µs/call"))
+SPEED = (("per_s", "calls/s"), ("cpu_us", "CPU µs/call"), ("client_us", "client's CPU µs/call"))
 _TIMES = (("direct_ms", "direct ms"), ("through_ms", "through ms"), ("added_ms", "added ms"))
 _BOTH = (MOCK, SDK)
 
 CELLS: tuple[Cell, ...] = (
-    Cell("stdio-1", "stdio, 1 in flight", _stdio(1), _BOTH, _SPEED),
-    Cell("stdio-50", f"stdio, {IN_FLIGHT} in flight", _stdio(IN_FLIGHT), _BOTH, _SPEED),
-    Cell("http-1", "HTTP with a session, 1 in flight", _http("legacy", 1), _BOTH, _SPEED),
-    Cell("http-50", f"HTTP with a session, {IN_FLIGHT} in flight", _http("legacy", IN_FLIGHT), _BOTH, _SPEED),
-    Cell(
-        "modern-50", f"HTTP of 2026-07-28, {IN_FLIGHT} in flight", _http("modern", IN_FLIGHT), _BOTH, _SPEED
-    ),
+    Cell("stdio-1", "stdio, 1 in flight", _stdio(1), _BOTH, SPEED),
+    Cell("stdio-50", f"stdio, {IN_FLIGHT} in flight", _stdio(IN_FLIGHT), _BOTH, SPEED),
+    Cell("http-1", "HTTP with a session, 1 in flight", _http("legacy", 1), _BOTH, SPEED),
+    Cell("http-50", f"HTTP with a session, {IN_FLIGHT} in flight", _http("legacy", IN_FLIGHT), _BOTH, SPEED),
+    Cell("modern-50", f"HTTP of 2026-07-28, {IN_FLIGHT} in flight", _http("modern", IN_FLIGHT), _BOTH, SPEED),
     Cell("added-stdio", "A call over stdio, server behind", _added_stdio, _BOTH, _TIMES),
     Cell("added-http", "A call over HTTP, server behind", _added_http, _BOTH, _TIMES),
     Cell(

@@ -11,7 +11,7 @@ import re
 import select
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -36,14 +36,26 @@ INITIALIZE = json.dumps({"jsonrpc": "2.0", "id": "init", "method": "initialize",
 INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
 
 
-def call_template(era: Era) -> bytes:
-    """A call of the tool, with a place for its id."""
-    params: dict[str, object] = {"name": TOOL, "arguments": {"text": "Ahoy"}}
-    if era == "modern":
-        params["_meta"] = _META
-    message = {"jsonrpc": "2.0", "id": 0, "method": "tools/call", "params": params}
-    head, _, tail = json.dumps(message, separators=(",", ":")).partition('"id":0')
-    return head.encode() + b'"id":%d' + tail.encode()
+@dataclass(frozen=True, slots=True)
+class Saying:
+    """What each call says, with a place for its number, and the text that it gets for that."""
+
+    arguments: str
+    answer: Callable[[int], str]
+
+
+SAME = Saying('{"text":"Ahoy"}', lambda id: TEXT)
+ECHO = Saying(
+    '{"message":"call %d"}', lambda id: json.dumps({"message": f"call {id}"}, separators=(",", ":"))
+)
+"""Unlike each other, so that nothing of one call helps with the next."""
+
+
+def call_template(era: Era, saying: Saying = SAME, tool: str = TOOL) -> bytes:
+    """A call of the tool, with a place for its id, and for that in what it says."""
+    meta = "" if era == "legacy" else f',"_meta":{json.dumps(_META)}'
+    params = f'{{"name":"{tool}","arguments":{saying.arguments}{meta}}}'
+    return f'{{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{params}}}'.encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +137,9 @@ class StdioClient:
         return data
 
 
-def _check(reply: object, id: int) -> None:
+def _check(reply: object, id: int, text: str = TEXT) -> None:
     result = reply.get("result") if isinstance(reply, dict) and reply.get("id") == id else None
-    if not isinstance(result, dict) or result.get("content") != [{"type": "text", "text": TEXT}]:
+    if not isinstance(result, dict) or result.get("content") != [{"type": "text", "text": text}]:
         raise LoadError(f"call {id} got {str(reply)[:200]}")
 
 
@@ -146,12 +158,14 @@ def _check_all(lines: bytes, first: int, end: int) -> None:
 class HttpClient:
     """Connections to one server, of which each has at most one request on its way."""
 
-    def __init__(self, port: int, era: Era, connections: int = 1) -> None:
+    def __init__(self, port: int, era: Era, connections: int = 1, saying: Saying = SAME) -> None:
         self._port = port
-        self._sockets = [_connected(port) for _ in range(connections)]
-        self._template = call_template(era)
+        self._sockets = [connected(port) for _ in range(connections)]
+        self._template = call_template(era, saying)
+        self._places = self._template.count(b"%d")
+        self._answer = saying.answer
         self._next = 0
-        self._head = _call_head(port, era, self._open() if era == "legacy" else None)
+        self._head = call_head(port, self._open() if era == "legacy" else None)
 
     def close(self) -> None:
         for each in self._sockets:
@@ -164,13 +178,20 @@ class HttpClient:
         raw = self._request(id)
         begin_s = time.perf_counter()
         self._sockets[0].sendall(raw)
-        reply = _read_answer(self._sockets[0])
+        reply = read_answer(self._sockets[0])
         took_s = time.perf_counter() - begin_s
-        _check_answer(reply, id)
+        _check_answer(reply, id, self._answer(id))
         return took_s
 
-    def calls(self, in_flight: int, seconds: float) -> Sample:
-        """As many as it takes, one on the way on each of so many connections."""
+    def calls(
+        self,
+        in_flight: int,
+        seconds: float,
+        most: int | None = None,
+        answered: list[tuple[int, float]] | None = None,
+    ) -> Sample:
+        """As many as it takes, one on the way on each of so many connections. `most`: just these, however
+        long that takes. `answered`: is told each call that has its reply, and when that came."""
         sockets = {each.fileno(): each for each in self._sockets[:in_flight]}
         partial: dict[int, bytes] = dict.fromkeys(sockets, b"")
         asked: dict[int, int] = {}
@@ -193,15 +214,23 @@ class HttpClient:
                         continue
                     partial[fd] = b""
                     came.append((asked.pop(fd), answer))
+                    if answered is not None:
+                        answered.append((came[-1][0], time.monotonic()))
                     if not ending:
                         done += 1
-                        sockets[fd].sendall(self._request(self._take(asked, fd)))
-                if not ending and time.perf_counter() >= end_s:
+                        if most is None or self._next < most:
+                            sockets[fd].sendall(self._request(self._take(asked, fd)))
+                if not ending and (not asked if most is not None else time.perf_counter() >= end_s):
                     ending = True
                     elapsed_s, cpu_s = time.perf_counter() - begin_s, time.process_time() - cpu_s
         for id, answer in came:
-            _check_answer(answer, id)
+            _check_answer(answer, id, self._answer(id))
         return Sample(done, elapsed_s, cpu_s)
+
+    @property
+    def asked(self) -> int:
+        """How many calls there were."""
+        return self._next
 
     def _take(self, asked: dict[int, int], fd: int) -> int:
         asked[fd] = id = self._next
@@ -209,14 +238,14 @@ class HttpClient:
         return id
 
     def _request(self, id: int) -> bytes:
-        body = self._template % id
+        body = self._template % ((id,) * self._places)
         return self._head % len(body) + body
 
     def _open(self) -> bytes:
         return open_session(self._sockets[0], self._port)
 
 
-def _connected(port: int) -> socket.socket:
+def connected(port: int) -> socket.socket:
     made = socket.create_connection(("127.0.0.1", port), timeout=_LIMIT_S)
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return made
@@ -229,10 +258,10 @@ def _head_of(method: str, port: int, lines: Sequence[str]) -> str:
     )
 
 
-def _call_head(port: int, era: Era, session: bytes | None) -> bytes:
-    """The head of a call, with a place for the length of its body."""
+def call_head(port: int, session: bytes | None, tool: str = TOOL) -> bytes:
+    """The head of a call, with a place for the length of its body. Without a session: of the modern era."""
     if session is None:
-        own = [f"MCP-Protocol-Version: {_MODERN}", "Mcp-Method: tools/call", f"Mcp-Name: {TOOL}"]
+        own = [f"MCP-Protocol-Version: {_MODERN}", "Mcp-Method: tools/call", f"Mcp-Name: {tool}"]
     else:
         own = [f"MCP-Protocol-Version: {_LEGACY}", f"Mcp-Session-Id: {session.decode()}"]
     head = _head_of("POST", port, ["Content-Type: application/json", *own])
@@ -243,14 +272,14 @@ def open_session(sock: socket.socket, port: int) -> bytes:
     """The id of a new legacy session."""
     head = _head_of("POST", port, ["Content-Type: application/json"]).encode()
     sock.sendall(head + b"Content-Length: %d\r\n\r\n" % len(INITIALIZE) + INITIALIZE)
-    answer = _read_answer(sock)
+    answer = read_answer(sock)
     found = _SESSION.search(answer)
     if found is None:
         raise LoadError(f"no session was opened: {answer[:200]!r}")
     own = [f"MCP-Protocol-Version: {_LEGACY}", f"Mcp-Session-Id: {found[1].decode()}"]
     head = _head_of("POST", port, ["Content-Type: application/json", *own]).encode()
     sock.sendall(head + b"Content-Length: %d\r\n\r\n" % len(INITIALIZED) + INITIALIZED)
-    if not _read_answer(sock).startswith(b"HTTP/1.1 202"):
+    if not read_answer(sock).startswith(b"HTTP/1.1 202"):
         raise LoadError("the session was not begun")
     return found[1]
 
@@ -261,13 +290,13 @@ class IdleSessions:
     def __init__(self, port: int, count: int) -> None:
         self._held: list[tuple[socket.socket, socket.socket, bytes]] = []
         for _ in range(count):
-            calls, stream = _connected(port), _connected(port)
+            calls, stream = connected(port), connected(port)
             session = open_session(calls, port)
             own = [f"MCP-Protocol-Version: {_LEGACY}", f"Mcp-Session-Id: {session.decode()}"]
             stream.sendall(_head_of("GET", port, own).encode() + b"\r\n")
             if not _received(stream).startswith(b"HTTP/1.1 200"):
                 raise LoadError("the session has no stream")
-            self._held.append((calls, stream, _call_head(port, "legacy", session)))
+            self._held.append((calls, stream, call_head(port, session)))
 
     def answering(self) -> int:
         """How many still answer a call, and have their stream open."""
@@ -276,7 +305,7 @@ class IdleSessions:
         for id, (calls, stream, head) in enumerate(self._held):
             body = template % id
             calls.sendall(head % len(body) + body)
-            _check_answer(_read_answer(calls), id)
+            _check_answer(read_answer(calls), id)
             stream.setblocking(False)
             try:
                 good += stream.recv(1 << 16) != b""
@@ -297,7 +326,7 @@ def _received(sock: socket.socket) -> bytes:
     return data
 
 
-def _read_answer(sock: socket.socket) -> bytes:
+def read_answer(sock: socket.socket) -> bytes:
     answer = _received(sock)
     while not _is_whole(answer):
         answer += _received(sock)
@@ -314,7 +343,7 @@ def _is_whole(answer: bytes) -> bool:
     return len(answer) >= end + 4 + int(length[1])
 
 
-def _check_answer(answer: bytes, id: int) -> None:
+def _check_answer(answer: bytes, id: int, text: str = TEXT) -> None:
     if not answer.startswith(b"HTTP/1.1 200"):
         raise LoadError(f"call {id} got {answer[:300]!r}")
-    _check(json.loads(answer.partition(b"\r\n\r\n")[2]), id)
+    _check(json.loads(answer.partition(b"\r\n\r\n")[2]), id, text)

@@ -1,4 +1,4 @@
-"""Starting what is measured: our mock and gateway as commands, and the SDK's low-level server."""
+"""Starting what is measured: our commands, and the SDK's low-level server."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from bench.mcp_client import TEXT, TOOL, StdioClient
 from bench.processes import START_LIMIT_S, StartError, end_group, last_line, running
 
 MOCK, SDK = "faultkit", "mcp SDK"
+SERVE, SERVE_ALONE = "faultkit serve, audit on", "faultkit serve, audit off"
 _URL = re.compile(rb"http://127\.0\.0\.1:(\d+)/mcp")
 
 
@@ -36,7 +37,15 @@ class Commands:
     def http(self, name: str) -> list[str]:
         if name == MOCK:
             return [*self.stdio(MOCK), "--front", "http", "--port", "0"]
+        if name in (SERVE, SERVE_ALONE):
+            kept = ["--store", str(self.log)] if name == SERVE else ["--no-audit"]
+            return [self.fault, "serve", "--transport", "http", "--port", "0", *kept]
         return [*self.stdio(SDK), "--http", "0"]
+
+    @property
+    def log(self) -> Path:
+        """Where calls of the failure tools are written down."""
+        return self.manifest.with_name("audit.db")
 
     def gateway_stdio(self, name: str) -> list[str]:
         return [self.fault, "gateway", "--", *self.stdio(name)]

@@ -144,7 +144,7 @@ SCOPES: tuple[tuple[dict[str, Any], set[str]], ...] = (
 )
 
 
-@pytest.mark.parametrize(("claims", "scopes"), SCOPES, ids=str)
+@pytest.mark.parametrize(("claims", "scopes"), SCOPES, ids=range(len(SCOPES)))
 def test_a_token_may_do_what_it_says_or_else_what_we_say(
     at: Issuer, claims: dict[str, Any], scopes: set[str]
 ) -> None:

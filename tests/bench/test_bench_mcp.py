@@ -10,9 +10,9 @@ import pytest
 from bench.load import LoadError
 from bench.load_engines import with_section
 from bench.machine import Machine
-from bench.mcp import HEADING, Result, figure_table, medians, section, verdict_table
-from bench.mcp_cells import CELLS, GATEWAY, TARGETS
-from bench.mcp_client import TEXT, StdioClient
+from bench.mcp import CELLS, HEADING, TARGETS, Result, figure_table, medians, section, verdict_table
+from bench.mcp_cells import GATEWAY
+from bench.mcp_client import ECHO, TEXT, StdioClient, call_template
 from bench.mcp_servers import MOCK, SDK
 
 
@@ -102,3 +102,12 @@ def test_the_raw_client_counts_only_replies_that_are_right() -> None:
         client.call()
     with pytest.raises(LoadError, match="call 1 got"):
         client.call()
+
+
+def test_each_call_says_something_of_its_own_if_it_is_to_be_echoed() -> None:
+    call = json.loads(call_template("legacy", ECHO) % (7, 7))
+    assert call["params"] == {"name": "echo", "arguments": {"message": "call 7"}}
+    assert ECHO.answer(7) == '{"message":"call 7"}'
+    same = json.loads(call_template("modern") % 7)
+    assert (same["id"], same["params"]["arguments"]) == (7, {"text": "Ahoy"})
+    assert "_meta" in same["params"]

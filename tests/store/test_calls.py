@@ -269,9 +269,9 @@ def test_ids_are_of_version_7_and_in_the_order_of_time_and_of_numbers() -> None:
 
 
 def test_the_same_call_makes_the_same_row_and_no_other_does() -> None:
-    noted = noted_of(ended_of("echo", {"message": "x"}), NOON_US)
+    ended = ended_of("echo", {"message": "x"})
+    noted, again = noted_of(ended, NOON_US), noted_of(ended, NOON_US)
     assert entry_of_noted(noted) == entry_of_noted(tuple(noted))
-    again = noted_of(ended_of("echo", {"message": "x"}), NOON_US)
     assert entry_of_noted(again).row.id > entry_of_noted(noted).row.id
 
 

@@ -168,6 +168,34 @@ def test_with_block_a_caller_waits_for_room_and_nothing_is_lost(gate: Gate) -> N
     assert writer.state() == Written(written=8)
 
 
+def test_with_block_callers_are_slowed_long_before_there_is_no_room(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("faultkit.store.writer.MOST_BEHIND", 3)
+    gate.open.clear()
+    with Writer(gate.as_store(), policy="block", most_waiting=6, flush_s=0.0) as writer:
+        added: list[int] = []
+
+        def call() -> None:
+            for number in range(8):
+                writer.add(entry(number))
+                added.append(number)
+
+        thread = threading.Thread(target=call, daemon=True)
+        thread.start()
+        until(lambda: len(added) == 3)
+        assert gate.asked.acquire(timeout=PATIENCE_S)
+        assert added == [0, 1, 2]
+        # It turns out to be away: whoever waited goes on, and rows wait instead, as long as there is room.
+        gate.away = True
+        gate.open.set()
+        thread.join(PATIENCE_S)
+        assert added == list(range(8))
+        assert writer.state() == Written(waiting=6, dropped=2, away="gate: nobody is home")
+        gate.away = False
+    assert written(gate.store) == list(range(6))
+
+
 def test_even_with_block_calls_do_not_wait_for_a_database_that_is_away(gate: Gate) -> None:
     gate.away = True
     said: list[str] = []

@@ -24,8 +24,11 @@ from faultkit.store.times import now_us
 
 FLUSH_S = 0.2
 BATCH = 1000
+MOST_BEHIND = 2 * BATCH
+"""Rows that wait before callers are slowed, those of the batch at hand included: as many as a killed process
+can lose beyond its last interval."""
 MOST_WAITING = 20_000
-"""Rows that wait to be written, those of the batch at hand included."""
+"""Rows that wait for a database that is away, or before rows are dropped."""
 MOST_WAITING_BYTES = 128 << 20
 """What these take."""
 BATCH_BYTES = 8 << 20
@@ -88,6 +91,7 @@ class Writer:
         self._store = store
         self._policy = policy
         self._most_waiting = most_waiting
+        self._most_behind = most_waiting if policy == "drop" else min(MOST_BEHIND, most_waiting)
         self._most_bytes = most_bytes
         self._flush_s = flush_s
         self._block_s = block_s
@@ -117,7 +121,7 @@ class Writer:
         to be the same row. `held_bytes`: what is kept in memory for it."""
         # Not the condition, which is written in Python: all calls come by here.
         with self._lock:
-            is_full = self._waiting >= self._most_waiting or self._bytes >= self._most_bytes
+            is_full = self._waiting >= self._most_behind or self._bytes >= self._most_bytes
             if (is_full or self._closing_until_s is not None) and not self._has_room():
                 self._dropped += 1
                 return
@@ -168,11 +172,13 @@ class Writer:
         self.close()
 
     def _is_full(self) -> bool:
-        return self._waiting >= self._most_waiting or self._bytes >= self._most_bytes
+        # Nobody waits for a database that may not come back: then, rows do.
+        most = self._most_waiting if self._away else self._most_behind
+        return self._waiting >= most or self._bytes >= self._most_bytes
 
     def _has_room(self) -> bool:
-        """Where there was none, or when it is over."""
-        if self._policy == "block" and self._closing_until_s is None:
+        """Where there may be none, or when it is over."""
+        if self._policy == "block" and self._closing_until_s is None and self._is_full():
             self._hurry = True
             self._changed.notify_all()
             ended = self._changed.wait_for(

@@ -62,9 +62,7 @@ async def outcomes(peer: Any, target: Any, era: Era) -> dict[str, tuple[str, Any
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 @pytest.mark.parametrize("transport", ["http", "stdio"])
 @pytest.mark.parametrize("name", list(PEERS))
-def test_a_client_tells_the_two_kinds_of_errors_apart(
-    name: str, transport: str, era: Era, url: str
-) -> None:
+def test_a_client_tells_the_two_kinds_of_errors_apart(name: str, transport: str, era: Era, url: str) -> None:
     if name == "fastmcp":
         pytest.importorskip("fastmcp")
     peer = PEERS[name]()

@@ -1,0 +1,108 @@
+"""`slow` calls of `fault serve`: many at once, and called off in each of the ways there are."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench.audit_load import serving
+from bench.load import LoadError
+from bench.mcp_client import Saying, call_head, call_template, connected, open_session, read_answer
+
+if TYPE_CHECKING:
+    from faultkit.store.row import AuditRow
+
+WAYS = ("by notification", "by closing the stream", "by disconnect")
+"""The stream is one of the modern era, the connection one of the legacy era."""
+_TOOL = "slow"
+_ROUNDS = 9
+_WHOLE_MS = 60_000
+_BEGIN_S = 0.05
+"""A call is given so long to begin."""
+_PATIENCE_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """A call that was called off."""
+
+    out_ms: float
+    """From then until the server had ended it, by the clock of its row."""
+    duration_ms: float
+    category: str
+
+    @property
+    def is_partial(self) -> bool:
+        return self.category == "cancelled" and self.duration_ms < _WHOLE_MS
+
+
+def all_at_once(fault: Sequence[str], folder: Path, count: int) -> tuple[float, int]:
+    """Seconds until the last of them has its reply, and how many rows say that they waited for theirs."""
+    where = str(folder / "slow.db")
+    template = call_template("legacy", Saying('{"milliseconds":1000}', str), _TOOL)
+    with serving(fault, where, folder) as (_, port), ExitStack() as stack:
+        wires = [stack.enter_context(connected(port)) for _ in range(count)]
+        head = call_head(port, open_session(wires[0], port), _TOOL)
+        begin_s = time.monotonic()
+        for number, wire in enumerate(wires):
+            body = template % number
+            wire.sendall(head % len(body) + body)
+        for number, wire in enumerate(wires):
+            reply = json.loads(read_answer(wire).partition(b"\r\n\r\n")[2])
+            if reply["id"] != number or reply["result"]["structuredContent"]["slept_ms"] < 1000:
+                raise LoadError(f"call {number} got {reply}")
+        took_s = time.monotonic() - begin_s
+        rows = _await_rows(where, count)
+    return took_s, sum(row.success and row.duration_ms >= 1000 for row in rows)
+
+
+def called_off(fault: Sequence[str], folder: Path, way: str) -> list[Called]:
+    where = str(folder / f"{way.replace(' ', '-')}.db")
+    with serving(fault, where, folder) as (_, port):
+        # One after the other, so that rows are in the order of the calls.
+        times_ms = [_call_off(port, where, way, number) for number in range(_ROUNDS)]
+        rows = _await_rows(where, _ROUNDS)
+    return [
+        Called(row.at_us / 1000 + row.duration_ms - at_ms, row.duration_ms, row.error_category)
+        for at_ms, row in zip(times_ms, rows, strict=True)
+    ]
+
+
+def _call_off(port: int, where: str, way: str, number: int) -> float:
+    """When that was, in milliseconds since 1970."""
+    is_modern = way == "by closing the stream"
+    with connected(port) as wire, connected(port) as other:
+        session = None if is_modern else open_session(wire, port)
+        saying = Saying(f'{{"milliseconds":{_WHOLE_MS}}}', str)
+        head = call_head(port, session, _TOOL)
+        body = call_template("modern" if is_modern else "legacy", saying, _TOOL) % number
+        wire.sendall(head % len(body) + body)
+        time.sleep(_BEGIN_S)
+        at_ms = time.time() * 1000
+        if way == "by notification":
+            cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": number}}
+            body = json.dumps(cancel).encode()
+            other.sendall(head % len(body) + body)
+            read_answer(other)
+        else:
+            wire.shutdown(socket.SHUT_RDWR)
+        _await_rows(where, number + 1)
+        return at_ms
+
+
+def _await_rows(where: str, count: int) -> list[AuditRow]:
+    from faultkit.store.opening import open_store
+
+    end_s = time.monotonic() + _PATIENCE_S
+    with open_store(where, create=False) as store:
+        while len(rows := list(store.all())) < count:
+            if time.monotonic() > end_s:
+                raise LoadError(f"{count} calls left {len(rows)} rows in the audit log")
+            time.sleep(0.02)
+    return rows
