@@ -1,7 +1,8 @@
 """Writes docs/client-behaviour.md from a run of real clients: `python docs/generate_client_behaviour.py`.
 
 With the name of an interpreter that has fastmcp behind it, that client is run as well; without one, what the
-page says of it stays as it stands. A test runs part of it anew.
+page says of it stays as it stands. With the word `profiles` alone, only that section is made anew. Tests run
+part of it.
 """
 
 from __future__ import annotations
@@ -25,6 +26,13 @@ from tests.mcp.faults.clients.observed import TIMEOUT_S, Observed  # noqa: E402
 from tests.mcp.faults.clients.peers import Sdk  # noqa: E402
 from tests.mcp.faults.clients.run import observe_all  # noqa: E402
 from tests.mcp.faults.place import EVERYWHERE, HTTP, NEW, OLD, PIPES, Place  # noqa: E402
+
+from faultkit.faults.call.call import Era, Transport  # noqa: E402
+from faultkit.profile.battery import BATTERY, fitting, kind_of  # noqa: E402
+from faultkit.profile.case import Job  # noqa: E402
+from faultkit.profile.conduct import Conduct  # noqa: E402
+from faultkit.profile.report import outcome_of, table  # noqa: E402
+from faultkit.profile.run import profile_client  # noqa: E402
 
 PAGE = PROJECT / "docs" / "client-behaviour.md"
 Found = dict[tuple[str, Place], Observed]
@@ -182,10 +190,80 @@ def _kept(name: str) -> str:
     return found[0].rstrip() + "\n" if found else ""
 
 
+# --- profiles of programs ---------------------------------------------------------------------
+
+PROFILED: tuple[tuple[str, str, Transport, Era], ...] = (
+    ("mcp", "sdk_client.py", "stdio", "modern"),
+    ("mcp", "sdk_client.py", "http", "modern"),
+    ("fastmcp", "fastmcp_client.py", "stdio", "legacy"),
+    ("fastmcp", "fastmcp_client.py", "http", "legacy"),
+)
+"""The eras are those that the clients choose by themselves."""
+HANGING_ON_TIME = ("slow_drip", "oversized_result", "notification_storm", "progress_storm")
+"""What comes of these hangs on how fast a machine is."""
+STEADY = tuple(spec for spec in BATTERY if kind_of(spec) not in HANGING_ON_TIME)
+
+_PROFILES = """\
+## Profiles
+
+What `fault profile` ([how](edge.md#what-a-client-does)) says of two programs,
+`examples/clients/sdk_client.py` and `examples/clients/fastmcp_client.py`. Both list the tools, call two of
+them one after the other with a timeout of 2 s, make a call that failed once more, and end with exit code 1 if
+that failed too. The eras are those that the clients choose.
+
+- **answered**: it ended well and printed what it prints when nothing is wrong; **differently**: it ended well
+  and printed something else, so that the fault got through to whoever reads it.
+- **failed**: it ended with that exit code. **hung**: it had to be ended after 20 s. **not exercised**: it
+  does nothing that the fault acts on.
+- **retries**: calls beyond the usual, by the program or its library. **cancelled**: the server was told.
+- **left**: what the server still had open when the program had ended.
+
+Left out is what hangs on how fast a machine is: {left_out}.
+"""
+
+
+def profiles() -> str:
+    """The section of all programs: a row a fault, a column a program and place."""
+    columns = [
+        asyncio.run(conducts(script, transport, fitting(STEADY, transport, era)))
+        for _, script, transport, era in PROFILED
+    ]
+    heads = [f"{name}, {transport.replace('http', 'HTTP')} {era}" for name, _, transport, era in PROFILED]
+    rows = [[spec, *(cell_of(found.get(spec)) for found in columns)] for spec in STEADY]
+    head = _PROFILES.format(left_out=", ".join(f"`{kind}`" for kind in HANGING_ON_TIME))
+    return f"{head}\n{table(['fault', *heads], rows)}\n"
+
+
+async def conducts(script: str, transport: Transport, specs: Sequence[str]) -> dict[str, Conduct]:
+    place = "{url}" if transport == "http" else "{server}"
+    command = (sys.executable, str(PROJECT / "examples" / "clients" / script), place)
+    found = await profile_client(Job(command, transport, limit_s=20.0), specs)
+    assert not found.notes, found.notes
+    return {row.spec: row for row in found.rows}
+
+
+def cell_of(conduct: Conduct | None) -> str:
+    """Without what hangs on time."""
+    if conduct is None:
+        return ""
+    said = [
+        outcome_of(conduct),
+        f"{conduct.retries} retr{'y' if conduct.retries == 1 else 'ies'}" if conduct.retries else "",
+        "cancelled" if conduct.cancelled else "",
+        "began anew" if conduct.reconnects else "",
+        f"left {', '.join(conduct.leaks)}" if conduct.leaks else "",
+    ]
+    return "; ".join(word for word in said if word)
+
+
 def main(arguments: Sequence[str]) -> None:
-    sdk = Sdk()
-    parts = [_HEAD, section(sdk.name, sdk.versions(), asyncio.run(observe_all(sdk, ALL)))]
-    parts.append(_run_elsewhere(arguments[0], "fastmcp") if arguments else _kept("fastmcp"))
+    if list(arguments) == ["profiles"]:
+        parts = [_HEAD, _kept("mcp"), _kept("fastmcp"), profiles()]
+    else:
+        sdk = Sdk()
+        parts = [_HEAD, section(sdk.name, sdk.versions(), asyncio.run(observe_all(sdk, ALL)))]
+        parts.append(_run_elsewhere(arguments[0], "fastmcp") if arguments else _kept("fastmcp"))
+        parts.append(profiles())
     PAGE.write_text("\n".join(part for part in parts if part), "utf-8")
 
 

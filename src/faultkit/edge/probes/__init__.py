@@ -1,0 +1,1 @@
+"""The probes: what each sends, and how what comes is judged."""

@@ -1,0 +1,1 @@
+"""How a probe reaches a server: raw bytes over either transport, and whatever comes for them."""
