@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import threading
 from collections.abc import Iterator
@@ -13,9 +14,10 @@ from hypothesis import settings
 
 from faultkit.proxy.address import Endpoint
 
-# A busy machine is no bug in the code under test.
-settings.register_profile("faultkit", deadline=None)
-settings.load_profile("faultkit")
+# Without deadlines: a busy machine is no bug in the code under test.
+settings.register_profile("usual", deadline=None, max_examples=50)
+settings.register_profile("thorough", deadline=None, max_examples=500)
+settings.load_profile("thorough" if os.environ.get("ALL") else "usual")
 
 _PATIENCE_S = 5.0
 
@@ -31,16 +33,29 @@ MEASURING = (
     "scenario/test_run.py",
     "servers/test_impact_figures.py",
     "servers/test_impact_tools.py",
+    "suites/run/test_real_time.py",
     "test_docs.py",
 )
 """They measure a load, or have short time limits: beside tests that compute they would be too late to tell
 anything."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def _measures(path: Path) -> bool:
     here = Path(__file__).parent
+    return path.is_relative_to(here) and str(path.relative_to(here)) in MEASURING
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """The files of one half are not even read for the other: to import them all takes half a minute."""
+    half: str = config.getoption("markexpr")
+    if collection_path.suffix != ".py" or not half.startswith(("measuring", "not measuring")):
+        return None
+    return True if _measures(collection_path) != half.startswith("measuring") else None
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if item.path.is_relative_to(here) and str(item.path.relative_to(here)) in MEASURING:
+        if _measures(item.path):
             item.add_marker("measuring")
 
 

@@ -1,6 +1,6 @@
 """`python -m faultkit` is the `fault` command."""
 
-from faultkit.cli.main import main
+from faultkit.cli.entry import fault
 
 if __name__ == "__main__":
-    main()
+    fault()

@@ -142,3 +142,37 @@ def test_a_method_that_nobody_knows_may_be_the_servers_own_and_is_told_only() ->
     assert done.stderr.startswith(
         f'warning: --fault "{spec}": no method is named "tols/call"; did you mean \'tools/call\'? (methods: '
     )
+
+
+@pytest.mark.parametrize(
+    ("args", "problem"),
+    [
+        ((*URL, "--header", "A b: c"), '--header: expected "Name: value", got "A b: c"'),
+        ((*URL, "--header", "A: b\x00"), '--header: expected "Name: value", got "A: b\x00"'),
+        (
+            ("--upstream", "http://127.0.0.1:99999/mcp"),
+            "upstream: expected a URL such as http://127.0.0.1:8000/mcp, "
+            'got "http://127.0.0.1:99999/mcp" (port out of range 0-65535)',
+        ),
+        (("--", ""), 'expected a program behind --, got ""'),
+    ],
+)
+def test_what_nobody_could_be_reached_with_is_refused(
+    args: tuple[str, ...], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert complaint(capsys, *args) == problem
+
+
+def test_a_header_of_the_environment_is_named_as_such(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FAULT_GATEWAY_HEADERS", "A: b\nnonsense")
+    problem = complaint(capsys, *URL, "--header", "C: d")
+    assert problem == 'FAULT_GATEWAY_HEADERS: expected "Name: value", got "nonsense"'
+
+
+def test_an_address_that_is_not_ours_is_told_in_the_words_of_the_system(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    problem = complaint(capsys, *URL, "--host", "192.0.2.1", "--port", "0", code=3)
+    assert problem == "cannot listen on 192.0.2.1:0: cannot assign requested address"

@@ -167,9 +167,29 @@ def test_the_inspector_lists_the_tools_and_finds_nothing_wrong_with_their_schema
     assert "arning" not in said, said
 
 
+ONE_OF_EACH_KIND = (
+    "fault_index_source_code",
+    "fault_list_function_names",
+    "fault_score_reliability",
+    "fault_suggest_better_function_reliability",
+    "fault_suggest_service_level_objectives_slo",
+    "fault_run_latency_impact_scenario",
+)
+"""Of what tools answer with: a word, names, a document, a diff, a list, and a report."""
+
+
 @pytest.mark.slow
 @needs_inspector
-@by_way(HTTP_MODERN, of=(STDIO_LEGACY, HTTP_MODERN))
+def test_the_inspector_calls_a_tool_of_each_kind(
+    url: str, calls: dict[str, dict[str, Any]], tmp_path: Path
+) -> None:
+    check_calls(tmp_path, [url], "2026-07-28", {name: calls[name] for name in ONE_OF_EACH_KIND})
+
+
+@pytest.mark.thorough
+@pytest.mark.slow
+@needs_inspector
+@pytest.mark.parametrize(("transport", "era"), [STDIO_LEGACY, HTTP_MODERN])
 def test_the_inspector_calls_every_tool(
     transport: str,
     era: str,
@@ -178,11 +198,15 @@ def test_the_inspector_calls_every_tool(
     calls: dict[str, dict[str, Any]],
     tmp_path: Path,
 ) -> None:
-    server = inspected(transport, url, environment)
+    check_calls(tmp_path, inspected(transport, url, environment), era, calls)
+
+
+def check_calls(home: Path, server: list[str], era: str, calls: dict[str, dict[str, Any]]) -> None:
+    """Each by a process of its own, two at a time."""
 
     def call(name: str) -> dict[str, Any]:
         words = ("--method", "tools/call", "--tool-name", name, "--tool-args-json", json.dumps(calls[name]))
-        return inspect(tmp_path, server, era, *words)[0]
+        return inspect(home, server, era, *words)[0]
 
     with ThreadPoolExecutor(2) as threads:
         for name, result in zip(calls, threads.map(call, calls), strict=True):

@@ -32,14 +32,19 @@ def two_planes(plan: Plan | None = None, **options: Any) -> Planes:
     return Planes(plan, workers=2, **options)
 
 
-FACES: tuple[Make, ...] = (Plane, PlaneProcess, two_planes)
+FACES = (
+    pytest.param(Plane, id="Plane"),
+    # Of such, Planes are made: what it does alone is what it does beside another one.
+    pytest.param(PlaneProcess, id="PlaneProcess", marks=pytest.mark.thorough),
+    pytest.param(two_planes, id="Planes"),
+)
 MANY = 24
 """So many connections that two workers have some each, but for one run in eight million."""
 SLOW = plan_of(Latency(mean_ms=1, per="operation"))
 ANY_PORT = Endpoint(LOOPBACK, 0)
 
 
-@pytest.fixture(params=FACES, ids=["Plane", "PlaneProcess", "Planes"])
+@pytest.fixture(params=FACES)
 def make(request: pytest.FixtureRequest) -> Make:
     face: Make = request.param
     return face

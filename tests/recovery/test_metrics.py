@@ -61,6 +61,12 @@ def test_the_way_past_the_fault(later: tuple[CallMark, ...], reply: Reply | None
     assert path_of(Trace((hung(0), *later), reply)) == path
 
 
+def test_who_looks_and_finds_it_done_has_verified_first() -> None:
+    lost = call("pay", 0, 3000, "timeout", fault="lost_reply", effect="order-7")
+    looked = call("orders", 3000, 3100, is_read=True)
+    assert path_of(Trace((lost, looked), DONE)) == "verified_first"
+
+
 def test_calls_behind_a_failure_that_is_known_to_stay_are_wasted() -> None:
     gone = call("search", 0, 10, "tool_error", fault="gone", permanent=True)
     again = call("search", 10, 20, "tool_error", fault="gone", permanent=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
@@ -12,6 +12,7 @@ from faultkit.errors import InputError
 from faultkit.mcp.specs import parse_spec
 from faultkit.plan import Plan, PlanFile, Rule, load_plan_file
 
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _OF_RULE = re.compile(r"rules\[(\d+)\]")
 
 
@@ -77,12 +78,12 @@ def _seed(text: str | None, plan: Plan) -> int | str:
     return int(text) if text.isascii() and text.isdigit() else text
 
 
-def header_pairs(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """`Name: value` as pairs."""
+def header_pairs(texts: Iterable[str], path: str = "--header") -> tuple[tuple[str, str], ...]:
+    """`Name: value` as pairs. `path`: where they were written."""
     pairs = []
     for text in texts:
         name, colon, value = text.partition(":")
-        if not colon or not name.strip() or "\n" in text or "\r" in text:
-            raise InputError("--header", f'expected "Name: value", got "{text}"')
+        if not colon or _HEADER_NAME.fullmatch(name.strip()) is None or not value.strip().isprintable():
+            raise InputError(path, f'expected "Name: value", got "{text}"')
         pairs.append((name.strip(), value.strip()))
     return tuple(pairs)

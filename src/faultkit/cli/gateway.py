@@ -127,7 +127,7 @@ def command(
     if shared_plan:
         written = written.for_server(server_name)
     plan = written.plan
-    given = tuple(line for line in os.environ.get(HEADERS_VARIABLE, "").splitlines() if line.strip())
+    given = [line for line in os.environ.get(HEADERS_VARIABLE, "").splitlines() if line.strip()]
     job = GatewayJob(
         command=server_command,
         upstream=upstream,
@@ -138,7 +138,7 @@ def command(
         server=server_name,
         record=record,
         overwrite=overwrite,
-        headers=header_pairs((*given, *headers)),
+        headers=(*header_pairs(given, HEADERS_VARIABLE), *header_pairs(headers)),
         verify=not insecure,
         control=_control(control),
         control_token=os.environ.get("FAULT_CONTROL_TOKEN") or None,

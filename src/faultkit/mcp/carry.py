@@ -26,7 +26,7 @@ async def carry(verdict: Verdict, exchange: Exchange, ask: Ask, sent: Sent = lam
     """Does with one call what the verdict says; until the client cancels it, unless the verdict is deaf."""
     work = asyncio.ensure_future(_carry(verdict, exchange, ask, sent))
     if not verdict.deaf:
-        exchange.on_cancel(lambda: _stop(work))
+        exchange.on_cancel(work.cancel)
     try:
         await work
     except asyncio.CancelledError:
@@ -38,10 +38,6 @@ async def carry(verdict: Verdict, exchange: Exchange, ask: Ask, sent: Sent = lam
             exchange.close()
         else:
             exchange.finish()
-
-
-def _stop(work: asyncio.Future[None]) -> None:
-    work.cancel()
 
 
 async def _carry(verdict: Verdict, exchange: Exchange, ask: Ask, sent: Sent) -> None:

@@ -16,7 +16,7 @@ from faultkit import __version__
 from faultkit.errors import TargetError
 from faultkit.mcp.gateway.http_upstream import HttpUpstream
 from faultkit.mcp.gateway.stdio_upstream import StdioUpstream
-from faultkit.mcp.gateway.upstream import Upstream
+from faultkit.mcp.gateway.upstream import Connect, Listener, Upstream
 from faultkit.mcp.wire.era import NEWEST_LEGACY
 from faultkit.mcp.wire.lines import TooLong
 from faultkit.mcp.wire.message import (
@@ -42,6 +42,7 @@ class At:
     url: str = ""
     env: Mapping[str, str] = field(default_factory=dict)
     headers: Mapping[str, str] = field(default_factory=dict)
+    cwd: str | None = None
 
     def __str__(self) -> str:
         return self.url or " ".join(self.command)
@@ -50,8 +51,17 @@ class At:
 class Client:
     """Use it as an async context manager. TargetError: the server cannot be had, or is not there any more."""
 
-    def __init__(self, at: At, *, name: str = "faultkit", opening_s: float = OPENING_S) -> None:
+    def __init__(
+        self,
+        at: At,
+        *,
+        name: str = "faultkit",
+        opening_s: float = OPENING_S,
+        connect: Connect | None = None,
+    ) -> None:
+        """`connect`: another way to it than the one that `at` says."""
         self.at = at
+        self._connect = connect or self._usual
         self._name = name
         self._opening_s = opening_s
         self._server: Upstream | None = None
@@ -62,10 +72,7 @@ class Client:
         self.capabilities: Mapping[str, Any] = {}
 
     async def __aenter__(self) -> Client:
-        if self.at.url:
-            self._server = HttpUpstream(self.at.url, self, headers=self.at.headers.items())
-        else:
-            self._server = StdioUpstream(self.at.command, self, self.at.env)
+        self._server = self._connect(self)
         try:
             await self._server.start()
             async with asyncio.timeout(self._opening_s):
@@ -118,6 +125,10 @@ class Client:
                 break
         return found
 
+    @property
+    def is_gone(self) -> bool:
+        return bool(self._gone)
+
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         return await self.request("tools/call", {"name": tool, "arguments": dict(arguments)})
 
@@ -137,6 +148,11 @@ class Client:
         self.capabilities = _mapping(result.get("capabilities"))
         assert self._server is not None
         self._server.send(read(notification_of("notifications/initialized", {})))
+
+    def _usual(self, listener: Listener) -> Upstream:
+        if self.at.url:
+            return HttpUpstream(self.at.url, listener, headers=self.at.headers.items())
+        return StdioUpstream(self.at.command, listener, self.at.env, self.at.cwd)
 
     # Of Listener.
 

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
+import socket
+
 from faultkit.errors import TargetError
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -17,5 +21,13 @@ def shown_host(host: str) -> str:
 
 
 def cannot_listen(host: str, port: int, error: OSError) -> TargetError:
-    why = "the port is taken" if error.errno == 98 else (error.strerror or str(error)).lower()
-    return TargetError(f"cannot listen on {shown_host(host)}:{port}: {why}")
+    return TargetError(f"cannot listen on {shown_host(host)}:{port}: {_why(error)}")
+
+
+def _why(error: OSError) -> str:
+    if error.errno == errno.EADDRINUSE:
+        return "the port is taken"
+    if isinstance(error, socket.gaierror) or error.errno is None:
+        return (error.strerror or str(error)).lower()
+    # asyncio has words of its own around what the system says.
+    return os.strerror(error.errno).lower()

@@ -94,6 +94,9 @@ def path_of(trace: Trace) -> Path:
         if any(call.is_read and not call.failed for call in between):
             return "verified_first"
         return "retry" if _same_arguments(success, first) else "repaired_arguments"
+    if first.effect and any(call.is_read and not call.failed for call in later):
+        # It had been done, and somebody looked: there was nothing left to do again.
+        return "verified_first"
     if any(call.tool != first.tool and not call.failed for call in later):
         return "other_tool"
     if not trace.replied or trace.reply is None:

@@ -64,7 +64,7 @@ def index():
         "Host": "jsonplaceholder.typicode.com"
     }).json()
 """
-QUICK = ProofSettings(duration_s=1.0, timeout_s=1.5, latency_ms=600.0)
+QUICK = ProofSettings(duration_s=0.5, timeout_s=1.5, latency_ms=600.0)
 
 
 @pytest.fixture
@@ -256,7 +256,7 @@ def test_the_seeds_app_misses_its_objectives_and_the_changed_one_answers_in_boun
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file.write_text(SEED_APP)
-    code = invoke(["review", str(file), "--prove", "--prove-duration", "1s", "--json"])
+    code = invoke(["review", str(file), "--prove", "--prove-duration", "0.5s", "--json"])
     proof = json.loads(capsys.readouterr().out)["proof"]
     for each in proof["faults"]:
         if each["fault"] != "healthy":

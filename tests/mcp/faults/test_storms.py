@@ -19,7 +19,17 @@ from tests.mcp.faults.served import fronted, http_mock, mocked
 COUNT = 20_000
 
 
-@pytest.mark.parametrize("place", PIPES, ids=str)
+def each_place(*places: Place) -> pytest.MarkDecorator:
+    """Where bytes are only moved, the eras do the same: of each transport, one of them is usual."""
+    usual = (OLD_PIPES, NEW_HTTP)
+    marked = [
+        pytest.param(place, id=str(place), marks=() if place in usual else pytest.mark.thorough)
+        for place in places
+    ]
+    return pytest.mark.parametrize("place", marked)
+
+
+@each_place(*PIPES)
 def test_a_storm_over_pipes_waits_for_its_reader(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     outputs: list[Output] = []
     made = Output.__init__
@@ -50,7 +60,7 @@ def test_a_storm_over_pipes_waits_for_its_reader(place: Place, monkeypatch: pyte
     run(main)
 
 
-@pytest.mark.parametrize("place", HTTP, ids=str)
+@each_place(*HTTP)
 def test_a_storm_over_http_waits_for_its_reader(place: Place) -> None:
     async def main() -> None:
         async with mocked(plan_of(f"notification_storm:{COUNT}")) as mock:
@@ -101,7 +111,7 @@ async def sized(pipes: Pipes | Connection, count: int) -> int:
     return got
 
 
-@pytest.mark.parametrize("place", EVERYWHERE, ids=str)
+@each_place(*EVERYWHERE)
 def test_fifty_megabytes_arrive_whole(place: Place) -> None:
     async def main() -> None:
         given = Given(place)

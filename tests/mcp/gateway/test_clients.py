@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import warnings
 from collections.abc import Callable, Coroutine, Iterator
+from itertools import product
 from typing import Any
 
 import mcp_types as t
@@ -19,6 +20,15 @@ MODERN = "2026-07-28"
 BIG_BYTES = 1_000_000
 """The SDK's client takes no larger events."""
 STORM = 500
+OF_FASTMCP = {("stdio-stdio", MODERN), ("http-stdio", "legacy")}
+"""Every way in every era is gone by one of the two clients; the other one goes it when all tests are run."""
+
+
+def ways_of(client: str) -> pytest.MarkDecorator:
+    every = product(WAYS, ("legacy", MODERN))
+    usual = {each: (each in OF_FASTMCP) == (client == "fastmcp") for each in every}
+    ways = [pytest.param(*each, marks=() if usual[each] else pytest.mark.thorough) for each in usual]
+    return pytest.mark.parametrize(("way", "mode"), ways)
 
 
 @pytest.fixture(scope="module")
@@ -101,8 +111,7 @@ def words_of(result: t.CallToolResult) -> list[str]:
     return [block.text for block in result.content if isinstance(block, t.TextContent)]
 
 
-@pytest.mark.parametrize("mode", ["legacy", MODERN])
-@pytest.mark.parametrize("way", WAYS)
+@ways_of("sdk")
 def test_the_sdks_client_can_do_everything_through_the_gateway(places: Places, way: str, mode: str) -> None:
     async def tour() -> None:
         person = Person()
@@ -190,8 +199,7 @@ async def _subscribe(client: Client, person: Person, mode: str) -> None:
     assert {type(event) for event in heard} == {ResourceUpdated, ToolsListChanged}
 
 
-@pytest.mark.parametrize("mode", ["legacy", MODERN])
-@pytest.mark.parametrize("way", WAYS)
+@ways_of("fastmcp")
 def test_fastmcps_client_works_through_the_gateway(places: Places, way: str, mode: str) -> None:
     fastmcp = pytest.importorskip("fastmcp", reason="needs fastmcp-slim[client]")
     transports = pytest.importorskip("fastmcp.client.transports")

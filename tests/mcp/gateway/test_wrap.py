@@ -199,12 +199,12 @@ def test_the_command_prints_and_writes_only_when_told_with_a_backup(tmp_path: Pa
     ],
 )
 def test_bad_input_is_exit_2_and_changes_nothing(
-    tmp_path: Path, words: tuple[str, ...], message: str
+    tmp_path: Path, words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = tmp_path / "mcp.json"
     config.write_text("{" if not words else '{"mcpServers": {}}')
-    done = fault(str(config), "--write", *words)
-    assert (done.returncode, message in done.stderr) == (2, True), done.stderr
+    assert invoke(["gateway", "wrap", str(config), "--write", *words]) == 2
+    assert message in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir()] == ["mcp.json"]
 
 
@@ -268,3 +268,11 @@ def test_a_wrapped_entry_can_be_started_as_it_stands(tmp_path: Path) -> None:
     assert answers[1]["error"]["code"] == -32050
     assert "result" in answers[2]
     assert Path(entry["command"]).parent == Path(sys.executable).parent
+
+
+@pytest.mark.parametrize("was", ['"{damaged"', "7", '"[]"'])
+def test_an_entry_whose_former_text_is_damaged_is_not_put_back(was: str) -> None:
+    text = f'{{"mcpServers": {{"a": {{"command": "fault", "_faultkit": {{"was": {was}}}}}}}}}'
+    with pytest.raises(InputError) as refused:
+        unwrap(text)
+    assert refused.value.path == "a._faultkit.was"

@@ -132,8 +132,9 @@ WRONG = [
     ("arg.city == 1", "expected a name of args, tool, call, sampling, elicitation, roots, got 'arg'"),
     ("len(args.city)", "expected one of has, size, string, int, got 'len'"),
     ("args.city.upper('x')", "expected one of contains, startsWith, endsWith, matches, got 'upper'"),
-    ("args.city.matches('[')", "expected a pattern, got '['"),
-    ("args.city.matches(1)", "expected a pattern, got 1"),
+    ("args.city.matches('(?=O)')", "expected a pattern of RE2, got '(?=O)'"),
+    ("args.city.matches('[')", "expected a pattern of RE2, got '['"),
+    ("args.city.matches(1)", "expected a pattern of RE2, got 1"),
     ("(" * 60 + "1" + ")" * 60, "nested less deeply"),
     ("!" * 400 + "true", "expected at most 300 names, values and signs"),
     ("args" + ".a" * 400, "expected at most 300 names, values and signs"),
@@ -186,3 +187,11 @@ def test_no_text_does_anything_but_hold_or_not_or_raise_a_value_error(text: str,
     except ValueError:
         return
     assert condition({"args": {"a": value}, "tool": "t", "call": 1}) in (True, False)
+
+
+@pytest.mark.parametrize("pattern", ["'(a+)+$'", "args.pattern"])
+def test_no_pattern_takes_longer_than_its_text_allows(pattern: str) -> None:
+    holds = condition_of(f"args.a.matches({pattern})")
+    assert not holds({"args": {"a": "a" * 50_000 + "!", "pattern": "(a+)+$"}})
+    assert holds({"args": {"a": "a" * 50_000, "pattern": "(a+)+$"}})
+    assert not holds({"args": {"a": "a\ud800", "pattern": "(a+)+$"}})

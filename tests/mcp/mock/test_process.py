@@ -69,9 +69,9 @@ def ended(process: subprocess.Popen[bytes]) -> tuple[int, bytes, bytes]:
     return process.returncode, out, err
 
 
-def done(*args: str, code: str | None = None) -> tuple[int, str, str]:
-    command = [sys.executable, "-m", "faultkit"] if code is None else [sys.executable, "-c", code]
-    result = subprocess.run([*command, *args], input="", capture_output=True, text=True, timeout=PATIENCE_S)
+def done(*args: str) -> tuple[int, str, str]:
+    command = [sys.executable, "-m", "faultkit", *args]
+    result = subprocess.run(command, input="", capture_output=True, text=True, timeout=PATIENCE_S)
     return result.returncode, result.stdout, result.stderr
 
 
@@ -139,12 +139,11 @@ def test_what_others_print_does_not_meet_the_wire(tools: str) -> None:
         assert ended(process) == (0, b"", b"")
 
 
-def test_a_port_in_use_is_said_clearly(tools: str) -> None:
+def test_a_port_in_use_is_said_clearly(tools: str, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        code, out, err = done("mock", "--tools-from", tools, "--front", "http", "--port", str(port))
-    assert (code, out) == (3, "")
-    assert err == f"error: cannot listen on 127.0.0.1:{port}: the port is taken\n"
+        assert invoke(["mock", "--tools-from", tools, "--front", "http", "--port", str(port)]) == 3
+    assert capsys.readouterr() == ("", f"error: cannot listen on 127.0.0.1:{port}: the port is taken\n")
 
 
 REFUSED = [
@@ -188,17 +187,20 @@ def test_faults_that_cannot_be_are_refused_with_what_could(
     assert err.count("\n") == 1
 
 
-def test_a_rule_of_a_file_is_named_by_its_place_there(tools: str, tmp_path: Path) -> None:
+def test_a_rule_of_a_file_is_named_by_its_place_there(
+    tools: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     plan = tmp_path / "plan.yaml"
     plan.write_text("rules:\n  - {name: a, fault: hang}\n  - {name: b, fault: hang, match: {tool: nope}}\n")
-    code, _, err = done("mock", "--tools-from", tools, "--fault", "hang", "--plan", str(plan))
-    assert (code, err) == (
-        2,
-        f'error: {plan}: line 3: rules[1].match.tool: no tool is named "nope" (tools: plain, search)\n',
+    assert invoke(["mock", "--tools-from", tools, "--fault", "hang", "--plan", str(plan)]) == 2
+    assert capsys.readouterr().err == (
+        f'error: {plan}: line 3: rules[1].match.tool: no tool is named "nope" (tools: plain, search)\n'
     )
 
 
-def test_a_bad_manifest_is_refused_with_file_and_line(tmp_path: Path) -> None:
+def test_a_bad_manifest_is_refused_with_file_and_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "tools.yml"
     file.write_text("tools:\n  - name: a\n  - name: a\n")
     assert done("mock", "--tools-from", str(file)) == (
@@ -206,13 +208,12 @@ def test_a_bad_manifest_is_refused_with_file_and_line(tmp_path: Path) -> None:
         "",
         f'error: {file}: line 3: tools[1].name: "a" is there already, as tools[0]\n',
     )
-    code, _, err = done("mock", "--tools-from", str(tmp_path / "nosuch.yml"))
-    assert (code, err) == (
-        2,
-        f"error: {tmp_path / 'nosuch.yml'}: cannot be read: no such file or directory\n",
-    )
-    code, _, err = done("mock")
-    assert (code, err) == (2, "error: Missing option '--tools-from' (see `fault mock --help`)\n")
+    nowhere = tmp_path / "nosuch.yml"
+    assert invoke(["mock", "--tools-from", str(nowhere)]) == 2
+    assert capsys.readouterr() == ("", f"error: {nowhere}: cannot be read: no such file or directory\n")
+    assert invoke(["mock"]) == 2
+    missing = "error: Missing option '--tools-from' (see `fault mock --help`)\n"
+    assert capsys.readouterr() == ("", missing)
 
 
 def test_mcptest_mock_is_fault_mock(tools: str) -> None:
@@ -229,12 +230,7 @@ def test_mcptest_mock_is_fault_mock(tools: str) -> None:
 @pytest.mark.parametrize(
     ("args", "code", "out", "err"),
     [
-        (
-            ["run", "--config", "x.yml"],
-            2,
-            "",
-            "error: mcptest run: suites are not there yet; `mcptest mock` is\n",
-        ),
+        (["run", "--config", "x.yml"], 2, "", "error: x.yml: there is no such suite\n"),
         (["lint"], 2, "", "error: mcptest lint: expected mock or run\n"),
         ([], 2, "", "Usage: mcptest mock OPTIONS"),
         (["--help"], 0, "Usage: mcptest mock OPTIONS", ""),
@@ -247,11 +243,13 @@ def test_mcptest_mock_is_fault_mock(tools: str) -> None:
         ),
     ],
 )
-def test_mcptest_says_what_it_has(args: list[str], code: int, out: str, err: str) -> None:
-    given = done(*args, code=MCPTEST)
-    assert given[0] == code
-    assert given[1].startswith(out)
-    assert given[2].startswith(err)
+def test_mcptest_says_what_it_has(
+    args: list[str], code: int, out: str, err: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke_as(args) == code
+    said = capsys.readouterr()
+    assert said.out.startswith(out)
+    assert said.err.startswith(err)
 
 
 def test_help_is_in_the_words_of_the_program_that_was_asked_and_has_the_form_of_a_fault(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from faultkit.cli.main import invoke
 from tests.mcp.mock.talk import MODERN, call, request
 from tests.mcp.mock.test_process import done, ended, heard, say, started
 
@@ -45,11 +46,22 @@ NEW = [
 ]
 
 
-@pytest.fixture
-def tools(tmp_path: Path) -> str:
-    file = tmp_path / "tools.yml"
+PLAIN = [call(number, "plain") for number in range(1, 13)]
+
+
+@pytest.fixture(scope="module")
+def tools(tmp_path_factory: pytest.TempPathFactory) -> str:
+    file = tmp_path_factory.mktemp("mock") / "tools.yml"
     file.write_text(MANIFEST)
     return str(file)
+
+
+@pytest.fixture(scope="module")
+def recorded(tools: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A recording of plain calls, made once: what stands in it is never changed in its place."""
+    file = tmp_path_factory.mktemp("recorded") / "calls.jsonl"
+    record(PLAIN, file, tools)
+    return file.read_text()
 
 
 def talk(messages: list[dict[str, Any]], *args: str) -> list[Any]:
@@ -75,33 +87,33 @@ def test_a_recording_that_is_replayed_gives_the_same_replies(
     file = tmp_path / "calls.jsonl"
     replies = record(messages, file, tools)
     assert [reply["id"] for reply in replies] == [message["id"] for message in messages]
-    assert talk(messages, "gateway", "replay", str(file)) == replies
     assert talk(messages, "mock", "--tools-from", str(file)) == replies
     # Once more than was recorded: the last reply stays.
     again = {**messages[6], "id": "again"}
-    assert talk([*messages, again], "gateway", "replay", str(file))[-1]["result"] == replies[6]["result"]
+    *same, last = talk([*messages, again], "gateway", "replay", str(file))
+    assert same == replies
+    assert last["result"] == replies[6]["result"]
 
 
 def test_what_a_fault_did_is_replayed_and_faults_can_be_laid_over_it(tools: str, tmp_path: Path) -> None:
     file = tmp_path / "calls.jsonl"
-    calls = [call(number, "plain") for number in range(1, 13)]
-    replies = record(calls, file, tools, "--fault", "tool_error:oops%0.5", "--seed", "3")
+    replies = record(PLAIN, file, tools, "--fault", "tool_error:oops%0.5", "--seed", "3")
     failed = [reply["result"].get("isError", False) for reply in replies]
     assert set(failed) == {True, False}
-    assert talk(calls, "gateway", "replay", str(file)) == replies
-    over = talk(calls, "gateway", "replay", str(file), "--fault", "protocol_error:-5@plain")
+    assert talk(PLAIN, "gateway", "replay", str(file)) == replies
+    over = talk(PLAIN, "gateway", "replay", str(file), "--fault", "protocol_error:-5@plain")
     assert {reply["error"]["code"] for reply in over} == {-5}
 
 
-def test_the_same_seed_lays_the_same_faults_over_a_recording(tools: str, tmp_path: Path) -> None:
+def test_the_same_seed_lays_the_same_faults_over_a_recording(
+    tools: str, recorded: str, tmp_path: Path
+) -> None:
     file = tmp_path / "calls.jsonl"
-    calls = [call(number, "plain") for number in range(1, 13)]
     faults = ("--fault", "tool_error:oops%0.5", "--seed", "3")
-    broken = record(calls, tmp_path / "other.jsonl", tools, "--name", "shop", *faults)
-    record(calls, file, tools)
+    broken = record(PLAIN, tmp_path / "other.jsonl", tools, "--name", "shop", *faults)
     # The name of the server is part of its chance; the recording has none of its own without a welcome.
-    file.write_text(_with_welcome(file.read_text()))
-    assert talk(calls, "gateway", "replay", str(file), *faults) == broken
+    file.write_text(_with_welcome(recorded))
+    assert talk(PLAIN, "gateway", "replay", str(file), *faults) == broken
 
 
 def _with_welcome(lines: str) -> str:
@@ -116,26 +128,27 @@ def _with_welcome(lines: str) -> str:
     return f"{json.dumps(asked)}\n{json.dumps(told)}\n{lines}"
 
 
-def test_a_broken_recording_and_a_target_that_is_not_in_it_are_refused(tools: str, tmp_path: Path) -> None:
+def test_a_broken_recording_and_a_target_that_is_not_in_it_are_refused(
+    recorded: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "calls.jsonl"
-    record([call(1, "plain")], file, tools)
-    assert done("gateway", "replay", str(file), "--fault", "hang@search") == (
-        2,
-        "",
-        'error: --fault "hang@search": no tool is named "search" (tools: plain)\n',
-    )
-    whole = file.read_text()
+    asked, replied = recorded.splitlines(keepends=True)[:2]
+    whole = asked + replied
+    file.write_text(whole)
+    assert invoke(["gateway", "replay", str(file), "--fault", "hang@search"]) == 2
+    unknown = 'error: --fault "hang@search": no tool is named "search" (tools: plain)\n'
+    assert capsys.readouterr() == ("", unknown)
     file.write_text(whole + whole[:40])
     warning = f"warning: {file}: line 3, the last one, is cut off, and left out\n"
     assert done("gateway", "replay", str(file)) == (0, "", warning)
     file.write_text(whole[:-30] + "\n")
-    code, out, err = done("gateway", "replay", str(file))
-    assert (code, out) == (2, "")
+    assert invoke(["gateway", "replay", str(file)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
     assert err.startswith(f"error: {file}: line 2: expected a whole JSON object: ")
-    assert done("gateway", "replay")[::2] == (
-        2,
-        "error: Missing argument 'FILE' (see `fault gateway replay --help`)\n",
-    )
+    assert invoke(["gateway", "replay"]) == 2
+    missing = "error: Missing argument 'FILE' (see `fault gateway replay --help`)\n"
+    assert capsys.readouterr().err == missing
 
 
 def test_a_command_named_replay_is_still_a_command(tmp_path: Path) -> None:

@@ -69,15 +69,24 @@ def project(root: Path, version: int) -> None:
     )
 
 
-@pytest.mark.parametrize("floats", [AT_ONCE, IN_STEPS])
-def test_after_any_death_the_next_run_ends_as_an_undisturbed_one(tmp_path: Path, floats: int) -> None:
+@pytest.mark.parametrize(
+    ("floats", "deaths"),
+    [
+        (IN_STEPS, 2),
+        pytest.param(IN_STEPS, 5, marks=pytest.mark.thorough),
+        pytest.param(AT_ONCE, 4, marks=pytest.mark.thorough),
+    ],
+)
+def test_after_any_death_the_next_run_ends_as_an_undisturbed_one(
+    tmp_path: Path, floats: int, deaths: int
+) -> None:
     root, killed, calm = tmp_path / "project", tmp_path / "killed", tmp_path / "calm"
     root.mkdir()
     rng = Rng.keyed("killed", floats)
     for version in range(3):
         project(root, version)
         # Lines are told after each file that is looked at and after each batch: 1 + 40 + 20 in all.
-        for _ in range(4):
+        for _ in range(deaths):
             kill_after(root, killed, 1 + rng.below(62), floats)
         run_to_the_end(root, killed, floats)
     run_to_the_end(root, calm)

@@ -7,41 +7,28 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
+from dataclasses import replace
 from functools import partial
 
 from faultkit.faults.call.call import Era, Frame, Verdict
-from faultkit.mcp.carry import replied
+from faultkit.mcp.carry import Ask, replied
+from faultkit.mcp.gateway.hop import copy, leads_away, passed, passed_back
 from faultkit.mcp.gateway.listings import Listings
-from faultkit.mcp.gateway.recording import Recorder
+from faultkit.mcp.gateway.recording import Side, Witness
+from faultkit.mcp.gateway.relayed import RelayedExchange, reply_among
 from faultkit.mcp.gateway.running import stopwatch
 from faultkit.mcp.gateway.tee import Tee
 from faultkit.mcp.gateway.unheard import Unheard
 from faultkit.mcp.injector import Injector
-from faultkit.mcp.wire.era import SESSION_HEADER, STATUS_OF, era_of
-from faultkit.mcp.wire.exchange import Session, call_of
+from faultkit.mcp.wire.era import BATCH_VERSIONS, SESSION_HEADER, STATUS_OF, VERSION_HEADER, era_of
+from faultkit.mcp.wire.exchange import Exchange, Session, call_of
 from faultkit.mcp.wire.http.client import HttpClient, Lost, Reply
 from faultkit.mcp.wire.http.origin import is_from
 from faultkit.mcp.wire.http.server import Answer, Headers, Request
-from faultkit.mcp.wire.http_exchange import HttpExchange
-from faultkit.mcp.wire.message import Id, Incoming, cancelled_id, read
-from faultkit.mcp.wire.sse import MOST_BYTES, SseReader, SseTooLong
+from faultkit.mcp.wire.http_batch import HttpBatchExchange, http_batch
+from faultkit.mcp.wire.message import Incoming, cancelled_id, encode, read
 
-_OF_THE_HOP = {
-    "connection",
-    "content-length",
-    "expect",
-    "host",
-    "keep-alive",
-    "proxy-authenticate",
-    "proxy-authorization",
-    "proxy-connection",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-}
-_BODILESS = (204, 304)
 _MOST_SESSIONS = 10_000
 
 
@@ -52,7 +39,7 @@ class HttpRelay:
         injector: Injector,
         *,
         server: str = "",
-        recorder: Recorder | None = None,
+        recorder: Witness | None = None,
         elapsed: Callable[[], float] | None = None,
         headers: Iterable[tuple[str, str]] = (),
         verify: bool = True,
@@ -67,6 +54,7 @@ class HttpRelay:
         self._injector = injector
         self._server = server
         self._recorder = recorder
+        self._say = note
         self._listings = Listings(injector, note)
         self._own = list(headers)
         self._own_names = {name.lower() for name, _ in self._own}
@@ -97,7 +85,7 @@ class HttpRelay:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         # The server sees its client leave, as it would without us. What that means is its own affair.
-        answer.on_gone(lambda: _stop(task))
+        answer.on_gone(task.cancel)
 
     async def _serve(self, request: Request, incoming: Incoming | None, answer: Answer) -> None:
         era: Era = "legacy" if incoming is None else era_of(incoming, request.headers)
@@ -115,78 +103,108 @@ class HttpRelay:
     ) -> None:
         if incoming is not None:
             self._note(session, "client", incoming)
+            if incoming.method == "initialize" and session.id == session.era:
+                # Before a server without sessions, this is all there is of a new one.
+                session.frozen = False
         if session.frozen:
             return
         if incoming is not None and self._cancelled_here(session, incoming):
             answer.whole(202)
-            return
-        if incoming is None or incoming.kind != "request" or incoming.id is None:
+        elif incoming is not None and self._is_for_rules(request, incoming):
+            await self._serve_batch(session, request, incoming, answer)
+        elif incoming is None or incoming.kind != "request" or incoming.id is None:
             await self._pass(request, None, answer, session)
-            return
+        elif (verdict := self._verdict(session, incoming)) is None:
+            await self._pass(request, incoming, answer, session)
+            replied(session)
+        else:
+            await self._act(verdict, request, incoming, answer, session)
+
+    def _verdict(self, session: Session, incoming: Incoming) -> Verdict | None:
         call = call_of(session, incoming, self._server)
         decided = self._injector.decide(call, self._elapsed())
         if decided is None:
-            await self._pass(request, incoming, answer, session)
-            replied(session)
-            return
+            return None
         rule, verdict = decided
         if self._recorder is not None:
             self._recorder.injected(session.id, rule, call, verdict)
-        await self._act(verdict, request, incoming, answer, session)
+        return verdict
 
     async def _act(
         self, verdict: Verdict, request: Request, incoming: Incoming, answer: Answer, session: Session
     ) -> None:
         statuses = STATUS_OF if session.era == "modern" else {}
-        headers: Headers = []
-        exchange = HttpExchange(session, incoming, request.headers, answer, None, statuses, headers)
-        ask = partial(self._ask, request, incoming.id, exchange, answer, headers)
+        exchange = RelayedExchange(session, incoming, request.headers, answer, statuses)
+        unable = partial(self._unable, verdict, incoming)
+
+        async def ask() -> Incoming | None:
+            reply = await self._forward(request, answer, is_read=True)
+            if reply is None:
+                return None
+            lines = self._back(reply, request)
+            return await exchange.take(reply, lines, partial(self._heard, session), unable)
+
+        await self._carry(verdict, exchange, ask)
+
+    async def _carry(self, verdict: Verdict, exchange: Exchange, ask: Ask) -> None:
+        session, id = exchange.session, exchange.request.id
 
         def sent(frame: Frame) -> None:
-            if self._recorder is not None:
-                self._recorder.sent(session.id, frame)
+            if self._recorder is not None and id is not None:
+                self._recorder.sent(session.id, id, frame)
 
         try:
             await self._unheard.carried(verdict, exchange, ask, sent)
         finally:
             exchange.close()
 
-    async def _ask(
-        self, request: Request, id: Id | None, exchange: HttpExchange, answer: Answer, headers: Headers
-    ) -> Incoming | None:
-        """The reply out of an answer; what comes before it goes to the client at once."""
+    def _unable(self, verdict: Verdict, incoming: Incoming, why: str) -> None:
+        """Whoever counts on a fault has to know when it was none."""
+        if verdict.frames is not None or verdict.behind:
+            self._say(f"{verdict.effect or 'a fault'} could not act on {incoming.method}: {why}")
+
+    # Batches, which no rule would cover as they are: a rule is about one call.
+
+    def _is_for_rules(self, request: Request, incoming: Incoming) -> bool:
+        version = request.headers.get(VERSION_HEADER)
+        return (
+            incoming.kind == "batch"
+            and bool(self._injector.plan.rules)
+            and (version is None or version in BATCH_VERSIONS)
+            and any(item.kind == "request" for item in incoming.items)
+        )
+
+    async def _serve_batch(
+        self, session: Session, request: Request, incoming: Incoming, answer: Answer
+    ) -> None:
+        """Each of its messages goes to the upstream by itself."""
+        batch = http_batch(session, answer)
+        work: list[Coroutine[object, object, None]] = []
+
+        def dispatch(item: Incoming) -> None:
+            alone = replace(request, body=encode(item.message))
+            if item.kind != "request":
+                work.append(self._tell(alone, answer))
+                return
+            exchange = HttpBatchExchange(session, item, request.headers, answer, batch)
+            verdict = self._verdict(session, item) or Verdict()
+            work.append(self._carry(verdict, exchange, partial(self._ask, alone, exchange, answer)))
+
+        batch.take(incoming.items, dispatch)
+        await asyncio.gather(*work)
+
+    async def _tell(self, request: Request, answer: Answer) -> None:
+        reply = await self._forward(request, answer, is_read=True)
+        if reply is not None:
+            reply.close()
+
+    async def _ask(self, request: Request, exchange: Exchange, answer: Answer) -> Incoming | None:
         reply = await self._forward(request, answer, is_read=True)
         if reply is None:
             return None
-        own = reply.headers.get(SESSION_HEADER)
-        if own is not None:
-            headers.append((SESSION_HEADER, own))
-        try:
-            if not reply.is_stream:
-                body = await reply.body(MOST_BYTES)
-                incoming = read(body)
-                self._heard(exchange.session, incoming)
-                if incoming.kind == "response":
-                    return incoming
-                answer.whole(reply.status, _passed(reply.lines), body)
-                return None
-            reader = SseReader()
-            while chunk := await reply.chunk():
-                for event in reader.feed(chunk):
-                    incoming = read(event.data)
-                    self._heard(exchange.session, incoming)
-                    if incoming.kind == "response" and incoming.id == id:
-                        return incoming
-                    if event.data:
-                        exchange.note(event.data)
-                await answer.drained()
-            exchange.finish()
-            return None
-        except (Lost, SseTooLong) as lost:
-            answer.abort(reset=isinstance(lost, Lost) and lost.reset)
-            return None
-        finally:
-            reply.close()
+        return await reply_among(
+            reply, exchange, answer, self._back(reply, request), partial(self._heard, exchange.session)
+        )
 
     async def _pass(
         self, request: Request, incoming: Incoming | None, answer: Answer, session: Session
@@ -200,7 +218,7 @@ class HttpRelay:
             return
         tee = Tee(reply.is_stream, partial(self._heard, session)) if is_read else None
         try:
-            await _copy(request, reply, answer, tee)
+            await copy(request, reply, self._back(reply, request), answer, tee)
         except Lost as lost:
             answer.abort(lost.reset)
         finally:
@@ -211,19 +229,30 @@ class HttpRelay:
         by us, who read plain text only."""
         headers = [
             (name, value)
-            for name, value in _passed(request.lines)
+            for name, value in passed(request.lines)
             if name.lower() not in self._own_names and not (is_read and name.lower() == "accept-encoding")
         ]
-        # What else a client may look for there, such as how to log in, is the upstream's to answer too.
-        target = self._client.target if request.target == self.path else request.target
+        target = self._target(request)
         try:
-            return await self._client.request(request.method, [*headers, *self._own], request.body, target)
+            reply = await self._client.request(request.method, [*headers, *self._own], request.body, target)
         except Lost as lost:
             answer.abort(lost.reset)
         except (OSError, TimeoutError) as error:
             text = f"cannot reach {self._url}: {error or 'it does not answer'}".encode()
             answer.whole(502, [("content-type", "text/plain; charset=utf-8")], text)
+        else:
+            away = leads_away(reply, self._client.address, target)
+            if away is not None:
+                self._say(f"sends its client on to {away}, past this gateway; give that as --upstream")
+            return reply
         return None
+
+    def _target(self, request: Request) -> str:
+        # What else a client may look for there, such as how to log in, is the upstream's to answer too.
+        return self._client.target if request.target == self.path else request.target
+
+    def _back(self, reply: Reply, request: Request) -> Headers:
+        return passed_back(reply.lines, self._client.address, self._target(request))
 
     def _session(self, id: str, era: Era) -> Session:
         session = self._sessions.get(id)
@@ -246,45 +275,6 @@ class HttpRelay:
         self._listings.hear(incoming)
         self._note(session, "server", incoming)
 
-    def _note(self, session: Session, side: str, incoming: Incoming) -> None:
+    def _note(self, session: Session, side: Side, incoming: Incoming) -> None:
         if self._recorder is not None and (incoming.raw or incoming.message):
-            self._recorder.message(session.id, "client" if side == "client" else "server", incoming)
-
-
-async def _copy(request: Request, reply: Reply, answer: Answer, tee: Tee | None) -> None:
-    lines = _passed(reply.lines)
-    size = reply.headers.get("content-length")
-    if reply.status in _BODILESS or request.method == "HEAD":
-        answer.bodiless(reply.status, lines if size is None else [*lines, ("content-length", size)])
-        return
-    is_sized = size is not None and size.isdecimal()
-    # Most answers are there with their head, and go out with it.
-    chunk = reply.ready()
-    if is_sized and size is not None:
-        answer.begin_sized(reply.status, lines, int(size), chunk)
-    else:
-        answer.begin(reply.status, lines, chunk)
-    write = answer.write_plain if is_sized else answer.write
-    if tee is not None:
-        tee.feed(chunk)
-    while chunk := await reply.chunk():
-        write(chunk)
-        if tee is not None:
-            tee.feed(chunk)
-        if not answer.is_open:
-            return
-        await answer.drained()
-    if tee is not None:
-        tee.end()
-    if is_sized:
-        answer.end_sized()
-    else:
-        answer.end()
-
-
-def _passed(lines: Headers) -> Headers:
-    return [(name, value) for name, value in lines if name.lower() not in _OF_THE_HOP]
-
-
-def _stop(task: asyncio.Task[None]) -> None:
-    task.cancel()
+            self._recorder.message(session.id, side, incoming)

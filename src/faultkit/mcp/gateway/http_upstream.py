@@ -15,6 +15,7 @@ from faultkit.mcp.gateway.link import UPSTREAM_FAILED
 from faultkit.mcp.gateway.parameter_headers import ParameterHeaders
 from faultkit.mcp.gateway.upstream import Listener
 from faultkit.mcp.wire.era import HEADER_MISMATCH, era_of, headers_of
+from faultkit.mcp.wire.http.address import check_no_user, parse_url
 from faultkit.mcp.wire.http.client import HttpClient, Lost, Reply
 from faultkit.mcp.wire.http.server import Headers
 from faultkit.mcp.wire.message import CANCELLED, Id, Incoming, encode, error_of, read
@@ -23,6 +24,13 @@ from faultkit.mcp.wire.sse import MOST_BYTES, Event, SseReader, SseTooLong
 _CONTENT = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")]
 _AGAIN_S = 1.0
 """When a stream is gone on with, if the server does not say."""
+_LEAST_AGAIN_S, _MOST_AGAIN_S = 0.1, 60.0
+"""Whatever the server says."""
+_MOST_IN_VAIN = 10
+"""Streams in a row that brought nothing and were closed at once, before no other one is asked for."""
+_FRUITFUL_S = 5.0
+"""A stream that was there for so long is one, though nothing came."""
+_MOST_REDIRECTS = 5
 _MOST_ATTEMPTS = 5
 """In a row and in vain, before a stream is given up."""
 _LATE_S = 5.0
@@ -37,11 +45,15 @@ class _Place:
 
     last: str | None = None
     again_s: float = _AGAIN_S
+    events: int = 0
+    """How many have come."""
 
     def note(self, event: Event) -> None:
-        self.last = event.id or self.last
+        self.events += 1
+        if event.id is not None:
+            self.last = event.id or None
         if event.retry_ms is not None:
-            self.again_s = min(event.retry_ms / 1000, 60.0)
+            self.again_s = min(max(event.retry_ms / 1000, _LEAST_AGAIN_S), _MOST_AGAIN_S)
 
 
 class HttpUpstream:
@@ -115,7 +127,7 @@ class HttpUpstream:
             self._session = None
             try:
                 async with asyncio.timeout(1):
-                    (await self._client.request("DELETE", session, b"")).close()
+                    (await self._request("DELETE", session)).close()
             except (OSError, Lost, TimeoutError):
                 pass
         self._client.close()
@@ -125,6 +137,20 @@ class HttpUpstream:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+    async def _request(self, method: str, headers: Headers, body: bytes = b"") -> Reply:
+        """The head of an answer; of the last one, where the server sends us on to another of its places."""
+        address, target = self._client.address, self._client.target
+        for _ in range(_MOST_REDIRECTS):
+            reply = await self._client.request(method, headers, body, target)
+            there = None
+            if reply.status in (307, 308):
+                there = address.redirected(target, reply.headers.get("location", ""))
+            if there is None or there.origin != address.origin:
+                return reply
+            await reply.body(MOST_BYTES)
+            target = there.target
+        return await self._client.request(method, headers, body, target)
 
     def _headers(self, incoming: Incoming | None) -> Headers:
         headers = [*self._own_headers]
@@ -152,7 +178,7 @@ class HttpUpstream:
             if opened is not None:
                 kept = self._session, self._version
                 self._initialize, self._session, self._version = id, None, None
-            reply = await self._client.request("POST", self._headers(incoming), incoming.raw)
+            reply = await self._request("POST", self._headers(incoming), incoming.raw)
             if opened is not None and reply.status < 300:
                 self._session = reply.headers.get("mcp-session-id")
                 opened.set_result(None)
@@ -184,7 +210,7 @@ class HttpUpstream:
                 # A client that speaks in messages knows nothing of headers, and need not have listed the
                 # tools. The call has been refused, not served: it can be made again.
                 await self._list_tools(asked)
-                reply = await self._client.request("POST", self._headers(asked), asked.raw)
+                reply = await self._request("POST", self._headers(asked), asked.raw)
                 await self._take(reply, asked, id, again=False)
                 return
             if incoming.id is None and isinstance(error, dict):
@@ -192,19 +218,17 @@ class HttpUpstream:
                 code = code if type(code) is int else UPSTREAM_FAILED
                 incoming = read(error_of(id, code, str(error.get("message")), error.get("data")))
             self._heard(incoming)
+            if incoming.id != id or type(incoming.id) is not type(id):
+                self._fail(id, f"the upstream answered with another id: {incoming.message.get('id')!r}", None)
             return
-        data: dict[str, object] = {"status": reply.status}
-        if "retry-after" in reply.headers:
-            data["retryAfter"] = reply.headers["retry-after"]
-        what = "something that is no JSON-RPC message, with " if 200 <= reply.status < 300 else ""
-        self._fail(id, f"the upstream answered {what}{reply.status}", data)
+        self._fail(id, *_refused(reply))
 
     async def _list_tools(self, asked: Incoming) -> None:
         cursor: object = None
         for _ in range(_MOST_PAGES):
             params = {"_meta": asked.params["_meta"], **({} if cursor is None else {"cursor": cursor})}
             request = read(encode({"jsonrpc": "2.0", "id": 0, "method": "tools/list", "params": params}))
-            reply = await self._client.request("POST", self._headers(request), request.raw)
+            reply = await self._request("POST", self._headers(request), request.raw)
             body = await reply.body(MOST_BYTES)
             for message in [event.data for event in SseReader().feed(body)] if reply.is_stream else [body]:
                 listed = read(message)
@@ -242,7 +266,7 @@ class HttpUpstream:
         headers = [*self._headers(None), ("accept", "text/event-stream")]
         if place.last is not None:
             headers.append(("last-event-id", place.last))
-        reply = await self._client.request("GET", headers, b"")
+        reply = await self._request("GET", headers)
         if reply.status == 200 and reply.is_stream:
             return reply
         reply.close()
@@ -279,17 +303,24 @@ class HttpUpstream:
 
     async def _tell(self, incoming: Incoming, before: asyncio.Future[None] | None) -> None:
         await _after(before)
+        # A notification has no answer that could say what went wrong; the next request will.
+        asked = [item.id for item in incoming.items if item.kind == "request" and item.id is not None]
         try:
-            reply = await self._client.request("POST", self._headers(incoming), incoming.raw)
+            reply = await self._request("POST", self._headers(incoming), incoming.raw)
             if reply.is_stream:
                 await self._read(reply, _Place(), None)
                 return
             body = await reply.body(MOST_BYTES)
-        except (OSError, Lost, TimeoutError):
-            # A notification has no answer that could say so; the next request will.
+        except (OSError, Lost, TimeoutError) as error:
+            for id in asked:
+                self._fail(id, f"cannot reach {self._url}: {error}", None)
             return
-        if incoming.kind in ("batch", "invalid") and body:
-            self._heard(read(body))
+        answered = read(body) if body else None
+        if answered is not None and incoming.kind in ("batch", "invalid"):
+            self._heard(answered)
+        if answered is None or answered.kind == "invalid":
+            for id in asked:
+                self._fail(id, *_refused(reply))
         if incoming.method == "notifications/initialized":
             if self._listening is not None:
                 self._listening.cancel()
@@ -298,7 +329,10 @@ class HttpUpstream:
     async def _listen(self) -> None:
         """What belongs to no call comes on a stream of its own, if the server has one."""
         place = _Place()
-        while True:
+        loop = asyncio.get_running_loop()
+        in_vain = 0
+        while in_vain < _MOST_IN_VAIN:
+            before, began_s = place.events, loop.time()
             try:
                 reply = await self._resume(place)
                 if reply is None:
@@ -306,7 +340,10 @@ class HttpUpstream:
                 await self._read(reply, place, None)
             except (OSError, Lost, TimeoutError):
                 pass
-            await asyncio.sleep(place.again_s)
+            # A server that only ever closes it must not be asked as fast as it can.
+            is_fruitful = place.events > before or loop.time() - began_s > _FRUITFUL_S
+            in_vain = 0 if is_fruitful else in_vain + 1
+            await asyncio.sleep(min(place.again_s * 2 ** max(0, in_vain - 1), _MOST_AGAIN_S))
 
     def _heard(self, incoming: Incoming) -> None:
         if incoming.kind == "response":
@@ -330,6 +367,20 @@ async def _after(before: asyncio.Future[None] | None) -> None:
         await asyncio.wait([before])
 
 
+def _refused(reply: Reply) -> tuple[str, dict[str, object]]:
+    """Words and data for an answer that has no message for the client."""
+    data: dict[str, object] = {"status": reply.status}
+    if "retry-after" in reply.headers:
+        data["retryAfter"] = reply.headers["retry-after"]
+    what = "something that is no JSON-RPC message, with " if 200 <= reply.status < 300 else ""
+    where = ""
+    if 300 <= reply.status < 400 and "location" in reply.headers:
+        data["location"] = reply.headers["location"]
+        where = f": it sends us on to {reply.headers['location']}; give that as --upstream"
+    return f"the upstream answered {what}{reply.status}{where}", data
+
+
 def check_url(url: str) -> None:
     """InputError if it is none of ours."""
-    HttpClient(url).close()
+    parse_url(url)
+    check_no_user(url)

@@ -19,14 +19,15 @@ from faultkit.mcp.gateway.upstream import Connect, Upstream
 from faultkit.mcp.wire.era import LOG_LEVEL_KEY, SUBSCRIPTION_KEY, meta_of
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.lines import TooLong
-from faultkit.mcp.wire.members import whole_members
-from faultkit.mcp.wire.message import CANCELLED, Id, Incoming, encode, error_of, is_id, notification_of, read
+from faultkit.mcp.wire.members import plain_members
+from faultkit.mcp.wire.message import CANCELLED, Id, Incoming, encode, error_of, notification_of, read
 
 UPSTREAM_FAILED = -32000
 MOST_UNREAD_BYTES = 64 << 20
 """What a server may leave unread before it gets no more."""
 LOG = "notifications/message"
 _LISTEN = "subscriptions/listen"
+_TAIL_BYTES = 1024
 
 
 @dataclass(slots=True)
@@ -63,6 +64,9 @@ class Link:
         self._tokens: dict[Id, Exchange] = {}
         self._questions: dict[Id, Exchange] = {}
         """Requests of the server, and the calls with which they went to the client."""
+        self._batched: set[Id | None] = set()
+        """Ids out of batches that were handed on whole: the server owes these replies, too."""
+        self._has_strayed = False
         self._shares = session.transport == "http" and session.era == "modern"
         self._count = 0
         self._answered = asyncio.Event()
@@ -96,11 +100,13 @@ class Link:
         """Returns when the server has answered what it has been asked, or has left."""
         await asyncio.wait([self._starting])
         self._upstream.close_input()
-        while not self.ended and any(
-            asked.exchange.request.method != _LISTEN for asked in self._asked.values()
-        ):
+        while not self.ended and self._owes_replies():
             self._answered.clear()
             await self._answered.wait()
+
+    def _owes_replies(self) -> bool:
+        asked = (asked.exchange.request.method for asked in self._asked.values())
+        return bool(self._batched) or any(method != _LISTEN for method in asked)
 
     # From the client.
 
@@ -108,6 +114,7 @@ class Link:
         """Whatever is no request."""
         if incoming.kind == "response" and incoming.id is not None:
             self._questions.pop(incoming.id, None)
+        self._batched.update(item.id for item in incoming.items if item.kind == "request")
         self._send(incoming)
 
     def pass_on(self, exchange: Exchange) -> None:
@@ -192,19 +199,60 @@ class Link:
         if incoming.kind == "notification":
             self._notify(incoming)
             return
+        if incoming.kind == "batch":
+            self._batched.difference_update(item.id for item in incoming.items)
+            self._answered.set()
+        elif incoming.kind != "request" and self._is_broken_reply(incoming):
+            return
         self._heard(self.session, incoming)
         if incoming.kind == "request":
             self._ask_client(incoming)
-        else:
-            # What is no message is handed on as well: the client is to see what its server does.
-            self.session.push(incoming.raw)
+            return
+        # What is no message is handed on as well: the client is to see what its server does.
+        self.session.push(incoming.raw)
+        if self._shares:
+            self._note_stray("the server said what is no message, which nobody gets", incoming)
 
     def hear_too_long(self, line: TooLong) -> None:
         self._note(f"the server said something of {line.size} bytes, which is too long to be passed on")
-        known = whole_members(line.head)
+        known = plain_members(line.head, line.tail)
         id = known.get("id")
-        if "method" not in known and is_id(id) and id in self._asked:
+        if "method" not in known and id is not None and id in self._asked:
             self.hear(read(error_of(id, UPSTREAM_FAILED, f"the server's reply has {line}")))
+
+    def _is_broken_reply(self, incoming: Incoming) -> bool:
+        """Whether it was meant as the reply to a call; that call has got it then."""
+        known = plain_members(incoming.raw, incoming.raw[-_TAIL_BYTES:])
+        id = known.get("id")
+        if "method" in known or id is None or id not in self._asked:
+            return False
+        _, why = incoming.problem or (0, "it has no id")
+        self._answer_broken(id, incoming, f"cannot be read: {why}")
+        return True
+
+    def _answer_broken(self, id: Id, incoming: Incoming, what: str) -> None:
+        """Its client gets it as it is; where ids are ours, an error that it can read."""
+        asked = self._forget(id)
+        assert asked is not None
+        self._heard(self.session, incoming)
+        own = asked.exchange.request
+        if asked.reply is not None:
+            self._note(f"a fault could not act on {own.method}: the server's reply {what}")
+            if not asked.reply.done():
+                asked.reply.set_result(None)
+        elif self.session.transport == "http":
+            self._note(f"the server's reply to {own.method} {what}")
+        told = (
+            error_of(own.id, UPSTREAM_FAILED, f"the server's reply {what}") if self._shares else incoming.raw
+        )
+        asked.exchange.reply(told)
+        replied(self.session)
+
+    def _note_stray(self, what: str, incoming: Incoming) -> None:
+        """Some servers log to their stdout: one line of it is enough to see that."""
+        if not self._has_strayed:
+            self._has_strayed = True
+            self._note(f"{what}: {incoming.raw[:100].decode('utf-8', 'replace')}")
 
     def full(self, is_full: bool) -> None:
         self.session.hold(is_full)
@@ -224,8 +272,13 @@ class Link:
 
     def _answer(self, incoming: Incoming, id: Id) -> None:
         asked = self._forget(id)
+        if asked is None and (meant := self._meant(id)) is not None:
+            self._answer_broken(meant, incoming, f"has the id {id!r} in place of {meant!r}")
+            return
         if asked is None:
             # Too late, or never asked for. Over pipes the client gets it; elsewhere it has nowhere to go.
+            self._batched.discard(id)
+            self._answered.set()
             self._heard(self.session, incoming)
             if self.session.transport == "stdio":
                 self.session.push(incoming.raw)
@@ -236,6 +289,11 @@ class Link:
             incoming = read(splice(incoming.raw, values))
         self._heard(self.session, incoming)
         self._answer_with(asked, incoming)
+
+    def _meant(self, id: Id) -> Id | None:
+        """The id of another type that a server has made this one of."""
+        other: Id = str(id) if isinstance(id, int) else _number(id)
+        return other if other in self._asked else None
 
     def _answer_with(self, asked: _Asked, incoming: Incoming) -> None:
         if asked.reply is None:

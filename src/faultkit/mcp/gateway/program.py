@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 
-from faultkit.errors import TargetError
+from faultkit.errors import InputError, TargetError
 
 
 def check_program(name: str) -> None:
     """TargetError with what stands in the way."""
+    if not name.strip():
+        raise InputError("", f'expected a program behind --, got "{name}"')
     if shutil.which(name) is None:
         raise TargetError(f"cannot start {name}: {_why(name)}")
 

@@ -15,16 +15,28 @@ from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
-from typing import Any, Literal, TextIO, TypeAlias
+from typing import Any, Literal, Protocol, TextIO, TypeAlias
 
 from faultkit.errors import InputError
 from faultkit.faults.call.call import Call, Frame, Verdict
-from faultkit.mcp.wire.message import Incoming
+from faultkit.mcp.wire.message import Id, Incoming
 from faultkit.plan import Rule
 
 _log = logging.getLogger(__name__)
 
 Side: TypeAlias = Literal["client", "server", "gateway"]
+
+
+class Witness(Protocol):
+    """Whoever is told of what goes through, as it happens."""
+
+    def message(self, session: str, side: Side, incoming: Incoming) -> None: ...
+
+    def injected(self, session: str, rule: Rule, call: Call, verdict: Verdict) -> None: ...
+
+    def sent(self, session: str, id: Id, frame: Frame) -> None:
+        """What the client gets in place of the reply to the request with this id."""
+        ...
 
 
 class Recorder:
@@ -64,8 +76,7 @@ class Recorder:
         }
         self._write({key: value for key, value in about.items() if value not in (None, "")})
 
-    def sent(self, session: str, frame: Frame) -> None:
-        """What the client got in place of a reply."""
+    def sent(self, session: str, id: Id, frame: Frame) -> None:
         entry: dict[str, Any] = {"session": session, "from": "gateway", "frame": type(frame).__name__}
         message = getattr(frame, "message", None)
         if isinstance(message, dict):

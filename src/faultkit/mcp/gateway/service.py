@@ -10,7 +10,7 @@ from faultkit.faults.call.call import Frame, Verdict
 from faultkit.mcp.gateway.link import Link
 from faultkit.mcp.gateway.listings import Listings
 from faultkit.mcp.gateway.parameter_headers import ParameterHeaders
-from faultkit.mcp.gateway.recording import Recorder
+from faultkit.mcp.gateway.recording import Witness
 from faultkit.mcp.gateway.running import stopwatch
 from faultkit.mcp.gateway.unheard import Unheard
 from faultkit.mcp.gateway.upstream import Connect
@@ -31,7 +31,7 @@ class Gateway:
         injector: Injector,
         *,
         server: str = "",
-        recorder: Recorder | None = None,
+        recorder: Witness | None = None,
         elapsed: Callable[[], float] | None = None,
         lost: Callable[[Session, str, int | None], None] = lambda session, why, code: None,
         note: Callable[[str], None] = lambda text: None,
@@ -138,7 +138,12 @@ class Gateway:
             # Not before: a server that is never asked is never started.
             return self._link(session).ask(exchange, deaf=verdict.deaf)
 
-        sent = _unseen if self._recorder is None else partial(self._recorder.sent, session.id)
+        assert exchange.request.id is not None
+        sent = (
+            _unseen
+            if self._recorder is None
+            else partial(self._recorder.sent, session.id, exchange.request.id)
+        )
         work = self._unheard.carried(verdict, exchange, ask, sent)
         task = asyncio.get_running_loop().create_task(work)
         self._carried[task] = verdict

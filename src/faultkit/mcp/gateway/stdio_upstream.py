@@ -15,10 +15,15 @@ _GRACE_S, _TERM_S = 1.5, 1.0
 
 class StdioUpstream:
     def __init__(
-        self, command: Sequence[str], listener: Listener, env: Mapping[str, str] | None = None
+        self,
+        command: Sequence[str],
+        listener: Listener,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
     ) -> None:
         self._command = command
         self._env = env
+        self._cwd = cwd
         self._listener = listener
         self._stopping = False
         self._process = ServerProcess(
@@ -29,7 +34,7 @@ class StdioUpstream:
         )
 
     async def start(self) -> None:
-        await self._process.start(self._command, self._env)
+        await self._process.start(self._command, self._env, self._cwd)
 
     def send(self, incoming: Incoming) -> None:
         self._process.send(incoming.raw)

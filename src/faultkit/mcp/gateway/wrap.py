@@ -76,8 +76,8 @@ def wrap(text: str, wrapping: Wrapping, only: Iterable[str] = ()) -> Rewritten:
 
 def unwrap(text: str, only: Iterable[str] = ()) -> Rewritten:
     """The config as it was, to the byte."""
-    found = [(entry, _former(entry)) for entry in _chosen(text, only)]
-    return _rewritten(text, [(entry, former) for entry, former in found if former is not None], [])
+    wrapped = [entry for entry in _chosen(text, only) if MARK in entry.value]
+    return _rewritten(text, [(entry, _whole_former(entry)) for entry in wrapped], [])
 
 
 def check_servers(text: str, plan: Plan) -> None:
@@ -146,6 +146,15 @@ def _former(entry: _Entry) -> str | None:
     mark = entry.value.get(MARK)
     was = mark.get("was") if isinstance(mark, dict) else None
     return was if isinstance(was, str) else None
+
+
+def _whole_former(entry: _Entry) -> str:
+    """InputError if it would not be an entry again: somebody has changed it."""
+    former, path = _former(entry), f"{entry.name}.{MARK}.was"
+    if former is None:
+        raise InputError(path, "expected the text of the entry as it was, got none")
+    _parsed(former, path)
+    return former
 
 
 def _behind(name: str, value: dict[str, Any], wrapping: Wrapping) -> dict[str, Any]:

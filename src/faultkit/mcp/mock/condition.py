@@ -21,6 +21,7 @@ from faultkit.mcp.mock.operators import (
     UNTOLD,
     Missing,
     Value,
+    compiled,
     is_there,
     item,
     number,
@@ -214,6 +215,6 @@ def _check_pattern(given: Value) -> None:
     except Missing:
         return
     try:
-        re.compile(pattern)
-    except (TypeError, re.error, RecursionError) as error:
-        raise ValueError(f"expected a pattern, got {pattern!r}: {error}") from None
+        compiled(pattern)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"expected a pattern of RE2, got {pattern!r}: {error}") from None

@@ -7,7 +7,6 @@ lenient, so that a mistake in a condition does not look like an answer.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -19,7 +18,7 @@ class Missing(Exception):
     """The arguments do not have what the condition asks about."""
 
 
-UNTOLD = (Missing, TypeError, ValueError, ArithmeticError, RecursionError, re.error)
+UNTOLD = (Missing, TypeError, ValueError, ArithmeticError, RecursionError)
 """What keeps a condition from being told; it does not hold then."""
 
 
@@ -115,6 +114,21 @@ def _of_texts(act: Callable[[str, str], bool]) -> Callable[[Any, Any], bool]:
     return asked
 
 
+def compiled(pattern: str) -> Any:
+    """ValueError if it is no pattern. As in CEL it is one of RE2, whose time grows with the text and no
+    faster: no pattern and no text can stop the server."""
+    # Few manifests have patterns, and each client on pipes waits for what is imported.
+    import re2
+
+    quiet = re2.Options()
+    quiet.log_errors = False
+    try:
+        return re2.compile(pattern, quiet)
+    except re2.error as error:
+        why = error.args[0]
+        raise ValueError(why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)) from None
+
+
 LEVELS = (("||",), ("&&",), ("==", "!=", "<", "<=", ">", ">=", "in"), ("+", "-"), ("*", "/", "%"))
 OPERATORS: dict[str, Callable[[Value, Value], Value]] = {
     "||": _or,
@@ -136,6 +150,6 @@ METHODS: dict[str, Callable[[Any, Any], bool]] = {
     "contains": lambda holder, part: _is_in(part, holder),
     "startsWith": _of_texts(lambda text, part: text.startswith(part)),
     "endsWith": _of_texts(lambda text, part: text.endswith(part)),
-    "matches": _of_texts(lambda text, pattern: re.search(pattern, text) is not None),
+    "matches": _of_texts(lambda text, pattern: compiled(pattern).search(text) is not None),
 }
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {"size": len, "string": _text, "int": int}

@@ -18,6 +18,8 @@ from faultkit.mcp.wire.pipe import PipeReader
 
 GRACE_S = 2.0
 """For each step of the ending."""
+LEFT_S = 0.5
+"""So long may what a server said last take to come out of the pipe; whoever it started may hold that open."""
 
 
 class ServerProcess:
@@ -44,15 +46,6 @@ class ServerProcess:
         self._writable: asyncio.Future[None] | None = None
         self._open = {"process", "stdout"}
         """What it said last is still in the pipe when it exits: it has ended when both have."""
-
-    @property
-    def pid(self) -> int:
-        assert self._transport is not None
-        return self._transport.get_pid()
-
-    @property
-    def is_running(self) -> bool:
-        return not self._ended.done()
 
     async def start(
         self, command: Sequence[str], env: Mapping[str, str] | None = None, cwd: str | None = None
@@ -107,11 +100,6 @@ class ServerProcess:
         """Nothing more will be said to it: a server ends by itself then."""
         if self._stdin is not None:
             self._stdin.close()
-
-    async def drained(self) -> None:
-        """Returns when it has read enough for more to be sent."""
-        if self._writable is not None:
-            await asyncio.shield(self._writable)
 
     async def ended(self) -> int:
         return await asyncio.shield(self._ended)
@@ -171,6 +159,22 @@ class ServerProcess:
             self._writable = None
             self._on_full(False)
 
+    def exited(self) -> None:
+        self.closed("process")
+        if not self._ended.done():
+            asyncio.get_running_loop().call_later(LEFT_S, self._leave_output)
+
+    def _leave_output(self) -> None:
+        """The process is gone. What still comes is said by somebody else."""
+        if self._ended.done() or self._stdout is None:
+            return
+        if self._stdout.is_paused:
+            # It cannot have been read yet.
+            asyncio.get_running_loop().call_later(LEFT_S, self._leave_output)
+            return
+        self._stdout.close()
+        self._said_last()
+
     def closed(self, part: str) -> None:
         self._open.discard(part)
         if self._open or self._ended.done():
@@ -187,7 +191,7 @@ class _Life(asyncio.SubprocessProtocol):
         self._process = process
 
     def process_exited(self) -> None:
-        self._process.closed("process")
+        self._process.exited()
 
 
 class _Stdin(asyncio.BaseProtocol):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from faultkit.faults.call.call import Era
-from faultkit.mcp.wire.message import INVALID_PARAMS, METHOD_NOT_FOUND, NAMED_BY, Incoming
+from faultkit.mcp.wire.message import INVALID_PARAMS, METHOD_NOT_FOUND, NAMED_BY, Incoming, read
 
 LEGACY_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 MODERN_VERSIONS = ("2026-07-28",)
@@ -127,6 +127,13 @@ def opening_of(
         found["protocolVersion"] = version if version in LEGACY_VERSIONS else NEWEST_LEGACY
         found["serverInfo"] = info
     return found if instructions is None else {**found, "instructions": instructions}
+
+
+def version_in(reply: bytes) -> str | None:
+    """The one that a reply to `initialize` settles on."""
+    result = read(reply).message.get("result")
+    version = result.get("protocolVersion") if isinstance(result, dict) else None
+    return version if isinstance(version, str) else None
 
 
 def finished(result: dict[str, Any], method: str, era: Era, info: Mapping[str, Any]) -> dict[str, Any]:

@@ -69,7 +69,7 @@ class Exchange:
         self.ended = False
         self.replies_before = session.replies
         """Of the session, when the request came."""
-        self._on_cancel: list[Callable[[], None]] = []
+        self._on_cancel: list[Callable[[], object]] = []
         if request.id is not None:
             session.exchanges[request.id] = self
 
@@ -104,7 +104,7 @@ class Exchange:
             for callback in callbacks:
                 callback()
 
-    def on_cancel(self, callback: Callable[[], None]) -> None:
+    def on_cancel(self, callback: Callable[[], object]) -> None:
         if self.cancelled:
             callback()
         else:

@@ -6,14 +6,13 @@ DELETE. Modern: one POST a request, headers that repeat the body, and closing th
 
 from __future__ import annotations
 
-import asyncio
-import secrets
-from collections import OrderedDict
 from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias
 
+from faultkit.mcp.listening import LOOPBACK
 from faultkit.mcp.wire.era import (
+    BATCH_VERSIONS,
     LEGACY_VERSIONS,
     SESSION_HEADER,
     STATUS_OF,
@@ -25,12 +24,12 @@ from faultkit.mcp.wire.exchange import Service, Session
 from faultkit.mcp.wire.http.cors import preflight, share
 from faultkit.mcp.wire.http.origin import is_from
 from faultkit.mcp.wire.http.server import Answer, Handler, Headers, HttpServer, Limits, Request
+from faultkit.mcp.wire.http_batch import HttpBatchExchange, http_batch
 from faultkit.mcp.wire.http_exchange import JSON, HttpExchange
 from faultkit.mcp.wire.message import INVALID_REQUEST, Incoming, cancelled_id, error_of, read
-from faultkit.mcp.wire.streams import Streams
+from faultkit.mcp.wire.sessions import Sessions
 
 MOST_SESSIONS = 10_000
-_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _NO_SESSION = -32001
 
 Admit: TypeAlias = Callable[[Request, Answer, Callable[[str], None]], None]
@@ -46,7 +45,7 @@ class HttpFront:
         path: str = "/mcp",
         *,
         limits: Limits | None = None,
-        hosts: tuple[str, ...] | None = _LOOPBACK,
+        hosts: tuple[str, ...] | None = LOOPBACK,
         origins: tuple[str, ...] | None = None,
         foreign: Callable[[Request], None] = lambda request: None,
         admit: Admit | None = None,
@@ -70,13 +69,8 @@ class HttpFront:
         self._foreign = foreign
         self._admit = admit
         self._server = HttpServer(self._handle, limits)
-        self._sessions: OrderedDict[str, Session] = OrderedDict()
-        self._streams: dict[str, Streams] = {}
-        self._most_sessions = most_sessions
-        self._idle_s = idle_s
+        self._sessions = Sessions(service, most_sessions, idle_s)
         self._gone_cancels = gone_cancels
-        self._used_s: dict[str, float] = {}
-        self._sweep: asyncio.TimerHandle | None = None
         # The modern era has no sessions: what is said to all of its clients is said here.
         self._everybody = Session("modern", "http", "modern", lambda raw: None)
 
@@ -84,14 +78,11 @@ class HttpFront:
         """OSError if it cannot listen there."""
         address = await self._server.start(host, port)
         self._service.opened(self._everybody)
-        self._end_idle()
+        self._sessions.start()
         return address
 
     async def stop(self) -> None:
-        if self._sweep is not None:
-            self._sweep.cancel()
-        for id in tuple(self._sessions):
-            self._end(id)
+        self._sessions.stop()
         self._service.closed(self._everybody)
         await self._server.stop()
 
@@ -140,6 +131,9 @@ class HttpFront:
         if self._everybody.frozen:
             return
         if incoming.kind == "notification":
+            # Closing the answer is what cancels here: an id alone would not say whose call it is.
+            if cancelled_id(incoming) is None:
+                self._service.notification(self._everybody, incoming)
             answer.whole(202)
             return
         if incoming.kind != "request":
@@ -156,18 +150,16 @@ class HttpFront:
 
     def _legacy(self, request: Request, incoming: Incoming, answer: Answer, who: str) -> None:
         if incoming.kind == "request" and incoming.method == "initialize":
-            session = self._open(who)
+            session = self._sessions.open(who)
             self._request(session, request, incoming, answer, [("mcp-session-id", session.id)])
             return
         found = self._session_of(request, answer, who)
         if found is None:
             return
-        if incoming.kind == "batch" and not any(item.kind == "request" for item in incoming.items):
-            for item in incoming.items:
-                self._told(found, item)
-            _accepted(found, answer)
-        elif incoming.kind == "batch":
-            raw = error_of(None, INVALID_REQUEST, "Invalid request: batches of requests are not served")
+        if incoming.kind == "batch":
+            self._batch(found, request, incoming, answer)
+        elif incoming.kind == "request" and incoming.id in found.exchanges and not found.frozen:
+            raw = error_of(incoming.id, INVALID_REQUEST, "Invalid request: a call with this id is under way")
             answer.whole(400, JSON, raw)
         elif incoming.kind == "request":
             self._request(found, request, incoming, answer, [])
@@ -175,10 +167,25 @@ class HttpFront:
             self._told(found, incoming)
             _accepted(found, answer)
 
+    def _batch(self, session: Session, request: Request, incoming: Incoming, answer: Answer) -> None:
+        if session.version is not None and session.version not in BATCH_VERSIONS:
+            what = f"expected one message, got a batch, which version {session.version} does not have"
+            _error(answer, 400, f"Invalid request: {what}")
+            return
+        batch = http_batch(session, answer)
+
+        def dispatch(item: Incoming) -> None:
+            if item.kind != "request":
+                self._told(session, item)
+            elif not session.frozen:
+                self._service.request(HttpBatchExchange(session, item, request.headers, answer, batch))
+
+        batch.take(incoming.items, dispatch)
+
     def _request(
         self, session: Session, request: Request, incoming: Incoming, answer: Answer, headers: Headers
     ) -> None:
-        streams = self._streams[session.id]
+        streams = self._sessions.streams_of(session)
         exchange = HttpExchange(session, incoming, request.headers, answer, streams, {}, headers)
         if self._gone_cancels:
             # A stream that has begun can be taken up again; of one that has not, nobody knows the name.
@@ -204,12 +211,9 @@ class HttpFront:
         if id is None:
             _error(answer, 400, "Bad request: Mcp-Session-Id is missing; initialize first")
             return None
-        session = self._sessions.get(id)
-        if session is None or session.owner != who:
+        session = self._sessions.use(id, who)
+        if session is None:
             _error(answer, 404, "Session not found", _NO_SESSION)
-            return None
-        self._sessions.move_to_end(id)
-        self._used_s[id] = asyncio.get_running_loop().time()
         return session
 
     def _get(self, request: Request, answer: Answer, who: str) -> None:
@@ -222,7 +226,7 @@ class HttpFront:
         if "text/event-stream" not in request.headers.get("accept", ""):
             _plain(answer, 406, "expected accept: text/event-stream")
             return
-        stream = self._streams[session.id].wanted(request.headers.get("last-event-id"))
+        stream = self._sessions.streams_of(session).wanted(request.headers.get("last-event-id"))
         if stream is None or stream.is_read:
             _plain(answer, 409, "this stream is being read already")
             return
@@ -234,48 +238,20 @@ class HttpFront:
             return
         session = self._session_of(request, answer, who)
         if session is not None and not session.frozen:
-            self._end(session.id)
+            self._sessions.end(session.id)
             answer.whole(200)
-
-    def _open(self, who: str) -> Session:
-        while len(self._sessions) >= self._most_sessions:
-            self._end(next(iter(self._sessions)))
-        id = secrets.token_hex(16)
-        streams = Streams()
-        session = Session(id, "http", "legacy", streams.own.send)
-        session.owner = who
-        self._sessions[id] = session
-        self._streams[id] = streams
-        self._used_s[id] = asyncio.get_running_loop().time()
-        self._service.opened(session)
-        return session
 
     @property
     def session_count(self) -> int:
         return len(self._sessions)
 
+    @property
+    def connection_count(self) -> int:
+        return self._server.connection_count
+
     def forget(self, session: Session) -> None:
         """The server has lost it: its client gets 404 from now on."""
-        self._end(session.id)
-
-    def _end(self, id: str) -> None:
-        session = self._sessions.pop(id, None)
-        if session is not None:
-            for exchange in tuple(session.exchanges.values()):
-                exchange.cancel()
-            self._streams.pop(id).close()
-            del self._used_s[id]
-            self._service.closed(session)
-
-    def _end_idle(self) -> None:
-        if self._idle_s is None:
-            return
-        loop = asyncio.get_running_loop()
-        for id, used_s in tuple(self._used_s.items()):
-            is_used = self._sessions[id].exchanges or self._streams[id].own.is_read
-            if not is_used and loop.time() - used_s > self._idle_s:
-                self._end(id)
-        self._sweep = loop.call_later(min(60.0, self._idle_s), self._end_idle)
+        self._sessions.end(session.id)
 
 
 def _is_for_page(request: Request) -> bool:

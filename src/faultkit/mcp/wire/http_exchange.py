@@ -18,6 +18,7 @@ from faultkit.faults.call.call import (
     Status,
     Transport,
 )
+from faultkit.mcp.wire.era import version_in
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.http.server import Answer, Headers
 from faultkit.mcp.wire.message import Incoming, bytes_of
@@ -62,11 +63,13 @@ class HttpExchange(Exchange):
             self._answer.write(event_of(raw))
 
     def write_reply(self, raw: bytes) -> None:
+        if self.request.method == "initialize":
+            self.session.version = version_in(raw)
         if self._answer.began:
             self.write_note(raw)
             self._end_stream()
         else:
-            self._answer.whole(self._status_of(raw), [*JSON, *self._headers], raw)
+            self._answer.whole(*self.body_head(raw), raw)
 
     def write_nothing(self) -> None:
         if self._answer.began:
@@ -77,6 +80,13 @@ class HttpExchange(Exchange):
 
     def write_end(self) -> None:
         self._answer.abort()
+
+    def body_head(self, raw: bytes) -> tuple[int, Headers]:
+        """Status and headers of an answer whose body is this message."""
+        return self._status_of(raw), [*JSON, *self._headers]
+
+    def stream_head(self) -> tuple[int, Headers]:
+        return 200, [*HEAD, *self._headers]
 
     def _status_of(self, raw: bytes) -> int:
         if not self._statuses or b'"error"' not in raw:
@@ -94,7 +104,7 @@ class HttpExchange(Exchange):
             self._stream = self._streams.for_call()
             self._stream.attach(self._answer, None, self._headers)
         else:
-            self._answer.begin(200, [*HEAD, *self._headers])
+            self._answer.begin(*self.stream_head())
 
     def _end_stream(self) -> None:
         if self._stream is not None:
@@ -113,7 +123,7 @@ class HttpExchange(Exchange):
                 if in_stream:
                     self.write_note(raw)
                 else:
-                    answer.whole(self._status_of(raw), [*JSON, *self._headers], raw)
+                    answer.whole(*self.body_head(raw), raw)
                 await answer.drained()
             case Cut():
                 self._cut(bytes_of(frame.message), frame.share, in_stream)
@@ -144,14 +154,14 @@ class HttpExchange(Exchange):
             event = event_of(raw)
             answer.write(event[: int(len(event) * share)])
         else:
-            answer.begin_sized(200, [*JSON, *self._headers], len(raw))
+            answer.begin_sized(*self.body_head(raw), len(raw))
             answer.write_plain(raw[: int(len(raw) * share)])
         answer.abort()
 
     async def _drip(self, raw: bytes, frame: Drip, in_stream: bool) -> None:
         answer = self._answer
         if not in_stream:
-            answer.begin_sized(200, [*JSON, *self._headers], len(raw))
+            answer.begin_sized(*self.body_head(raw), len(raw))
         whole = event_of(raw) if in_stream else raw
         write = answer.write if in_stream else answer.write_plain
         for start in range(0, len(whole), frame.chunk_bytes):

@@ -12,13 +12,15 @@ _HEAD_BYTES = 1024
 class TooLong:
     """Stands for a line that was dropped because of its length."""
 
-    __slots__ = ("head", "limit", "size")
+    __slots__ = ("head", "limit", "size", "tail")
 
-    def __init__(self, size: int, limit: int = MOST_BYTES, head: bytes = b"") -> None:
+    def __init__(self, size: int, limit: int = MOST_BYTES, head: bytes = b"", tail: bytes = b"") -> None:
         self.size = size
         self.limit = limit
         self.head = head
         """How it began: enough to see what it was."""
+        self.tail = tail
+        """How it ended."""
 
     def __str__(self) -> str:
         return f"{self.size} bytes, above the limit of {self.limit} bytes"
@@ -27,14 +29,14 @@ class TooLong:
 class LineReader:
     """Feeds on bytes as they come, and gives the lines that end in them, without their ends."""
 
-    __slots__ = ("_dropped", "_head", "_limit", "_parts", "_size")
+    __slots__ = ("_dropped", "_head", "_limit", "_parts", "_size", "_tail")
 
     def __init__(self, limit: int = MOST_BYTES) -> None:
         self._limit = limit
         self._parts: list[bytes] = []
         self._size = 0
         self._dropped = 0
-        self._head = b""
+        self._head = self._tail = b""
 
     def feed(self, data: bytes) -> list[bytes | TooLong]:
         if not self._size and not self._dropped and data.find(b"\n") == len(data) - 1 <= self._limit:
@@ -59,9 +61,11 @@ class LineReader:
     def _keep(self, piece: bytes) -> None:
         if self._dropped:
             self._dropped += len(piece)
+            self._tail = (self._tail + piece[-_HEAD_BYTES:])[-_HEAD_BYTES:]
         elif self._size + len(piece) > self._limit:
             self._dropped = self._size + len(piece)
             self._head = _beginning(self._parts, piece)
+            self._tail = piece[-_HEAD_BYTES:]
             self._parts.clear()
             self._size = 0
         elif piece:
@@ -71,8 +75,8 @@ class LineReader:
     def _take(self) -> bytes | TooLong | None:
         """The line that ends here; None for an empty one."""
         if self._dropped:
-            line: bytes | TooLong = TooLong(self._dropped, self._limit, self._head)
-            self._dropped, self._head = 0, b""
+            line: bytes | TooLong = TooLong(self._dropped, self._limit, self._head, self._tail)
+            self._dropped, self._head, self._tail = 0, b"", b""
             return line
         whole = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
         self._parts.clear()

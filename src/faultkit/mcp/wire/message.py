@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Any, Literal, NoReturn, TypeAlias
+from typing import Any, Literal, NoReturn, TypeAlias, TypeGuard
 
 Kind: TypeAlias = Literal["request", "notification", "response", "batch", "invalid"]
 Id: TypeAlias = str | int
@@ -92,7 +92,7 @@ def _invalid(raw: bytes, value: Any, expected: str) -> Incoming:
     )
 
 
-def is_id(value: object) -> bool:
+def is_id(value: object) -> TypeGuard[Id]:
     # Not isinstance: True is an int to Python, but no id.
     return type(value) is str or type(value) is int
 
@@ -136,7 +136,7 @@ CANCELLED = "notifications/cancelled"
 def cancelled_id(incoming: Incoming) -> Id | None:
     """The request that a notification calls off; None if it does no such thing."""
     id = incoming.params.get("requestId") if incoming.method == CANCELLED else None
-    return id if type(id) is str or type(id) is int else None
+    return id if is_id(id) else None
 
 
 def target_of(method: str, params: dict[str, Any]) -> str:

@@ -36,6 +36,10 @@ class PipeReader:
             else:
                 self._loop.add_reader(self._fd, self._read)
 
+    @property
+    def is_paused(self) -> bool:
+        return self._paused
+
     def close(self) -> None:
         if not self._pipe.closed:
             self._loop.remove_reader(self._fd)

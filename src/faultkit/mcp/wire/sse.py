@@ -8,6 +8,8 @@ from dataclasses import dataclass
 COMMENT = b": keep-alive\n\n"
 MOST_BYTES = 64 << 20
 _LINE_END = re.compile(rb"\r\n|\n|\r")
+_BLANK_LINE = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")
+_BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +39,22 @@ class SseTooLong(ValueError):
 class SseReader:
     """Feeds on bytes as they come, and gives the events that end in them."""
 
-    __slots__ = ("_data", "_id", "_limit", "_name", "_parts", "_retry_ms", "_size", "_skip_lf", "_waiting")
+    __slots__ = (
+        "_began",
+        "_data",
+        "_id",
+        "_limit",
+        "_name",
+        "_parts",
+        "_retry_ms",
+        "_size",
+        "_skip_lf",
+        "_waiting",
+    )
 
     def __init__(self, limit: int = MOST_BYTES) -> None:
         self._limit = limit
+        self._began = False
         self._parts: list[bytes] = []
         """Of a line whose end has not come: joined once, so that a long one costs no more than its length."""
         self._waiting = 0
@@ -79,6 +93,9 @@ class SseReader:
         return events
 
     def _line(self, line: bytes) -> Event | None:
+        if not self._began:
+            self._began = True
+            line = line.removeprefix(_BOM)
         if not line:
             return self._end()
         name, _, value = line.partition(b":")
@@ -101,3 +118,33 @@ class SseReader:
         self._data, self._size = [], 0
         self._id, self._name, self._retry_ms = None, "message", None
         return event
+
+
+class SseSplitter:
+    """Cuts a stream behind each blank line, so that its pieces can be passed on as they came."""
+
+    __slots__ = ("_limit", "_rest")
+
+    def __init__(self, limit: int = MOST_BYTES) -> None:
+        self._limit = limit
+        self._rest = bytearray()
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Whole events and comments with what ends them. SseTooLong ends the reading."""
+        # The blank line may have begun in what was there before.
+        seen = max(0, len(self._rest) - 3)
+        self._rest += data
+        pieces: list[bytes] = []
+        start = 0
+        for match in _BLANK_LINE.finditer(self._rest, seen):
+            pieces.append(bytes(self._rest[start : match.end()]))
+            start = match.end()
+        del self._rest[:start]
+        if len(self._rest) > self._limit:
+            raise SseTooLong(f"an event of more than {self._limit} bytes")
+        return pieces
+
+    def end(self) -> bytes:
+        """What came behind the last blank line."""
+        rest, self._rest = bytes(self._rest), bytearray()
+        return rest

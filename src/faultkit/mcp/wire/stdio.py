@@ -10,15 +10,16 @@ import os
 from collections.abc import Awaitable, Callable
 from functools import partial
 
+from faultkit.mcp.wire.batch import Batch
 from faultkit.mcp.wire.descriptors import can_poll, taken
 from faultkit.mcp.wire.era import BATCH_VERSIONS, NEWEST, era_of
 from faultkit.mcp.wire.exchange import Service, Session
 from faultkit.mcp.wire.lines import LineReader, TooLong
-from faultkit.mcp.wire.members import whole_members
-from faultkit.mcp.wire.message import INVALID_REQUEST, Id, Incoming, cancelled_id, error_of, is_id, read
+from faultkit.mcp.wire.members import plain_members
+from faultkit.mcp.wire.message import INVALID_REQUEST, Id, Incoming, cancelled_id, error_of, read
 from faultkit.mcp.wire.output import Output, output_to
 from faultkit.mcp.wire.pipe import PipeReader
-from faultkit.mcp.wire.stdio_exchange import Batch, StdioExchange
+from faultkit.mcp.wire.stdio_exchange import BatchExchange, StdioExchange
 
 _READ_BYTES = 1 << 18
 LAST_WORDS_S = 10.0
@@ -141,7 +142,7 @@ class StdioReader:
     def _take(self, line: bytes | TooLong) -> None:
         if isinstance(line, TooLong):
             why = f"Invalid request: a line of {line}"
-            self._refuse(_id_of_request(line.head), INVALID_REQUEST, why)
+            self._refuse(_id_of_request(line), INVALID_REQUEST, why)
             return
         incoming = read(line)
         if incoming.kind in ("batch", "invalid") and self._is_foreign(incoming):
@@ -160,16 +161,8 @@ class StdioReader:
             why = f"expected one message, got a batch, which version {version} does not have"
             self._refuse(None, INVALID_REQUEST, f"Invalid request: {why}")
             return
-        batch = Batch(self._session, self._out)
-        for item in incoming.items:
-            refusal = batch.refusal_of(item)
-            if refusal is not None:
-                batch.add(error_of(item.id, INVALID_REQUEST, f"Invalid request: {refusal}"))
-            elif item.problem is not None:
-                batch.add(error_of(item.id, *item.problem))
-            else:
-                self._dispatch(item, batch)
-        batch.done(None)
+        batch = Batch(self._session, lambda array: None if array is None else self._out.line(array))
+        batch.take(incoming.items, lambda item: self._dispatch(item, batch))
 
     def _version_without_batches(self, batch: Incoming) -> str | None:
         """The one that is spoken; None if it has them, or if nobody has said yet which one it is."""
@@ -189,7 +182,9 @@ class StdioReader:
             if session.frozen:
                 return
             self._service.request(
-                StdioExchange(session, incoming, self._out) if batch is None else batch.exchange(incoming)
+                StdioExchange(session, incoming, self._out)
+                if batch is None
+                else BatchExchange(session, incoming, self._out, batch)
             )
         elif incoming.kind == "notification":
             if (called_off := cancelled_id(incoming)) is not None:
@@ -205,8 +200,7 @@ class StdioReader:
             self._out.line(error_of(id, code, message))
 
 
-def _id_of_request(head: bytes) -> Id | None:
-    """Of a message that only this much is there of; None if it may as well be no request."""
-    known = whole_members(head)
-    id = known.get("id")
-    return id if is_id(id) and "method" in known else None
+def _id_of_request(line: TooLong) -> Id | None:
+    """None if it may as well be no request."""
+    known = plain_members(line.head, line.tail)
+    return known.get("id") if "method" in known else None

@@ -11,11 +11,10 @@ import select
 import ssl
 from collections import deque
 from collections.abc import Iterable
-from urllib.parse import urlsplit
 
 import httptools
 
-from faultkit.errors import InputError
+from faultkit.mcp.wire.http.address import parse_url
 from faultkit.mcp.wire.http.server import Headers
 
 CONNECT_S = 10.0
@@ -50,7 +49,8 @@ class Reply:
 
     @property
     def is_stream(self) -> bool:
-        return self.headers.get("content-type", "").partition(";")[0].strip() == "text/event-stream"
+        kind = self.headers.get("content-type", "").partition(";")[0]
+        return kind.strip().lower() == "text/event-stream"
 
     async def chunk(self) -> bytes:
         """The next part of the body; empty at its end. Raises Lost."""
@@ -81,15 +81,11 @@ class HttpClient:
     """For one origin."""
 
     def __init__(self, url: str, *, verify: bool = True) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InputError("upstream", f'expected a URL such as http://127.0.0.1:8000/mcp, got "{url}"')
-        self.host = parts.hostname
-        self.port = parts.port or (443 if parts.scheme == "https" else 80)
-        self.target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        self._authority = parts.netloc.rpartition("@")[2]
+        """InputError if the URL is none of HTTP."""
+        self.address = parse_url(url)
+        self.host, self.port, self.target = self.address.host, self.address.port, self.address.target
         self._tls: ssl.SSLContext | None = None
-        if parts.scheme == "https":
+        if self.address.scheme == "https":
             self._tls = ssl.create_default_context()
             if not verify:
                 self._tls.check_hostname = False
@@ -102,7 +98,7 @@ class HttpClient:
     ) -> Reply:
         """The head of the answer. Raises Lost; OSError if nobody can be reached."""
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
-        head = f"{method} {target or self.target} HTTP/1.1\r\nhost: {self._authority}\r\n{lines}"
+        head = f"{method} {target or self.target} HTTP/1.1\r\nhost: {self.address.authority}\r\n{lines}"
         if body or method in ("POST", "PUT", "PATCH"):
             head += f"content-length: {len(body)}\r\n"
         raw = f"{head}\r\n".encode("latin-1", "replace") + body

@@ -57,7 +57,7 @@ class Answer:
 
     def __init__(self, connection: _Connection) -> None:
         self._connection = connection
-        self._gone: list[Callable[[], None]] = []
+        self._gone: list[Callable[[], object]] = []
         self.also: Headers = []
         """Headers that it gets besides its own."""
         self.began = False
@@ -68,7 +68,7 @@ class Answer:
         """Somebody can still get something of it."""
         return not self.ended and self._connection.transport is not None
 
-    def on_gone(self, callback: Callable[[], None]) -> None:
+    def on_gone(self, callback: Callable[[], object]) -> None:
         """Called once if the client leaves before the answer has ended."""
         if self._connection.transport is None and not self.ended:
             callback()
@@ -416,6 +416,11 @@ class HttpServer:
         )
         name = self._server.sockets[0].getsockname()
         return name[0], name[1]
+
+    @property
+    def connection_count(self) -> int:
+        """How many clients are connected."""
+        return len(self._connections)
 
     async def stop(self) -> None:
         """No connection is left."""
