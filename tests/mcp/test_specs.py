@@ -110,7 +110,7 @@ def test_every_fault_of_calls_has_a_short_form(kind: str) -> None:
         ),
         ("slow:x", "delay_ms: expected a number of at least 0, got 'x'"),
         ("slow:-1", "delay_ms: expected a number of at least 0, got -1.0"),
-        ("slow:nan", "delay_ms: expected a number of at least 0, got nan"),
+        ("slow:nan", "delay_ms: expected a number of at least 0, got 'nan'"),
         ("recover-after:1.5", "failures: expected a whole number of at least 0, got '1.5'"),
         (
             "frozen:3",

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable
 from difflib import get_close_matches
+from math import isfinite
 from typing import Any, get_args
 
 from faultkit.errors import InputError
@@ -133,9 +134,10 @@ def _value(fault: type[CallFault], name: str, text: str) -> object:
     for kind in (int, float):
         if kind in kinds:
             try:
-                return kind(text)
+                number = kind(text)
             except ValueError:
                 return text
+            return number if isfinite(number) else text
     return text
 
 
