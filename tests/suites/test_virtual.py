@@ -60,6 +60,14 @@ def test_after_so_many_failures_it_recovers() -> None:
     assert [seen.outcome for seen in calls(box, *["search"] * 3)] == ["timeout", "timeout", "ok"]
 
 
+def test_a_server_that_is_frozen_answers_nothing_any_more() -> None:
+    server = MemoryServer()
+    box = toolbox("frozen,first=1@search", server=server)
+    assert [seen.outcome for seen in calls(box, "grep", "search", "grep")] == ["ok", "timeout", "timeout"]
+    assert [mark.fault for mark in box.marks] == ["", "frozen", "frozen"]
+    assert [name for name, _ in server.asked] == ["grep"]
+
+
 def test_with_no_patience_at_all_every_faulted_call_fails_at_once() -> None:
     box = toolbox("hang", patience_ms=0.0)
     assert [seen.outcome for seen in calls(box, "search")] == ["timeout"]

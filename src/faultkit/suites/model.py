@@ -147,6 +147,8 @@ class AgentTest:
     budget: Budget = field(default_factory=Budget)
     allow_unhit: bool = False
     runs: int = 1
+    min_pass_rate: int | None = None
+    """The share of runs, in percent, that has to pass, beyond chance; None: all of these runs."""
     tags: tuple[str, ...] = ()
     skip: str = ""
     """Why it is left out."""

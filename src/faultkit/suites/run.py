@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
-from faultkit.errors import FaultkitError, InputError
+from faultkit.errors import FaultkitError, TargetError
 from faultkit.mcp.targets import Inventory
 from faultkit.store.times import now_us, time_text
 from faultkit.suites.execute.agent_test import run_agent_test
@@ -21,6 +22,8 @@ from faultkit.suites.model import AgentTest, CommandAgent, Suite
 from faultkit.suites.parse.targets import missed_targets
 from faultkit.suites.result import Results, Row, SuiteResult
 from faultkit.suites.select import Chosen, Test
+
+_PROGRAMS_END_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,33 +62,58 @@ async def run_suites(
     on_row: Callable[[Row], None] = lambda row: None,
     stopping: asyncio.Event | None = None,
 ) -> Results:
-    """InputError for a fault that cannot be met by what its servers have. `on_row` is told of each row as it
-    comes; the results are in the order of the files. `stopping` ends it with what there is by then."""
+    """`on_row` is told of each row as it comes; the results are in the order of the files. `stopping` ends it
+    with what there is by then. A suite whose faults cannot be met by what its servers have has a problem, and
+    no rows."""
     stopping = stopping or asyncio.Event()
     suites = [await _run_suite(each, options, on_row, stopping) for each in chosen]
     seed = options.seed if options.seed is not None else (chosen[0].suite.seed if chosen else 0)
-    return Results(tuple(suites), seed, options.clock, interrupted=stopping.is_set())
+    results = Results(tuple(suites), seed, options.clock)
+    has_bailed = options.bail and any(row.fails for row in results.rows)
+    return replace(results, interrupted=stopping.is_set() and not has_bailed)
 
 
 async def _run_suite(
     chosen: Chosen, options: Options, on_row: Callable[[Row], None], stopping: asyncio.Event
 ) -> SuiteResult:
-    suite = chosen.suite
+    suite, rows, problem = chosen.suite, list[Row](), ""
     needed = _needed(chosen.tests)
     snapshots = Snapshots(suite.file, update=options.update_snapshots)
     try:
-        async with connected([server for server in suite.servers if server.name in needed]) as servers:
-            _check_targets(suite, servers)
-            rows = await _run_tests(chosen, servers, options, snapshots, on_row, stopping)
-    except InputError:
-        raise
-    except FaultkitError as error:
-        # A server that cannot be had: each of its tests has a row that says so.
+        async with AsyncExitStack() as stack:
+            opening = connected([server for server in suite.servers if server.name in needed])
+            servers = await _opened(stack.enter_async_context(opening), options.timeout_s, stopping)
+            if servers is not None:
+                _check_targets(suite, servers)
+                rows = await _run_tests(chosen, servers, options, snapshots, on_row, stopping)
+        snapshots.save()
+    except TargetError as error:
+        # A server that cannot be had: each of the tests has a row that says so.
         rows = [_problem(test, str(error), 0.0) for test in chosen.tests]
         for row in rows:
             on_row(row)
-    snapshots.save()
-    return SuiteResult(suite.file, tuple(rows))
+    except FaultkitError as error:
+        problem = str(error)
+    return SuiteResult(suite.file, tuple(rows), problem)
+
+
+async def _opened(
+    opening: Coroutine[Any, Any, Connected], limit_s: float, stopping: asyncio.Event
+) -> Connected | None:
+    """None if it is to stop meanwhile. TargetError: a server has not said in time what it has."""
+    work = asyncio.ensure_future(opening)
+    stop = asyncio.ensure_future(stopping.wait())
+    try:
+        await asyncio.wait([work, stop], timeout=limit_s, return_when="FIRST_COMPLETED")
+        if work.done():
+            return work.result()
+    finally:
+        stop.cancel()
+        work.cancel()
+        await asyncio.gather(work, stop, return_exceptions=True)
+    if stopping.is_set():
+        return None
+    raise TargetError(f"the servers did not open and list their tools within {limit_s:g} s (--timeout)")
 
 
 def _needed(tests: Sequence[Test]) -> set[str]:
@@ -152,7 +180,7 @@ async def _run_test(
         return (perf_counter() - began) * 1000
 
     try:
-        async with asyncio.timeout(options.timeout_s):
+        async with asyncio.timeout(options.timeout_s + _grace_s(test)):
             if isinstance(test, AgentTest):
                 return await run_agent_test(suite, test, servers, options, snapshots)
             return (await run_tool_test(suite, test, servers, options, snapshots),)
@@ -160,6 +188,14 @@ async def _run_test(
         return (_problem(test, f"it did not end within {options.timeout_s:g} s (--timeout)", took_ms()),)
     except FaultkitError as error:
         return (_problem(test, str(error), took_ms()),)
+    except Exception as error:
+        # A mistake of ours, or of an agent that is plugged in: the other tests have their results still.
+        return (_problem(test, f"{type(error).__name__}: {error}", took_ms()),)
+
+
+def _grace_s(test: Test) -> float:
+    """A program is ended by its own run, which can still tell what it did."""
+    return _PROGRAMS_END_S if isinstance(test, AgentTest) and isinstance(test.agent, CommandAgent) else 0.0
 
 
 def _problem(test: Test, message: str, took_ms: float) -> Row:

@@ -213,6 +213,12 @@ def _agent_test() -> Schema:
             },
             "max_cost_usd": {"type": "number", "exclusiveMinimum": 0},
             "runs": {**whole, "maximum": MOST_RUNS, "default": 1},
+            "min_pass_rate": {
+                **whole,
+                "minimum": 1,
+                "maximum": 100,
+                "description": "Percent of the runs that have to pass; by 95 % confidence, or it is open.",
+            },
         },
     )
     who = ("model", "models", "agent")

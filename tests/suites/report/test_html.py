@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from html import unescape
 
 from faultkit.recovery.trace import CallMark
+from faultkit.suites.gate import RecoveryGate
 from faultkit.suites.report.html import render_html
 from faultkit.suites.report.timeline import timeline
 from faultkit.suites.result import Results, SuiteResult
@@ -104,8 +104,8 @@ def test_a_call_of_another_tool_is_an_ordinary_one() -> None:
 
 def test_the_limit_is_drawn_where_it_can_be_seen() -> None:
     assert timeline(run_of(RETRIED)).count('class="limit" x1="100%"') == 3
-    far = replace(run_of(RETRIED).wanted or PASSED.runs[0].wanted, max_recovery_ms=600_000)  # type: ignore[type-var]
-    assert 'class="limit"' not in timeline(replace(run_of(RETRIED), wanted=far))
+    far = run_of(RETRIED, RecoveryGate(3000, max_recovery_ms=600_000))
+    assert 'class="limit"' not in timeline(far)
 
 
 def test_a_run_without_a_last_word_says_what_ended_it() -> None:

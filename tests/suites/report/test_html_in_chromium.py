@@ -13,7 +13,8 @@ from tests.report.test_html_in_chromium import CONTRAST, OUTSIDE, TICKS
 from tests.suites.report.samples import ALL, ENEMY
 
 BARS = """
-[...document.querySelectorAll('details[open] .course rect.call')].map(bar => bar.getBoundingClientRect().width)
+[...document.querySelectorAll('details[open] .course rect.call')]
+  .map(bar => bar.getBoundingClientRect().width)
 """
 
 

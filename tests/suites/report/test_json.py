@@ -9,8 +9,8 @@ from typing import Any
 
 from faultkit import __version__
 from faultkit.recovery.trace import CallMark, Trace
-from faultkit.suites.report.json import json_text, render_json, results_document, without_times
-from faultkit.suites.result import Results, Row, SuiteResult
+from faultkit.suites.report.json import json_text, render_json, without_times
+from faultkit.suites.result import Results, SuiteResult
 from tests.suites.report.samples import (
     ALL,
     CALM,
@@ -39,7 +39,7 @@ def document(made: Results) -> dict[str, Any]:
 def test_a_tool_test_that_fails_is_told_in_full() -> None:
     assert document(results(TOOL_FAILED)) == {
         "schema_version": "1.0",
-        "run_id": "RUN_ID",
+        "run_id": "d018971f9f90199a",
         "faultkit_version": __version__,
         "generated_at": None,
         "declared_time_fields": [".generated_at", ".summary.duration_ms", ".tests[].duration_ms"],
@@ -261,7 +261,7 @@ def test_arguments_of_any_kind_can_be_written() -> None:
     deep: Any = "end"
     for _ in range(500):
         deep = [deep]
-    arguments = {"deep": deep, "inf": inf, "nan": nan, "big": 1e300, "what": {1, 1}, 5: b"x"}
+    arguments = {"deep": deep, "inf": inf, "nan": nan, "big": 1e300, "what": {1}, 5: b"x"}
     call = CallMark("t", 0, None, "lost", arguments)  # type: ignore[arg-type]
     (read,) = document(results(replace(PASSED, runs=(run_of(trace(call), None),))))["tests"][0]["runs"][0][
         "calls"
@@ -277,15 +277,17 @@ def test_arguments_of_any_kind_can_be_written() -> None:
     assert read["end_ms"] is None
 
 
+def test_arguments_that_sound_like_secrets_are_masked() -> None:
+    call = CallMark("t", 0, 1, "ok", {"q": "a", "login": [{"api_key": "k-1", "user": "u"}], "token": "t-1"})
+    made = results(replace(PASSED, runs=(run_of(trace(call, at_ms=1), None),)))
+    (read,) = document(made)["tests"][0]["runs"][0]["calls"]
+    assert read["arguments"] == {"q": "a", "login": [{"api_key": "xxxxxx", "user": "u"}], "token": "xxxxxx"}
+
+
 def test_hostile_text_is_read_back_as_it_was_and_steers_no_terminal() -> None:
     written = render_json(ENEMY)
-    assert not {char for char in written if not char.isprintable()} - {"\n", "\u202e"}
+    assert not {char for char in written if not char.isprintable()} - {"\n"}
     written.encode("utf-8")
     (first, _) = json.loads(written)["tests"]
     assert first["message"] == HOSTILE_TEXT
     assert first["runs"][0]["reply"]["text"] == HOSTILE_TEXT
-
-
-def test_the_document_is_the_text() -> None:
-    row: Row = TOOL_FAILED
-    assert json.loads(json_text(results_document(results(row)))) == document(results(row))

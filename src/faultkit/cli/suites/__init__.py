@@ -9,6 +9,10 @@ from faultkit.errors import InputError
 
 REPORTERS = ("pretty", "quiet", "json", "junit", "markdown", "html", "sarif", "tap", "github")
 OTHERS = {
+    "init": Entry("faultkit.cli.suites.init", "Write a first suite for a server."),
+    "coverage": Entry("faultkit.cli.suites.coverage", "Show which tools meet which faults."),
+    "shrink": Entry("faultkit.cli.suites.shrink", "Reduce what makes a test fail to the least that does."),
+    "rank": Entry("faultkit.cli.suites.rank", "Rank agents by what the same faults make of them."),
     "schema": Entry("faultkit.cli.suites.schema", "Print the JSON schema of suite files."),
 }
 
@@ -21,6 +25,7 @@ Examples:
   fault test examples/shipped-agents.yml
   fault test suites/ --tag recovery --reporter junit=report.xml --reporter html=report.html
   fault test suite.yml --filter 're:^hung' --repeat 20 --seed 7
+  fault test suite.yml --scale 20
   mcptest run --config examples/fault-injection-recovery.yml
 \b
 Exit codes: 0 all passed; 1 something did not; 2 a suite or an option is wrong; 7 no test was selected.
@@ -49,6 +54,14 @@ Exit codes: 0 all passed; 1 something did not; 2 a suite or an option is wrong; 
 @click.option(
     "--timeout", metavar="DURATION", default="60s", show_default=True, help="Of one test; it always holds."
 )
+@click.option("--real-time", is_flag=True, help="Live faulty servers, and every wait is one.")
+@click.option(
+    "--scale",
+    type=click.FloatRange(1, 10_000),
+    metavar="N",
+    help="As --real-time, on a clock that runs N times as fast.",
+)
+@click.option("--watch", is_flag=True, help="Run again whenever a file of the suites changes.")
 @click.option("-x", "--bail", is_flag=True, help="Stop at the first test that does not pass.")
 @click.option("--record", is_flag=True, help="Ask the models, and write what they say to cassettes.")
 @click.option("--allow-stub-provider", is_flag=True, help="Without a key, let a stub stand in for a model.")
@@ -77,6 +90,9 @@ def command(
     repeat: int | None,
     parallel: int,
     timeout: str,
+    real_time: bool,
+    scale: float | None,
+    watch: bool,
     bail: bool,
     record: bool,
     allow_stub_provider: bool,
@@ -93,13 +109,11 @@ def command(
     """
     from faultkit.cli.durations import seconds_of
     from faultkit.cli.suites.reporting import Reports
-    from faultkit.cli.suites.running import Wanted, run_wanted
+    from faultkit.cli.suites.running import Wanted, run_wanted, watch_wanted
     from faultkit.suites.execute.options import Options
     from faultkit.suites.select import Selection, parse_shard
 
     timeout_s = seconds_of("--timeout", timeout)
-    if timeout_s <= 0:
-        raise InputError("--timeout", f'expected a duration above 0, got "{timeout}"')
     reports = Reports.parse((*reporters, *(["json"] if as_json else [])), output)
     wanted = Wanted(
         (*paths, *configs),
@@ -109,7 +123,11 @@ def command(
         collect_only=collect_only,
         may_be_empty=pass_with_no_tests,
     )
+    if real_time and scale is not None:
+        raise InputError("--scale", "expected only one of --real-time and --scale, got both")
     options = Options(
+        clock="scaled" if scale is not None else "real" if real_time else "virtual",
+        scale=scale or 1.0,
         seed=seed,
         repeat=repeat,
         timeout_s=timeout_s,
@@ -119,7 +137,7 @@ def command(
         allow_stub=allow_stub_provider,
         update_snapshots=update_snapshots,
     )
-    return run_wanted(wanted, options, reports)
+    return (watch_wanted if watch else run_wanted)(wanted, options, reports)
 
 
 def _variable(text: str) -> tuple[str, str]:

@@ -6,11 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from time import sleep
 
 import click
 
 from faultkit.cli.suites.reporting import Reports
-from faultkit.errors import InputError
+from faultkit.errors import FaultkitError, InputError
 from faultkit.suites.execute.options import Options
 from faultkit.suites.file import read_suite
 from faultkit.suites.model import Suite
@@ -19,6 +20,9 @@ from faultkit.suites.run import run_to_end
 from faultkit.suites.select import Selection, key_of, select, tests_of
 
 NOT_MET, NO_TESTS = 1, 7
+_BY_SIGNAL = 128
+LOOK_S = 0.5
+"""How often a watched file is looked at."""
 USUAL_NAMES = ("mcptest.yml", "mcptest.yaml", "*.suite.yml", "*.suite.yaml")
 REMEMBERED = Path(".fault_cache") / "last-failed.json"
 _OF_RECOVERY = " (recovery)"
@@ -32,6 +36,40 @@ class Wanted:
     last_failed: bool = False
     collect_only: bool = False
     may_be_empty: bool = False
+
+
+def watch_wanted(wanted: Wanted, options: Options, reports: Reports) -> int:
+    """Again and again, whenever a file of the suites has changed; until somebody ends it."""
+    while True:
+        files = [Path(file) for path in find_suites(wanted.paths) for file in _files_of(path, wanted)]
+        before = _stamps(files)
+        try:
+            code = run_wanted(wanted, options, reports)
+        except FaultkitError as error:
+            click.echo(f"error: {error}", err=True)
+            code = error.exit_code
+        if code > _BY_SIGNAL:
+            return code
+        click.echo(f"watching {len(files)} files; Ctrl-C ends it", err=True)
+        while _stamps(files) == before:
+            sleep(LOOK_S)
+
+
+def _files_of(path: Path, wanted: Wanted) -> Sequence[str]:
+    """A suite that is wrong is watched as well: somebody is about to mend it."""
+    suite, _ = read_suite(path, variables=wanted.variables)
+    return (str(path),) if suite is None else suite.files
+
+
+def _stamps(files: Sequence[Path]) -> list[tuple[int, int] | None]:
+    stamps: list[tuple[int, int] | None] = []
+    for file in files:
+        try:
+            found = file.stat()
+            stamps.append((found.st_mtime_ns, found.st_size))
+        except OSError:
+            stamps.append(None)
+    return stamps
 
 
 def run_wanted(wanted: Wanted, options: Options, reports: Reports) -> int:
@@ -55,6 +93,8 @@ def run_wanted(wanted: Wanted, options: Options, reports: Reports) -> int:
     _remember(suites, ended.results)
     if ended.signal is not None:
         return 128 + ended.signal
+    if any(suite.problem for suite in ended.results.suites):
+        return InputError.exit_code
     return 0 if ended.results.ok else NOT_MET
 
 

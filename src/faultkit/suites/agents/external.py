@@ -30,26 +30,20 @@ from typing import Any
 
 from faultkit.faults.call.call import ERAS
 from faultkit.llm.failure import one_line
-from faultkit.mcp.gateway.http_upstream import HttpUpstream
-from faultkit.mcp.gateway.program import check_program
 from faultkit.mcp.gateway.service import Gateway
-from faultkit.mcp.gateway.stdio_upstream import StdioUpstream
-from faultkit.mcp.gateway.upstream import Connect
 from faultkit.mcp.injector import Injector, check_plan
 from faultkit.mcp.listening import LOOPBACK
-from faultkit.mcp.mock.file import load_source
-from faultkit.mcp.mock.service import Mock
 from faultkit.mcp.wire.exchange import Session
 from faultkit.mcp.wire.front_http import HttpFront
 from faultkit.plan import Plan
 from faultkit.recovery.trace import Ending, Reply, Trace
 from faultkit.suites.agents.agent import BudgetUsedUp, LastWord, Task
+from faultkit.suites.agents.behind import check_argv, connecting, listening
 from faultkit.suites.agents.program import Program
 from faultkit.suites.agents.wire_marks import WireMarks
 from faultkit.suites.execute.budget import Budget, Spent
-from faultkit.suites.model import CommandAgent, CommandServer, MockServer, SuiteServer, UrlServer
+from faultkit.suites.model import CommandAgent, SuiteServer
 
-_HOST = "127.0.0.1"
 _MOST_ENV = 100_000
 """A longer prompt is on stdin only: a system takes no more in one variable."""
 _NO_PROXY = ("NO_PROXY", "no_proxy")
@@ -75,7 +69,7 @@ async def run_program(
 ) -> ProgramRun:
     """InputError for a fault that cannot act here, TargetError if the program cannot be started. It takes no
     longer than `limit_s`, or the budget's time if that is less, and the time that its end takes."""
-    _check(agent.argv[0], agent.cwd)
+    check_argv(agent.argv[0], agent.cwd)
     run = _Run(budget)
     limit_s = limit_s if budget.time_ms is None else min(limit_s, budget.time_ms / 1000)
     async with AsyncExitStack() as stack:
@@ -114,7 +108,7 @@ class _Run:
         check_plan(Plan(tuple(rules), plan.seed), "http", ERAS)
         marks = WireMarks(server.name, self.now_ms, self._called)
         self._marks.append(marks)
-        async with _connect(server) as connect:
+        async with connecting(server) as connect:
 
             def lost(session: Session, why: str, code: int | None) -> None:
                 self._notes.append(f"{server.name}: {why}")
@@ -132,7 +126,7 @@ class _Run:
             )
             front = HttpFront(gateway, hosts=LOOPBACK, admit=marks.admit)
             try:
-                async with _listening(front) as url:
+                async with listening(front) as url:
                     yield url
             finally:
                 await gateway.stop(urgent=True)
@@ -188,39 +182,6 @@ def last_word(stdout: str) -> LastWord:
     return LastWord(text)
 
 
-@asynccontextmanager
-async def _connect(server: SuiteServer) -> AsyncIterator[Connect]:
-    serving = server.serving
-    if isinstance(serving, CommandServer):
-        _check(serving.argv[0], serving.cwd)
-        yield lambda listener: StdioUpstream(serving.argv, listener, serving.env, serving.cwd)
-    elif isinstance(serving, UrlServer):
-        yield lambda listener: HttpUpstream(serving.url, listener, headers=serving.headers.items())
-    else:
-        async with _mocked(serving) as url:
-            yield lambda listener: HttpUpstream(url, listener)
-
-
-@asynccontextmanager
-async def _mocked(serving: MockServer) -> AsyncIterator[str]:
-    manifest = serving.source or load_source(serving.tools_from)
-    mock = Mock(manifest, Injector(Plan(), manifest.name))
-    try:
-        async with _listening(HttpFront(mock, hosts=LOOPBACK)) as url:
-            yield url
-    finally:
-        await mock.stop()
-
-
-@asynccontextmanager
-async def _listening(front: HttpFront) -> AsyncIterator[str]:
-    _, port = await front.start(_HOST, 0)
-    try:
-        yield f"http://{_HOST}:{port}/mcp"
-    finally:
-        await front.stop()
-
-
 def _told(task: Task, urls: Mapping[str, str], folder: Path) -> dict[str, str]:
     """What the program finds in its environment."""
     by_url = {name: {"type": "http", "url": url} for name, url in urls.items()}
@@ -245,11 +206,6 @@ def _told(task: Task, urls: Mapping[str, str], folder: Path) -> dict[str, str]:
     for variable in _NO_PROXY:
         told[variable] = ",".join(part for part in (os.environ.get(variable, ""), *LOOPBACK) if part)
     return told
-
-
-def _check(program: str, cwd: str | None) -> None:
-    """A path is one from where the program is to run."""
-    check_program(os.path.join(cwd, program) if cwd and os.path.dirname(program) else program)
 
 
 def _config(path: Path, servers: Mapping[str, Mapping[str, object]]) -> str:

@@ -8,13 +8,12 @@ from time import perf_counter
 from typing import get_args
 
 from faultkit.recovery.metrics import metrics_of
-from faultkit.recovery.repeats import share_of
+from faultkit.recovery.repeats import Share, share_of
 from faultkit.recovery.tool_misuse import tool_misuse_of
 from faultkit.recovery.trace import Ending, Trace
-from faultkit.suites.agents.agent import Task
 from faultkit.suites.agents.choose import STUB_MESSAGE, STUB_VERDICT
 from faultkit.suites.agents.external import run_program
-from faultkit.suites.execute.agent_run import Seed, plan_of, run_virtually
+from faultkit.suites.execute.agent_run import Seed, plan_of, run_really, run_virtually, servers_of, task_of
 from faultkit.suites.execute.choosing import agent_of
 from faultkit.suites.execute.document import run_document
 from faultkit.suites.execute.error_recovery import error_recovery
@@ -22,7 +21,7 @@ from faultkit.suites.execute.options import Options
 from faultkit.suites.execute.servers import Connected
 from faultkit.suites.execute.snapshots import Snapshots
 from faultkit.suites.gate import Clock, Verdict, gate_recovery
-from faultkit.suites.model import AgentTest, CommandAgent, ScriptAgent, ShippedAgent, Suite
+from faultkit.suites.model import AgentTest, CommandAgent, ModelAgent, ScriptAgent, ShippedAgent, Suite
 from faultkit.suites.result import EDGE_RULE, Row, Run
 
 _WORST: tuple[Verdict, ...] = ("error", "failed", "inconclusive", "not_exercised", "passed")
@@ -48,6 +47,7 @@ class _Traced:
     """The same without faults."""
     problem: str = ""
     stub: bool = False
+    tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,21 +78,25 @@ async def _run(suite: Suite, test: AgentTest, connected: Connected, options: Opt
     servers = connected.fresh(test.servers)
     tools = [tool for server in servers for tool in server.tools]
     chosen = agent_of(suite, test, tools, options)
-    trace = await run_virtually(suite, test, chosen.agent, servers, seed)
+    if options.clock == "virtual":
+        done = await run_virtually(suite, test, chosen.agent, servers, seed)
+    else:
+        done = await run_really(suite, test, chosen.agent, tools, seed, options.scale)
     clean = None
-    if test.inject and isinstance(test.agent, ShippedAgent | ScriptAgent):
-        # The same errand without faults costs nothing, and says what the faults cost.
+    is_free = isinstance(test.agent, ShippedAgent | ScriptAgent) and connected.are_mocks(test.servers)
+    if test.inject and is_free:
+        # The same errand without faults says what the faults cost. A live server would do it all once more.
         calm = replace(test, inject=())
-        clean = await run_virtually(suite, calm, chosen.agent, connected.fresh(test.servers), seed)
-    return _Traced(trace, options.clock, seed, clean, stub=chosen.is_stub)
+        clean = (await run_virtually(suite, calm, chosen.agent, connected.fresh(test.servers), seed)).trace
+    # Nobody has counted for an agent without a model.
+    tokens = done.tokens if isinstance(test.agent, ModelAgent) else None
+    return _Traced(done.trace, options.clock, seed, clean, stub=chosen.is_stub, tokens=tokens)
 
 
 async def _run_program(
     suite: Suite, test: AgentTest, agent: CommandAgent, options: Options, seed: Seed
 ) -> _Traced:
-    servers = [server for server in suite.servers if server.name in test.servers]
-    task = Task(test.prompt, test.system_prompt, f"{seed}/{test.name}")
-    plan = plan_of(suite, test, seed)
+    task, servers, plan = task_of(test, seed), servers_of(suite, test), plan_of(suite, test, seed)
     done = await run_program(agent, task, servers, plan, test.budget, limit_s=options.timeout_s)
     return _Traced(done.trace, "real", seed, problem=done.problem)
 
@@ -106,15 +110,15 @@ def _judge(test: AgentTest, traced: _Traced, snapshots: Snapshots) -> _Judged:
         if traced.stub and gate.verdict != "failed":
             gate = replace(gate, verdict=STUB_VERDICT, message=STUB_MESSAGE)
     misuse = tool_misuse_of(trace)
-    run = Run(trace, metrics, misuse, gate, error_recovery(trace), traced.clock, traced.seed)
-    return _Judged(run, _own(test, run, traced.problem, snapshots), traced.stub)
+    run = Run(trace, metrics, misuse, gate, error_recovery(trace), traced.clock, traced.seed, test.recovery)
+    return _Judged(run, _own(test, run, traced, snapshots), traced.stub)
 
 
-def _own(test: AgentTest, run: Run, problem: str, snapshots: Snapshots) -> _Finding:
+def _own(test: AgentTest, run: Run, traced: _Traced, snapshots: Snapshots) -> _Finding:
     """What the test itself wants, beside its gate."""
-    if problem:
-        return _Finding("failed", problem)
-    document = run_document(run.trace, run.metrics, run.gate, None)
+    if traced.problem:
+        return _Finding("failed", traced.problem)
+    document = run_document(run.trace, run.metrics, run.gate, traced.tokens)
     for expectation in test.expect:
         wrong = snapshots.holds(test.name, expectation, document)
         if wrong is not None:
@@ -162,21 +166,42 @@ def _row(
     stub: bool,
     rule: str = "",
 ) -> Row:
-    worst = min(found, key=lambda finding: _WORST.index(finding.verdict))
-    share = share_of([finding.verdict == "passed" for finding in found]) if len(found) > 1 else None
-    message = worst.message
-    if share is not None and worst.verdict != "passed":
-        message = f"{share.hits} of {share.total} runs passed; {message}"
+    share, finding = _together(test, found)
     return Row(
         name,
-        worst.verdict,
-        message,
+        finding.verdict,
+        finding.message,
         test.place,
         took_ms,
         tags=test.tags,
         rule=rule,
-        limit=worst.limit,
+        limit=finding.limit,
         runs=runs,
         passed_share=share,
         stub=stub,
     )
+
+
+def _together(test: AgentTest, found: Sequence[_Finding]) -> tuple[Share | None, _Finding]:
+    """What several runs come to: all have to pass, or as many as the test asks for. Runs that no fault
+    touched say nothing of recovery, as long as there are others."""
+    worst = min(found, key=lambda finding: _WORST.index(finding.verdict))
+    told = [finding for finding in found if finding.verdict != "not_exercised"]
+    if len(found) == 1 or not told:
+        return None, worst
+    share = share_of([finding.verdict == "passed" for finding in told])
+    worst = min(told, key=lambda finding: _WORST.index(finding.verdict))
+    passed = f"{share.hits} of {share.total} runs passed"
+    if len(told) < len(found):
+        passed += f" ({len(found) - len(told)} more met no fault)"
+    least = test.min_pass_rate
+    if least is None or worst.verdict == "error":
+        verdict, limit, why = worst.verdict, worst.limit, f"; {worst.message}" if worst.message else ""
+        return share, _Finding(verdict, passed + why, limit)
+    low, high = 100 * share.interval.low, 100 * share.interval.high
+    between = f"{passed}: between {low:.0f} and {high:.0f} % do (95 %), wanted are {least} %"
+    if low >= least:
+        return share, _Finding("passed", between)
+    if high < least:
+        return share, _Finding("failed", f"{between}; {worst.message}", "min_pass_rate")
+    return share, _Finding("inconclusive", f"{between}: too few runs to tell", "min_pass_rate")

@@ -51,11 +51,6 @@ def metrics_document(metrics: RecoveryMetrics) -> dict[str, Any]:
     return asdict(metrics)
 
 
-def call_document(call: CallMark) -> dict[str, Any]:
-    """Everything that is known of a call, for timelines."""
-    return {key: value for key, value in asdict(call).items() if value not in ("", None, False, ())}
-
-
 def _call(call: CallMark) -> dict[str, Any]:
     return {
         "name": call.tool,

@@ -5,6 +5,7 @@ A live server is started once for a suite and keeps what calls did to it. A mock
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -28,14 +29,36 @@ if TYPE_CHECKING:
 
 
 class LiveServer:
-    def __init__(self, name: str, client: Client, listed: Sequence[Mapping[str, Any]]) -> None:
+    """One that the tests of a suite share. If it dies in one of them, the next one has it anew."""
+
+    def __init__(self, name: str, at: At) -> None:
         self.name = name
-        self.transport: Transport = "http" if client.at.url else "stdio"
-        self.tools = tuple(tool_info(each, name) for each in listed)
-        self._client = client
+        self.transport: Transport = "http" if at.url else "stdio"
+        self.tools: tuple[ToolInfo, ...] = ()
+        self._at = at
+        self._client: Client | None = None
+        self._opening = asyncio.Lock()
+
+    async def open(self) -> None:
+        """TargetError if it cannot be had."""
+        client = await self._connected()
+        self.tools = tuple(tool_info(each, self.name) for each in await client.tools())
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> Message:
-        return await self._client.call(tool, arguments)
+        return await (await self._connected()).call(tool, arguments)
+
+    async def close(self) -> None:
+        if self._client is not None:
+            client, self._client = self._client, None
+            await client.__aexit__(None, None, None)
+
+    async def _connected(self) -> Client:
+        async with self._opening:
+            if self._client is not None and self._client.is_gone:
+                await self.close()
+            if self._client is None:
+                self._client = await Client(self._at).__aenter__()
+            return self._client
 
 
 class MockedServer:
@@ -65,6 +88,9 @@ class Connected:
     live: Mapping[str, LiveServer]
     mocks: Mapping[str, MockSource]
 
+    def are_mocks(self, names: Sequence[str]) -> bool:
+        return all(name in self.mocks for name in names)
+
     def fresh(self, names: Sequence[str]) -> list[Server]:
         return [self.live[name] if name in self.live else self.mocks[name].begin() for name in names]
 
@@ -89,9 +115,24 @@ async def connected(servers: Sequence[SuiteServer]) -> AsyncIterator[Connected]:
                 mock = server.serving
                 mocks[server.name] = MockSource(server.name, mock.source or load_source(mock.tools_from))
                 continue
-            client = await stack.enter_async_context(Client(_at(server.serving)))
-            live[server.name] = LiveServer(server.name, client, await client.tools())
+            one = LiveServer(server.name, _at(server.serving))
+            stack.push_async_callback(one.close)
+            await one.open()
+            live[server.name] = one
         yield Connected(live, mocks)
+
+
+def list_tools(server: SuiteServer, limit_s: float) -> Sequence[ToolInfo]:
+    """For those who have no event loop. TargetError if it does not say in time what it has."""
+
+    async def main() -> Sequence[ToolInfo]:
+        async with asyncio.timeout(limit_s), connected([server]) as servers:
+            return servers.fresh([server.name])[0].tools
+
+    try:
+        return asyncio.run(main())
+    except TimeoutError:
+        raise TargetError(f"{server.name}: it did not list its tools within {limit_s:g} s") from None
 
 
 def tool_info(listed: Mapping[str, Any], server: str) -> ToolInfo:

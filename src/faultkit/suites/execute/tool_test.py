@@ -10,9 +10,10 @@ from faultkit.plan import Plan
 from faultkit.suites.execute.budget import Budget
 from faultkit.suites.execute.document import call_result
 from faultkit.suites.execute.options import Options
+from faultkit.suites.execute.real import real_toolbox
 from faultkit.suites.execute.servers import Connected
 from faultkit.suites.execute.snapshots import Snapshots
-from faultkit.suites.execute.virtual import VirtualToolbox
+from faultkit.suites.execute.virtual import USUAL_PATIENCE_MS, VirtualToolbox
 from faultkit.suites.gate import Verdict
 from faultkit.suites.model import Suite, ToolTest
 from faultkit.suites.result import Row
@@ -22,16 +23,23 @@ async def run_tool_test(
     suite: Suite, test: ToolTest, connected: Connected, options: Options, snapshots: Snapshots
 ) -> Row:
     began = perf_counter()
-    (server,) = connected.fresh([test.server])
     seed = suite.seed if options.seed is None else options.seed
     known = {fault.name: fault.rule for fault in suite.faults}
     plan = Plan(tuple(known[name] for name in test.inject), seed)
-    box = VirtualToolbox([server], {server.name: Injector(plan, server.name)}, Budget())
-    outcome = await box.call(test.tool, test.arguments)
+    (server,) = connected.fresh([test.server])
+    if options.clock == "virtual":
+        box = VirtualToolbox([server], {server.name: Injector(plan, server.name)}, Budget())
+        outcome = await box.call(test.tool, test.arguments)
+        (mark,) = box.marks
+        # A fault takes virtual time, a live server takes real time: the caller waits for both.
+        duration_ms = (mark.end_ms or 0.0) + (perf_counter() - began) * 1000
+    else:
+        own = [each for each in suite.servers if each.name == test.server]
+        async with real_toolbox(own, server.tools, plan, Budget(), USUAL_PATIENCE_MS, options.scale) as real:
+            outcome = await real.call(test.tool, test.arguments)
+            (mark,) = real.marks
+        duration_ms = (mark.end_ms or 0.0) - mark.start_ms
     took_ms = (perf_counter() - began) * 1000
-    (mark,) = box.marks
-    # A fault takes virtual time, a live server takes real time: the caller waits for both.
-    duration_ms = (mark.end_ms or 0.0) + took_ms
     document = call_result(outcome, duration_ms)
     verdict, message, limit = _judge(test, document, duration_ms, bool(mark.fault), snapshots)
     return Row(test.name, verdict, message, test.place, took_ms, tags=test.tags, limit=limit)

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from faultkit.faults.call.call import Call, Message, Transport, Verdict
 from faultkit.mcp.injector import Injector
+from faultkit.plan import Rule
 from faultkit.recovery.trace import CallMark
 from faultkit.suites.agents.agent import ToolInfo, ToolOutcome
 from faultkit.suites.execute.budget import Budget, Spent
@@ -68,6 +69,8 @@ class VirtualToolbox:
         self._injectors = injectors
         self._patience_ms = patience_ms
         self._now_ms = 0.0
+        self._frozen: dict[str, Rule] = {}
+        """Servers that answer nothing any more, and what made them so."""
         self.spent = Spent(budget)
         self.marks: list[CallMark] = []
         self.slowed_ms = 0.0
@@ -102,9 +105,9 @@ class VirtualToolbox:
         return self._refused(name, arguments, problem)
 
     def _refused(self, name: str, arguments: Mapping[str, Any], problem: str) -> ToolOutcome:
-        mark = CallMark(name, self._now_ms, self._now_ms, "protocol_error", arguments, invalid=True)
+        outcome, mark = refusal_of(name, arguments, problem, self._now_ms)
         self.marks.append(mark)
-        return ToolOutcome("protocol_error", problem, error_code=_UNKNOWN_TOOL)
+        return outcome
 
     async def _call(self, place: _Place, arguments: Mapping[str, Any], start_ms: float) -> ToolOutcome:
         server, name = place.server, place.info.name
@@ -116,8 +119,7 @@ class VirtualToolbox:
             server=server.name,
             transport=server.transport,
         )
-        injector = self._injectors.get(server.name)
-        decided = None if injector is None else injector.decide(call, start_ms / 1000)
+        decided = self._decided(call, start_ms)
         verdict = Verdict() if decided is None else decided[1]
         reply = {**await server.call(name, arguments), "id": call.id} if verdict.ask else None
         if decided is None:
@@ -148,6 +150,26 @@ class VirtualToolbox:
         )
         self.spent.check_time(self._now_ms)
         return outcome
+
+    def _decided(self, call: Call, now_ms: float) -> tuple[Rule, Verdict] | None:
+        if call.server in self._frozen:
+            return self._frozen[call.server], _NEVER
+        injector = self._injectors.get(call.server)
+        decided = None if injector is None else injector.decide(call, now_ms / 1000)
+        if decided is not None and decided[1].freeze:
+            self._frozen[call.server] = decided[0]
+        return decided
+
+
+_NEVER = Verdict(ask=False, freeze=True)
+
+
+def refusal_of(
+    name: str, arguments: Mapping[str, Any], problem: str, now_ms: float
+) -> tuple[ToolOutcome, CallMark]:
+    """Of a call that reaches nobody."""
+    outcome = ToolOutcome("protocol_error", problem, error_code=_UNKNOWN_TOOL)
+    return outcome, CallMark(name, now_ms, now_ms, outcome.outcome, arguments, invalid=True)
 
 
 def effect_of(info: ToolInfo, arguments: Mapping[str, Any], reply: Message | None) -> str:

@@ -32,7 +32,7 @@ BUDGET_KEYS = ("max_turns", "token_budget", "max_tool_calls", "time_budget", "ma
 AGENT_TEST_KEYS = (
     *COMMON_KEYS,
     *("model", "models", "agent", "max_tokens", "servers", "prompt", "system_prompt", "recovery"),
-    *("orchestration", "runs"),
+    *("orchestration", "runs", "min_pass_rate"),
     *BUDGET_KEYS,
 )
 TOOL_TEST_KEYS = (*COMMON_KEYS, "server", "tool", "args", "arguments", MAX_DURATION)
@@ -64,6 +64,7 @@ def parse_agent_test(
         "error_recovery": _error_recovery(reading, sheet),
         "budget": _budget(reading),
         "runs": reading.take("runs", whole(1, MOST_RUNS), 1),
+        "min_pass_rate": reading.take("min_pass_rate", whole(1, 100), None),
     }
     name = common.pop("name")
     return [

@@ -15,6 +15,7 @@ from typing import Any
 
 from faultkit import __version__
 from faultkit.recovery.trace import CallMark, Trace
+from faultkit.report.secrets import MASK, is_secret
 from faultkit.suites.execute.document import metrics_document
 from faultkit.suites.report.numbers import decisive, recovery_numbers, share_numbers
 from faultkit.suites.report.words import counts, shown
@@ -41,8 +42,8 @@ _MEASURED = (
 )
 """What a run has from a real clock."""
 
-_STEERING = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
-"""What JSON lets through, and terminals, YAML or UTF-8 do not."""
+_STEERING = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]")
+"""What JSON lets through, and terminals, YAML, UTF-8 or a reader's eyes do not."""
 _DEEPEST = 100
 """An agent may nest its arguments deeper than the report can be written."""
 _MOST = 1e15
@@ -181,13 +182,20 @@ def _call(call: CallMark) -> dict[str, Any]:
     found = {
         "tool": call.tool,
         "server": call.server,
-        "arguments": call.arguments,
+        "arguments": _masked(_plain(call.arguments)),
         "outcome": call.outcome,
         "start_ms": call.start_ms,
         "end_ms": call.end_ms,
         **{name: value for name, value in marks.items() if value},
     }
     return found if call.retry_after_ms is None else {**found, "retry_after_ms": call.retry_after_ms}
+
+
+def _masked(value: Any) -> Any:
+    """Without what sounds like a secret: a suite may have it from the environment, and CI keeps reports."""
+    if isinstance(value, dict):
+        return {name: MASK if is_secret(name) else _masked(each) for name, each in value.items()}
+    return [_masked(each) for each in value] if isinstance(value, list) else value
 
 
 def _reply(trace: Trace) -> dict[str, Any] | None:

@@ -5,6 +5,7 @@ Values of the block are written as JSON, which is YAML on one line: no text of a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +14,8 @@ from faultkit.suites.report.json import json_text
 from faultkit.suites.report.numbers import row_numbers
 from faultkit.suites.report.words import INTERRUPTED, circumstances, problems, shown, told
 from faultkit.suites.result import Results, Row
+
+_DIRECTIVE = re.compile(r"#(?=\s*(?:skip|todo))", re.IGNORECASE)
 
 
 def render_tap(results: Results) -> str:
@@ -57,5 +60,5 @@ def _block(values: dict[str, Any]) -> Iterator[str]:
 
 
 def _text(text: str) -> str:
-    """On one line; a `#` would begin a directive."""
-    return flat(text).replace("\\", "\\\\").replace("#", "\\#")
+    """On one line; a `#` would begin a directive, to readers of version 13 even if it is escaped."""
+    return _DIRECTIVE.sub("\uff03", flat(text)).replace("\\", "\\\\").replace("#", "\\#")

@@ -1,0 +1,45 @@
+"""Writes the ranking of the shipped agents into suites.md: `python docs/generate_suites.py`."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from faultkit.suites.agents.shipped import SHIPPED
+from faultkit.suites.execute.options import Options
+from faultkit.suites.file import load_suite
+from faultkit.suites.ranking import Standing, ranked
+from faultkit.suites.run import run_to_end
+from faultkit.suites.select import Selection, select
+
+DOCS = Path(__file__).parent
+PAGE = DOCS / "suites.md"
+BATTERY = DOCS.parent / "examples" / "suites" / "battery.yml"
+_BETWEEN = re.compile(r"(<!-- ranking: [^\n]*-->\n).*?(<!-- end of ranking -->)", re.DOTALL)
+_HEAD = """\
+| agent | score | gate | goal | honest | wasted | twice | early |
+|---|---:|---:|---:|---:|---:|---:|---:|
+"""
+
+
+def suites_page() -> str:
+    """The page with the ranking as it is now."""
+    table = _HEAD + "".join(map(_row, standings()))
+    return _BETWEEN.sub(lambda found: found[1] + table + found[2], PAGE.read_text("utf-8"))
+
+
+def standings() -> list[Standing]:
+    rows = []
+    for kind in SHIPPED:
+        chosen = select([load_suite(BATTERY, variables={"agent": kind})], Selection())
+        rows += [(kind, row) for row in run_to_end(chosen, Options()).results.rows]
+    return ranked(rows)
+
+
+def _row(one: Standing) -> str:
+    figures = (one.passed, one.goals, one.honest, one.wasted_calls, one.duplicate_effects, one.early_calls)
+    return f"| `{one.agent}` | {one.score:.1f} | {' | '.join(map(str, figures))} |\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(suites_page(), "utf-8")
