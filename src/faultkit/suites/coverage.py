@@ -15,6 +15,7 @@ from faultkit.faults.call.call import Call, CallFault, Circumstances
 from faultkit.plan import Rule
 from faultkit.rng import Rng
 from faultkit.suites.model import AgentTest, MockServer, Suite, SuiteFault, ToolTest
+from faultkit.suites.select import tests_of
 
 Phase: TypeAlias = Literal["request", "reply"]
 """request: the server does not do it, or later. reply: it does, and the answer suffers."""
@@ -56,7 +57,7 @@ def coverage_of(suites: Sequence[Suite]) -> Coverage:
         known = list(_tools(suite))
         tools.update(dict.fromkeys(known))
         faults = {fault.name: fault for fault in suite.faults}
-        for test in (*suite.tools, *suite.agents):
+        for test in tests_of(suite):
             if test.skip:
                 continue
             for fault in (faults[name] for name in test.inject):

@@ -29,7 +29,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteFile | None:
     if any(fnmatchcase(file_path.name, name) for name in NAMES):
-        return SuiteFile.from_parent(parent, path=file_path)  # type: ignore[no-any-return]
+        return SuiteFile.from_parent(parent, path=file_path)
     return None
 
 
