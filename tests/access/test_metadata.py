@@ -62,6 +62,11 @@ def test_a_hostile_host_gets_into_no_header(host: str) -> None:
     assert value.count('"') == 10
 
 
+def test_a_description_has_no_quotes_inside_of_its_own() -> None:
+    value = challenge(request("/mcp"), SETTINGS, "call", "insufficient_scope", 'the "call\\\r\né" is missing')
+    assert """error_description="the 'call????' is missing\"""" in value
+
+
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "127.0.0.1", "127.9.9.9", "::1"])
 def test_loopback_is_this_machine(host: str) -> None:
     assert is_loopback(host)
@@ -76,9 +81,9 @@ def test_all_else_is_not(host: str) -> None:
     ("peer", "address"),
     [
         ("10.0.0.1:80", "10.0.0.1"),
-        ("::1:80", "::1"),
-        ("2001:db8::5:80", "2001:db8::/64"),
-        ("::ffff:10.0.0.1:80", "10.0.0.1"),
+        ("[::1]:80", "::1"),
+        ("[2001:db8::5]:80", "2001:db8::/64"),
+        ("[::ffff:10.0.0.1]:80", "10.0.0.1"),
         ("", ""),
     ],
 )

@@ -12,7 +12,7 @@ import pytest
 from faultkit.access.access import Access
 from faultkit.access.keys import Keys
 from faultkit.access.rates import Rate
-from faultkit.cli.access import access_of, access_options
+from faultkit.cli.access import access_of, access_options, rules_of
 from faultkit.cli.main import invoke
 from faultkit.errors import InputError
 from faultkit.store.opening import open_store
@@ -37,7 +37,8 @@ def options_of(*args: str) -> dict[str, Any]:
 
 
 def made(*args: str, host: str = "127.0.0.1", transport: str = "http", store: Store | None = None) -> Access:
-    return access_of(options_of(*args), transport=transport, host=host, store=store)
+    where = None if store is None else store.name
+    return access_of(rules_of(options_of(*args), transport=transport, host=host, where=where), store)
 
 
 def test_by_default_this_machine_may_do_everything() -> None:
@@ -84,7 +85,8 @@ def test_a_server_that_nobody_can_use_yet_says_so(store: Store) -> None:
     said: list[str] = []
 
     def start() -> None:
-        access_of(options_of("--require-key"), transport="http", host="::1", store=store, say=said.append)
+        rules = rules_of(options_of("--require-key"), transport="http", host="::1", where=store.name)
+        access_of(rules, store, say=said.append)
 
     start()
     assert said == [f"nobody can come in yet: make a key with `fault keys create NAME --store {store.name}`"]
@@ -146,5 +148,8 @@ def test_a_server_that_others_could_reach_does_not_start(
     store = ["--store", str(tmp_path / "audit.db")]
     assert invoke(["serve", "--transport", "http", "--host", "0.0.0.0", "--port", "0", *store]) == 2
     err = capsys.readouterr().err
+    # Nothing is made for a server that cannot be.
+    assert list(tmp_path.iterdir()) == []
+    assert "rows written" not in err
     assert "error: --host: others can reach 0.0.0.0: expected --require-key, with a key that" in err
     assert "`fault keys create NAME` makes, or --oidc-issuer" in err

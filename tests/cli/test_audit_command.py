@@ -91,6 +91,7 @@ def test_each_filter_can_be_given(
 
 BAD: tuple[tuple[tuple[str, ...], str], ...] = (
     (("list", "--from", "soon"), "error: --from: expected a time such as"),
+    (("list", "--success", "--failed"), "error: --failed: expected without --success, got both"),
     (("list", "--limit", "0"), "error: --limit: expected a whole number from 1 to 1000"),
     (("list", "--text", ""), "error: --text: expected a text, got nothing"),
     (("list", "--param", "seed"), 'error: --param: expected PATH=VALUE, got "seed"'),

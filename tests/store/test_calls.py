@@ -13,7 +13,7 @@ from faultkit.mcp.failures.service import Ended, FailureServer, ServeSettings
 from faultkit.mcp.failures.tool import Caller
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.message import encode, read
-from faultkit.store.calls import entry_of, entry_of_noted, log_to, uuid_of
+from faultkit.store.calls import _of_headers, entry_of, entry_of_noted, log_to, uuid_of
 from faultkit.store.noted import noted_of
 from faultkit.store.opening import open_store
 from faultkit.store.row import AuditRow, Entry, Payload, payload_document, row_document
@@ -120,11 +120,30 @@ def test_an_error_is_kept_with_the_category_of_the_caller_and_its_first_text() -
 
 
 @pytest.mark.parametrize(
+    ("category", "code", "recorded"),
+    [
+        (None, -32603, "protocol"),
+        ("protocol", -32603, "protocol"),
+        ("tool", -31000, "tool"),
+        ("timeout", -31001, "timeout"),
+        ("auth", -31003, "auth"),
+        ("billing", -32603, "billing"),
+    ],
+)
+def test_the_code_goes_by_the_category_that_is_told_and_recorded(
+    category: str | None, code: int, recorded: str
+) -> None:
+    row, said = kept("error", {} if category is None else {"category": category})
+    told = json.loads(said.response_error or "")
+    assert (told["code"], told["data"]["category"], row.error_category) == (code, recorded, recorded)
+
+
+@pytest.mark.parametrize(
     ("name", "arguments", "category", "message"),
     [
         ("error", {"as_tool": True}, "tool", "synthetic error"),
         ("error", {}, "protocol", "synthetic error"),
-        ("flaky", {"fail_rate": 1, "seed": "abc"}, "tool", "flaky failure (roll=0.7573 < rate=1.0000)"),
+        ("flaky", {"fail_rate": 1, "seed": "abc"}, "protocol", "flaky failure (roll=0.7573 < rate=1.0000)"),
         ("nosuch", {}, "handler", 'unknown tool "nosuch"'),
         (7, {}, "handler", 'unknown tool ""'),
         ("sized_response", {"size": -1}, "tool", "size must be >= 0, got -1"),
@@ -139,6 +158,7 @@ def test_failures_without_a_category_have_one_of_ours(
 
 def test_like_go_a_failure_is_kept_as_the_result_that_was_sent() -> None:
     row, said = kept("flaky", {"fail_rate": 1, "seed": "abc"}, like_go=True)
+    assert row.error_category == "tool"
     assert row.error_message == "flaky failure (roll=0.7573 < rate=1.0000)"
     assert json.loads(said.response_result or "")["isError"] is True
 
@@ -174,6 +194,43 @@ def test_a_secret_whose_name_is_spelled_with_escapes_is_not_kept() -> None:
     assert "s3cret" not in json.dumps([row_document(row), payload_document(said)])
 
 
+_SECRET = '{"password":"hunter2"}'
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("slow", {"milliseconds": {"password": "hunter2"}}),
+        ("slow", _SECRET),
+        ("slow", [_SECRET]),
+        ("slow", {"milliseconds": 1, _SECRET: 1}),
+        ("error", {"message": _SECRET}),
+        ("error", {"message": f"it was {_SECRET}", "category": f" {_SECRET}"}),
+        ("error", {"message": "x" * 4080 + _SECRET, "as_tool": True}),
+        ("echo", {"message": f" {_SECRET}"}),
+        ("echo", {"message": json.dumps(_SECRET)}),
+        (_SECRET, {}),
+        (f"nosuch {_SECRET}", {}),
+    ],
+)
+def test_a_secret_that_an_error_quotes_is_kept_nowhere(name: Any, arguments: Any) -> None:
+    row, said = kept(name, arguments, id=_SECRET, meta={"progressToken": _SECRET})
+    assert "hunter2" not in repr((row, said))
+    assert "[redacted]" in repr((row, said))
+
+
+def test_no_credential_is_remembered_between_calls() -> None:
+    ended = ended_of("echo", {"message": "x"})
+    _of_headers.cache_clear()
+    for secret in ("one", "two"):
+        ended.caller.headers = (("authorization", f"Bearer {secret}"), ("user-agent", "test/1"))
+        said = entry_of(ended, NOON_US).payload
+        assert said is not None
+        assert said.request_headers == '{"authorization":"[redacted]","user-agent":"test/1"}'
+    # They are the same to it.
+    assert (_of_headers.cache_info().misses, _of_headers.cache_info().hits) == (1, 1)
+
+
 def test_a_progress_token_is_no_secret() -> None:
     _, said = kept("echo", {"message": "x"}, meta={"progressToken": "p\0", "token": "s3cret"})
     assert json.loads(said.request_params or "")["_meta"] == {
@@ -189,6 +246,7 @@ def test_what_is_too_long_is_left_out_whole_and_flagged() -> None:
     assert said.request_size_bytes > 70_000
     assert said.response_size_bytes > 140_000
     assert row.response_chars > 70_000
+    assert row.request_chars == len('{"message":""}') + 70_000
     row, said = kept("sized_response", {"size": 40_000})
     assert (said.request_truncated, said.response_truncated) == (False, True)
     assert row.parameters == '{"size":40000}'

@@ -236,6 +236,32 @@ def test_stats_are_told_by_tool_and_for_all(store: Store) -> None:
     assert stats_of(store, Filter(tool="slow")).all.p99_ms == 100.0
 
 
+def test_who_was_refused_has_not_called_and_is_counted_apart(store: Store) -> None:
+    store.append([entry(1, duration_ms=8.0), entry(2, duration_ms=8.0)])
+    store.append(
+        [
+            entry(
+                n, tool_name="", success=False, duration_ms=0.0, source="door", parameters=f'{{"times":{n}}}'
+            )
+            for n in (10, 20)
+        ]
+    )
+    stats = stats_of(store)
+    assert (stats.all.calls, stats.all.errors, stats.all.p50_ms, stats.refusals) == (2, 0, 8.0, 30)
+    assert [each.key for each in stats.tools] == ["echo"]
+    assert stats_of(store, Filter(tool="echo")).refusals == 0
+    assert sum(each.calls for each in series_of(store, 1000).values()) == 2
+    assert breakdown_of(store, "success").total == 2
+    assert store.events().total == 4
+
+
+def test_a_text_is_found_in_whatever_case(store: Store) -> None:
+    store.append([entry(1, error_message="un ÉTÉ 100% à ΣΊΣΥΦΟΣ"), entry(2, user_subject="été")])
+    assert ids(store.events(Filter(q="été")).rows) == [2, 1]
+    assert ids(store.events(Filter(q="É")).rows) == [2, 1]
+    assert ids(store.events(Filter(q="0% À")).rows) == [1]
+
+
 def test_figures_are_told_by_what_calls_have_in_common(store: Store) -> None:
     store.append([entry(n, duration_ms=float(n), success=n != 4) for n in range(1, 5)])
     store.append([entry(11, tool_name="slow", duration_ms=100.0, user_subject="bob")])

@@ -13,7 +13,7 @@ import pytest
 from faultkit.errors import InputError, TargetError
 from faultkit.store.opening import open_store
 from faultkit.store.place import default_store
-from faultkit.store.store import MOST_IN_MEMORY
+from faultkit.store.store import MOST_IN_MEMORY, StoreAway
 from tests.store.rows import entry
 
 
@@ -90,6 +90,7 @@ def test_a_log_that_may_not_be_written_can_be_read(tmp_path: Path) -> None:
 
 def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     path = tmp_path / "state" / "audit.db"
+    path.parent.mkdir()
     with open_store(path) as store:
         store.append([entry(1)])
         modes = {stat.S_IMODE(os.stat(each).st_mode) for each in path.parent.iterdir()}
@@ -97,14 +98,68 @@ def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
 
 
 def test_a_file_that_was_removed_is_made_again(tmp_path: Path) -> None:
-    path = tmp_path / "audit.db"
-    with open_store(path) as store:
+    path, said = tmp_path / "audit.db", list[str]()
+    with open_store(path, say=said.append) as store:
         store.append([entry(1)])
         for each in tuple(tmp_path.iterdir()):
             each.unlink()
         store.append([entry(2)])
+        assert said == [
+            f"audit: {path} is gone, and was made anew: rows go there, and earlier ones are not in it"
+        ]
+        assert store.changes == 1
         with open_store(path, create=False) as other:
             assert [row.id for row in other.events().rows] == [entry(2).row.id]
+
+
+def test_a_file_that_is_put_in_the_place_of_the_log_gets_the_rows_and_nothing_of_the_other(
+    tmp_path: Path,
+) -> None:
+    path, new, said = tmp_path / "audit.db", tmp_path / "new.db", list[str]()
+    with open_store(new) as other:
+        other.append([entry(1, tool_name="new")])
+    # Two have it open, as a server and the process that writes for it do.
+    with open_store(path, say=said.append) as store, open_store(path) as apart:
+        store.append([entry(number, tool_name="old") for number in range(10, 20)])
+        path.rename(tmp_path / "aside.db")
+        new.rename(path)
+        store.append([entry(2)])
+        apart.append([entry(3)])
+        store.append([entry(4)])
+        assert [row.tool_name for row in store.all()] == ["new", "echo", "echo", "echo"]
+        assert (store.changes, apart.changes) == (1, 1)
+    assert said == [f"audit: {path} is another file now: rows go there, and earlier ones are not in it"]
+    for each, count in ((path, 4), (tmp_path / "aside.db", 10)):
+        with open_store(each, create=False) as found:
+            assert found.events().total == count
+        with sqlite3.connect(each) as database:
+            assert database.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        database.close()
+
+
+def test_a_log_that_was_away_for_a_moment_is_the_same_log(tmp_path: Path) -> None:
+    path, said = tmp_path / "audit.db", list[str]()
+    with open_store(path, say=said.append) as store:
+        store.append([entry(1)])
+        path.rename(tmp_path / "aside.db")
+        path.mkdir()
+        with pytest.raises(StoreAway):
+            store.append([entry(2)])
+        path.rmdir()
+        (tmp_path / "aside.db").rename(path)
+        store.append([entry(2)])
+        assert (store.events().total, store.changes, said) == (2, 0, [])
+
+
+def test_of_folders_only_that_of_the_usual_place_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(TargetError, match=r"^store: cannot open .*: No such file or directory$"):
+        open_store(tmp_path / "none" / "audit.db")
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    with open_store(default_store(os.environ)) as store:
+        store.append([entry(1)])
 
 
 def test_memory_keeps_the_newest(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,9 +37,35 @@ def test_texts_that_are_json_are_looked_into() -> None:
     text = '{"extras":{"password":"hunter2"},"n":1.50}'
     assert redacted({"text": text}) == {"text": '{"extras":{"password":"[redacted]"},"n":1.5}'}
     assert redacted({"text": "the password is no key here"}) == {"text": "the password is no key here"}
-    assert redacted({"text": '{"password": broken'}) == {"text": '{"password": broken'}
     untouched = '{ "n": 1.50, "\\u00e9": 2 }'
     assert redacted(untouched) == untouched
+
+
+QUOTED = (
+    (' {"password":"hunter2"}', '{"password":"[redacted]"}'),
+    ('"{\\"password\\":\\"hunter2\\"}"', '"{\\"password\\":\\"[redacted]\\"}"'),
+    ('type: {"a":{"jwt":"hunter2"}} has type "object"', 'type: {"a":{"jwt":"[redacted]"}} has type "object"'),
+    ('unknown tool "{"password":"hunter2"}"', 'unknown tool "{"password":"[redacted]"}"'),
+    ('of [1] and [{\'x\': 1}, {"token": {"b": "hunter2"}', "of [1] and [{'x': 1}, {\"token\": [redacted]"),
+    ('{"password": "hunt\u2028er2', '{"password": [redacted]'),
+    ('cut: {\\"api-key\\":\\"hunter2', 'cut: {\\"api-key\\": [redacted]'),
+    ('cut: {"p\\u0061sswd":"hunter2', 'cut: {"passwd": [redacted]'),
+    ('{"a": {"password": 1}} and {"b": "token"}', '{"a":{"password":"[redacted]"}} and {"b": "token"}'),
+    ("[" * 70_000 + '{"secret":"hunter2"}', "[" * 70_000 + '{"secret": [redacted]'),
+)
+
+
+@pytest.mark.parametrize(("text", "kept"), QUOTED, ids=[text[:30] for text, _ in QUOTED])
+def test_json_is_found_wherever_a_text_quotes_it_whole_or_cut_off(text: str, kept: str) -> None:
+    assert redacted(text) == kept
+    assert redacted({"a": [text], text: 1}) == {"a": [kept], kept: redacted({text: 1})[kept]}
+
+
+@pytest.mark.parametrize(
+    "text", ["token: see the docs", 'the "password" is no key', '["token", "secret"]', "a{b"]
+)
+def test_a_text_that_only_speaks_of_secrets_is_left_alone(text: str) -> None:
+    assert redacted(text) == text
 
 
 def test_a_name_that_is_spelled_with_escapes_is_hidden() -> None:
@@ -48,7 +74,7 @@ def test_a_name_that_is_spelled_with_escapes_is_hidden() -> None:
 
 
 def test_what_databases_refuse_is_replaced() -> None:
-    assert redacted({"a\0": "b\0\ud800", "n": float("inf")}) == {"a\u2400": "b\u2400?", "n": "inf"}
+    assert redacted({"a\0": "b\0\ud800", "n": float("inf")}) == {"a\u2400": "b\u2400?", "n": "[infinite]"}
     assert plain("\udfff☃") == "?☃"
 
 

@@ -15,6 +15,8 @@ from typing import Any
 import httpx
 import pytest
 
+from faultkit.cli.serve import _writing
+from faultkit.errors import RunError, TargetError
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, VERSION_KEY
 from faultkit.store.filter import Filter
 from faultkit.store.opening import open_store
@@ -72,7 +74,7 @@ def rows_of(where: str | Path) -> list[AuditRow]:
 def test_each_call_is_a_row_and_what_waits_is_written_at_the_end(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    where = str(tmp_path / "a" / "audit.db") if kind == "sqlite" else request.getfixturevalue("postgres").url
+    where = str(tmp_path / "audit.db") if kind == "sqlite" else request.getfixturevalue("postgres").url
     with served("--store", where) as server, httpx.Client() as client:
         for number in range(300):
             server.call(client, number, "echo", {"message": f"{number}"})
@@ -84,6 +86,18 @@ def test_each_call_is_a_row_and_what_waits_is_written_at_the_end(
     assert rows[-1].error_category == "auth"
     assert re.fullmatch(r"127\.0\.0\.1:\d+", rows[0].remote_addr)
     assert rows[0].user_agent.startswith("python-httpx/")
+
+
+def test_a_server_whose_rows_were_lost_does_not_end_well(capsys: pytest.CaptureFixture[str]) -> None:
+    with open_store("memory:") as store:
+        with pytest.raises(RunError, match="the audit log is not complete: rows were lost"):
+            with _writing(store, "memory:", "block", None) as writer:
+                writer.miss(ValueError("it was odd"))
+        assert "audit: 0 rows written to memory:, 1 lost\n" in capsys.readouterr().err
+        # What ends a server that never began is not covered by this, and nothing is said of rows.
+        with pytest.raises(TargetError), _writing(store, "memory:", "block", None):
+            raise TargetError("no port")
+        assert capsys.readouterr().err == ""
 
 
 def test_without_an_audit_log_there_is_none(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ class Gate:
     """A store before which somebody stands. Closed, it lets writes wait; away, it fails them."""
 
     name = "gate"
+    changes = 0
 
     def __init__(self, store: Store) -> None:
         self.store = store
@@ -261,7 +262,7 @@ def test_old_rows_are_removed_at_the_start(gate: Gate) -> None:
 def test_a_locked_database_gets_its_rows_when_the_lock_is_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("faultkit.store.opening.BUSY_S", 0.02)
+    monkeypatch.setattr("faultkit.store.file.BUSY_S", 0.02)
     path = tmp_path / "audit.db"
     with open_store(path) as store, Writer(store, flush_s=0.0) as writer:
         other = sqlite3.connect(path, isolation_level=None)

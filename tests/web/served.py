@@ -21,7 +21,7 @@ from faultkit.mcp.wire.era import CAPABILITIES_KEY, VERSION_KEY
 from faultkit.store.opening import open_store
 from faultkit.store.row import AuditRow
 from faultkit.store.store import Store
-from faultkit.store.writer import Writer
+from faultkit.store.writer import Writer, Written
 from faultkit.web.ask import Audit
 from faultkit.web.serving import serve_site
 
@@ -46,6 +46,11 @@ class Served:
     def store(self) -> Store:
         assert self._store is not None
         return self._store
+
+    @property
+    def state(self) -> Written:
+        assert self._writer is not None
+        return self._writer.state()
 
     def get(self, path: str, **parameters: str) -> httpx.Response:
         return self.client.get(path, params=parameters)

@@ -136,7 +136,7 @@ REPLAYS: tuple[tuple[Entry, str], ...] = (
             entry(3).row,
             Payload(request_params='{"name":"echo","arguments":{"extras":{"a":[{"token":"[redacted]"}]}}}'),
         ),
-        "id: expected a call without secrets, but arguments.extras.a.0.token is [redacted]",
+        "id: expected a call that is in the log as it was, but arguments.extras.a.0.token is [redacted]",
     ),
     (
         Entry(entry(4).row, Payload(request_params='{"name":"gone","arguments":{}}')),
@@ -146,7 +146,51 @@ REPLAYS: tuple[tuple[Entry, str], ...] = (
         Entry(entry(5).row, Payload(request_params='{"name":"echo","arguments":[1]}')),
         "id: expected a call whose arguments are an object, got a list",
     ),
+    (
+        Entry(entry(6).row, Payload(request_params='{"name":"echo","arguments":[]}')),
+        "id: expected a call whose arguments are an object, got a list",
+    ),
+    (
+        Entry(entry(7).row, Payload(request_params='{"name":"echo","arguments":0}')),
+        "id: expected a call whose arguments are an object, got a number",
+    ),
+    (
+        Entry(
+            entry(8).row, Payload(request_params='{"name":"flaky","arguments":{"fail_rate":"[infinite]"}}')
+        ),
+        "id: expected a call that is in the log as it was, but arguments.fail_rate is [infinite]",
+    ),
+    (
+        Entry(entry(9).row, Payload(request_params='{"name":"echo","arguments":{"extras":["[too deep]"]}}')),
+        "id: expected a call that is in the log as it was, but arguments.extras.0 is [too deep]",
+    ),
 )
+
+
+def test_what_the_call_said_besides_is_said_again_and_nothing_else() -> None:
+    with served() as server:
+        for meta, notified in (({}, False), ({"progressToken": 7, "own": "x"}, True)):
+            params = {"name": "progress", "arguments": {"steps": 1, "step_ms": 1}, "_meta": meta}
+            kept = entry(int(notified), id=f"call-{notified}")
+            server.store.append([Entry(kept.row, Payload(request_params=json.dumps(params)))])
+            again = replay(server, kept.row.id).json()
+            assert again["result"]["structuredContent"]["notified"] is notified
+            assert [note["params"]["progressToken"] for note in again["notifications"]] == [7] * notified
+            server.flush()
+            payload = server.json(f"{AUDIT}/events/{again['replay_event_id']}")["payload"]
+            assert payload["request_params"] == params
+
+
+def test_a_number_that_is_infinite_is_tried_as_clients_say_it(server: Served) -> None:
+    path, kind = f"{ADMIN}/tryit/slow", {"content-type": "application/json", **OURS}
+    answer = server.client.post(path, content='{"arguments":{"milliseconds":1e999}}', headers=kind)
+    (block,) = answer.json()["result"]["content"]
+    assert block["text"].endswith('a value that cannot be shown has type "number", want "integer"')
+    answer = server.client.post(path, content='{"arguments":{"milliseconds":NaN}}', headers=kind)
+    assert (answer.status_code, answer.json()["error"]) == (
+        400,
+        "body: expected JSON, got something else: NaN is no number of JSON",
+    )
 
 
 @pytest.mark.parametrize(("kept", "problem"), REPLAYS, ids=[problem[:60] for _, problem in REPLAYS])

@@ -167,6 +167,14 @@ def test_each_path_knows_its_own_parameters(log: Served, path: str, problem: str
     assert answer.json()["error"].startswith(problem)
 
 
+def test_a_text_that_a_spreadsheet_would_take_for_a_formula_is_none_in_csv() -> None:
+    with served() as running:
+        texts = ("=1+1", "+1", "-1", "@a", "\tb", "a=1")
+        running.store.append([entry(n, error_message=text) for n, text in enumerate(texts)])
+        table = csv.DictReader(io.StringIO(running.get(f"{AUDIT}/export", format="csv").text, newline=""))
+        assert [line["error_message"] for line in table] == ["'=1+1", "'+1", "'-1", "'@a", "'\tb", "a=1"]
+
+
 def test_pages_by_cursor_show_each_call_once_though_others_come() -> None:
     with served() as running:
         running.store.append([entry(number, at_us=NOON_US + number // 2) for number in range(7)])
@@ -177,6 +185,8 @@ def test_pages_by_cursor_show_each_call_once_though_others_come() -> None:
         assert (numbers(second), second["total"]) == ([3, 2, 1], 9)
         third = running.json(EVENTS, limit="3", cursor=second["next"])
         assert (numbers(third), third["next"]) == ([0], None)
+        last = running.json(EVENTS, limit="1", cursor=running.json(EVENTS, limit="8")["next"])
+        assert (numbers(last), last["next"]) == ([0], None)
 
 
 def test_one_call_has_what_was_said_beside_it(log: Served) -> None:

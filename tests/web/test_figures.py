@@ -130,6 +130,7 @@ def test_a_dashboard_is_of_the_last_hour_and_has_the_newest_calls(log: Served) -
         "total": 0,
         "unique_subjects": 0,
         "unique_tools": 0,
+        "refusals": 0,
         "calls_per_s": 0.0,
     }
     assert [row["duration_ms"] for row in empty["recent"]] == [7.5, 4.0, 3.0, 2.0, 1.0]
@@ -153,6 +154,7 @@ def test_a_dashboard_is_of_the_last_hour_and_has_the_newest_calls(log: Served) -
             "p99_duration_ms": 20.0,
             "unique_subjects": 1,
             "unique_tools": 2,
+            "refusals": 0,
             "calls_per_s": round(20 / 600, 6),
         }
         assert len(found["recent"]) == 20

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import socket
 from collections.abc import Iterator
@@ -13,7 +14,11 @@ from typing import Any
 import httpx
 import pytest
 
+from faultkit.store.filter import Filter
+from faultkit.store.store import StoreAway
 from faultkit.web import live
+from faultkit.web.metrics import Metrics
+from faultkit.web.reply import Refused
 from tests.store.rows import entry
 from tests.web.served import AUDIT, PATIENCE_S, Served, served
 
@@ -118,6 +123,34 @@ def test_there_are_not_more_followers_than_can_be_served(
         assert refused.status_code == 503
         assert refused.json()["error"].startswith("expected at most 1 readers of the live stream")
     until(lambda: "faultkit_live_readers 0\n" in server.get("/metrics").text)
+
+
+def test_those_who_come_at_once_are_counted_before_the_database_answers() -> None:
+    asked: asyncio.Future[int]
+
+    class Asked(live.Live):
+        def _asked(self, work: Any) -> Any:
+            return asked
+
+    class Left:
+        began = is_open = False
+
+    async def main() -> None:
+        nonlocal asked
+        asked = asyncio.get_running_loop().create_future()
+        store: Any = type("Store", (), {"last_seq": None})
+        metrics = Metrics(())
+        many = Asked(store, metrics, None)  # type: ignore[arg-type]
+        answers: list[Any] = [Left() for _ in range(live.MOST_READERS + 1)]
+        following = [asyncio.ensure_future(many.follow(each, Filter(), None)) for each in answers]
+        await asyncio.sleep(0)
+        assert metrics.live_readers == live.MOST_READERS
+        asked.set_exception(StoreAway("gone"))
+        ended = await asyncio.gather(*following, return_exceptions=True)
+        assert [type(each) for each in ended] == [StoreAway] * live.MOST_READERS + [Refused]
+        assert metrics.live_readers == 0
+
+    asyncio.run(main())
 
 
 def test_who_does_not_read_is_told_how_many_calls_they_missed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,6 +86,9 @@ def test_sessions_requests_and_refusals_are_counted() -> None:
         server.get(f"{PORTAL}/tools/nosuch")
         server.get("/a")
         server.get("/b")
+        server.get("/portal/nosuch")
+        page = server.get("/portal/")
+        server.client.get("/portal/", headers={"if-none-match": page.headers["etag"]})
         server.client.get(f"{AUDIT}/events", headers={"x-api-key": "fk_wrong"})
         server.client.get("/healthz", headers={"host": "evil.example.org"})
         found = samples(server)
@@ -94,6 +97,8 @@ def test_sessions_requests_and_refusals_are_counted() -> None:
         assert value(found, "faultkit_http_requests_total", route=tools, status="200") == 1
         assert value(found, "faultkit_http_requests_total", route=tools, status="404") == 1
         assert value(found, "faultkit_http_requests_total", route="(none)", status="404") == 2
+        for status in ("200", "304", "404"):
+            assert value(found, "faultkit_http_requests_total", route="/portal*", status=status) == 1
         assert value(found, "faultkit_refusals_total", category="auth") == 1
         assert value(found, "faultkit_refusals_total", category="origin") == 1
         assert value(found, "faultkit_refusals_total", category="rate") == 0

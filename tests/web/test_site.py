@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from typing import Any
 
 import httpx
@@ -10,7 +11,7 @@ import pytest
 
 from faultkit.access.keys import Keys
 from faultkit.access.settings import AccessSettings
-from tests.web.served import ADMIN, AUDIT, OURS, PORTAL, Served, served
+from tests.web.served import ADMIN, AUDIT, OURS, PATIENCE_S, PORTAL, Served, served
 
 
 def test_health_and_readiness_are_plain_words(server: Served) -> None:
@@ -104,6 +105,23 @@ def test_clients_that_look_for_a_token_find_out_where(server: Served) -> None:
         both = other.json(f"{PORTAL}/wellknown")
         assert both["authorization_server"] == found
         assert both["protected_resource"]["authorization_servers"] == ["https://id.example.org/"]
+
+
+def test_a_foreign_host_is_told_so_in_json_as_all_others_are(server: Served) -> None:
+    answer = server.client.get(f"{PORTAL}/me", headers={"host": "evil.example"})
+    assert (answer.status_code, answer.json()) == (403, {"error": "this host or origin may not call"})
+
+
+def test_who_sends_too_much_gets_to_read_so(server: Served) -> None:
+    host, port = server.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=PATIENCE_S) as client:
+        size = 16 << 20
+        client.sendall(f"POST /mcp HTTP/1.1\r\nhost: {host}\r\ncontent-length: {size}\r\n\r\n".encode())
+        client.sendall(b"x" * size)
+        said = b""
+        while block := client.recv(4096):
+            said += block
+    assert said.startswith(b"HTTP/1.1 413 ")
 
 
 def test_a_page_from_elsewhere_cannot_make_a_browser_call(server: Served) -> None:

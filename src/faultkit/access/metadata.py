@@ -11,6 +11,7 @@ from faultkit.mcp.wire.http.server import Request
 
 METADATA_PATH = "/.well-known/oauth-protected-resource"
 _REALM = "faultkit"
+_UNQUOTABLE = re.compile(r"[^\x20-\x5b\x5d-\x7e]")
 _AUTHORITY = re.compile(r"[A-Za-z0-9._-]+(:\d{1,5})?|\[[0-9A-Fa-f:.]+\](:\d{1,5})?", re.ASCII)
 
 
@@ -30,7 +31,12 @@ def challenge(request: Request, settings: AccessSettings, scope: Scope, error: s
     parts = {"realm": _REALM, "error": error, "error_description": why if error else "", "scope": scope}
     path = request.path if request.path in settings.mcp_paths and request.path != "/" else ""
     parts["resource_metadata"] = _base(request, settings) + METADATA_PATH + path
-    return "Bearer " + ", ".join(f'{name}="{value}"' for name, value in parts.items() if value)
+    return "Bearer " + ", ".join(f'{name}="{_quotable(value)}"' for name, value in parts.items() if value)
+
+
+def _quotable(text: str) -> str:
+    """RFC 6750 lets no quotes, backslashes or controls into these, not even escaped."""
+    return _UNQUOTABLE.sub("?", text.replace('"', "'"))
 
 
 def _base(request: Request, settings: AccessSettings) -> str:

@@ -11,7 +11,7 @@ LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 @lru_cache(maxsize=4096)
 def address_of(peer: str) -> str:
     """Without its port. A user of IPv6 has a whole /64 of addresses, which count as one."""
-    host = peer.rpartition(":")[0]
+    host = peer.rpartition(":")[0].removeprefix("[").removesuffix("]")
     try:
         address = ip_address(host)
     except ValueError:

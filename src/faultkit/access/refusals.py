@@ -19,12 +19,11 @@ from faultkit.access.peers import address_of
 from faultkit.mcp.wire.http.server import Request
 from faultkit.store.calls import uuid_at
 from faultkit.store.redact import json_text, plain
-from faultkit.store.row import AuditRow, Entry
+from faultkit.store.row import REFUSAL, TIMES, AuditRow, Entry
 from faultkit.store.times import now_us
 
 FOLD_S = 10.0
 MOST_KINDS = 256
-SOURCE = "door"
 _MOST_CHARS = 200
 _BEGINNINGS = {401: "not authenticated: ", 403: "not allowed: "}
 _OTHERS = ("others",)
@@ -92,7 +91,7 @@ def _row(request: Request, refusal: Refusal, at_us: int) -> AuditRow:
         parameters=json_text(_asked(request, refusal)),
         error_message=_BEGINNINGS.get(refusal.status, "") + refusal.message,
         error_category=refusal.category,
-        source=SOURCE,
+        source=REFUSAL,
         remote_addr=request.peer,
         forwarded_for=_text(request.headers.get("x-forwarded-for", "")),
         user_agent=_text(request.headers.get("user-agent", "")),
@@ -101,7 +100,7 @@ def _row(request: Request, refusal: Refusal, at_us: int) -> AuditRow:
 
 def _asked(request: Request, refusal: Refusal) -> dict[str, Any]:
     # Without the query: some put keys there.
-    asked: dict[str, Any] = {"method": _text(request.method), "path": _text(request.path), "times": 1}
+    asked: dict[str, Any] = {"method": _text(request.method), "path": _text(request.path), TIMES: 1}
     if refusal.category == "origin":
         asked |= {
             name: _text(request.headers[name]) for name in ("host", "origin") if name in request.headers
@@ -111,7 +110,7 @@ def _asked(request: Request, refusal: Refusal) -> dict[str, Any]:
 
 def _repeated(window: _Window) -> str:
     assert window.row.parameters is not None
-    return json_text(json.loads(window.row.parameters) | {"times": window.more})
+    return json_text(json.loads(window.row.parameters) | {TIMES: window.more})
 
 
 def _anonymised(row: AuditRow) -> AuditRow:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from faultkit.access.access import Access
     from faultkit.access.oidc import OidcSettings, Tokens
     from faultkit.access.rates import Rate
+    from faultkit.access.settings import AccessSettings
     from faultkit.store.store import Store
     from faultkit.store.writer import Writer
 
@@ -83,25 +86,24 @@ _NAMES = (
 
 
 def access_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command gets them as keywords, and hands them to `access_of` as they are."""
+    """The command gets them as keywords, and hands them to `rules_of` as they are."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
 
 
-def access_of(
-    options: dict[str, Any],
-    *,
-    transport: str,
-    host: str,
-    store: Store | None = None,
-    writer: Writer | None = None,
-    say: Callable[[str], None] = lambda line: None,
-) -> Access:
-    """`store`: where keys are kept. `writer`: where rows of what is refused go. InputError for what does not
-    go together."""
-    from faultkit.access.access import Access
-    from faultkit.access.keys import Keys
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the options come to, before anything is opened."""
+
+    settings: AccessSettings
+    oidc: OidcSettings | None
+    needs_key: bool
+
+
+def rules_of(options: dict[str, Any], *, transport: str, host: str, where: str | None) -> Rules:
+    """`where`: the store that keys would be kept in, if there is one. InputError for what does not go
+    together."""
     from faultkit.access.peers import is_loopback
     from faultkit.access.settings import AccessSettings
 
@@ -115,9 +117,8 @@ def access_of(
             f"others can reach {host or 'this address'}: expected --require-key, with a key that "
             "`fault keys create NAME` makes, or --oidc-issuer",
         )
-    keys = None if store is None else Keys(store)
     if needs_key:
-        _check_keys(keys, store, has_tokens=oidc is not None, say=say)
+        _check_place(where)
     settings = AccessSettings(
         anonymous=not needs_key and oidc is None,
         rate=_rate(options["rate"]),
@@ -128,9 +129,26 @@ def access_of(
         issuer="" if oidc is None else oidc.issuer,
         mcp_paths=("/mcp", "/"),
     )
-    tokens = None if oidc is None else _tokens(oidc, say)
-    add = (lambda entry: None) if writer is None else writer.add
-    return Access(settings, keys, tokens, add=add, say=say)
+    return Rules(settings, oidc, needs_key)
+
+
+def access_of(
+    rules: Rules,
+    store: Store | None = None,
+    writer: Writer | None = None,
+    say: Callable[[str], None] = lambda line: None,
+) -> Access:
+    """`store`: where keys are kept. `writer`: where rows of what is refused go."""
+    from faultkit.access.access import Access
+    from faultkit.access.keys import Keys
+
+    if store is not None and rules.needs_key and rules.oidc is None and not _has_keys(store):
+        say(f"nobody can come in yet: make a key with `fault keys create NAME --store {store.name}`")
+    tokens = None if rules.oidc is None else _tokens(rules.oidc, say)
+    # Whoever is refused must not hold up others.
+    add = (lambda entry: None) if writer is None else partial(writer.add, wait=False)
+    keys = None if store is None else Keys(store)
+    return Access(rules.settings, keys, tokens, add=add, say=say)
 
 
 def _refuse_all(options: dict[str, Any]) -> None:
@@ -173,17 +191,21 @@ def _tokens(oidc: OidcSettings, say: Callable[[str], None]) -> Tokens:
     return Tokens(oidc, Issuer(oidc.issuer, oidc.jwks_url, say))
 
 
-def _check_keys(keys: Any, store: Store | None, *, has_tokens: bool, say: Callable[[str], None]) -> None:
+def _check_place(where: str | None) -> None:
     from faultkit.store.place import MEMORY
 
-    if keys is None or store is None:
+    if where is None:
         raise InputError("--require-key", "expected no --no-audit: keys are kept where the audit log is")
-    if store.name == MEMORY:
+    if where == MEMORY:
         raise InputError(
             "--require-key", "expected a --store that is no memory: nobody could make a key there"
         )
-    if not has_tokens and not any(key.revoked_us is None for key in keys.list()):
-        say(f"nobody can come in yet: make a key with `fault keys create NAME --store {store.name}`")
+
+
+def _has_keys(store: Store) -> bool:
+    from faultkit.access.keys import Keys
+
+    return any(key.revoked_us is None for key in Keys(store).list())
 
 
 def _rate(text: str | None) -> Rate | None:

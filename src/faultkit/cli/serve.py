@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
-from faultkit.cli.access import access_of, access_options
+from faultkit.cli.access import Rules, access_of, access_options, rules_of
 from faultkit.cli.store import store_option
-from faultkit.errors import InputError, TargetError
+from faultkit.errors import InputError, RunError, TargetError
 from faultkit.units import parse_duration
 
 if TYPE_CHECKING:
@@ -109,7 +109,8 @@ def command(
     always comes to the same, on any machine.
 
     Each call is a row of the audit log, which `fault audit` reads. Rows are written behind the calls, 0.2 s
-    after them at the latest: a process that is killed loses no more than these.
+    after them at the latest: a process that is killed loses no more than these. If others were lost, the
+    exit code is 4.
 
     Over HTTP, the same port has a portal at /portal/, the log at /api/v1/, and /healthz, /readyz and
     /metrics. On loopback everybody may do everything; elsewhere they need a key or a token.
@@ -127,20 +128,20 @@ def command(
         linger_s=_duration_s("--linger", linger),
     )
     keep_s = _duration_s("--keep", keep) or None
+    rules = rules_of(access, transport=transport, host=host, where=None if no_audit else store)
     if no_audit:
-        _serve(job, access, None, None)
+        _serve(job, rules, None, None)
         return
     with _opened(store) as opened, _writing(opened, store, when_full, keep_s) as writer:
-        _serve(job, access, opened, writer)
+        _serve(job, rules, opened, writer)
 
 
-def _serve(job: ServeJob, access: dict[str, Any], store: Store | None, writer: Writer | None) -> None:
+def _serve(job: ServeJob, rules: Rules, store: Store | None, writer: Writer | None) -> None:
     from dataclasses import replace
 
     from faultkit.mcp.failures.run import run_server
     from faultkit.mcp.serving import run_to_end
 
-    known = access_of(access, transport=job.front, host=job.host, store=store, writer=writer, say=_say)
     if job.front == "stdio":
         from faultkit.store.calls import log_to
 
@@ -150,8 +151,9 @@ def _serve(job: ServeJob, access: dict[str, Any], store: Store | None, writer: W
     from faultkit.web.ask import Audit
     from faultkit.web.serving import serve_site
 
-    rules = known.settings
-    guarded = replace(job, hosts=rules.hosts, origins=rules.origins, limits=rules.limits)
+    settings = rules.settings
+    guarded = replace(job, hosts=settings.hosts, origins=settings.origins, limits=settings.limits)
+    known = access_of(rules, store, writer, _say)
     audit = None if store is None or writer is None else Audit(store, writer)
     run_to_end(serve_site(guarded, known, audit, _say))
 
@@ -165,20 +167,27 @@ def _writing(store: Store, where: str, policy: Policy, keep_s: float | None) -> 
 
     apart = None if where == MEMORY else Apart(where, entry_of_noted)
     writer = Writer(store, policy=policy, keep_s=keep_s, say=_say, apart=apart)
+    has_served = False
     try:
         yield writer
+        has_served = True
     finally:
         state = writer.close()
         missing = state.lost + state.waiting
-        lost = f", {missing} lost" if missing else ""
-        _say(f"audit: {state.written} rows written to {store.name}{lost}")
+        # Of a server that could not even begin, there is nothing to tell.
+        if has_served or state.written or missing:
+            rows = "row" if state.written == 1 else "rows"
+            lost = f", {missing} lost" if missing else ""
+            _say(f"audit: {state.written} {rows} written to {store.name}{lost}")
+    if missing:
+        raise RunError("the audit log is not complete: rows were lost")
 
 
 def _opened(store: str) -> Store:
     from faultkit.store.opening import open_store
 
     try:
-        return open_store(store)
+        return open_store(store, say=_say)
     except TargetError as error:
         raise TargetError(f"{error} (--store names another place, --no-audit serves without a log)") from None
 

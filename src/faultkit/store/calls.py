@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
+from faultkit.mcp.failures.identity import REDACTED
 from faultkit.mcp.failures.service import Ended
 from faultkit.mcp.wire.message import read
-from faultkit.store.noted import NUMBERS, Noted, cut, noted_of
-from faultkit.store.redact import MOST_DEPTH, json_text, may_hide, plain, redacted, redacted_json
+from faultkit.store.noted import NUMBERS, Noted, cut, noted_of, open_cut
+from faultkit.store.redact import MOST_DEPTH, hides, json_text, may_hide, redacted, redacted_json
 from faultkit.store.row import MOST_PAYLOAD_BYTES, AuditRow, Entry, Payload
 from faultkit.store.times import now_us
 from faultkit.store.writer import Writer
@@ -23,18 +25,20 @@ _CALL_BYTES = 2048
 """What it takes besides that."""
 
 
-def log_to(writer: Writer, clock: Callable[[], int] = now_us) -> Callable[[Ended], None]:
-    """A log for the failure server."""
+def log_to(
+    writer: Writer, clock: Callable[[], int] = now_us, *, wait: bool = True
+) -> Callable[[Ended], None]:
+    """A log for the failure server. `wait`: as of the writer."""
 
     def log(ended: Ended) -> None:
         try:
             noted = noted_of(ended, clock())
-            held_bytes = len(noted.raw) + len(noted.reply)
+            held_bytes = len(noted.raw) + len(noted.reply) + sum([len(said) for _, said in noted.headers])
             if held_bytes <= _MOST_HELD_BYTES:
-                writer.add_later(entry_of_noted, noted, _CALL_BYTES + held_bytes)
+                writer.add_later(entry_of_noted, noted, _CALL_BYTES + held_bytes, wait=wait)
             else:
                 # What is too long is left out of the row, and should not be held until it is made.
-                writer.add(entry_of_noted(noted))
+                writer.add(entry_of_noted(noted), wait=wait)
         except Exception as error:
             # Whatever a caller sent: that it cannot be kept must not break their call.
             writer.miss(error)
@@ -51,30 +55,33 @@ def entry_of_noted(noted: tuple[Any, ...]) -> Entry:
     """Of the values of `Noted`."""
     call = Noted._make(noted)
     id = str(call.id) if type(call.id) is int else json.dumps(call.id)
-    payload, parameters = _said(call, id)
+    # Without what is secret, which must not be remembered.
+    shown = tuple([(name, REDACTED if hides(name) else said) for name, said in call.headers])
+    headers, forwarded_for, user_agent = _of_headers(shown)
+    payload, parameters = _said(call, id, headers)
     row = AuditRow(
         id=uuid_of(call.at_us, call.number),
         at_us=call.at_us,
         duration_ms=round(call.seconds * 1000, 3),
-        tool_name=cut(call.tool),
+        tool_name=open_cut(call.tool),
         success=call.success,
         tool_group=call.group,
-        request_id=cut(id),
+        request_id=open_cut(id),
         session_id=call.session_id,
         user_subject=cut(call.subject),
         user_email=cut(call.email),
         auth_type=call.auth_type,
         api_key_name=cut(call.key_name),
         parameters=parameters,
-        error_message=cut(call.message),
-        error_category=cut(call.category),
-        request_chars=len(parameters) if parameters is not None else 0,
+        error_message=open_cut(call.message),
+        error_category=open_cut(call.category),
+        request_chars=call.request_chars if parameters is None else len(parameters),
         response_chars=call.chars,
         content_blocks=call.blocks,
         transport=call.transport,
         remote_addr=call.peer,
-        forwarded_for=call.forwarded_for,
-        user_agent=call.user_agent,
+        forwarded_for=forwarded_for,
+        user_agent=user_agent,
         era=call.era,
     )
     return Entry(row, payload)
@@ -92,7 +99,15 @@ def uuid_of(at_us: int, number: int) -> str:
     return f"{time[:8]}-{time[8:]}-7{us:03x}-{variant:04x}-{number & (1 << 48) - 1:012x}"
 
 
-def _said(call: Noted, id: str) -> tuple[Payload, str | None]:
+@lru_cache(maxsize=128)
+def _of_headers(headers: tuple[tuple[str, str], ...]) -> tuple[str | None, str, str]:
+    """As JSON, and two of them alone. A client sends the same with all of its calls, or nearly so."""
+    named = dict(headers)
+    text = json_text(redacted(named)) if headers else None
+    return text, open_cut(named.get("x-forwarded-for", "")), open_cut(named.get("user-agent", ""))
+
+
+def _said(call: Noted, id: str, headers: str | None) -> tuple[Payload, str | None]:
     """What was said, and the parameters alone."""
     raw, reply = call.raw, call.reply
     request_fits, reply_fits = len(raw) <= MOST_PAYLOAD_BYTES, len(reply) <= MOST_PAYLOAD_BYTES
@@ -103,7 +118,7 @@ def _said(call: Noted, id: str) -> tuple[Payload, str | None]:
         request_params=params,
         request_size_bytes=len(raw),
         request_truncated=not request_fits,
-        request_headers=call.headers,
+        request_headers=headers,
         response_result=None if call.is_protocol_error else said,
         response_error=said if call.is_protocol_error else None,
         response_size_bytes=len(reply),
@@ -143,7 +158,7 @@ def _keep_progress_token(kept: dict[str, Any], params: dict[str, Any]) -> None:
     meta = params.get("_meta")
     token = meta.get("progressToken") if isinstance(meta, dict) else None
     if isinstance(token, str | int):
-        kept["_meta"]["progressToken"] = plain(token) if isinstance(token, str) else token
+        kept["_meta"]["progressToken"] = redacted(token)
 
 
 def _response(call: Noted, id: str, is_open: bool) -> str:

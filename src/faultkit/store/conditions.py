@@ -14,6 +14,8 @@ from faultkit.store.schema import events, payloads
 
 HOLDS = "fault_param_holds"
 """A function that we give to SQLite, whose own paths cannot name every key."""
+LOWER = "fault_lower"
+"""Another one: its own knows the letters of ASCII alone."""
 
 
 def conditions_of(filter: Filter, dialect: str) -> list[ColumnElement[bool]]:
@@ -36,13 +38,20 @@ def conditions_of(filter: Filter, dialect: str) -> list[ColumnElement[bool]]:
         found.append(column.at_us < filter.to_us)
     if filter.q is not None:
         texts = (column.tool_name, column.error_message, column.user_subject)
-        found.append(or_(*(text.icontains(filter.q, autoescape=True) for text in texts)))
+        found.append(or_(*(_contains(text, filter.q, dialect) for text in texts)))
     found += [_holds(column.parameters, param, dialect) for param in filter.params]
     said = _said(filter, dialect)
     if said:
         mine = payloads.c.event_id == column.id
         found.append(select(literal(1)).select_from(payloads).where(mine, *said).correlate(events).exists())
     return found
+
+
+def _contains(text: ColumnElement[str], q: str, dialect: str) -> ColumnElement[bool]:
+    """In whatever case."""
+    if dialect == "sqlite" and not q.isascii():
+        return func.instr(func.fault_lower(text), q.lower()) > 0
+    return text.icontains(q, autoescape=True)
 
 
 def _said(filter: Filter, dialect: str) -> list[ColumnElement[bool]]:

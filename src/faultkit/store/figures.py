@@ -1,14 +1,31 @@
-"""Figures of calls, worked out by the database: memory does not grow with the number of rows."""
+"""Figures of calls, worked out by the database: memory does not grow with the number of rows.
+
+Requests that were refused have rows, but are no calls: they took no time, and would make others look fast.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, case, func, literal, or_, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Integer,
+    Select,
+    and_,
+    case,
+    cast,
+    func,
+    literal,
+    or_,
+    select,
+)
+from sqlalchemy.dialects.postgresql import JSONB
 
 from faultkit.store.conditions import conditions_of
 from faultkit.store.filter import Filter
+from faultkit.store.row import REFUSAL, TIMES
 from faultkit.store.schema import events
 from faultkit.store.stats import PERCENTS, Breakdown, Figures, Stats
 from faultkit.store.store import Store
@@ -32,12 +49,12 @@ def stats_of(store: Store, filter: Filter | None = None) -> Stats:
         held = _held(connection, filter)
         whole = [replace(each, key="") for each in _read(connection, _figures(_EVERYTHING, held))]
         tools = _read(connection, _figures(events.c.tool_name, held))
-        # Those who were not let in have no name.
         users = func.count(func.nullif(events.c.user_subject, "").distinct())
         span = select(users, func.min(events.c.at_us), func.max(events.c.at_us)).where(*held)
         count, first_us, last_us = connection.execute(span).one()
         ordered = sorted(tools, key=lambda each: str(each.key))
-        return Stats(whole[0] if whole else Figures(), tuple(ordered), count, first_us, last_us)
+        refusals = _refusals(connection, filter)
+        return Stats(whole[0] if whole else Figures(), tuple(ordered), count, refusals, first_us, last_us)
 
     return store.read(read)
 
@@ -73,7 +90,18 @@ def values_of(store: Store, by: str, limit: int) -> tuple[str, ...]:
 
 
 def _held(connection: Connection, filter: Filter | None) -> list[ColumnElement[bool]]:
-    return conditions_of(filter or Filter(), connection.dialect.name)
+    """Of calls alone."""
+    return [*conditions_of(filter or Filter(), connection.dialect.name), events.c.source != REFUSAL]
+
+
+def _refusals(connection: Connection, filter: Filter | None) -> int:
+    held = conditions_of(filter or Filter(), connection.dialect.name)
+    if connection.dialect.name == "sqlite":
+        times: ColumnElement[Any] = func.json_extract(events.c.parameters, f"$.{TIMES}")
+    else:
+        times = cast(cast(events.c.parameters, JSONB)[TIMES].astext, Integer)
+    wanted = select(func.coalesce(func.sum(times), 0)).where(*held, events.c.source == REFUSAL)
+    return int(connection.execute(wanted).scalar_one())
 
 
 def _figures(key: ColumnElement[Any], held: list[ColumnElement[bool]]) -> Select[Any]:

@@ -6,15 +6,15 @@ Plain values that hold on to nothing: they may wait, and be handed to another pr
 from __future__ import annotations
 
 import secrets
-from functools import lru_cache
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from faultkit.mcp.failures.outcome import Blocks, Outcome, ProtocolError, Structured, ToolError
 from faultkit.mcp.failures.service import Ended
 from faultkit.mcp.wire.message import encode
 from faultkit.store.notes import notes_text
-from faultkit.store.redact import json_text, plain, redacted
+from faultkit.store.redact import json_text, plain, redacted, redacted_text
+from faultkit.store.row import MOST_PAYLOAD_BYTES
 
 MOST_TEXT_CHARS = 4096
 """Of an error's message and of anything else that a caller may make as long as they like."""
@@ -28,6 +28,8 @@ class Noted(NamedTuple):
     raw: bytes
     """The request."""
     reply: bytes
+    request_chars: int
+    """Of the arguments of a request that is too long to be kept; of others, that is counted later."""
     number: int
     """No other call has the same. It becomes part of the row's id: made again, a row is the same row."""
     at_us: int
@@ -52,9 +54,8 @@ class Noted(NamedTuple):
     auth_type: str
     key_name: str
     peer: str
-    headers: str | None
-    forwarded_for: str
-    user_agent: str
+    headers: tuple[tuple[str, str], ...]
+    """As they came, secrets and all: to look through them is for later."""
 
 
 def noted_of(ended: Ended, now_us: int) -> Noted:
@@ -64,10 +65,12 @@ def noted_of(ended: Ended, now_us: int) -> Noted:
     success = isinstance(outcome, _SUCCESSES)
     message, category = ("", "") if success else _failure(outcome)
     notes, left_out = notes_text(ended, at_us) if ended.notes else (None, False)
+    # What came in a batch has no bytes of its own.
+    raw = request.raw or encode(request.message)
     return Noted(
-        # What came in a batch has no bytes of its own.
-        request.raw or encode(request.message),
+        raw,
         ended.reply,
+        _chars(request.params.get("arguments")) if len(raw) > MOST_PAYLOAD_BYTES else 0,
         next(NUMBERS),
         at_us,
         ended.seconds,
@@ -90,7 +93,7 @@ def noted_of(ended: Ended, now_us: int) -> Noted:
         caller.auth_type,
         caller.key_name,
         caller.peer,
-        *_of_headers(caller.headers),
+        caller.headers,
     )
 
 
@@ -98,19 +101,26 @@ def cut(text: str) -> str:
     return plain(text[:MOST_TEXT_CHARS]) if text else text
 
 
+def open_cut(text: str) -> str:
+    """As `cut`, of what a caller has written: they may have quoted a secret there."""
+    return redacted_text(text[:MOST_TEXT_CHARS])[:MOST_TEXT_CHARS] if text else text
+
+
 def _failure(outcome: Outcome) -> tuple[str, str]:
+    """What was said, and which kind of failure it was: the caller's own word goes first."""
     if isinstance(outcome, ToolError):
-        return outcome.text[:MOST_TEXT_CHARS], outcome.category[:MOST_TEXT_CHARS]
+        return outcome.text[:MOST_TEXT_CHARS], outcome.category[:MOST_TEXT_CHARS] or "tool"
     assert isinstance(outcome, ProtocolError)
-    return outcome.message[:MOST_TEXT_CHARS], outcome.category[:MOST_TEXT_CHARS]
+    return outcome.message[:MOST_TEXT_CHARS], outcome.category[:MOST_TEXT_CHARS] or "protocol"
 
 
-@lru_cache(maxsize=1024)
-def _of_headers(headers: tuple[tuple[str, str], ...]) -> tuple[str | None, str, str]:
-    """As JSON, and two of them alone. A client sends the same with all of its calls, or nearly so."""
-    named = dict(headers)
-    text = json_text(redacted(named)) if headers else None
-    return text, cut(named.get("x-forwarded-for", "")), cut(named.get("user-agent", ""))
+def _chars(arguments: Any) -> int:
+    if arguments is None:
+        return 0
+    try:
+        return len(json_text(arguments))
+    except (ValueError, RecursionError):
+        return len(json_text(redacted(arguments)))
 
 
 def _size(text: str) -> int:

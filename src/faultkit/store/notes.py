@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from faultkit.mcp.failures.service import Ended
-from faultkit.store.redact import json_text, plain, redacted
+from faultkit.store.redact import json_text, redacted
 from faultkit.store.row import MOST_NOTIFICATIONS, MOST_PAYLOAD_BYTES
 from faultkit.store.times import time_text
 
@@ -15,11 +15,9 @@ def notes_text(ended: Ended, began_us: int) -> tuple[str | None, bool]:
     for note in ended.notes[:MOST_NOTIFICATIONS]:
         at_us = began_us + round((note.at_s - ended.began_s) * 1_000_000)
         params = redacted(note.params)
-        if isinstance(token := note.params.get("progressToken"), str):
+        if isinstance(token := note.params.get("progressToken"), str | int):
             # Named like a secret, but none.
-            params["progressToken"] = plain(token)
-        elif isinstance(token, int):
-            params["progressToken"] = token
+            params["progressToken"] = redacted(token)
         text = json_text({"ts": time_text(at_us), "method": note.method, "params": params})
         size += len(text.encode("utf-8")) + len(",")
         if size > MOST_PAYLOAD_BYTES:

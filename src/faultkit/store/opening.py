@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from threading import RLock
-from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, select, text
 from sqlalchemy.engine import make_url
@@ -16,14 +16,13 @@ from sqlalchemy.pool import StaticPool
 from sqlalchemy.schema import CreateIndex, CreateTable
 
 from faultkit.errors import InputError, TargetError
-from faultkit.store.conditions import HOLDS
+from faultkit.store.conditions import HOLDS, LOWER
+from faultkit.store.file import LogFile
 from faultkit.store.filter import param_holds
-from faultkit.store.place import MEMORY, STORE_FORM
+from faultkit.store.place import MEMORY, STORE_FORM, default_store
 from faultkit.store.schema import UPGRADES, VERSION, metadata, versions
 from faultkit.store.store import MOST_IN_MEMORY, Store, why
 
-BUSY_S = 5.0
-"""How long a write waits for others that write to the same file."""
 _CONNECT_S = 5
 _SILENCE_MS = 10_000
 """How long a PostgreSQL server may leave what we sent without any sign that it came."""
@@ -31,8 +30,14 @@ _LOCK = 7_305_818_226_105_541_492
 """Any number: only one at a time makes the tables of a PostgreSQL database."""
 
 
-def open_store(where: str | os.PathLike[str], *, create: bool = True) -> Store:
-    """`create`: make it if it is not there. InputError for a name that cannot be one, TargetError for a store
+def open_store(
+    where: str | os.PathLike[str],
+    *,
+    create: bool = True,
+    say: Callable[[str], None] = lambda line: None,
+) -> Store:
+    """`create`: make it if it is not there; of folders, only that of the usual place. `say`: is told when it
+    is not the file any more that it was. InputError for a name that cannot be one, TargetError for a store
     that cannot be had."""
     name = os.fspath(where)
     if name == MEMORY:
@@ -41,7 +46,8 @@ def open_store(where: str | os.PathLike[str], *, create: bool = True) -> Store:
         return _open_url(name, create)
     if not name or "\0" in name:
         raise InputError("store", f"expected {STORE_FORM}, got {name!r}")
-    return _open_file(Path(name).expanduser(), create)
+    path = Path(name).expanduser()
+    return _open_file(path, create, create and path == default_store(os.environ), say)
 
 
 def _open_memory() -> Store:
@@ -51,40 +57,34 @@ def _open_memory() -> Store:
     return Store(engine, MEMORY, most_rows=MOST_IN_MEMORY, lock=RLock())
 
 
-def _open_file(path: Path, create: bool) -> Store:
+def _open_file(path: Path, create: bool, make_folder: bool, say: Callable[[str], None]) -> Store:
     if not path.exists() and not create:
         raise InputError("store", f"expected an audit log, but there is no file {path}")
-    made: dict[str, int] = {}
-
-    def check() -> None:
-        """A file that was moved away or removed would go on taking rows that nobody could ever read."""
-        if not path.exists() or path.stat().st_ino != made["inode"]:
-            engine.dispose()
-            prepare()
 
     def prepare() -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        if make_folder:
+            path.parent.mkdir(parents=True, exist_ok=True)
         # What callers said is nobody else's business.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         _prepare(engine, str(path), True)
-        made["inode"] = path.stat().st_ino
+        file.hold()
 
-    def connect() -> sqlite3.Connection:
-        # By a name that makes no file: one without tables would be taken for the log by whoever comes next.
-        there = f"file:{quote(str(path))}?mode=rw"
-        return sqlite3.connect(there, uri=True, timeout=BUSY_S, check_same_thread=False)
+    def again() -> None:
+        engine.dispose()
+        prepare()
 
-    engine = create_engine(URL.create("sqlite", database=str(path)), creator=connect)
+    file = LogFile(path, again, say)
+    engine = create_engine(URL.create("sqlite", database=str(path)), creator=file.connect)
     _listen(engine, ("journal_mode=WAL", "synchronous=NORMAL"))
     try:
         if create:
             prepare()
         else:
             _prepare(engine, str(path), False)
-            made["inode"] = path.stat().st_ino
+            file.hold()
     except OSError as error:
         raise TargetError(f"store: cannot open {path}: {error.strerror or error}") from None
-    return Store(engine, str(path), check=check)
+    return Store(engine, str(path), file=file)
 
 
 def _open_url(name: str, create: bool) -> Store:
@@ -167,6 +167,7 @@ def _upgrade(connection: Connection, version: int) -> None:
 def _listen(engine: Engine, pragmas: tuple[str, ...]) -> None:
     def connected(connection: sqlite3.Connection, record: object) -> None:
         connection.create_function(HOLDS, 3, _holds, deterministic=True)
+        connection.create_function(LOWER, 1, str.lower, deterministic=True)
         for pragma in (*pragmas, "foreign_keys=ON"):
             connection.execute(f"PRAGMA {pragma}").close()
 

@@ -1,13 +1,14 @@
 """What is kept of what was said: without secrets, and in a form that every database takes. Pure.
 
-A secret is known by its name, anywhere in the key: `password`, `X-Api-Key`, `refreshToken`. Texts that are
-JSON themselves, as those of results are, are looked into.
+A secret is known by its name, anywhere in the key: `password`, `X-Api-Key`, `refreshToken`. Texts are looked
+into, since they may be JSON themselves, or quote some, as errors do.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -19,6 +20,17 @@ TOO_DEEP = "[too deep]"
 _STEMS = tuple(key.partition("_")[0] for key in SECRET_KEYS)
 """What every spelling of the names begins with."""
 _LONGEST_REMEMBERED = 64
+NUL = "\u2400"
+"""In place of NUL."""
+INFINITE = "[infinite]"
+"""In place of a number that JSON can say and no float can hold."""
+_MOST_TRIES = 64
+"""To read JSON that is quoted in a text: whoever sends brackets alone must not keep us busy."""
+_BRACKET = re.compile(r"[{\[]")
+_ESCAPE = re.compile(r"\\+u00([2-7][0-9a-fA-F])")
+_NAMES = "|".join(key.replace("_", "[-_]?") for key in SECRET_KEYS)
+_NAMED = re.compile(rf"""(?:{_NAMES})[^"'\\:{{}}\[\]]{{0,64}}\\*["']\s*:""", re.IGNORECASE)
+"""How a secret is named in JSON, whatever has become of the rest of it."""
 
 
 def redacted(value: Any, depth: int = 0) -> Any:
@@ -26,12 +38,12 @@ def redacted(value: Any, depth: int = 0) -> Any:
     if isinstance(value, str):
         return redacted_text(value, depth)
     if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
+        return INFINITE
     if isinstance(value, Mapping | list) and depth >= MOST_DEPTH:
         return TOO_DEEP
     if isinstance(value, Mapping):
         return {
-            plain(str(key)): REDACTED if _hides(str(key)) else redacted(each, depth + 1)
+            redacted_text(str(key), depth): REDACTED if hides(str(key)) else redacted(each, depth + 1)
             for key, each in value.items()
         }
     if isinstance(value, list):
@@ -39,8 +51,8 @@ def redacted(value: Any, depth: int = 0) -> Any:
     return value
 
 
-def _hides(name: str) -> bool:
-    """The same few names come with every call."""
+def hides(name: str) -> bool:
+    """Whether it names a secret. The same few names come with every call."""
     return _remembered(name) if len(name) <= _LONGEST_REMEMBERED else is_secret(name)
 
 
@@ -48,15 +60,58 @@ _remembered = lru_cache(maxsize=4096)(is_secret)
 
 
 def redacted_text(text: str, depth: int = 0) -> str:
-    if text[:1] in ("{", "[") and may_hide(text):
+    """A text that is JSON, or that holds some, without its secrets. All other texts are as they were."""
+    if not may_hide(text) or not _may_name(text):
+        return plain(text)
+    if depth >= MOST_DEPTH:
+        return TOO_DEEP
+    try:
+        inner = json.loads(text)
+    except (ValueError, RecursionError):
+        return plain(_redacted_around(text, depth))
+    hidden = redacted(inner, depth + 1)
+    # Told apart first: rewriting what holds no secret would change it for nothing.
+    return json_text(hidden) if hidden != inner else plain(text)
+
+
+def _may_name(text: str) -> bool:
+    """Without one of these, nothing in it has a name."""
+    return ":" in text or "\\u" in text
+
+
+def _redacted_around(text: str, depth: int) -> str:
+    """Of a text that is no JSON itself, but may quote some, whole or cut off. Where a secret is named in what
+    cannot be read, it ends: nobody can tell where the secret would."""
+    parts: list[str] = []
+    done, tries = 0, 0
+    place = _BRACKET.search(text)
+    while place is not None and tries < _MOST_TRIES:
+        start = place.start()
         try:
-            inner = json.loads(text)
+            inner, end = _decode(text, start)
         except (ValueError, RecursionError):
-            return plain(text)
+            tries += 1
+            place = _BRACKET.search(text, start + 1)
+            continue
+        before = text[done:start]
+        if (known := _up_to_secret(before)) is not None:
+            return "".join([*parts, known])
         hidden = redacted(inner, depth + 1)
-        # Told apart first: rewriting what holds no secret would change it for nothing.
-        return json_text(hidden) if hidden != inner else plain(text)
-    return plain(text)
+        parts += [before, json_text(hidden) if hidden != inner else text[start:end]]
+        done = end
+        place = _BRACKET.search(text, end)
+    rest = text[done:]
+    return "".join([*parts, _up_to_secret(rest) or rest])
+
+
+def _up_to_secret(text: str) -> str | None:
+    """None if none is named."""
+    spelled = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)
+    named = _NAMED.search(spelled)
+    return None if named is None else f"{spelled[: named.end()]} {REDACTED}"
+
+
+_decode = json.JSONDecoder().raw_decode
 
 
 def redacted_json(text: str) -> str:
@@ -84,7 +139,7 @@ def plain(text: str) -> str:
     if text.isascii() and "\0" not in text:
         return text
     if "\0" in text:
-        text = text.replace("\0", "\u2400")
+        text = text.replace("\0", NUL)
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

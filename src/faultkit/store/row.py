@@ -17,6 +17,12 @@ MOST_NOTIFICATIONS = 100
 """That are kept of one call; more are flagged."""
 
 
+REFUSAL = "door"
+"""The source of rows that are no calls: of requests that were not let in. Their parameters say how many of
+them a row stands for, by the name of TIMES."""
+TIMES = "times"
+
+
 class AuditRow(NamedTuple):
     id: str
     """A UUID of version 7: later calls have greater ones."""

@@ -42,6 +42,8 @@ class Stats:
     """By name."""
     users: int = 0
     """How many have called."""
+    refusals: int = 0
+    """Requests that were not let in. They are no calls, and in none of the other figures."""
     first_us: int | None = None
     last_us: int | None = None
 

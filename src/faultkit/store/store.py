@@ -16,6 +16,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from faultkit.errors import RunError, TargetError
 from faultkit.store.conditions import conditions_of
+from faultkit.store.file import LogFile
 from faultkit.store.filter import Filter
 from faultkit.store.inserts import insert_into
 from faultkit.store.row import PAYLOAD_FIELDS, ROW_FIELDS, AuditRow, Entry, Payload
@@ -54,22 +55,35 @@ class Store:
         name: str,
         *,
         most_rows: int | None = None,
-        check: Callable[[], None] = lambda: None,
+        file: LogFile | None = None,
         lock: AbstractContextManager[Any] | None = None,
     ) -> None:
-        """`check`: called before each write, to see that the database is still the one that was opened.
+        """`file`: of a database that is one, and has to be still the one that was opened.
         `lock`: for one that has a single connection for all threads."""
         self._lock = lock or nullcontext()
         self.name = name
         self._engine = engine
         self._most_rows = most_rows
-        self._check = check
+        self._file = file
         # An answer that was lost on its way is no reason to write a row twice.
         self._add_rows = insert_into(events, _WRITTEN, "id", engine)
         self._add_payloads = insert_into(payloads, ("event_id", *PAYLOAD_FIELDS), "event_id", engine)
 
     def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
         self._engine.dispose()
+
+    @property
+    def changes(self) -> int:
+        """How often another file was in the place of the one that was opened."""
+        return 0 if self._file is None else self._file.changes
+
+    def check(self) -> None:
+        """That the file is still the one that was opened. Whoever writes does so; who has others write for
+        them should. Raises StoreAway."""
+        if self._file is not None:
+            self.write(lambda connection: None)
 
     def __enter__(self) -> Self:
         return self
@@ -144,7 +158,8 @@ class Store:
             said = connection.execute(select(payloads).where(payloads.c.event_id == id)).mappings().first()
             return Entry(rows[0], None if said is None else Payload(**{n: said[n] for n in PAYLOAD_FIELDS}))
 
-        return self.read(read)
+        # PostgreSQL would not even look for a text with NUL.
+        return None if "\0" in id else self.read(read)
 
     def prune(self, older_than_us: int) -> int:
         """Removes rows of calls that began before; returns how many."""
@@ -153,7 +168,8 @@ class Store:
     def write(self, work: Callable[[Connection], T]) -> T:
         """All of the work or nothing. Raises StoreAway or StoreRefused."""
         try:
-            self._check()
+            if self._file is not None:
+                self._file.check()
             with self._lock, self._engine.begin() as connection:
                 return work(connection)
         except OSError as error:

@@ -61,6 +61,8 @@ class Written:
     """They could not be made, or the database would not have them."""
     away: str = ""
     """Why the database cannot be had just now."""
+    replaced: int = 0
+    """How often another file was in the place of the log. What the former held by then is not in it."""
 
     @property
     def lost(self) -> int:
@@ -93,6 +95,7 @@ class Writer:
         self._most_waiting = most_waiting
         self._most_behind = most_waiting if policy == "drop" else min(MOST_BEHIND, most_waiting)
         self._most_bytes = most_bytes
+        self._behind_bytes = most_bytes // 2
         self._flush_s = flush_s
         self._block_s = block_s
         self._keep_s = keep_s
@@ -112,17 +115,18 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="audit-writer", daemon=True)
         self._thread.start()
 
-    def add(self, entry: Entry) -> None:
-        """From any thread."""
-        self.add_later(_itself, entry, _bytes_of(entry))
+    def add(self, entry: Entry, *, wait: bool = True) -> None:
+        """From any thread. `wait`: if callers are to be slowed, here and now. Who cannot wait has to look at
+        `is_behind` before the next call: their rows are taken beyond that, as long as there is room."""
+        self.add_later(_itself, entry, _bytes_of(entry), wait=wait)
 
-    def add_later(self, make: Make, known: Any, held_bytes: int) -> None:
+    def add_later(self, make: Make, known: Any, held_bytes: int, *, wait: bool = True) -> None:
         """As `add`, of a row that is still to be made, of what is known. What is made twice of the same has
         to be the same row. `held_bytes`: what is kept in memory for it."""
         # Not the condition, which is written in Python: all calls come by here.
         with self._lock:
             is_full = self._waiting >= self._most_behind or self._bytes >= self._most_bytes
-            if (is_full or self._closing_until_s is not None) and not self._has_room():
+            if (is_full or self._closing_until_s is not None) and not self._has_room(wait):
                 self._dropped += 1
                 return
             self._queue.append((make, known, held_bytes))
@@ -131,6 +135,27 @@ class Writer:
             # It sleeps until there is a row, and then until there are enough: no need to wake it for others.
             if len(self._queue) == 1 or len(self._queue) == BATCH:
                 self._changed.notify_all()
+
+    @property
+    def is_behind(self) -> bool:
+        """Callers should be slowed. Asked with each call, and so without the lock: it is a matter of degree
+        anyway."""
+        return (
+            (self._waiting >= self._most_behind or self._bytes >= self._behind_bytes)
+            and self._policy == "block"
+            and not self._away
+            and self._closing_until_s is None
+        )
+
+    @property
+    def block_s(self) -> float:
+        """How long callers are slowed before `wait_no_more`."""
+        return self._block_s
+
+    def wait_no_more(self) -> None:
+        """The database counts as away, though it has not said so, until it takes a row."""
+        with self._changed:
+            self._away = self._away or f"{self._store.name}: no row was taken for {self._block_s:g} s"
 
     def miss(self, why: Exception) -> None:
         """A call of which no row could be made."""
@@ -144,7 +169,8 @@ class Writer:
 
     def state(self) -> Written:
         with self._changed:
-            return Written(self._written, self._waiting, self._dropped, self._refused, self._away)
+            known = (self._written, self._waiting, self._dropped, self._refused, self._away)
+            return Written(*known, self._store.changes)
 
     def flush(self, within_s: float = CLOSE_S) -> bool:
         """Until all that was added is written; False if that takes too long."""
@@ -171,23 +197,24 @@ class Writer:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _is_full(self) -> bool:
+    def _is_full(self, wait: bool) -> bool:
         # Nobody waits for a database that may not come back: then, rows do.
-        most = self._most_waiting if self._away else self._most_behind
+        most = self._most_waiting if self._away or not wait else self._most_behind
         return self._waiting >= most or self._bytes >= self._most_bytes
 
-    def _has_room(self) -> bool:
+    def _has_room(self, wait: bool) -> bool:
         """Where there may be none, or when it is over."""
-        if self._policy == "block" and self._closing_until_s is None and self._is_full():
+        if not self._hurry:
             self._hurry = True
             self._changed.notify_all()
+        if wait and self._policy == "block" and self._closing_until_s is None and self._is_full(wait):
             ended = self._changed.wait_for(
-                lambda: not self._is_full() or self._away or self._closing_until_s is not None,
+                lambda: not self._is_full(wait) or self._away or self._closing_until_s is not None,
                 self._block_s,
             )
             if not ended:
                 self._away = f"{self._store.name}: no row was taken for {self._block_s:g} s"
-        return not self._is_full() and self._closing_until_s is None
+        return not self._is_full(wait) and self._closing_until_s is None
 
     def _run(self) -> None:
         while True:
@@ -238,6 +265,8 @@ class Writer:
     def _append(self, batch: list[Unmade]) -> tuple[list[str], int]:
         """Why no row could be made of some, and how many rows the database would not have."""
         if self._apart is not None and self._apart.takes(batch):
+            # It has no voice of its own, should there be another file by now.
+            self._store.check()
             # To write again what was written changes nothing.
             with suppress(StoreRefused, Gone):
                 return self._apart.append(batch), 0

@@ -40,8 +40,8 @@ async def to_portal(ask: Ask) -> Reply:
     return Reply(302, headers=(("location", PORTAL),))
 
 
-async def portal(ask: Ask) -> None:
-    serve_page(ask.request, ask.answer)
+async def portal(ask: Ask) -> int:
+    return serve_page(ask.request, ask.answer)
 
 
 async def me(ask: Ask) -> Reply:

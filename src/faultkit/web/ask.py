@@ -97,7 +97,7 @@ class Ask:
         if kind != "application/json":
             raise Refused(415, f'content-type: expected application/json, got "{kind[:60]}"')
         try:
-            found = json.loads(raw.decode("utf-8"))
+            found = json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
         except (ValueError, RecursionError) as error:
             raise InputError("body", f"expected JSON, got something else: {str(error)[:100]}") from None
         if not isinstance(found, dict):
@@ -112,6 +112,10 @@ class Ask:
             return await asyncio.wait_for(asked, DATABASE_S)
         except TimeoutError:
             raise Refused(503, f"the database did not answer within {DATABASE_S:g} s") from None
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number of JSON")
 
 
 _TYPES = {dict: "an object", list: "a list", str: "a text", bool: "a truth", type(None): "null"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -17,6 +18,7 @@ from faultkit.mcp.failures.tool import Caller
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.message import encode, read
 from faultkit.store.calls import entry_of
+from faultkit.store.redact import INFINITE, NUL, TOO_DEEP
 from faultkit.store.row import Entry
 from faultkit.store.times import now_us
 from faultkit.store.writer import Writer
@@ -26,6 +28,10 @@ from faultkit.web.reply import Refused, Reply, error_reply, json_reply
 TRYIT = "portal-tryit"
 REPLAY = "portal-replay"
 _TOKEN = "portal"
+_INFINITE = re.compile(rb'("(?:[^"\\]|\\.)*")|Infinity')
+"""A text, or what stands outside of all of them."""
+_CHANGED = {REDACTED: REDACTED, TOO_DEEP: TOO_DEEP, INFINITE: INFINITE, NUL: "a text with NUL"}
+"""What a kept text holds that does not stand for itself, and how that is told."""
 
 
 class PortalExchange(Exchange):
@@ -42,7 +48,7 @@ class PortalExchange(Exchange):
         source: str = "",
         replayed_from: str = "",
     ) -> None:
-        raw = encode({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        raw = _written({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
         super().__init__(Session("portal", "http", "legacy", lambda raw: None), read(raw))
         self.caller = _caller_of(ask, self)
         self.source = source
@@ -94,7 +100,7 @@ def log_of(exchange: PortalExchange, ended: Ended, writer: Writer) -> None:
         writer.miss(error)
     else:
         exchange.event_id = entry.row.id
-        writer.add(entry)
+        writer.add(entry, wait=False)
 
 
 def portal_entry(exchange: PortalExchange, entry: Entry) -> Entry:
@@ -135,11 +141,14 @@ class Called:
         return found | {name: self.error[name] for name in ("code", "data") if name in self.error}
 
 
-async def call_tool(
-    ask: Ask, name: str, arguments: Mapping[str, Any], source: str, replayed_from: str = ""
-) -> Called:
+def _written(message: dict[str, Any]) -> bytes:
+    """As clients write it: they can say 1e999, which Python reads, and then writes in a word of its own."""
+    raw = encode(message)
+    return _INFINITE.sub(lambda match: match[1] or b"1e999", raw) if b"Infinity" in raw else raw
+
+
+async def call_tool(ask: Ask, params: Mapping[str, Any], source: str, replayed_from: str = "") -> Called:
     """Leaving before it has ended calls it off."""
-    params = {"name": name, "arguments": arguments, "_meta": {"progressToken": _TOKEN}}
     exchange = PortalExchange("tools/call", params, ask, source, replayed_from)
     said = await _answered(ask, exchange)
     duration_ms = round(exchange.seconds * 1000, 3)
@@ -173,7 +182,8 @@ async def try_it(ask: Ask) -> Reply:
     arguments = body.get("arguments", {})
     if not isinstance(arguments, dict):
         raise InputError("arguments", f"expected an object, got {type_name(arguments)}")
-    called = await call_tool(ask, name, arguments, TRYIT)
+    params = {"name": name, "arguments": arguments, "_meta": {"progressToken": _TOKEN}}
+    called = await call_tool(ask, params, TRYIT)
     document = {"event_id": called.event_id, **called.document()}
     if called.error is None:
         return json_reply(document)
@@ -183,45 +193,50 @@ async def try_it(ask: Ask) -> Reply:
 async def replay(ask: Ask) -> Reply:
     id = ask.names["id"]
     ask.body()
-    entry = None if "\0" in id else await ask.database(ask.audit.store.get, id)
+    entry = await ask.database(ask.audit.store.get, id)
     if entry is None:
         raise Refused(404, f'expected the id of a call, got "{id[:60]}"')
-    name, arguments = _kept_request(entry)
+    params = _kept_params(entry)
+    name = str(params.get("name", ""))
     if name not in ask.parts.tools:
         raise InputError("id", f'expected a call of a tool that is served, got one of "{name[:60]}"')
     wait_s = ask.parts.replays.take(ask.by.who, asyncio.get_running_loop().time())
     if wait_s:
         later = (("retry-after", str(math.ceil(wait_s))),)
         return error_reply(429, f"too many replays: the next one in {math.ceil(wait_s)} s", later)
-    called = await call_tool(ask, name, arguments, REPLAY, id)
+    called = await call_tool(ask, params, REPLAY, id)
     document = {"replay_event_id": called.event_id, "replayed_from": id, **called.document()}
     if called.success:
         return json_reply(document)
     return json_reply({"error": called.error_text, **document}, 502)
 
 
-def _kept_request(entry: Entry) -> tuple[str, dict[str, Any]]:
+def _kept_params(entry: Entry) -> dict[str, Any]:
+    """All that was said, so that the call is the same again."""
     said = entry.payload
     if said is None or said.request_params is None:
         why = "it was too long" if said is not None and said.request_truncated else "nothing was kept of it"
         raise InputError("id", f"expected a call whose request is in the log, but {why}")
     params = json.loads(said.request_params)
-    arguments = params.get("arguments") or {}
-    hidden = next(_hidden(arguments, "arguments"), None)
-    if hidden is not None:
-        raise InputError("id", f"expected a call without secrets, but {hidden} is {REDACTED}")
-    if not isinstance(arguments, dict):
+    for name in ("arguments", "_meta"):
+        changed = next(_changed(params.get(name), name), None)
+        if changed is not None:
+            raise InputError("id", f"expected a call that is in the log as it was, but {changed}")
+    arguments = params.get("arguments")
+    if arguments is not None and not isinstance(arguments, dict):
         raise InputError("id", f"expected a call whose arguments are an object, got {type_name(arguments)}")
-    return str(params.get("name", "")), arguments
+    assert isinstance(params, dict)
+    return params
 
 
-def _hidden(value: Any, path: str) -> Iterator[str]:
-    """Where something was taken out, at any depth; also in texts that are JSON themselves."""
-    if isinstance(value, str) and REDACTED in value:
-        yield path
+def _changed(value: Any, path: str) -> Iterator[str]:
+    """Where something is not what it was, at any depth; also in texts that are JSON themselves."""
+    if isinstance(value, str):
+        yield from (f"{path} is {told}" for mark, told in _CHANGED.items() if mark in value)
     elif isinstance(value, dict):
         for key, each in value.items():
-            yield from _hidden(each, f"{path}.{key}")
+            yield from _changed(key, path)
+            yield from _changed(each, f"{path}.{key}")
     elif isinstance(value, list):
         for place, each in enumerate(value):
-            yield from _hidden(each, f"{path}.{place}")
+            yield from _changed(each, f"{path}.{place}")

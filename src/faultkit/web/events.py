@@ -7,6 +7,7 @@ import csv
 import io
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from faultkit.errors import InputError, RunError
@@ -21,8 +22,9 @@ from faultkit.store.filter import (
     cursor_of,
     parse_filter,
 )
-from faultkit.store.row import ROW_FIELDS, AuditRow, payload_document, row_document
-from faultkit.store.times import now_us, time_text
+from faultkit.store.row import AuditRow, payload_document, row_document
+from faultkit.store.table import COLUMNS, cells_of
+from faultkit.store.times import now_us
 from faultkit.web.ask import Ask, nothing_else, taken
 from faultkit.web.figures import LEAST_BUCKET_S, LONGEST_S, MOST_POINTS
 from faultkit.web.reply import SAFETY, Refused, Reply, json_reply
@@ -30,7 +32,6 @@ from faultkit.web.reply import SAFETY, Refused, Reply, json_reply
 _LARGEST = 2**63 - 1
 _MOST_VALUES = 200
 _PAGE = 500
-_COLUMNS = ("seq", "timestamp", *(name for name in ROW_FIELDS if name not in ("seq", "at_us")))
 
 
 async def meta(ask: Ask) -> Reply:
@@ -58,11 +59,13 @@ async def meta(ask: Ask) -> Reply:
 
 async def events(ask: Ask) -> Reply:
     wanted = parse_filter(ask.pairs(), now_us())
-    page = await ask.database(ask.audit.store.events, wanted)
-    last = page.rows[-1] if len(page.rows) == wanted.limit else None
+    # One more than is wanted tells whether there are more.
+    page = await ask.database(ask.audit.store.events, replace(wanted, limit=wanted.limit + 1))
+    rows = page.rows[: wanted.limit]
+    last = rows[-1] if len(page.rows) > len(rows) else None
     return json_reply(
         {
-            "events": [row_document(row) for row in page.rows],
+            "events": [row_document(row) for row in rows],
             "total": page.total,
             "limit": wanted.limit,
             "offset": wanted.offset,
@@ -74,7 +77,7 @@ async def events(ask: Ask) -> Reply:
 async def event(ask: Ask) -> Reply:
     nothing_else(ask.pairs())
     id = ask.names["id"]
-    entry = None if "\0" in id else await ask.database(ask.audit.store.get, id)
+    entry = await ask.database(ask.audit.store.get, id)
     if entry is None:
         raise Refused(404, f'expected the id of a call, got "{id[:60]}"')
     document = row_document(entry.row)
@@ -83,7 +86,7 @@ async def event(ask: Ask) -> Reply:
     return json_reply(document)
 
 
-async def stream(ask: Ask) -> None:
+async def stream(ask: Ask) -> int:
     mine, others = taken(ask.pairs(), "after")
     wanted = parse_filter(others, now_us(), without=(*PAGING, "from", "to"), beside=("after",))
     # A browser that comes back says where it was, though its address still names the place where it began.
@@ -93,9 +96,10 @@ async def stream(ask: Ask) -> None:
     assert ask.audit is not None
     assert ask.parts.live is not None
     await ask.parts.live.follow(ask.answer, wanted, after)
+    return 200
 
 
-async def export(ask: Ask) -> None:
+async def export(ask: Ask) -> int:
     """A page at a time, and no faster than it is read: it takes no more memory than that."""
     mine, others = taken(ask.pairs(), "format", "limit")
     form = mine.get("format", "jsonl")
@@ -116,16 +120,17 @@ async def export(ask: Ask) -> None:
         left -= len(rows)
         if not rows or len(rows) < len(page) or not left:
             answer.end()
-            return
+            break
         await answer.drained()
         try:
             page = await ask.database(store.after, rows[-1].seq, wanted, min(_PAGE, left))
         except (RunError, Refused):
             # It has begun well: all that can be said now is that this is not the end.
             answer.abort()
-            return
+            break
         # Rendering a page takes milliseconds: calls go first.
         await asyncio.sleep(0)
+    return 200
 
 
 def _count(name: str, text: str, least: int) -> int:
@@ -141,12 +146,7 @@ def _json_lines(rows: Sequence[AuditRow]) -> bytes:
 
 
 def _csv_lines(rows: Sequence[AuditRow]) -> bytes:
-    return _csv([row.seq, time_text(row.at_us), *_cells(row)] for row in rows)
-
-
-def _cells(row: AuditRow) -> list[Any]:
-    values = (getattr(row, name) for name in _COLUMNS[2:])
-    return [str(value).lower() if isinstance(value, bool) else value for value in values]
+    return _csv(cells_of(row) for row in rows)
 
 
 def _csv(lines: Any) -> bytes:
@@ -158,6 +158,6 @@ def _csv(lines: Any) -> bytes:
 _Form = tuple[str, bytes, Callable[[Sequence[AuditRow]], bytes]]
 _FORMATS: dict[str, _Form] = {
     "jsonl": ("application/x-ndjson; charset=utf-8", b"", _json_lines),
-    "csv": ("text/csv; charset=utf-8", _csv([_COLUMNS]), _csv_lines),
+    "csv": ("text/csv; charset=utf-8", _csv([COLUMNS]), _csv_lines),
 }
 """The type of each, what it begins with, and how rows are written in it."""

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from faultkit.errors import InputError
+from faultkit.mcp.failures.table import FAILURE_TOOLS
 from faultkit.store.figures import KEYS, breakdown_of, series_of, stats_of
 from faultkit.store.filter import MOST_LIMIT, PAGING, USUAL_LIMIT, count_of, parse_filter
 from faultkit.store.row import row_document
@@ -136,7 +137,9 @@ async def dashboard(ask: Ask) -> Reply:
                 "total": stats.all.calls,
                 **_document(stats.all),
                 "unique_subjects": stats.users,
-                "unique_tools": sum(each.key != "" for each in stats.tools),
+                # Callers may make up as many names as they like.
+                "unique_tools": sum(each.key in FAILURE_TOOLS for each in stats.tools),
+                "refusals": stats.refusals,
                 "calls_per_s": round(stats.all.calls / window_s, 6),
             },
             "recent": [row_document(row) for row in page.rows],

@@ -51,17 +51,18 @@ class Live:
         """Until they leave. `after`: what they have seen already; by default all that there is."""
         if len(self._answers) >= MOST_READERS:
             raise Refused(503, f"expected at most {MOST_READERS} readers of the live stream, got one more")
-        newest = await self._asked(self._store.last_seq)
-        self._newest = max(self._newest, newest)
+        # Before anything is waited for: others come meanwhile.
         self._answers.add(answer)
         self._metrics.live_readers = len(self._answers)
-        if self._looking is None:
-            self._looking = asyncio.get_running_loop().create_task(self._look())
-        answer.begin(200, _HEAD, _CONNECTED)
-        answer.on_gone(self._wake)
-        # A place that is yet to come is one of another log, which was there before this one.
-        seen = newest if after is None else min(after, newest)
         try:
+            newest = await self._asked(self._store.last_seq)
+            self._newest = max(self._newest, newest)
+            if self._looking is None:
+                self._looking = asyncio.get_running_loop().create_task(self._look())
+            answer.begin(200, _HEAD, _CONNECTED)
+            answer.on_gone(self._wake)
+            # A place that is yet to come is one of another log, which was there before this one.
+            seen = newest if after is None else min(after, newest)
             await _Reader(answer, filter, seen).read(self)
         finally:
             self._answers.discard(answer)
@@ -69,7 +70,8 @@ class Live:
 
     async def close(self) -> None:
         for answer in tuple(self._answers):
-            answer.end()
+            if answer.began:
+                answer.end()
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.wait({self._looking})
@@ -79,8 +81,9 @@ class Live:
         while self._answers:
             try:
                 newest = await self._asked(self._store.last_seq)
-            except RunError as error:
-                self._tell(self._newest, str(error))
+            except Exception as error:
+                # Whatever it is: nobody else looks, and it may be over the next time.
+                self._tell(self._newest, str(error) or type(error).__name__)
             else:
                 self._tell(newest, "")
             await asyncio.sleep(LOOK_S)

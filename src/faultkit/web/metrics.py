@@ -111,6 +111,12 @@ def _audit(state: Written) -> Iterator[str]:
     yield from _one(
         f"{rows}_refused_total", "counter", "Rows that the database would not have.", state.refused
     )
+    yield from _one(
+        "faultkit_audit_store_replaced_total",
+        "counter",
+        "Times that another file was in the place of the log.",
+        state.replaced,
+    )
     yield from _one("faultkit_audit_store_up", "gauge", "0 while the database is away.", int(not state.away))
 
 

@@ -10,6 +10,7 @@ from faultkit.mcp.failures.run import ServeJob, run_server
 from faultkit.store.calls import log_to
 from faultkit.web.ask import Audit
 from faultkit.web.site import Site
+from faultkit.web.slowing import SlowingDoor
 
 
 async def serve_site(
@@ -20,9 +21,15 @@ async def serve_site(
 ) -> str:
     """Returns what ended it. Who may come in is known to the access, and has to be in the job as well."""
     site = Site(job.settings, audit, access, say=say)
-    log = (lambda ended: None) if audit is None else log_to(audit.writer)
+    known = AccessDoor(access)
     await access.start()
     try:
-        return await run_server(job, say, log, AccessDoor(access), site)
+        if audit is None:
+            return await run_server(job, say, door=known, beside=site)
+        door = SlowingDoor(known, audit.writer)
+        try:
+            return await run_server(job, say, log_to(audit.writer, wait=False), door, site)
+        finally:
+            await door.close()
     finally:
         await access.close()

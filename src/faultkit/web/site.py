@@ -16,7 +16,7 @@ from faultkit.access.rates import Buckets, Rate
 from faultkit.errors import InputError, RunError
 from faultkit.mcp.failures.door import Door
 from faultkit.mcp.failures.service import Ended, FailureServer, Log, ServeSettings
-from faultkit.mcp.failures.table import FAILURE_TOOLS
+from faultkit.mcp.failures.table import tools_of
 from faultkit.mcp.failures.tool import Caller
 from faultkit.mcp.wire.exchange import Exchange
 from faultkit.mcp.wire.http.server import Answer, Request
@@ -28,8 +28,8 @@ from faultkit.web.metrics import Metrics
 from faultkit.web.reply import SAFETY, Refused, Reply, error_reply
 from faultkit.web.routes import Found, Route, find
 
-Handler: TypeAlias = Callable[[Ask], Awaitable[Reply | None]]
-"""None: it has answered by itself."""
+Handler: TypeAlias = Callable[[Ask], Awaitable[Reply | int]]
+"""A number: it has answered by itself, with this status."""
 _Route: TypeAlias = Route[Handler]
 
 _THREADS = 4
@@ -69,7 +69,6 @@ ROUTES: tuple[_Route, ...] = (
 )
 _ELSEWHERE = "(none)"
 """How requests for paths that are not there are counted."""
-_STREAMED = 200
 
 
 class Site:
@@ -89,7 +88,7 @@ class Site:
         self._access = access or Access()
         self._say = say
         self._replays = Buckets(replays)
-        self._tools = {name: tool for name, tool in FAILURE_TOOLS.items() if tool.group in settings.groups}
+        self._tools = tools_of(settings.groups)
         self._metrics = Metrics(self._tools)
         self._threads = ThreadPoolExecutor(_THREADS, "web-database")
         self._parts: Parts | None = None
@@ -178,15 +177,15 @@ class Site:
         found = find(ROUTES, request.method, request.path)
         if isinstance(found, tuple):
             where = _ELSEWHERE
-            reply: Reply | None = _not_found(request, found)
+            reply: Reply | int = _not_found(request, found)
         else:
             where = found.route.path
             reply = await self._reply(found, request, answer)
-        self._metrics.requests[where, _STREAMED if reply is None else reply.status] += 1
-        if reply is not None:
+        self._metrics.requests[where, reply if isinstance(reply, int) else reply.status] += 1
+        if not isinstance(reply, int):
             _send(request, answer, reply)
 
-    async def _reply(self, found: Found[Handler], request: Request, answer: Answer) -> Reply | None:
+    async def _reply(self, found: Found[Handler], request: Request, answer: Answer) -> Reply | int:
         assert self._parts is not None, "requests come only after the beginning"
         scope = found.route.scope
         try:
@@ -204,7 +203,7 @@ class Site:
             self._say(f"web: {request.method} {request.path[:100]!r}: {type(error).__name__}: {error}")
             if answer.began:
                 answer.abort()
-                return None
+                return 200
             return error_reply(500, "this should not have happened: the server's own output says what did")
 
     async def _let_in(self, request: Request, scope: Scope) -> Identity:

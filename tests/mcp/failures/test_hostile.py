@@ -218,6 +218,12 @@ _ODD = st.sampled_from(
 _VALUES = _ODD | st.integers().map(str) | st.floats(allow_nan=False, allow_infinity=False).map(json.dumps)
 
 
+@pytest.mark.parametrize(("tool", "others"), [("flaky", '"fail_rate":0,'), ("lorem", '"words":3,')])
+def test_half_a_surrogate_pair_in_a_seed_is_what_go_reads_there(tool: str, others: str) -> None:
+    odd = answered(tool, f'{{{others}"seed":"a\\ud800"}}')
+    assert odd == answered(tool, f'{{{others}"seed":"a\\ufffd"}}')
+
+
 @given(
     st.sampled_from([tool for tool in FAILURE_TOOLS.values() if tool.arguments]).flatmap(
         lambda tool: st.tuples(

@@ -81,6 +81,40 @@ def test_a_notification_calls_it_off_and_others_go_on() -> None:
     run(work)
 
 
+def test_like_go_what_was_called_off_is_answered_all_the_same() -> None:
+    async def work() -> None:
+        async with serving(ServeSettings(like_go=True)) as tools:
+            calls, notices = await connected(tools), await connected(tools)
+            session = await session_of(calls)
+            await calls.ask(call("slow", SLOW, 7), "legacy", session)
+            await tools.has_begun()
+            cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}
+            await notices.ask(encode(cancel), "legacy", session)
+            ended = await tools.has_ended()
+            assert is_partial(ended)
+            assert ended.cancelled
+            status, _, body = await calls.answer()
+            said = {"content": [{"type": "text", "text": "context canceled"}], "isError": True}
+            assert (status, read(body)["result"]) == (200, said)
+
+    run(work)
+
+
+def test_a_call_that_the_end_of_the_server_cuts_short_is_told_so() -> None:
+    async def work() -> None:
+        async with serving() as tools:
+            wire = await connected(tools)
+            await wire.ask(call("slow", SLOW, 7), "legacy", await session_of(wire))
+            await tools.has_begun()
+            await tools.server.stop()
+            row = entry_of(await tools.has_ended(), NOON_US).row
+            assert (row.error_category, row.error_message) == ("cancelled", "the server is stopping")
+            told = {"code": -32603, "message": "the server is stopping"}
+            assert read((await wire.answer())[2])["error"] == told
+
+    run(work)
+
+
 def test_a_notification_of_another_session_calls_nothing_off() -> None:
     async def work() -> None:
         async with serving() as tools:

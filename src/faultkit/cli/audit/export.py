@@ -9,11 +9,11 @@ from typing import IO, Any
 import click
 
 from faultkit.cli.audit.filters import filter_from, filter_options, opened
-from faultkit.cli.store import store_option
+from faultkit.cli.store import kept_store_option
 
 
 @click.command(epilog="For example: fault audit export --format csv --output calls.csv --from 1d")
-@store_option
+@kept_store_option
 @filter_options
 @click.option(
     "--format",
@@ -33,8 +33,8 @@ from faultkit.cli.store import store_option
 )
 def command(store: str, form: str, output: IO[str], **options: Any) -> None:
     """Write the calls that the filters let through, in the order in which they were written."""
-    from faultkit.store.row import ROW_FIELDS, row_document
-    from faultkit.store.times import time_text
+    from faultkit.store.row import row_document
+    from faultkit.store.table import COLUMNS, cells_of
 
     wanted = filter_from(options)
     with opened(store) as log:
@@ -42,10 +42,6 @@ def command(store: str, form: str, output: IO[str], **options: Any) -> None:
             for row in log.all(wanted):
                 output.write(json.dumps(row_document(row), ensure_ascii=False, separators=(",", ":")) + "\n")
             return
-        names = [name for name in ROW_FIELDS if name not in ("seq", "at_us")]
         table = csv.writer(output, lineterminator="\n")
-        table.writerow(["seq", "timestamp", *names])
-        for row in log.all(wanted):
-            values = (getattr(row, name) for name in names)
-            shown = [str(value).lower() if isinstance(value, bool) else value for value in values]
-            table.writerow([row.seq, time_text(row.at_us), *shown])
+        table.writerow(COLUMNS)
+        table.writerows(cells_of(row) for row in log.all(wanted))

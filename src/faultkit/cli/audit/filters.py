@@ -27,6 +27,7 @@ _NAMES = (
     "limit",
     "offset",
 )
+_SUCCESS = (("success", "true"), ("failed", "false"))
 _PATHS = ("param", "response", "header")
 
 
@@ -37,9 +38,14 @@ def filter_options(command: Any) -> Any:
         click.option("--tool", metavar="NAME", help="Calls of this tool."),
         click.option("--user", metavar="NAME", help="Calls of this user."),
         click.option("--session", metavar="ID", help="Calls of this session."),
-        click.option("--success/--failed", default=None, help="Calls that went well, or those that did not."),
+        click.option("--success", is_flag=True, help="Calls that went well."),
+        click.option("--failed", is_flag=True, help="Calls that did not."),
         click.option("--category", metavar="NAME", help="Errors of this category."),
-        click.option("--source", metavar="NAME", help="Calls by mcp, portal-tryit or portal-replay."),
+        click.option(
+            "--source",
+            metavar="NAME",
+            help="Calls by mcp, portal-tryit or portal-replay; door: who was refused.",
+        ),
         click.option("--auth-type", metavar="NAME", help="Calls of the anonymous, by apikey or by oidc."),
         click.option("--key", metavar="NAME", help="Calls with the API key of this name."),
         click.option("--from", "from_", metavar="TIME", help=f"Calls that began then or later. {when}"),
@@ -87,8 +93,9 @@ def filter_from(options: dict[str, Any]) -> Filter:
 
     given = {"from": options.get("from_"), **options}
     pairs = [(name, given[name]) for name in _NAMES if given.get(name) is not None]
-    if options.get("success") is not None:
-        pairs.append(("success", "true" if options["success"] else "false"))
+    if options.get("success") and options.get("failed"):
+        raise InputError("--failed", "expected without --success, got both: no call is both")
+    pairs += [("success", text) for name, text in _SUCCESS if options.get(name)]
     pairs += [("has", each) for each in options.get("has", ())]
     for kind in _PATHS:
         for each in options.get(kind, ()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from faultkit.store.row import AuditRow
+from faultkit.store.row import REFUSAL, AuditRow
 from faultkit.store.times import time_text
 
 
@@ -10,9 +10,8 @@ def line_of(row: AuditRow) -> str:
     state = "ok" if row.success else row.error_category or "error"
     said = f"  {row.error_message}" if row.error_message else ""
     when = time_text(row.at_us)[:23]
-    return printable(
-        f"{when}  {row.tool_name:<14} {state:<10} {row.duration_ms:>10.3f} ms  {row.user_subject}{said}"
-    )
+    tool = row.tool_name or ("(refused)" if row.source == REFUSAL else "(no name)")
+    return printable(f"{when}  {tool:<14} {state:<10} {row.duration_ms:>10.3f} ms  {row.user_subject}{said}")
 
 
 def printable(text: str) -> str:

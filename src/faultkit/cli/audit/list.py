@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from faultkit.cli.audit.filters import filter_from, filter_options, opened, page_options
-from faultkit.cli.store import store_option
+from faultkit.cli.store import kept_store_option
 
 
 @click.command(
@@ -18,7 +18,7 @@ Examples:
   fault audit list --tool flaky --param seed=abc --json
 """
 )
-@store_option
+@kept_store_option
 @filter_options
 @page_options
 @click.option("--json", "as_json", is_flag=True, help="As JSON: events, total, limit, offset.")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import click
 
 from faultkit.cli.audit.filters import opened
-from faultkit.cli.store import store_option
+from faultkit.cli.store import kept_store_option
 from faultkit.errors import InputError
 
 
 @click.command(epilog="For example: fault audit prune --older-than 30d")
-@store_option
+@kept_store_option
 @click.option(
     "--older-than",
     required=True,

@@ -7,19 +7,19 @@ import json
 import click
 
 from faultkit.cli.audit.filters import opened
-from faultkit.cli.store import store_option
+from faultkit.cli.store import kept_store_option
 from faultkit.errors import InputError
 
 
 @click.command()
 @click.argument("id")
-@store_option
+@kept_store_option
 def command(id: str, store: str) -> None:
     """Show the call with this ID as JSON: its row, and its request and response without secrets."""
     from faultkit.store.row import payload_document, row_document
 
     with opened(store) as log:
-        entry = log.get(id) if "\0" not in id else None
+        entry = log.get(id)
     if entry is None:
         raise InputError(
             "ID", f'expected the id of a call, as `fault audit list --json` shows it, got "{id[:60]}"'

@@ -8,11 +8,11 @@ from typing import Any
 import click
 
 from faultkit.cli.audit.filters import filter_from, filter_options, opened
-from faultkit.cli.store import store_option
+from faultkit.cli.store import kept_store_option
 
 
 @click.command(epilog="For example: fault audit stats --from 1h")
-@store_option
+@kept_store_option
 @filter_options
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(store: str, as_json: bool, **options: Any) -> None:
@@ -28,6 +28,7 @@ def command(store: str, as_json: bool, **options: Any) -> None:
         document = {
             **stats.all.document(),
             "calls_per_s": stats.calls_per_s,
+            "refusals": stats.refusals,
             "first": None if stats.first_us is None else time_text(stats.first_us),
             "last": None if stats.last_us is None else time_text(stats.last_us),
             "tools": {each.key: each.document() for each in stats.tools},
@@ -44,3 +45,5 @@ def command(store: str, as_json: bool, **options: Any) -> None:
             )
         )
     click.echo(f"{stats.calls_per_s:.1f} calls/s")
+    if stats.refusals:
+        click.echo(f"{stats.refusals} refused, and in none of these figures")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from faultkit.cli.audit.filters import filter_from, filter_options, opened
-from faultkit.cli.store import store_option
+from faultkit.cli.store import kept_store_option
 
 if TYPE_CHECKING:
     from faultkit.store.row import AuditRow
@@ -18,7 +18,7 @@ _EVERY_S = 0.2
 
 
 @click.command(epilog="For example: fault audit tail --failed --json")
-@store_option
+@kept_store_option
 @filter_options
 @click.option(
     "--lines",

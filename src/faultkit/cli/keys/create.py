@@ -7,7 +7,7 @@ import json
 import click
 
 from faultkit.cli.keys.opened import opened
-from faultkit.cli.store import store_option
+from faultkit.cli.store import kept_store_option
 from faultkit.errors import InputError
 
 _ARGUMENTS = {"name": "NAME", "scopes": "--scope", "expires": "--expires"}
@@ -31,7 +31,7 @@ Examples:
 @click.option(
     "--expires", metavar="TIME", help='How long from now, such as "30d", or when. Never if not given.'
 )
-@store_option
+@kept_store_option
 @click.option("--json", "as_json", is_flag=True, help="As JSON, with the key as `key`.")
 def command(name: str, scopes: tuple[str, ...], expires: str | None, store: str, as_json: bool) -> None:
     """Make a key called NAME for those who call `fault serve`, and show it.

@@ -7,11 +7,11 @@ import json
 import click
 
 from faultkit.cli.keys.opened import opened
-from faultkit.cli.store import store_option
+from faultkit.cli.store import kept_store_option
 
 
 @click.command()
-@store_option
+@kept_store_option
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(store: str, as_json: bool) -> None:
     """Show the keys by name, with how they begin, what they may do, and when they were last used.

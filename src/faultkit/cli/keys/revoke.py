@@ -7,13 +7,13 @@ import json
 import click
 
 from faultkit.cli.keys.opened import opened
-from faultkit.cli.store import store_option
+from faultkit.cli.store import kept_store_option
 from faultkit.errors import InputError
 
 
 @click.command()
 @click.argument("name")
-@store_option
+@kept_store_option
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(name: str, store: str, as_json: bool) -> None:
     """Revoke the key called NAME. Servers that are running refuse it within a second.

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
+from faultkit.mcp.failures.go_json import go_text
 from faultkit.mcp.failures.outcome import Outcome, Structured, ToolError
 from faultkit.mcp.failures.tool import Argument, Caller, FailureTool
 from faultkit.rng import Rng, fnv1a_64
@@ -52,7 +53,8 @@ def lorem(given: Mapping[str, Any], caller: Caller) -> Outcome:
 def _places(seed: str, count: int) -> list[int]:
     """As Go's IntN draws them: the upper half of a word, scaled, and drawn again where that is unfair."""
     if seed:
-        rng = Rng(seed, fnv1a_64(seed), fnv1a_64(f"salt:{seed}"))
+        known = go_text(seed)
+        rng = Rng(seed, fnv1a_64(known), fnv1a_64(f"salt:{known}"))
     else:
         rng = Rng("", secrets.randbits(64), secrets.randbits(64))
     size = len(_LATIN)

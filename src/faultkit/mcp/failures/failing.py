@@ -7,23 +7,27 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
+from faultkit.mcp.failures.go_json import go_text
 from faultkit.mcp.failures.outcome import Outcome, ProtocolError, Structured, ToolError
 from faultkit.mcp.failures.tool import Argument, Caller, FailureTool
 from faultkit.rng import Rng
 
 MOST_SLOW_MS = 60_000
-CODES = {"protocol": -32600, "tool": -32603, "timeout": -31001, "auth": -31003}
-"""JSON-RPC codes of the categories; any other category has that of an internal error."""
+USUAL_CATEGORY = "protocol"
+CODES = {"protocol": -32603, "tool": -31000, "timeout": -31001, "auth": -31003}
+"""JSON-RPC codes of the categories; any other category has that of an internal error. Not -32600 or others
+that MCP has a use for: over HTTP, their status would not be 200."""
 FLAKY_CODE = -31002
-"""Like the two above outside of what JSON-RPC and MCP have reserved."""
+"""Like most of the above outside of what JSON-RPC and MCP have reserved."""
 
 
 def error(given: Mapping[str, Any], caller: Caller) -> Outcome:
     message, category = given["message"] or "synthetic error", given["category"] or ""
     if given["as_tool"]:
-        return ToolError(message, {"triggered": True}, category or "tool")
-    data = {"message": message, "category": category or "protocol"}
-    return ProtocolError(CODES.get(category, -32603), message, data, category or "protocol")
+        return ToolError(message, {"triggered": True}, category)
+    known = category or USUAL_CATEGORY
+    data = {"message": message, "category": known}
+    return ProtocolError(CODES.get(known, CODES[USUAL_CATEGORY]), message, data, category)
 
 
 async def slow(given: Mapping[str, Any], caller: Caller) -> Outcome:
@@ -41,7 +45,7 @@ def flaky(given: Mapping[str, Any], caller: Caller) -> Outcome:
     if roll < rate:
         text = f"flaky failure (roll={roll:.4f} < rate={rate:.4f})"
         data = {"failed": True, "roll": roll, "rate": rate, "seed": seed, "call_id": call_id}
-        return ProtocolError(FLAKY_CODE, text, data, "tool")
+        return ProtocolError(FLAKY_CODE, text, data)
     return Structured({"failed": False, "roll": roll, "fail_rate": rate})
 
 
@@ -49,7 +53,7 @@ def roll_of(seed: str, call_id: int) -> float:
     """In [0, 1): the same for the same seed and call id, everywhere and always. Without a seed, by chance."""
     if not seed:
         return Rng("", secrets.randbits(64), secrets.randbits(64)).uniform()
-    return Rng.keyed(seed, call_id).uniform()
+    return Rng.keyed(go_text(seed), call_id).uniform()
 
 
 FAILING = (

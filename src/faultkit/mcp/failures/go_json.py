@@ -50,3 +50,12 @@ def go_number(value: float) -> str:
         text = format(Decimal(repr(value)), "f")
         return text.rstrip("0").rstrip(".") if "." in text else text
     return _EXPONENT.sub(r"e\1\2", repr(value).replace(".0e", "e"))
+
+
+def go_text(text: str) -> str:
+    """As Go reads it, which knows no half surrogate pairs."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text

@@ -26,7 +26,8 @@ class ToolError:
 
     text: str
     value: dict[str, Any] | None = None
-    category: str = "tool"
+    category: str = ""
+    """The caller's own, or one that says more than that the tool failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,8 @@ class ProtocolError:
     code: int
     message: str
     data: dict[str, Any] | None = None
-    category: str = "protocol"
+    category: str = ""
+    """As above: more than that there is no result."""
 
 
 Outcome: TypeAlias = Structured | Blocks | ToolError | ProtocolError

@@ -123,6 +123,7 @@ async def _serve_http(
     finally:
         if beside is not None:
             await beside.close()
+        await server.stop()
         await front.stop()
 
 

@@ -12,11 +12,12 @@ from faultkit.faults.call.call import Era, Transport
 from faultkit.mcp.failures.arguments import filled, problem_of
 from faultkit.mcp.failures.outcome import Outcome, ProtocolError, ToolError
 from faultkit.mcp.failures.reply import reply_of, tail_of
-from faultkit.mcp.failures.table import FAILURE_TOOLS
+from faultkit.mcp.failures.table import tools_of
 from faultkit.mcp.failures.tool import GROUPS, Caller, FailureTool, Group
 from faultkit.mcp.wire.era import finished, meta_of, opening_of, refusal_of
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.message import (
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
     Incoming,
@@ -34,6 +35,7 @@ _CAPABILITIES = {"tools": {"listChanged": False}}
 MOST_NOTES = 100
 """That a log is told of."""
 _CANCELLED = ToolError("context canceled", category="cancelled")
+_STOPPED = ProtocolError(INTERNAL_ERROR, "the server is stopping", category="cancelled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +114,13 @@ class FailureServer:
         self._settings = settings
         self._log = log
         self._identify = identify
-        self._tools = {name: tool for name, tool in FAILURE_TOOLS.items() if tool.group in settings.groups}
+        self._tools = tools_of(settings.groups)
         self._info = {"name": settings.name, "version": __version__}
         self._tails = {era: tail_of(finished({}, "tools/call", era, self._info)) for era in _OPENING}
         self._tasks: set[asyncio.Future[Outcome]] = set()
 
     async def stop(self) -> None:
+        """Calls that run are told so, if anybody still hears it."""
         for task in tuple(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -187,7 +190,8 @@ class FailureServer:
 
         def finished(task: asyncio.Future[Outcome]) -> None:
             self._tasks.discard(task)
-            self._end(begun, _CANCELLED if task.cancelled() else task.result())
+            called_off = _CANCELLED if exchange.cancelled else _STOPPED
+            self._end(begun, called_off if task.cancelled() else task.result())
 
         task.add_done_callback(finished)
 
@@ -204,6 +208,9 @@ class FailureServer:
             why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
             outcome = ToolError(f"the answer cannot be written as JSON: {why}")
             reply, texts = reply_of(exchange.request.id, outcome, self._tails[exchange.session.era])
+        if self._settings.like_go:
+            # The original answers all the same.
+            exchange.cancelled = False
         exchange.reply(reply)
         session = exchange.session
         ended = Ended(

@@ -89,7 +89,7 @@ class HttpFront:
     def _handle(self, request: Request, answer: Answer) -> None:
         if not is_from(request, self._hosts, self._origins):
             self._foreign(request)
-            _plain(answer, 403, "this host or origin may not call")
+            answer.whole(403, JSON, b'{"error":"this host or origin may not call"}')
             return
         if self._origins and share(request, answer, self._origins) and preflight(request, answer):
             return

@@ -53,24 +53,25 @@ class File:
     etag: str
 
 
-def serve(request: Request, answer: Answer) -> None:
-    """Anybody may have the page: what it shows, it must ask for with a key."""
+def serve(request: Request, answer: Answer) -> int:
+    """Anybody may have the page: what it shows, it must ask for with a key. Returns the status."""
     if request.method not in ("GET", "HEAD"):
         answer.whole(405, [("allow", "GET, HEAD"), *_ALWAYS])
-        return
+        return 405
     file = page_files().get(request.path.removeprefix(PREFIX).lstrip("/") or "index.html")
     if file is None:
         answer.whole(404, [("content-type", "text/plain; charset=utf-8"), *_ALWAYS], b"there is no such file")
-        return
+        return 404
     headers = [*_ALWAYS, ("etag", file.etag)]
     if file.etag in request.headers.get("if-none-match", ""):
         answer.bodiless(304, headers)
-        return
+        return 304
     headers.append(("content-type", file.type))
     if request.method == "HEAD":
         answer.bodiless(200, [*headers, ("content-length", str(len(file.body)))])
     else:
         answer.whole(200, headers, file.body)
+    return 200
 
 
 @cache

@@ -25,6 +25,9 @@ HEADER_TIME_S = 20.0
 IDLE_S = 300.0
 _MOST_WAITING = 64
 """Requests that a client may send ahead of the answers."""
+_MOST_REST_BYTES = 64 << 20
+_REST_S = 2.0
+"""How much, and how long, a client that was refused may go on sending."""
 _RESET_AT_CLOSE = struct.pack("ii", 1, 0)
 
 Headers: TypeAlias = list[tuple[str, str]]
@@ -174,6 +177,10 @@ def _name_of(name: bytes) -> tuple[str, str]:
     return called, called.lower()
 
 
+def _shown(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 class _Connection(asyncio.Protocol):
     """One client. The callbacks of httptools are methods of it, since that costs least."""
 
@@ -209,7 +216,7 @@ class _Connection(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
         peer = transport.get_extra_info("peername")
-        self._peer = f"{peer[0]}:{peer[1]}" if isinstance(peer, tuple) else ""
+        self._peer = _shown(peer[0], peer[1]) if isinstance(peer, tuple) else ""
         self._connections.add(self)
         self._expect(self._limits.header_s)
 
@@ -377,12 +384,37 @@ class _Connection(asyncio.Protocol):
             self.transport.close()
 
     def _refuse(self, status: int, why: str) -> None:
-        if self._current is None and self.transport is not None:
-            body = why.encode("utf-8", "replace")
-            head = (("content-type", "text/plain; charset=utf-8"), ("connection", "close"))
-            self.write(_head(status, head, f"content-length: {len(body)}") + body)
-        if self.transport is not None:
-            self.transport.close()
+        transport = self.transport
+        if transport is None or self._current is not None:
+            self.abort(reset=False)
+            return
+        body = why.encode("utf-8", "replace")
+        head = (("content-type", "text/plain; charset=utf-8"), ("connection", "close"))
+        self.write(_head(status, head, f"content-length: {len(body)}") + body)
+        self._due_s = None
+        if not transport.is_closing():
+            transport.write_eof()
+            transport.set_protocol(_Rest(self, transport))
+
+
+class _Rest(asyncio.Protocol):
+    """What a client still sends after it was refused is read and thrown away: if it were left lying, to close
+    would reset the connection, and the client might never read why."""
+
+    def __init__(self, connection: _Connection, transport: asyncio.Transport) -> None:
+        self._connection = connection
+        self._transport = transport
+        self._bytes = 0
+        self._timer = asyncio.get_running_loop().call_later(_REST_S, transport.abort)
+
+    def data_received(self, data: bytes) -> None:
+        self._bytes += len(data)
+        if self._bytes > _MOST_REST_BYTES:
+            self._transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._timer.cancel()
+        self._connection.connection_lost(exc)
 
 
 class _Refused(Exception):

@@ -2,10 +2,8 @@
 
 import { el, sign, unseen } from "./dom.js";
 
-const REFUSED = new Set(["auth", "rate", "origin"]);
-
 /** What was called. A request that was refused at the door never came to name a tool. */
-export const toolOf = (row) => row.tool_name || (REFUSED.has(row.error_category) ? "(refused)" : "(no tool)");
+export const toolOf = (row) => row.tool_name || (row.source === "door" ? "(refused)" : "(no tool)");
 
 const LONGEST = 24;
 const short = (text) => (text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text);

@@ -8,7 +8,7 @@ const time = (field) => (stats) => (stats.count ? milliseconds(stats[field]) : "
 /** Name, figure, and what stands under it. */
 const TILES = [
   ["Calls", (stats) => compact(stats.count), (stats) => rate(stats.calls_per_s)],
-  ["Failed", (stats) => compact(stats.errors), (stats) => `${percent(stats.error_rate)} of calls`],
+  ["Failed", (stats) => compact(stats.errors), (stats) => failures(stats)],
   ["p50", time("p50_duration_ms"), () => "half were faster"],
   ["p95", time("p95_duration_ms"), () => "19 of 20 were faster"],
   ["p99", time("p99_duration_ms"), () => "99 of 100 were faster"],
@@ -20,6 +20,10 @@ const PERIODS = [
   ["min", 60],
   ["h", 3600],
 ];
+
+/** Who was refused has not called, and is told apart. */
+const failures = ({ error_rate: share, refusals }) =>
+  `${percent(share)} of calls${refusals ? `; ${compact(refusals)} refused` : ""}`;
 
 function rate(perS) {
   if (!perS) return "in this time";

@@ -126,14 +126,18 @@ function workbench(tool, given, left) {
       () => (elapsed.textContent = milliseconds(Math.round(performance.now() - began))),
       100,
     );
+    // Not at once: most answers are here before anybody could read it.
+    const soon = setTimeout(() => fill(place, empty("Under way", "The answer comes here.")), 300);
     try {
       const { plain, exact } = await askCall(`admin/tryit/${encodeURIComponent(tool.name)}`, {
         body: { arguments: args },
         signal: mine.signal,
       });
+      clearTimeout(soon);
       fill(place, answer(exact, plain.duration_ms));
       place.scrollIntoView({ block: "nearest" });
     } catch (error) {
+      clearTimeout(soon);
       fill(
         place,
         error.name === "AbortError"
