@@ -1,7 +1,7 @@
 """The HTML report: one page that needs nothing else. No script, no font, no request; it prints, and it fits a
 phone. The same report gives the same page.
 
-Here is the page: its head, the verdict at a glance, the overview. An item is `faultkit.report.card`.
+Here is what stands on it: the verdict at a glance, the overview. An item is `faultkit.report.card`.
 """
 
 from __future__ import annotations
@@ -16,41 +16,17 @@ from faultkit.report.figures import counted, duration, share
 from faultkit.report.markup import Markup, element
 from faultkit.report.model import Item, Report, Scenario, Verdict
 from faultkit.report.numerals import second
+from faultkit.report.page import page
 from faultkit.report.phrases import VERDICTS
 from faultkit.report.review import review
-from faultkit.report.style import STYLE
 from faultkit.report.tables import badge, percentile, table, url, verdict_class
-
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-"""Told to the browser, too: whatever may get into the page, nothing is fetched and nothing runs."""
 
 _MANY = 12
 """From so many items on, those that passed are folded up."""
 
 
 def render_html(report: Report) -> str:
-    page = element(
-        "html",
-        _head(report),
-        element("body", element("div", *_body(report), class_="page")),
-        lang="en",
-    )
-    return f"<!doctype html>\n{page}\n"
-
-
-def _head(report: Report) -> Markup:
-    return element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=POLICY),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("meta", name="generator", content=report.tool),
-        # Else a browser asks the server for one.
-        element("link", rel="icon", href="data:,"),
-        element("title", f"{_title(report)} · {_headline(report)}"),
-        element("style", Markup(STYLE)),
-    )
+    return page(f"{_title(report)} · {_headline(report)}", report.tool, _body(report))
 
 
 def _body(report: Report) -> Iterator[Markup | None]:

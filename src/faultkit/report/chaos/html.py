@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 from faultkit.report.chaos.model import SAYS, ChaosReport, Run
 from faultkit.report.chaos.timeline import TIMELINE_STYLE, timeline
 from faultkit.report.figures import seconds
-from faultkit.report.html import POLICY
 from faultkit.report.markup import Markup, element
 from faultkit.report.numerals import second
-from faultkit.report.style import STYLE
+from faultkit.report.page import page
 from faultkit.report.tables import met, table
 
 _MOODS = {
@@ -26,27 +25,7 @@ _SIGNS = {"passed": "✓", "failed": "✕", "inconclusive": "?", "unfinished": "
 
 
 def render_chaos_html(report: ChaosReport) -> str:
-    page = element(
-        "html",
-        _head(report),
-        element("body", element("div", *_body(report), class_="page")),
-        lang="en",
-    )
-    return f"<!doctype html>\n{page}\n"
-
-
-def _head(report: ChaosReport) -> Markup:
-    return element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=POLICY),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("meta", name="generator", content=report.tool),
-        element("link", rel="icon", href="data:,"),
-        element("title", f"{report.title} · {_headline(report)}"),
-        element("style", Markup(STYLE + TIMELINE_STYLE)),
-    )
+    return page(f"{report.title} · {_headline(report)}", report.tool, _body(report), TIMELINE_STYLE)
 
 
 def _headline(report: ChaosReport) -> str:

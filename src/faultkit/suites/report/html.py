@@ -1,6 +1,6 @@
 """Results as one page that needs nothing else: no script, no font, no request.
 
-Here is the page: its head, the sum at a glance, a row for each test. A test's card is `report.card`.
+Here is what stands on it: the sum at a glance, a row for each test. A test's card is `report.card`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from collections.abc import Iterator, Sequence
 from faultkit import __version__
 from faultkit.report.bars import stacked_bar
 from faultkit.report.figures import NOTHING, counted, duration
-from faultkit.report.html import POLICY
 from faultkit.report.markup import Markup, element
 from faultkit.report.numerals import flat, second
-from faultkit.report.style import STYLE
+from faultkit.report.page import page
 from faultkit.report.tables import table
 from faultkit.suites.report.card import CARD_STYLE, KINDS, badge, card, facts
 from faultkit.suites.report.numbers import decisive, recovery_numbers
@@ -27,28 +26,8 @@ _HEADS = ("Verdict", "Test", "Recovery", "Detections", "Path", "Calls", "Took")
 
 
 def render_html(results: Results) -> str:
-    page = element(
-        "html",
-        _head(results),
-        element("body", element("div", *_body(results), class_="page")),
-        lang="en",
-    )
-    return f"<!doctype html>\n{page}\n"
-
-
-def _head(results: Results) -> Markup:
-    return element(
-        "head",
-        element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=POLICY),
-        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        element("meta", name="color-scheme", content="light dark"),
-        element("meta", name="generator", content=f"faultkit {__version__}"),
-        # Else a browser asks the server for one.
-        element("link", rel="icon", href="data:,"),
-        element("title", f"{_title(results)} · {_headline(results)}"),
-        element("style", Markup(STYLE + TIMELINE_STYLE + CARD_STYLE)),
-    )
+    title = f"{_title(results)} · {_headline(results)}"
+    return page(title, f"faultkit {__version__}", _body(results), TIMELINE_STYLE + CARD_STYLE)
 
 
 def _body(results: Results) -> Iterator[Markup | None]:
