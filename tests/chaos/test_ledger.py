@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,7 +19,7 @@ from faultkit.chaos.effects.control_api import ControlApi
 from faultkit.chaos.ledger import Lease, Ledger
 from faultkit.chaos.lever import Lever, Stop
 from faultkit.chaos.recover import recover
-from faultkit.chaos.undo import Undo
+from faultkit.chaos.undo import Undo, UndoResult
 from faultkit.errors import RunError
 from faultkit.plan import Plan
 from faultkit.proxy.address import Endpoint
@@ -29,7 +31,7 @@ OWNER = """
 import sys, time
 from pathlib import Path
 from faultkit.chaos.ledger import Ledger
-from faultkit.chaos.undo import Undo
+from faultkit.chaos.undo import Undo, UndoResult
 state, marks, lease_s, guarded = Path(sys.argv[1]), Path(sys.argv[2]), float(sys.argv[3]), sys.argv[4] == "1"
 lease = Ledger(state).open("a test", lease_s, guarded=guarded)
 for name in ("first", "second"):
@@ -209,6 +211,76 @@ def test_where_an_intent_cannot_be_written_the_effect_must_not_be_but_earlier_on
     assert (len(view.intents), view.is_over) == (1, True)
 
 
+def full_at(path: Path) -> _no_file_longer_than:
+    return _no_file_longer_than(path.stat().st_size + 10)
+
+
+def test_a_full_disk_stops_no_undo_of_others_and_what_was_not_written_is_told(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path)
+    lease = ledger.open("me", guarded=False)
+    for name in ("one", "two"):
+        lease.intend(command(f"mkdir {tmp_path / name}"))
+    with full_at(tmp_path / "leases" / f"{lease.id}.jsonl"):
+        (found,) = recover(ledger, also_running=True)
+    assert (found.ok, found.unwritten) == (True, "File too large")
+    told = [result.message.startswith("done (not written down: ") for _, result in found.undone]
+    assert told == [True, True]
+    assert (tmp_path / "one").exists()
+    # With room again, it is written and not done twice: mkdir would fail.
+    assert [result for _, result in ledger.undo_left(lease.id, "me")] == [UndoResult(True, "done")] * 2
+    assert ledger.view(lease.id).left == ()
+    lease.end("aborted")
+
+
+def test_a_run_that_cannot_write_its_end_is_not_found_as_a_crash(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path)
+    lease = ledger.open("me", guarded=False)
+    lease.intend(command("true"))
+    with full_at(tmp_path / "leases" / f"{lease.id}.jsonl"):
+        assert [result.ok for _, result in lease.undo_all()] == [True]
+        lease.end("held")
+    assert recover(ledger) == []
+
+
+def test_a_lease_whose_first_line_cannot_be_written_leaves_nothing_to_find(tmp_path: Path) -> None:
+    with _no_file_longer_than(10), pytest.raises(RunError, match="cannot be written down"):
+        Ledger(tmp_path).open("me")
+    assert recover(Ledger(tmp_path)) == []
+
+
+def test_a_folder_that_is_removed_costs_neither_the_renewal_nor_the_undo(tmp_path: Path) -> None:
+    lease = Ledger(tmp_path / "state").open("me", guarded=False)
+    lease.intend(command(f"echo undone >> {marks(tmp_path)}"))
+    shutil.rmtree(tmp_path / "state")
+    assert lease.renew() is True
+    assert lease.trouble == f"{lease.id}.jsonl: the file was removed"
+    with pytest.raises(RunError, match="the file was removed"):
+        lease.intend(command("true"))
+    assert [result.ok for _, result in lease.undo_all()] == [True]
+    lease.end("aborted")
+    assert marks(tmp_path).read_text() == "undone\n"
+
+
+def test_a_guardian_undoes_though_the_folder_was_removed_and_the_owner_killed(
+    tmp_path: Path, owners: Callable[..., tuple[subprocess.Popen[str], str, str]]
+) -> None:
+    process, id, guardian = owners()
+    lease_file = str(tmp_path / "leases" / f"{id}.jsonl")
+    until(lambda: lease_file in _open_files(int(guardian)))
+    shutil.rmtree(tmp_path / "leases")
+    process.kill()
+    process.wait()
+    until(lambda: marks(tmp_path).exists() and marks(tmp_path).read_text() == "second\nfirst\n")
+
+
+def _open_files(pid: int) -> list[str]:
+    found = []
+    for each in Path(f"/proc/{pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            found.append(os.readlink(each))
+    return found
+
+
 class _no_file_longer_than:
     """As a full disk: a write fails in the middle."""
 
@@ -270,3 +342,11 @@ def test_the_lever_is_pulled_by_us_or_by_any_file_of_that_name(tmp_path: Path) -
     assert lever.pulled() == Stop("hands off", "")
     lever.path.write_text("")
     assert lever.pulled() == Stop("somebody made the file", "")
+    lever.release()
+    lever.path.mkdir()
+    assert lever.pull("now") == lever.pulled() == Stop("STOP: Is a directory", "")
+    (lever.path / "file").touch()
+    with pytest.raises(RunError, match="Directory not empty: the stop lever could not be released"):
+        lever.release()
+    (lever.path / "file").unlink()
+    assert (lever.release(), lever.pulled()) == (True, None)

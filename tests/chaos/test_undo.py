@@ -1,14 +1,19 @@
 from __future__ import annotations
 
+import os
 import signal
+import ssl
 import subprocess
 import sys
 import threading
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+import trustme
 
-from faultkit.chaos.processes import birth_of, is_same
+from faultkit.chaos.processes import birth_of, is_same, this_boot
 from faultkit.chaos.undo import UNDOS, Undo, UndoResult, carry_out, undo_document, undo_of
 
 STAYS = "import signal, sys, time; signal.signal(signal.SIGTERM, {}); print(flush=True); time.sleep(60)"
@@ -112,6 +117,108 @@ def test_a_python_function_runs_where_it_cannot_hang_the_others(tmp_path: Path) 
     assert (tmp_path / "m").exists()
     failed = carry_out(Undo("python", {**data, "func": "fail", "arguments": {}}))
     assert failed == UndoResult(False, "mending.fail: ZeroDivisionError: division by zero")
+
+
+def test_an_async_function_is_awaited(tmp_path: Path) -> None:
+    (tmp_path / "later.py").write_text(
+        "import asyncio\n"
+        "async def mend(where):\n    await asyncio.sleep(0)\n    open(where, 'w').close()\n"
+        "async def fail():\n    1 / 0\n"
+    )
+    data = {"module": "later", "func": "mend", "path": [str(tmp_path)]}
+    assert carry_out(Undo("python", {**data, "arguments": {"where": str(tmp_path / "m")}})).ok
+    assert (tmp_path / "m").exists()
+    failed = carry_out(Undo("python", {**data, "func": "fail"}))
+    assert failed == UndoResult(False, "later.fail: ZeroDivisionError: division by zero")
+
+
+def test_a_function_is_looked_for_where_the_path_says_first(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "which_of_both.py").write_text(
+            f"def mark(where):\n    open(where, 'w').write('{name}')\n"
+        )
+    folders = [str(tmp_path / "two"), str(tmp_path / "one")]
+    arguments = {"where": str(tmp_path / "m")}
+    data = {"module": "which_of_both", "func": "mark", "arguments": arguments, "path": folders}
+    assert carry_out(Undo("python", data)).ok
+    assert (tmp_path / "m").read_text() == "two"
+
+
+def test_a_command_that_leaves_a_service_behind_has_ended(tmp_path: Path) -> None:
+    script = f"sleep 60 & echo $! > {tmp_path / 'pid'}; echo restarted"
+    undo = Undo("command", {"argv": ["sh", "-c", script]}, limit_s=5.0)
+    assert carry_out(undo) == UndoResult(True, "done")
+    pid = int((tmp_path / "pid").read_text())
+    assert birth_of(pid) is not None
+    os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_what_a_process_left_behind_in_its_group_ends_too(tmp_path: Path) -> None:
+    script = f"sleep 60 & echo $! > {tmp_path / 'pid'}; read -r line"
+    process = subprocess.Popen(["sh", "-c", script], stdin=subprocess.PIPE, start_new_session=True)
+    data = {"pid": process.pid, "birth": birth_of(process.pid), "group": True, "boot": this_boot()}
+    assert process.stdin is not None
+    process.stdin.close()
+    process.wait()
+    child = int((tmp_path / "pid").read_text())
+    assert birth_of(child) is not None
+    undo = Undo("end_process", data)
+    # A group of another boot is another's.
+    assert carry_out(replace(undo, data={**data, "boot": "another"})).message.endswith("has ended already")
+    assert birth_of(child) is not None
+    assert carry_out(undo) == UndoResult(True, f"process {process.pid} was ended by SIGTERM")
+    assert birth_of(child) is None
+
+
+class _Noted(BaseHTTPRequestHandler):
+    seen: list[tuple[str, str | None]] = []  # noqa: RUF012 (of one module)
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["content-length"]))
+        self.seen.append((self.path, self.headers["content-type"]))
+        self.send_response(303 if self.path == "/moved" else 200)
+        self.send_header("location", "/elsewhere")
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    do_GET = do_POST
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_a_request_is_sent_as_the_action_sends_it_and_follows_nothing() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Noted) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        url = f"http://127.0.0.1:{server.server_port}/moved"
+        try:
+            result = carry_out(Undo("http", {"method": "POST", "url": url, "body": "a"}))
+        finally:
+            server.shutdown()
+            thread.join()
+    assert result == UndoResult(True, f"{url} answered 303")
+    assert _Noted.seen == [("/moved", None)]
+
+
+def test_a_certificate_that_nobody_vouches_for_is_taken_if_that_was_said() -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    trustme.CA().issue_cert("127.0.0.1").configure_cert(context)
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Noted) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        data = {"method": "POST", "url": f"https://127.0.0.1:{server.server_port}/", "body": ""}
+        try:
+            strict = carry_out(Undo("http", data))
+            lax = carry_out(Undo("http", {**data, "verify": False}))
+        finally:
+            server.shutdown()
+            thread.join()
+    assert (strict.ok, "CERTIFICATE_VERIFY_FAILED" in strict.message) == (False, True)
+    assert lax.ok
 
 
 def test_nobody_at_a_control_api_means_that_its_faults_are_gone_with_it() -> None:

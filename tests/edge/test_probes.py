@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from faultkit.edge.model import EdgeReport, Result, Wish
+from faultkit.edge.peer import opening_s
 from faultkit.edge.probes.table import PROBES
 from faultkit.edge.run import check_run, probe_server
 from faultkit.errors import InputError, TargetError
@@ -226,3 +227,7 @@ def test_a_server_of_either_era_can_be_probed(era: Era) -> None:
     # The mock answers whatever it is asked.
     assert [each.id for each in report.results if each.verdict == "failed"] == ["EDGE-103"]
     assert [each.id for each in report.results if each.verdict == "inconclusive"] == []
+
+
+def test_what_starts_has_longer_than_what_runs_and_no_longer_than_its_user_allows() -> None:
+    assert [opening_s(wait_s) for wait_s in (0.1, 2.0, 10.0, 60.0)] == [5.0, 6.0, 30.0, 180.0]

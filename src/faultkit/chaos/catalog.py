@@ -14,7 +14,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
-from faultkit.chaos.experiment.file import PATTERNS, AnyExperiment, load_experiment
+from faultkit.chaos.experiment.file import PATTERNS, AnyExperiment, load_experiment, placed
+from faultkit.chaos.experiment.model import ToolkitExperiment
 from faultkit.errors import InputError
 from faultkit.plan.document import read_document
 from faultkit.plan.file import read_text
@@ -74,7 +75,8 @@ def read_catalog(folder: str | os.PathLike[str], env: Mapping[str, str] | None =
         if experiment.name in found:
             other = found[experiment.name].file
             problem = f'expected a name that no other experiment has, got "{experiment.name}" as in {other}'
-            problems.append(InputError(str(file), problem))
+            key = "title" if isinstance(experiment, ToolkitExperiment) else "name"
+            problems.append(placed(InputError(key, problem), file))
         else:
             found[experiment.name] = experiment
     return Catalog(Path(folder), found, days, tuple(problems))
@@ -116,12 +118,15 @@ def load_day(file: Path, env: Mapping[str, str] | None = None) -> Day:
             raise InputError("experiments", f"expected a list of files or names, got {shown(listed)}")
         switches = {key: _switch(document.get(key, False), key) for key in ("together", "stop")}
     except InputError as error:
-        raise InputError(": ".join(filter(None, (str(file), error.path))), error.problem) from None
+        raise placed(error, file) from None
     beside = read_catalog(file.parent, env) if any(not _file(file, each) for each in listed) else None
     experiments = tuple(
-        _one(each, f"{file}: experiments[{index}]", file, beside, env) for index, each in enumerate(listed)
+        _one(each, f"experiments[{index}]", file, beside, env) for index, each in enumerate(listed)
     )
-    refuse_repeats(experiments)
+    try:
+        refuse_repeats(experiments)
+    except InputError as error:
+        raise placed(error, file) from None
     return Day(title, experiments, switches["together"], switches["stop"], file)
 
 
@@ -139,8 +144,12 @@ def _one(
     if (file := _file(day, given)) is not None:
         return load_experiment(file, env)
     if not isinstance(given, str) or beside is None:
-        raise InputError(path, f"expected a file or the name of an experiment, got {shown(given)}")
-    return beside.experiment(given)
+        problem = f"expected a file or the name of an experiment, got {shown(given)}"
+        raise placed(InputError(path, problem), day)
+    try:
+        return beside.experiment(given)
+    except InputError as error:
+        raise placed(InputError(path, error.problem), day) from None
 
 
 def _file(day: Path, given: object) -> Path | None:

@@ -78,6 +78,14 @@ class Entry:
     def has_expired(self) -> bool:
         return self.expires_s is not None and time.monotonic() >= self.expires_s
 
+    def again(self) -> Entry:
+        """One that goes on counting where this one stopped."""
+        entry = Entry(self.fault, self.seed, self.expires_s)
+        with self._lock:
+            entry.calls, entry.times_triggered = self.calls, self.times_triggered
+            entry.last_triggered_us = self.last_triggered_us
+        return entry
+
     def next_call(self) -> int:
         """The number of this call, from 0."""
         with self._lock:

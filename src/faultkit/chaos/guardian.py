@@ -28,6 +28,7 @@ _AT_MOST_TRIES = 3
 
 def guard(state_dir: Path, id: str) -> None:
     ledger = Ledger(state_dir)
+    ledger.keep(id)
     why = _wait(ledger, Lever(state_dir), id)
     if ledger.view(id).ended is not None:
         return

@@ -11,13 +11,11 @@ import threading
 import time
 from collections.abc import Callable
 
-from faultkit.chaos.ledger import Lease, Ledger
+from faultkit.chaos.ledger import RENEWALS_A_LEASE, Lease, Ledger
 from faultkit.chaos.lever import Lever
 from faultkit.chaos.undo import Undo, UndoResult
 
 _LOOK_EVERY_S = 0.5
-_RENEWALS = 4
-"""In the time of one lease."""
 
 
 class Holding:
@@ -66,12 +64,12 @@ class Holding:
             lease.end("its owner ended" if not lease.left else "its owner ended, and something is left")
 
     def _keep(self, lease: Lease) -> None:
-        renew_at = time.monotonic() + lease.lease_s / _RENEWALS
+        renew_at = time.monotonic() + lease.lease_s / RENEWALS_A_LEASE
         while self._lease is lease:
-            time.sleep(min(_LOOK_EVERY_S, lease.lease_s / _RENEWALS))
+            time.sleep(min(_LOOK_EVERY_S, lease.lease_s / RENEWALS_A_LEASE))
             lost = False
             if self._lease is lease and time.monotonic() >= renew_at:
-                renew_at = time.monotonic() + lease.lease_s / _RENEWALS
+                renew_at = time.monotonic() + lease.lease_s / RENEWALS_A_LEASE
                 lost = not lease.renew()
             if self._lease is lease and (lost or self._lever.pulled() is not None):
                 with contextlib.suppress(Exception):

@@ -18,6 +18,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -28,8 +29,11 @@ from faultkit.errors import RunError
 from faultkit.store.times import now_us, time_text
 
 USUAL_LEASE_S = 60.0
-_MOST_KEPT = 200
-"""Files of leases that ended well."""
+RENEWALS_A_LEASE = 4
+"""How often an owner renews in the time of one lease."""
+_MOST_FILES = 200
+"""Of leases that ended well."""
+_NO_MARKS = str.maketrans("", "", ":-.Z")
 
 State: TypeAlias = Literal["running", "lapsed", "orphaned", "left", "over"]
 """left: it has ended, but something could not be undone."""
@@ -47,10 +51,15 @@ class Ledger:
     def __init__(self, state_dir: Path) -> None:
         self.state_dir = state_dir
         self._leases = state_dir / "leases"
+        self._kept: dict[str, int] = {}
+        """Open files of leases that are read though somebody removes them."""
+        self._unwritten: dict[tuple[str, str], UndoResult] = {}
+        """What was undone, by lease and intent, while nothing could be written."""
 
     def open(self, owner: str, lease_s: float = USUAL_LEASE_S, *, guarded: bool = True) -> Lease:
         """RunError if it cannot be written: then nothing may begin. `owner`: for people."""
-        id = f"{time_text(now_us())[:19].replace(':', '').replace('-', '')}-{secrets.token_hex(4)}"
+        # By name they are in the order of their coming, also those of one second.
+        id = f"{time_text(now_us()).translate(_NO_MARKS)}-{secrets.token_hex(4)}"
         path = self._leases / f"{id}.jsonl"
         try:
             self._leases.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -69,9 +78,15 @@ class Ledger:
 
     def view(self, id: str) -> LeaseView:
         try:
-            return read_lease(id, (self._leases / f"{id}.jsonl").read_text("utf-8", "replace").splitlines())
+            with self._opened(id, os.O_RDONLY) as file:
+                return read_lease(id, _lines(file))
         except FileNotFoundError:
             return LeaseView(id, ended="removed")
+
+    def keep(self, id: str) -> None:
+        """Its file stays at hand from now on, so that it can be undone though the folder is removed."""
+        with contextlib.suppress(FileNotFoundError):
+            self._kept[id] = os.open(self._leases / f"{id}.jsonl", os.O_RDWR | os.O_APPEND)
 
     def state_of(self, view: LeaseView) -> State:
         if view.ended is not None:
@@ -81,23 +96,31 @@ class Ledger:
         return "running" if has_time(view) else "lapsed"
 
     def undo_left(self, id: str, by: str) -> list[tuple[Undo, UndoResult]]:
-        """Undo what is left of a lease, last first, and say so in its file."""
+        """Undo what is left of a lease, last first, and say so in its file. A full disk stops none of it:
+        what could not be written is told in the result, and written by the next call if that can."""
         done = []
-        with self._alone(id), self._appending(id) as file:
+        with self._alone(id), self._opened(id) as file:
             for intent in self.view(id).left:
-                result = carry_out(intent.undo)
+                result = self._unwritten.pop((id, intent.id), None) or carry_out(intent.undo)
+                told = {"intent": intent.id, "ok": result.ok, "message": result.message, "by": by}
+                if (trouble := _why_unwritten(file, "undone", **told)) is not None:
+                    if result.ok:
+                        self._unwritten[id, intent.id] = result
+                    result = replace(result, message=f"{result.message} (not written down: {trouble})")
                 done.append((intent.undo, result))
-                _write(file, "undone", intent=intent.id, ok=result.ok, message=result.message, by=by)
         return done
 
-    def end(self, id: str, outcome: str) -> None:
-        """For a lease whose owner cannot."""
-        with self._appending(id) as file:
-            _write(file, "ended", outcome=outcome)
+    def end(self, id: str, outcome: str) -> str | None:
+        """For a lease whose owner cannot. Why it could not be written, if so."""
+        with self._opened(id) as file:
+            return _why_unwritten(file, "ended", outcome=outcome)
 
     @contextlib.contextmanager
-    def _appending(self, id: str) -> Iterator[int]:
-        file = os.open(self._leases / f"{id}.jsonl", os.O_RDWR | os.O_APPEND)
+    def _opened(self, id: str, how: int = os.O_RDWR | os.O_APPEND) -> Iterator[int]:
+        if id in self._kept:
+            yield self._kept[id]
+            return
+        file = os.open(self._leases / f"{id}.jsonl", how)
         try:
             yield file
         finally:
@@ -120,15 +143,25 @@ class Ledger:
     @contextlib.contextmanager
     def _alone(self, id: str) -> Iterator[None]:
         """Guardian and recover do not undo the same thing side by side."""
-        file = os.open(self._leases / f"{id}.undoing", os.O_RDWR | os.O_CREAT, 0o600)
+        file = self._lock_file(id)
         try:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            if file is not None:
+                fcntl.flock(file, fcntl.LOCK_EX)
             yield
         finally:
-            os.close(file)
+            if file is not None:
+                os.close(file)
+
+    def _lock_file(self, id: str) -> int | None:
+        """The folder itself where a full disk has no room for another file; none where that is gone too."""
+        with contextlib.suppress(OSError):
+            return os.open(self._leases / f"{id}.undoing", os.O_RDWR | os.O_CREAT, 0o600)
+        with contextlib.suppress(OSError):
+            return os.open(self._leases, os.O_RDONLY)
+        return None
 
     def _tidy(self) -> None:
-        for path in sorted(self._leases.glob("*.jsonl"))[:-_MOST_KEPT]:
+        for path in sorted(self._leases.glob("*.jsonl"))[:-_MOST_FILES]:
             if self.view(path.stem).is_over:
                 path.unlink(missing_ok=True)
                 path.with_suffix(".undoing").unlink(missing_ok=True)
@@ -156,15 +189,21 @@ class Lease:
         self._is_open = True
         self._guardian: subprocess.Popen[bytes] | None = None
         pid = os.getpid()
-        self._must_write(
-            "opened",
-            owner=owner,
-            pid=pid,
-            birth=birth_of(pid) or "",
-            boot=this_boot(),
-            lease_s=lease_s,
-            until_s=self._until_s,
-        )
+        try:
+            self._must_write(
+                "opened",
+                owner=owner,
+                pid=pid,
+                birth=birth_of(pid) or "",
+                boot=this_boot(),
+                lease_s=lease_s,
+                until_s=self._until_s,
+            )
+        except RunError:
+            # Nothing has begun, and half a line would be found as somebody's crash.
+            self._discard()
+            os.close(file)
+            raise
         if guarded:
             self._guardian = _start_guardian(path)
 
@@ -251,7 +290,9 @@ class Lease:
             if not self._is_open:
                 return
             self._is_open = False
-            self._try_write("ended", outcome=outcome)
+            if not self._try_write("ended", outcome=outcome) and not self._left:
+                # All is undone, though the file cannot say so: nobody is to undo it again.
+                self._discard()
         if self._guardian is not None:
             assert self._guardian.stdin is not None
             with contextlib.suppress(OSError):
@@ -261,25 +302,44 @@ class Lease:
         os.close(self._file)
 
     def _was_ended_by_others(self) -> bool:
-        return read_lease(self.id, self._path.read_text("utf-8", "replace").splitlines()).ended is not None
-
-    def _must_write(self, event: str, **data: Any) -> None:
+        """By the file that is open here: the one in the folder may have been removed."""
         try:
-            _write(self._file, event, **data)
-        except OSError as error:
-            self.trouble = f"{self._path.name}: {error.strerror or error}"
-            raise RunError(f"what is to be undone cannot be written down ({self.trouble})") from None
-
-    def _try_write(self, event: str, **data: Any) -> bool:
-        try:
-            _write(self._file, event, **data)
+            return read_lease(self.id, _lines(self._file)).ended is not None
         except OSError as error:
             self.trouble = f"{self._path.name}: {error}"
             return False
-        return True
+
+    def _must_write(self, event: str, **data: Any) -> None:
+        trouble = _why_unwritten(self._file, event, **data)
+        if trouble is not None:
+            self.trouble = f"{self._path.name}: {trouble}"
+            raise RunError(f"what is to be undone cannot be written down ({self.trouble})")
+
+    def _try_write(self, event: str, **data: Any) -> bool:
+        trouble = _why_unwritten(self._file, event, **data)
+        if trouble is not None:
+            self.trouble = f"{self._path.name}: {trouble}"
+        return trouble is None
+
+    def _discard(self) -> None:
+        with contextlib.suppress(OSError):
+            self._path.unlink()
 
 
 _GUARDIAN_ENDS_S = 5.0
+
+
+def _lines(file: int) -> list[str]:
+    return os.pread(file, os.fstat(file).st_size, 0).decode("utf-8", "replace").splitlines()
+
+
+def _why_unwritten(file: int, event: str, **data: Any) -> str | None:
+    """None: it is on disk, where others find it."""
+    try:
+        _write(file, event, **data)
+    except OSError as error:
+        return error.strerror or str(error)
+    return None if os.fstat(file).st_nlink else "the file was removed"
 
 
 def _write(file: int, event: str, **data: Any) -> None:

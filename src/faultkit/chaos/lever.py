@@ -43,13 +43,23 @@ class Lever:
             self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.path.write_text(json.dumps({"why": stop.why, "at": stop.at}) + "\n", "utf-8")
         except OSError as error:
+            if (held := self.pulled()) is not None:
+                return held  # Such as a folder of that name: it cannot be written, but it stops everything.
             raise RunError(f"{self.path}: {error.strerror}: the stop lever could not be pulled") from None
         return stop
 
     def release(self) -> bool:
         """Whether it was pulled."""
         try:
-            self.path.unlink()
+            if self.path.is_dir() and not self.path.is_symlink():
+                self.path.rmdir()
+            else:
+                self.path.unlink()
         except FileNotFoundError:
             return False
+        except OSError as error:
+            problem = (
+                f"{self.path}: {error.strerror}: the stop lever could not be released; take it away by hand"
+            )
+            raise RunError(problem) from None
         return True

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
+from ipaddress import ip_address
 
 from faultkit.errors import InputError
 
@@ -19,7 +21,7 @@ class Limits:
     environments: tuple[str, ...] = ("local", "development", "test", "ci", "staging")
     """Where anything may be broken at all. Production is not among them unless somebody writes it down."""
     targets: tuple[str, ...] = ("localhost", "127.0.0.1", "127.*.*.*", "::1", "[[]::1]")
-    """Hosts, or HOST:PORT, as patterns."""
+    """Hosts, or HOST:PORT, as patterns. One of numbers fits addresses only, and no name that begins so."""
     most_duration_s: float = 600.0
     """Of an experiment, and of one effect."""
     most_ttl_s: float = 3600.0
@@ -40,7 +42,8 @@ class Limits:
 
     def check_target(self, host: str, port: int | None = None, path: str = "targets") -> None:
         shown = host if port is None else f"{host}:{port}"
-        if not any(fnmatchcase(each, pattern) for pattern in self.targets for each in (host, shown)):
+        fitting = [pattern for pattern in self.targets if _is_address(host) or not _ADDRESSES.match(pattern)]
+        if not any(fnmatchcase(each, pattern) for pattern in fitting for each in (host, shown)):
             allowed = ", ".join(self.targets)
             raise InputError(path, f'"{shown}" is not among the targets that may be broken ({allowed})')
 
@@ -50,6 +53,17 @@ class Limits:
         if not math.isfinite(value) or value > most:
             raise InputError(path, f"expected at most {most:g}, got {value:g}; only the limits can raise it")
         return value
+
+
+_ADDRESSES = re.compile(r"[\d.*]*\d[\d.*]*(:[\d*]*)?$")
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return True
 
 
 NUMBERS = tuple(field.name for field in fields(Limits) if field.name.startswith("most_"))

@@ -27,6 +27,23 @@ def is_same(pid: int, birth: str) -> bool:
     return birth_of(pid) == birth
 
 
+def group_lives(group: int) -> bool:
+    """Whether anybody of a process group runs; remains do not count."""
+    if sys.platform == "linux":
+        return any(_group_of(folder) == group for folder in Path("/proc").glob("[0-9]*"))
+    shown = subprocess.run(["ps", "-A", "-o", "pgid=,stat="], capture_output=True, text=True)
+    members = (line.split() for line in shown.stdout.splitlines())
+    return any(number == str(group) and not state.startswith("Z") for number, state in members)
+
+
+def _group_of(folder: Path) -> int | None:
+    try:
+        state, _, group, *_ = (folder / "stat").read_text().rpartition(")")[2].split()
+    except (OSError, ValueError):
+        return None
+    return None if state in "ZX" else int(group)
+
+
 def this_boot() -> str:
     """What is measured on the monotonic clock holds for one boot only."""
     try:

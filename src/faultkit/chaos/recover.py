@@ -15,6 +15,8 @@ class Recovered:
     found: State
     undone: tuple[tuple[Undo, UndoResult], ...]
     """By this recovery, last first."""
+    unwritten: str | None = None
+    """Why the end could not be written: then the next recovery finds it once more."""
 
     @property
     def ok(self) -> bool:
@@ -30,9 +32,10 @@ def recover(ledger: Ledger, *, also_running: bool = False) -> list[Recovered]:
         if state == "over":
             continue
         undone: tuple[tuple[Undo, UndoResult], ...] = ()
+        unwritten = None
         if state != "running" or also_running:
             undone = tuple(ledger.undo_left(view.id, by="recover"))
             if view.ended is None:
-                ledger.end(view.id, "undone by recover")
-        found.append(Recovered(view, state, undone))
+                unwritten = ledger.end(view.id, "undone by recover")
+        found.append(Recovered(view, state, undone, unwritten))
     return found

@@ -84,6 +84,21 @@ class FaultRegistry:
         if before is not None:
             before.leave()
 
+    def held(self, name: str) -> Entry | None:
+        """The fault as it stands now, for `put_back`."""
+        return self._find(name)
+
+    def put_back(self, held: Entry) -> None:
+        """As it was, with its counters and with what is left of its time; gone, if nothing is. An effect that
+        was at work has ended. A rollback may do it though the stop lever is pulled."""
+        entry = held.again()
+        with self._lock:
+            before = self._entries.pop(held.fault.name, None)
+            if not entry.has_expired():
+                self._entries[held.fault.name] = entry
+        if before is not None:
+            before.leave()
+
     def remove(self, name: str) -> bool:
         """Whether there was one. Its effect ends, and whoever it keeps waiting goes on. It may block.
         RunError: the fault is gone, but its effect could not be taken back."""

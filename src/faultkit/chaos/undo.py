@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, TypeAlias
 
-from faultkit.errors import InputError
+from faultkit.errors import FaultkitError, InputError
 
 USUAL_LIMIT_S = 10.0
 
@@ -41,6 +41,7 @@ Undoer: TypeAlias = Callable[[Mapping[str, Any], float], UndoResult]
 
 UNDOS: dict[str, str] = {
     "rule": "faultkit.chaos.undoing:remove_rule",
+    "removed_rule": "faultkit.chaos.undoing:add_rule",
     "plan": "faultkit.chaos.undoing:put_plan",
     "end_process": "faultkit.chaos.undoing:end_process",
     "continue_process": "faultkit.chaos.undoing:continue_process",
@@ -71,6 +72,8 @@ def carry_out(undo: Undo) -> UndoResult:
     def work() -> None:
         try:
             results.append(_undoer(undo.kind)(undo.data, undo.limit_s))
+        except FaultkitError as error:
+            results.append(UndoResult(False, str(error)))
         except Exception as error:
             results.append(UndoResult(False, f"{type(error).__name__}: {error}"))
 

@@ -18,7 +18,7 @@ import click
 
 from faultkit import __version__
 from faultkit.cli.lazy import Entry, LazyGroup
-from faultkit.errors import FaultkitError
+from faultkit.errors import FaultkitError, InputError
 
 INTERRUPTED, NO_READER, UNEXPECTED = 130, 141, 4
 
@@ -93,7 +93,9 @@ def invoke(args: list[str] | None = None, name: str = "fault") -> int:
     except click.ClickException as error:
         return _show_usage(error)
     except FaultkitError as error:
-        _complain(str(error))
+        # Bad input may have many mistakes, each on a line; in other errors a line break means nothing.
+        for mistake in str(error).splitlines() if isinstance(error, InputError) else [str(error)]:
+            _complain(mistake)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED

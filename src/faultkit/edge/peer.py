@@ -12,13 +12,19 @@ from faultkit.edge.wire.stdio import StdioWire
 from faultkit.edge.wire.wire import Wire
 from faultkit.errors import TargetError
 from faultkit.faults.call.call import Era
-from faultkit.mcp.client import OPENING_S, At
+from faultkit.mcp.client import At
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, NEWEST, NEWEST_LEGACY, SERVER_INFO_KEY, VERSION_KEY
 from faultkit.mcp.wire.message import CANCELLED, Id, encode, notification_of
 
 _INFO = {"name": "faultkit-edge", "version": __version__}
 _META = {VERSION_KEY: NEWEST, CAPABILITIES_KEY: {}}
 _MOST_PAGES = 100
+_STARTING, _LEAST_OPENING_S = 3, 5.0
+
+
+def opening_s(wait_s: float) -> float:
+    """A server that is being started may take longer than one that runs, which has `wait_s` for an answer."""
+    return max(_STARTING * wait_s, _LEAST_OPENING_S)
 
 
 class Peer:
@@ -35,9 +41,7 @@ class Peer:
         """TargetError if it cannot be had, or speaks neither era."""
         await self.wire.start()
         hello = {"protocolVersion": NEWEST_LEGACY, "capabilities": {}, "clientInfo": _INFO}
-        # A server that is being started may take longer than one that runs.
-        opening_s = max(OPENING_S, self._wait_s)
-        opened = await self.wire.exchange(*self.request("initialize", hello), opening_s)
+        opened = await self.wire.exchange(*self.request("initialize", hello), opening_s(self._wait_s))
         if opened.result is not None:
             version = opened.result.get("protocolVersion")
             self.wire.version = version if isinstance(version, str) else None

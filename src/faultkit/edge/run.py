@@ -8,10 +8,11 @@ from difflib import get_close_matches
 
 from faultkit.edge.bench import Bench
 from faultkit.edge.model import EdgeReport, Finding, Result, Wish, failed, inconclusive, not_applicable
+from faultkit.edge.peer import opening_s
 from faultkit.edge.probes.probe import Probe
 from faultkit.edge.probes.table import PROBES
 from faultkit.errors import InputError, TargetError
-from faultkit.mcp.client import OPENING_S, At
+from faultkit.mcp.client import At
 from faultkit.mcp.gateway.http_upstream import check_url
 from faultkit.mcp.gateway.program import check_program
 
@@ -61,7 +62,7 @@ async def probe_server(at: At, wish: Wish, say: Say = lambda result: None) -> Ed
 
 async def _probe(probe: Probe, bench: Bench) -> Result:
     bench.begin()
-    limit_s = _ANSWERS * bench.wish.wait_s + 2 * OPENING_S
+    limit_s = _ANSWERS * bench.wish.wait_s + 2 * opening_s(bench.wish.wait_s)
     try:
         async with asyncio.timeout(limit_s):
             await bench.ready()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,19 @@ def read_suite(
     return (None, problems) if problems else (suite, [])
 
 
+def files_of_suite(
+    path: str | os.PathLike[str],
+    *,
+    env: Mapping[str, str] | None = None,
+    variables: Mapping[str, Any] | None = None,
+) -> list[str]:
+    """All that it is read from, as far as that can be found: one that is wrong has files as well."""
+    loading = _Loading(os.environ if env is None else env, variables or {})
+    with suppress(InputError):
+        _load(os.fspath(path), (), loading)
+    return list(loading.tried)
+
+
 @dataclass(slots=True)
 class _Loading:
     """What has been read of one suite so far."""
@@ -68,6 +82,8 @@ class _Loading:
     broken: list[InputError] = field(default_factory=list)
     """Files that could not be read at all."""
     order: list[str] = field(default_factory=list)
+    tried: dict[str, None] = field(default_factory=dict)
+    """Every file that was looked for, whatever came of it."""
 
     @property
     def parts(self) -> list[Part]:
@@ -83,6 +99,7 @@ def _load(file: str, chain: tuple[str, ...], loading: _Loading) -> Part:
     real = os.path.realpath(file)
     loading.known[real] = None
     loading.order.append(real)
+    loading.tried[file] = None
     sheet = read_sheet(read_text(file), file, loading.secrets)
     folder = os.path.dirname(file)
     document = sheet.value if isinstance(sheet.value, Mapping) else {}
@@ -148,6 +165,7 @@ def _nearby(folder: str, loading: _Loading) -> Nearby:
 
     def source(name: str) -> Manifest | Recording:
         file = path_of(name)
+        loading.tried[file] = None
         if file not in loading.sources:
             try:
                 loading.sources[file] = load_source(file)

@@ -182,3 +182,5 @@ class Suite:
     seed: int | str = 0
     files: tuple[str, ...] = ()
     """All that it was read from: itself, what it imports, and what its mocks serve."""
+    variables: frozenset[str] = frozenset()
+    """The names of those that its files make use of."""

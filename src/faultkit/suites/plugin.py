@@ -59,10 +59,10 @@ class SuiteItem(pytest.Item):
     def runtest(self) -> None:
         import asyncio
 
-        from faultkit.suites.execute.options import Options
+        from faultkit.suites.execute.options import Options, given_seed
         from faultkit.suites.run import run_suites
 
-        options = Options(seed=self.config.getoption("--suite-seed", default=None))
+        options = Options(seed=given_seed(self.config.getoption("--suite-seed", default=None)))
         results = asyncio.run(run_suites([self._chosen], options))
         (suite,) = results.suites
         problems = [suite.problem] if suite.problem else []

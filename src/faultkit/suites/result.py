@@ -78,6 +78,8 @@ class Results:
     """ISO 8601; empty if nobody looked."""
     duration_ms: float | None = None
     """Of wall time, all suites together."""
+    bailed: bool = False
+    """It was to stop at the first failure, and there was one: tests behind that may lack their rows."""
 
     @property
     def rows(self) -> tuple[Row, ...]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
-from faultkit.errors import FaultkitError, TargetError
+from faultkit.errors import FaultkitError
 from faultkit.mcp.targets import Inventory
 from faultkit.store.times import now_us, time_text
 from faultkit.suites.execute.agent_test import run_agent_test
@@ -70,7 +70,7 @@ async def run_suites(
     seed = options.seed if options.seed is not None else (chosen[0].suite.seed if chosen else 0)
     results = Results(tuple(suites), seed, options.clock)
     has_bailed = options.bail and any(row.fails for row in results.rows)
-    return replace(results, interrupted=stopping.is_set() and not has_bailed)
+    return replace(results, interrupted=stopping.is_set() and not has_bailed, bailed=has_bailed)
 
 
 async def _run_suite(
@@ -81,39 +81,29 @@ async def _run_suite(
     snapshots = Snapshots(suite.file, update=options.update_snapshots)
     try:
         async with AsyncExitStack() as stack:
-            opening = connected([server for server in suite.servers if server.name in needed])
-            servers = await _opened(stack.enter_async_context(opening), options.timeout_s, stopping)
+            own = [server for server in suite.servers if server.name in needed]
+            opening = connected(own, options.timeout_s)
+            servers = await _opened(stack.enter_async_context(opening), stopping)
             if servers is not None:
                 _check_targets(suite, servers)
                 rows = await _run_tests(chosen, servers, options, snapshots, on_row, stopping)
         snapshots.save()
-    except TargetError as error:
-        # A server that cannot be had: each of the tests has a row that says so.
-        rows = [_problem(test, str(error), 0.0) for test in chosen.tests]
-        for row in rows:
-            on_row(row)
     except FaultkitError as error:
         problem = str(error)
     return SuiteResult(suite.file, tuple(rows), problem)
 
 
-async def _opened(
-    opening: Coroutine[Any, Any, Connected], limit_s: float, stopping: asyncio.Event
-) -> Connected | None:
-    """None if it is to stop meanwhile. TargetError: a server has not said in time what it has."""
+async def _opened(opening: Coroutine[Any, Any, Connected], stopping: asyncio.Event) -> Connected | None:
+    """None if it is to stop meanwhile."""
     work = asyncio.ensure_future(opening)
     stop = asyncio.ensure_future(stopping.wait())
     try:
-        await asyncio.wait([work, stop], timeout=limit_s, return_when="FIRST_COMPLETED")
-        if work.done():
-            return work.result()
+        await asyncio.wait([work, stop], return_when="FIRST_COMPLETED")
+        return work.result() if work.done() else None
     finally:
         stop.cancel()
         work.cancel()
         await asyncio.gather(work, stop, return_exceptions=True)
-    if stopping.is_set():
-        return None
-    raise TargetError(f"the servers did not open and list their tools within {limit_s:g} s (--timeout)")
 
 
 def _needed(tests: Sequence[Test]) -> set[str]:

@@ -295,6 +295,19 @@ def test_a_function_that_hangs_or_exits_is_a_result(stage: Stage) -> None:
         assert result.error == f"Failed to verify initial steady state: {name}: {why}"
 
 
+def test_an_action_whose_function_does_not_end_is_told_to_go_on(stage: Stage) -> None:
+    (stage.folder / "slow_function_of_a_test.py").write_text(
+        "import threading\ndef hang():\n    threading.Event().wait(60)\n"
+    )
+    STATE["healthy"] = True
+    hang = {"name": "hang", "python": "slow_function_of_a_test:hang", "limit": "50ms"}
+    result = stage.run(experiment_of(document([hang]), stage.folder)).result
+    assert result.action_error == (
+        "hang: it did not end within 0.05 s; a function cannot be ended: it goes on, and may act after the "
+        "rollback"
+    )
+
+
 def test_a_dry_run_looks_and_touches_nothing(stage: Stage) -> None:
     STATE["healthy"] = True
     experiment = experiment_of(document([BREAK, {"pause": "2s"}], rollback=[touch("a")]), stage.folder)

@@ -9,6 +9,7 @@ import pytest
 
 from faultkit.chaos.experiment.library import ChaosExperiment, SteadyStateHypothesis
 from faultkit.chaos.outcome import ExperimentResult, Outcome, result_document, result_of
+from faultkit.errors import RunError
 
 
 class System:
@@ -146,6 +147,22 @@ def test_functions_may_be_async_in_both() -> None:
     assert experiment.run().success
     assert asyncio.run(experiment.arun()).success
     assert calls == ["check", "action", "check", "action"] * 2
+
+
+def test_on_a_running_loop_async_functions_are_refused_before_anything_is_begun() -> None:
+    calls: list[str] = []
+
+    async def undo() -> None:
+        raise AssertionError("it was never begun")
+
+    async def main() -> None:
+        steady = SteadyStateHypothesis("steady", lambda: True)
+        assert ChaosExperiment("x", steady, lambda: calls.append("acted")).run().success
+        with pytest.raises(RunError, match=r"x: an event loop runs here, .* await arun\(\)"):
+            ChaosExperiment("x", steady, lambda: calls.append("acted"), undo).run()
+
+    asyncio.run(main())
+    assert calls == ["acted"]
 
 
 def test_a_run_that_is_cancelled_rolls_back_first() -> None:

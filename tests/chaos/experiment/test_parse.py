@@ -200,6 +200,18 @@ def test_a_mistake_is_named_with_what_was_expected(text: str, problem: str) -> N
     assert any(each.startswith(problem) for each in problems_of(text)), problems_of(text)
 
 
+@pytest.mark.parametrize(
+    ("step", "path"),
+    [
+        ("{python: {function: 'a:b', arguments: {day: 2026-01-02}}}", "python.arguments"),
+        ("{http: {url: 'http://127.0.0.1/', json: {day: 2026-01-02}}}", "http.json"),
+    ],
+)
+def test_what_json_does_not_know_is_said_before_a_run(step: str, path: str) -> None:
+    (problem,) = problems_of(f"{HEAD}method:\n  - {step}\n")
+    assert f"method[0].{path}: expected values that JSON knows, such as a date in quotes" in problem
+
+
 def test_variables_have_a_value_for_when_they_are_not_set() -> None:
     text = HEAD + "method: [{http: 'http://${HOST:-127.0.0.1}:${PORT}/$$x'}]\n"
     experiment, _ = read_experiment(text, "x.yaml", {"PORT": "80", "HOST": ""})

@@ -214,6 +214,8 @@ def test_the_runner_killed_by_kill_9_leaves_an_undo_that_anybody_can_carry_out(
     assert (ended.returncode, shop.state["healthy"]) == (-signal.SIGKILL, False)
     (view,) = stage.ledger.views()
     (intent,) = view.left
+    # The experiment is in the ledger: its file may be gone.
+    file.unlink()
     assert carry_out(intent.undo).ok
     assert shop.state["healthy"] is True
     # Once more does no harm.

@@ -73,6 +73,22 @@ def test_what_is_written_wrong_ends_with_2_and_names_its_line(capsys: pytest.Cap
     assert capsys.readouterr().err == said
 
 
+def test_a_store_that_cannot_be_had_is_no_gate_that_was_not_met(capsys: pytest.CaptureFixture[str]) -> None:
+    write("one")
+    assert invoke(["chaos", "run", "one", "--store", "chaos/one.yaml/x.db"]) == 2
+    assert "--store: " in capsys.readouterr().err
+
+
+def test_a_name_that_two_files_give_is_said_with_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    write("one")
+    Path("chaos/two.yaml").write_text("# the same\n" + Path("chaos/one.yaml").read_text())
+    Path("chaos/zday.yaml").write_text("gameday: x\nexperiments:\n  - one\n  - nobody\n")
+    assert invoke(["chaos", "validate"]) == 2
+    said = capsys.readouterr().err
+    assert "chaos/two.yaml: line 2: name: expected a name that no other experiment has" in said
+    assert 'chaos/zday.yaml: line 4: experiments[1]: unknown experiment "nobody"' in said
+
+
 def test_reports_are_written_by_their_extension(capsys: pytest.CaptureFixture[str]) -> None:
     write("one", "deviated")
     names = ["r.md", "r.html", "r.xml", "r.json", "r.txt"]

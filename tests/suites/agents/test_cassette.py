@@ -20,6 +20,8 @@ from faultkit.suites.model import AgentTest, ModelAgent, Place, Suite
 from tests.advice.llm.server import ScriptedServer, Send
 from tests.suites.agents.provider import KEY, environment, turn
 from tests.suites.boxes import MemoryServer, toolbox
+from tests.suites.run.written import HEAD, row, write
+from tests.suites.run.written import run as run_file
 
 RECORD = ModelOptions(record=True)
 TEST = AgentTest(
@@ -81,7 +83,7 @@ def test_a_cassette_is_for_people_to_read_and_twice_the_same(tmp_path: Path, ser
     assert path.read_text("utf-8") == text
     assert [each.name for each in path.parent.iterdir()] == [path.name]
     document = json.loads(text)
-    assert list(document) == ["cassette", "agent", "model", "asked", "turns"]
+    assert list(document) == ["cassette", "suite", "agent", "model", "asked", "turns"]
     assert (document["agent"], document["model"]) == (TEST.name, "gpt-4o")
     assert list(document["asked"]["tools"]) == ["search", "grep", "order", "orders"]
     first, second = document["turns"]
@@ -208,3 +210,45 @@ def test_a_limit_in_money_for_a_model_of_unknown_price_is_said_to_be_none(tmp_pa
         "the price of gpt-99 is not known: its money is not counted",
     )
     assert model_agent(suite(tmp_path), replace(unknown, budget=Budget()), env).notes == ()
+
+
+def test_names_that_come_to_the_same_file_have_one_each(tmp_path: Path, server: ScriptedServer) -> None:
+    tests = tuple(replace(TEST, name=name) for name in ("a b", "a-b", "alone"))
+    several = replace(suite(tmp_path), agents=tests)
+    server.play(*[turn("openai", test.name) for test in tests])
+    for test in tests:
+        chosen = model_agent(several, test, environment("openai", server.url), RECORD)
+        asyncio.run(chosen.agent.run(Task(test.prompt, test.system_prompt), toolbox()))
+    assert len([*(tmp_path / "cassettes").iterdir()]) == 3
+    assert (tmp_path / "cassettes" / "alone.json").exists()
+    for test in tests:
+        chosen = model_agent(several, test, {})
+        word = asyncio.run(chosen.agent.run(Task(test.prompt, test.system_prompt), toolbox()))
+        assert word.text == test.name
+
+
+def test_two_suites_in_one_folder_have_cassettes_of_their_own(tmp_path: Path, server: ScriptedServer) -> None:
+    usual(tmp_path, server)
+    (tmp_path / "s.yml").write_text("")
+    other = str(tmp_path / "other.yml")
+    assert cassette_path(other, TEST.name).name == f"other.{TEST.name.replace(' ', '-')}.json"
+    # A suite that was renamed keeps what it had.
+    (tmp_path / "s.yml").unlink()
+    assert cassette_path(other, TEST.name) == cassette_path(str(tmp_path / "s.yml"), TEST.name)
+
+
+def test_one_recording_is_one_sample_however_often_it_is_replayed(
+    tmp_path: Path, server: ScriptedServer
+) -> None:
+    body = """
+agents:
+  - { name: a, model: gpt-4o, prompt: Find it., inject: [hung], recovery: { max_detection_ms: 3000 } %s }
+"""
+    rate = ", runs: 40, min_pass_rate: 80"
+    server.play(turn("openai", "Let me see.", ("search", {})), turn("openai", "It hangs."))
+    recording: dict[str, Any] = {"record": True, "env": environment("openai", server.url)}
+    assert run_file(write(tmp_path, HEAD + body % ""), **recording).ok
+    gate = row(run_file(write(tmp_path, HEAD + body % rate), env={}), "a (recovery)")
+    assert (gate.verdict, gate.limit, gate.passed_share) == ("inconclusive", "min_pass_rate", None)
+    assert gate.message == "min_pass_rate is 80: 40 runs are of one recording, which says nothing of a rate"
+    assert run_file(write(tmp_path, HEAD + body % ", runs: 40"), env={}).ok

@@ -172,7 +172,7 @@ def test_an_agent_that_hangs_is_ended_with_all_that_it_started_and_there_is_a_re
         "while True: time.sleep(600)\n"
     )
     ran = run(["-S", "-c", code], MockServer(manifest), limit_s=1.0)
-    assert ran.problem == "the agent did not end within 1 s"
+    assert ran.problem == "the agent did not end within 1 s (--timeout)"
     assert (ran.trace.ending, ran.trace.reply, ran.trace.overruns) == ("time", None, ("time",))
     pids = [int(pid) for pid in file.read_text().split()]
     until = time.monotonic() + 5
@@ -293,3 +293,19 @@ def test_what_cannot_be_run_is_said_before_anything_is(manifest: str) -> None:
         asyncio.run(run_program(nowhere, Task(""), server, Plan(), Budget(), limit_s=1))
     with pytest.raises(TargetError, match="cannot start no-such-server"):
         run(["-V"], CommandServer(("no-such-server",)))
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="only Linux shows environments")
+def test_what_an_agent_has_sent_into_a_session_of_its_own_ends_with_it(manifest: str, tmp_path: Path) -> None:
+    file = tmp_path / "pid"
+    code = SHORT + (
+        "child = subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
+        f"open({str(file)!r}, 'w').write(str(child.pid))\n"
+        "print('Done.')\n"
+    )
+    run(["-S", "-c", code], MockServer(manifest))
+    pid = int(file.read_text())
+    until = time.monotonic() + 5
+    while _is_there(pid) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not _is_there(pid)

@@ -144,7 +144,7 @@ def test_a_failing_plan_is_reduced_to_what_it_takes_and_written_as_a_regression(
     write(here, TANGLED)
     assert invoke(["test", "shrink", "suite.yml", "--filter", "gives up"]) == 0
     assert capsys.readouterr().out.splitlines() == [
-        "needed: hang target {'tool': 'search'}",
+        'needed: hang target {"tool": "search"}',
         "repro: fault test gives-up.suite.yml",
     ]
     regression = load_suite("gives-up.suite.yml")
@@ -163,7 +163,7 @@ def test_a_count_is_made_as_small_as_it_can_be(here: Path, capsys: pytest.Captur
     write(here, TANGLED.replace("kind: hang, trigger: { first: 6 }, with: { limit_s: 77 } }", fault))
     assert invoke(["test", "shrink", "suite.yml", "--filter", "gives up"]) == 0
     # Two failures would end at 6 s, within the limit of 8.
-    assert "needed: recover_after target {'tool': 'search'}, with {'failures': 3}" in capsys.readouterr().out
+    assert 'needed: recover_after target {"tool": "search"}, with {"failures": 3}' in capsys.readouterr().out
 
 
 def test_only_a_test_that_fails_can_be_reduced(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

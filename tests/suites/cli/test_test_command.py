@@ -179,8 +179,8 @@ def test_a_seed_and_a_number_of_runs_from_the_command_line(
     assert invoke(["test", "suite.yml", "--tag", "good", "--repeat", "5", "--seed", "7", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     gate = document["tests"][1]
-    assert document["metadata"]["seed"] == "7"
-    assert [run["seed"] for run in gate["runs"]] == ["7", "7#1", "7#2", "7#3", "7#4"]
+    assert document["metadata"]["seed"] == 7
+    assert [run["seed"] for run in gate["runs"]] == [7, "7#1", "7#2", "7#3", "7#4"]
     assert (gate["passed_share"]["hits"], gate["passed_share"]["total"]) == (5, 5)
 
 
@@ -281,3 +281,47 @@ def test_mcptest_run_takes_the_seeds_own_command_line(
     assert invoke_as(["run", "--config", suite]) == 1
     assert "not exercised" in capsys.readouterr().out
     assert invoke_as(["run", "--config", "nosuch.yml"]) == 2
+
+
+def test_each_mistake_of_a_suite_has_a_line_of_its_own(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(here, "servers: { shop: { mock: tools.yml } }\nnosuch: 1\ntools: [{ name: t, tool: nosuch }]\n")
+    assert invoke(["test", "suite.yml"]) == 2
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("error: suite.yml: line 2: nosuch: ")
+    assert second.startswith("error: suite.yml: line 3: tools[0].tool: ")
+
+
+@pytest.mark.parametrize("file", ["suite.yml", "tools.yml", "./link.yml"])
+def test_a_report_is_never_written_over_what_a_suite_is_read_from(
+    here: Path, capsys: pytest.CaptureFixture[str], file: str
+) -> None:
+    (here / "link.yml").symlink_to("suite.yml")
+    assert invoke(["test", "suite.yml", "--reporter", f"json={file}"]) == 2
+    assert "--reporter: expected json in a file of its own" in capsys.readouterr().err
+    assert (here / "suite.yml").read_text() == SUITE
+
+
+@pytest.mark.parametrize(
+    ("args", "flag"),
+    [
+        (["test", "suite.yml", "--var", "UNUSED=3"], "--var"),
+        (["test", "rank", "suite.yml", "--vary", "agent=naive,nope"], "--vary"),
+    ],
+)
+def test_a_variable_that_no_suite_has_is_a_mistake(
+    here: Path, capsys: pytest.CaptureFixture[str], args: list[str], flag: str
+) -> None:
+    assert invoke(args) == 2
+    assert capsys.readouterr().err.startswith(f"error: {flag}: expected a variable")
+
+
+def test_a_run_that_ended_at_the_first_failure_says_so(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(["test", "suite.yml", "--tag", "bad", "--bail", "--json"]) == 1
+    metadata = json.loads(capsys.readouterr().out)["metadata"]
+    assert (metadata["bailed"], metadata["interrupted"]) == (True, False)
+    assert invoke(["test", "suite.yml", "--tag", "bad", "--bail"]) == 1
+    assert "the run ended at the first failure (--bail)" in capsys.readouterr().out

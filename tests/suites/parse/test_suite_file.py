@@ -20,7 +20,7 @@ from faultkit.plan import Match, Trigger
 from faultkit.suites.agents.shipped import Goal
 from faultkit.suites.agents.step import Errand, Retry, Script, Step
 from faultkit.suites.execute.budget import Budget
-from faultkit.suites.file import load_suite
+from faultkit.suites.file import files_of_suite, load_suite
 from faultkit.suites.gate import RecoveryGate
 from faultkit.suites.model import (
     CommandAgent,
@@ -356,3 +356,11 @@ print([name for name in {heavy!r} if name in sys.modules])
     file = str(EXAMPLES / "shipped-agents.yml")
     done = subprocess.run([sys.executable, "-c", code, file], capture_output=True, text=True, timeout=60)
     assert (done.stdout.strip(), done.stderr) == ("[]", "")
+
+
+def test_the_files_of_a_suite_are_known_though_one_of_them_is_wrong(tmp_path: Path) -> None:
+    text = "imports: [more.yml, missing.yml]\nservers: {shop: {mock: tools.yml}}\n"
+    file = write(tmp_path, text)
+    (tmp_path / "more.yml").write_text("agents: [")
+    names = ["suite.yml", "more.yml", "missing.yml", "tools.yml"]
+    assert files_of_suite(file) == [str(tmp_path / name) for name in names]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -297,7 +298,7 @@ MISTAKES: dict[str, tuple[str, list[str]]] = {
         ],
     ),
     "a list within a text": (
-        f'{SERVERS}variables: {{all: [1]}}\ntools: [{{name: "a ${{all}}", tool: x}}]\n',
+        f'{SERVERS}variables: {{all: [1]}}\ntools: [{{name: "a ${{all}}", tool: search}}]\n',
         ["line 4: tools[0].name: expected all to be a text or a number within a text, got a list"],
     ),
     "a variable with a bad name": (
@@ -366,3 +367,34 @@ def test_mistakes_of_an_imported_file_have_its_name(tmp_path: Path) -> None:
         "(suite.yml: line 3 has it)",
         "c.yml: line 2, column 1: expected the node content, but found '<stream end>'",
     ]
+
+
+def test_a_script_that_calls_what_no_server_has_is_told_so_at_each_step(tmp_path: Path) -> None:
+    text = SERVERS + dedent(
+        """\
+        agents:
+          - name: a
+            agent:
+              script:
+                - search
+                - {call: nosuch, retry: 2, verify: nowhere, fallback: {call: order}}
+        """
+    )
+    ends = "expected one of search, order"
+    assert problems_of(tmp_path, text) == [
+        f'suite.yml: line 8: agents[0].agent.script[1]: no tool is named "nosuch"; {ends}',
+        f'suite.yml: line 8: agents[0].agent.script[1].verify: no tool is named "nowhere"; {ends}',
+    ]
+
+
+def test_what_json_has_not_is_told_once_and_hides_no_other_mistake(tmp_path: Path) -> None:
+    text = (
+        SERVERS + "seed: .nan\nnosuch: 1\ntools: [{name: t, tool: search, args: {a: .inf, b: [1, .nan]}}]\n"
+    )
+    problems = problems_of(tmp_path, text)
+    assert [problem.partition(": expected")[0] for problem in problems if "nosuch" not in problem] == [
+        "suite.yml: line 3: seed",
+        "suite.yml: line 5: tools[0].args.a",
+        "suite.yml: line 5: tools[0].args.b[1]",
+    ]
+    assert len(problems) == 4

@@ -47,6 +47,7 @@ def test_a_tool_test_that_fails_is_told_in_full() -> None:
             "seed": 7,
             "clock": "virtual",
             "interrupted": False,
+            "bailed": False,
             "suites": [{"file": FILE, "tests": 1, "problem": None}],
         },
         "summary": {

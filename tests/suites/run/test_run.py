@@ -9,6 +9,7 @@ import pytest
 
 from faultkit.suites.execute.options import Options
 from faultkit.suites.file import load_suite
+from faultkit.suites.report.words import circumstances
 from faultkit.suites.result import Row
 from faultkit.suites.run import run_suites
 from faultkit.suites.select import Selection, select
@@ -104,10 +105,11 @@ tools: [{{ name: t, tool: search }}]
 
 def test_the_timeout_holds_for_a_program_that_hangs(tmp_path: Path) -> None:
     argv = program(tmp_path, "agent.py", "import time\ntime.sleep(3600)\n")
-    body = HEAD + f"agents: [{{ name: a, agent: {{ command: {argv} }}, inject: [hung] }}]\n"
+    gate = "recovery: { max_detection_ms: 3000 }"
+    body = HEAD + f"agents: [{{ name: a, agent: {{ command: {argv} }}, inject: [hung], {gate} }}]\n"
     results = run(write(tmp_path, body), timeout_s=1.0)
-    assert verdicts(results) == {"a": "failed"}
-    assert results.rows[0].message == "the agent did not end within 1 s"
+    assert verdicts(results) == {"a": "error", "a (recovery)": "error"}
+    assert {row.message for row in results.rows} == {"the agent did not end within 1 s (--timeout)"}
 
 
 def test_a_server_runs_where_its_cwd_says(tmp_path: Path) -> None:
@@ -171,3 +173,21 @@ def test_no_threads_are_left(tmp_path: Path) -> None:
     before = threading.active_count()
     run(write(tmp_path, suite_of("a")), clock="scaled", scale=100.0)
     assert threading.active_count() == before
+
+
+def test_a_server_that_cannot_be_had_is_no_matter_of_the_tests_of_others(tmp_path: Path) -> None:
+    body = """
+servers: { gone: { command: [no-such-program-anywhere] }, shop: { mock: tools.yml } }
+tools:
+  - { name: here, tool: search, server: shop }
+  - { name: gone, tool: search, server: gone }
+"""
+    results = run(write(tmp_path, body))
+    assert verdicts(results) == {"here": "passed", "gone": "error"}
+    assert "no-such-program-anywhere" in row(results, "gone").message
+
+
+def test_a_suite_of_programs_is_summed_up_in_their_time(tmp_path: Path) -> None:
+    argv = program(tmp_path, "agent.py", "print('Done.')\n")
+    results = run(write(tmp_path, HEAD + f"agents: [{{ name: a, agent: {{ command: {argv} }} }}]\n"))
+    assert circumstances(results) == "real time, seed 0"

@@ -56,7 +56,7 @@ def find_experiments(
         if experiment.name in found:
             other = found[experiment.name].file
             problem = f'expected a name that no other experiment has, got "{experiment.name}" as in {other}'
-            problems.append(InputError(str(file), problem))
+            problems.append(placed(InputError("name", problem), file))
         else:
             found[experiment.name] = experiment
     return found, problems
@@ -101,6 +101,15 @@ def _read(text: str, source: str) -> tuple[object, Document | None]:
     except ValueError:
         return documents[0].value, documents[0]
     return read_document(text, source), documents[0]
+
+
+def placed(error: InputError, file: Path) -> InputError:
+    """With the file, and the line as far as it can be told."""
+    try:
+        document = _read(read_text(file), str(file))[1]
+    except InputError:
+        document = None
+    return _placed(error, str(file), document)
 
 
 def _placed(error: InputError, source: str, document: Document | None) -> InputError:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from faultkit.chaos.outcome import ExperimentResult, Outcome, error_of
+from faultkit.errors import RunError
 from faultkit.store.times import now_us, time_text
 
 
@@ -31,7 +32,8 @@ class ChaosExperiment:
     rollback: Callable[[], Any] | None = None
 
     def run(self, *, dry_run: bool = False) -> ExperimentResult:
-        """`dry_run`: only the first check."""
+        """`dry_run`: only the first check. RunError where a loop runs and a function is async: use `arun`."""
+        self._check_no_loop()
         course = _Course(self, dry_run)
         if not course.gate(_called(self.hypothesis.check_fn)) or dry_run:
             return course.result()
@@ -42,6 +44,15 @@ class ChaosExperiment:
             if self.rollback is not None:
                 course.rolled_back(_called(self.rollback))
         return course.result()
+
+    def _check_no_loop(self) -> None:
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        functions = (self.hypothesis.check_fn, self.action, self.rollback)
+        if any(map(inspect.iscoroutinefunction, functions)):
+            raise RunError(f"{self.name}: an event loop runs here, and it has async functions: await arun()")
 
     async def arun(self, *, dry_run: bool = False) -> ExperimentResult:
         """The same on a running loop. Cancelled, it rolls back first."""

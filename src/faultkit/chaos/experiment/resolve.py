@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from faultkit.chaos.experiment.expect import resolve_expectation
 from faultkit.chaos.experiment.model import Experiment, Step
+from faultkit.chaos.experiment.work.http import HttpCall
 from faultkit.chaos.experiment.work.work import Scene
 from faultkit.errors import InputError
 
@@ -38,9 +39,19 @@ def _resolve(step: Step, scene: Scene, path: str) -> None:
     try:
         if step.work is not None:
             step.work.resolve(scene)
+            _check_reach(step, scene)
         if step.expect is not None:
             resolve_expectation(step.expect, scene.folder)
         for each in step.undo:
             each.work.resolve(scene)
+            _check_reach(each, scene)
     except InputError as error:
         raise error.within(f"{path}.{step.kind}") from None
+
+
+def _check_reach(step: Step, scene: Scene) -> None:
+    if isinstance(step.work, HttpCall) and (step.role != "check" or step.work.method not in _LOOKS):
+        step.work.check_target(scene.limits)
+
+
+_LOOKS = ("GET", "HEAD", "OPTIONS")

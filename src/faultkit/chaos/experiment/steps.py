@@ -52,6 +52,8 @@ async def perform(step: Step, scene: Scene) -> Done:
     except TimeoutError as error:
         raised = True
         why = f"it did not end within {step.limit_s:g} s" if limit.expired() else f"TimeoutError: {error}"
+        if limit.expired() and step.role == "action" and step.kind == "python":
+            why += "; a function cannot be ended: it goes on, and may act after the rollback"
     except (Failed, FaultkitError) as error:
         why, raised = str(error), True
     except Exception as error:

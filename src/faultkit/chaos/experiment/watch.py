@@ -7,14 +7,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from faultkit.chaos.experiment.journal import Event
-from faultkit.chaos.ledger import Lease
+from faultkit.chaos.ledger import RENEWALS_A_LEASE, Lease
 from faultkit.chaos.lever import Lever
 
 T = TypeVar("T")
 _TICK_S = 0.5
 """How often the lever is looked at."""
-_RENEWALS = 4
-"""In the time of one lease."""
 
 
 class Watch:
@@ -56,7 +54,7 @@ class Watch:
         """Waits for the work, or for a reason to stop, and says it. The work is left as it is."""
         told = asyncio.create_task(self._stopping.wait())
         deadline = self._loop.time() + most_s
-        renew_at = self._loop.time() + self._lease.lease_s / _RENEWALS
+        renew_at = self._loop.time() + self._lease.lease_s / RENEWALS_A_LEASE
         try:
             while True:
                 left_s = deadline - self._loop.time()
@@ -72,7 +70,7 @@ class Watch:
                 if (why := self.why_not_begin()) is not None:
                     return why
                 if self._loop.time() >= renew_at:
-                    renew_at = self._loop.time() + self._lease.lease_s / _RENEWALS
+                    renew_at = self._loop.time() + self._lease.lease_s / RENEWALS_A_LEASE
                     if not self._lease.renew():
                         return "its lease has lapsed"
         finally:
@@ -82,7 +80,7 @@ class Watch:
         """To the end of the work, with the lease kept alive: nobody else is to undo what we are undoing."""
         task = asyncio.ensure_future(work)
         while not task.done():
-            await asyncio.wait({task}, timeout=self._lease.lease_s / _RENEWALS)
+            await asyncio.wait({task}, timeout=self._lease.lease_s / RENEWALS_A_LEASE)
             self._lease.renew()
         return task.result()
 

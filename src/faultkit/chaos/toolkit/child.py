@@ -168,7 +168,7 @@ def main() -> None:
     settings = load_settings(order["settings"] or CHAOSTOOLKIT_CONFIG_PATH) or {}
     try:
         load_global_controls(settings)
-        experiment = load_experiment(order["file"], settings)
+        experiment = order["content"] or load_experiment(order["file"], settings)
         # The one-line reason is what users see, and a bad file may fail the library in any way.
         ensure_experiment_is_valid(experiment)
         hypothesis, rollbacks = strategies_of(experiment, settings)
@@ -179,7 +179,7 @@ def main() -> None:
         teller.tell("invalid", why=f"{type(error).__name__}: {error}")
         return
     played = len(experiment.get("rollbacks") or [])
-    teller.tell("valid", hypothesis=hypothesis, rollbacks=rollbacks, count=played)
+    teller.tell("valid", hypothesis=hypothesis, rollbacks=rollbacks, count=played, experiment=experiment)
     lifeline.line()  # By now it is written down how to undo what comes.
     lifeline.watch()
     _DOES[order["do"]](teller, order, experiment, settings, hypothesis, rollbacks)

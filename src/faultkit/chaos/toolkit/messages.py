@@ -21,6 +21,8 @@ class Order:
     """The file of Chaos Toolkit's settings; None: the usual one."""
     variables: dict[str, Any] = field(default_factory=dict)
     """Override those of the experiment's configuration."""
+    content: dict[str, Any] | None = None
+    """The experiment itself, in place of its file, which may be gone by now."""
     first: int = 0
     frequency_s: float = 1.0
     fail_fast: bool = False
@@ -33,7 +35,7 @@ def order_document(order: Order) -> dict[str, Any]:
 
 
 TELLS: dict[str, str] = {
-    "valid": "hypothesis and rollbacks: strategies; count: of rollbacks. Then it waits for a line",
+    "valid": "hypothesis, rollbacks: strategies; count: of rollbacks; experiment. Then it waits for a line",
     "invalid": "why",
     "phase": "phase",
     "activity_began": "name, type, background",

@@ -155,9 +155,14 @@ class ToolkitRun:
         if self._dry_run or valid["rollbacks"] != "always" or not valid["count"]:
             return
         experiment = self._experiment
-        order = {"file": self._order.file, "settings": self._order.settings}
+        order = {
+            "file": self._order.file,
+            "settings": self._order.settings,
+            "variables": dict(self._order.variables),
+            "content": valid["experiment"],
+        }
         data = {
-            "order": {**order, "variables": dict(self._order.variables)},
+            "order": order,
             "folder": os.getcwd(),
             "each_s": experiment.rollback_limit_s,
             **process.identity,

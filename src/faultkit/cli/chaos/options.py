@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 USUAL_LEASE = "60s"
+ROLLBACK_FAILED = 5
+"""The exit code of whatever leaves something broken."""
 STATE = click.option(
     "--state",
     metavar="DIR",

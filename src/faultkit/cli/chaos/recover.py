@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from faultkit.cli.chaos.options import STATE, STORE, state_dir, store_of
+from faultkit.cli.chaos.options import ROLLBACK_FAILED, STATE, STORE, state_dir, store_of
 from faultkit.errors import FaultkitError
 
 if TYPE_CHECKING:
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from faultkit.chaos.ledger import Ledger
     from faultkit.chaos.recover import Recovered
 
-ROLLBACK_FAILED = 5
 _FOUND = {
-    "orphaned": "its owner died",
+    "orphaned": "its owner is gone, and has not written that it ended",
     "lapsed": "its lease lapsed",
     "left": "it ended with something left",
     "running": "it runs",
 }
+_NAMELESS = "a lease whose first line cannot be read"
 _BY_GUARDIAN = "undone by the guardian"
 
 
@@ -55,6 +55,13 @@ def command(
         "undone_by_guardians": [_guarded(view) for view in guarded],
     }
     click.echo(json.dumps(told, ensure_ascii=False, indent=2) if as_json else "\n".join(_lines(told)))
+    for each in found:
+        if each.unwritten is not None:
+            click.echo(
+                f"warning: {each.lease.id}: its end could not be written ({each.unwritten}): "
+                "the next recover finds it again",
+                err=True,
+            )
     if not all(each.ok for each in found):
         ctx.exit(ROLLBACK_FAILED)
 
@@ -64,6 +71,7 @@ def _document(each: Recovered) -> dict[str, Any]:
     return {
         "lease": each.lease.id,
         "owner": each.lease.owner,
+        "opened_at": each.lease.opened_at,
         "found": each.found,
         "undone": undone,
         "ok": each.ok,
@@ -80,15 +88,16 @@ def _guarded(view: LeaseView) -> dict[str, Any]:
         for intent in reversed(view.intents)
         if intent.by == "guardian"
     ]
-    return {"lease": view.id, "owner": view.owner, "why": view.ended, "undone": undone}
+    at = max((intent.at for intent in view.intents if intent.by == "guardian"), default=view.opened_at)
+    return {"lease": view.id, "owner": view.owner, "why": view.ended, "at": at, "undone": undone}
 
 
 def _lines(told: dict[str, Any]) -> Iterator[str]:
     for lease in told["undone_by_guardians"]:
-        yield f"{lease['owner']}: {lease['why']} ({lease['lease']})"
+        yield f"{lease['owner']}: {lease['why']} ({lease['lease']}, at {lease['at']})"
         yield from (f"  undone: {each['says']}: {each['message']}" for each in lease["undone"])
     for lease in told["recovered"]:
-        yield f"{lease['owner']}: {_FOUND[lease['found']]} ({lease['lease']})"
+        yield f"{lease['owner'] or _NAMELESS}: {_FOUND[lease['found']]} ({lease['lease']})"
         if lease["found"] == "running" and not lease["undone"]:
             yield "  left alone: its owner renews it (--also-running ends it)"
         for each in lease["undone"]:

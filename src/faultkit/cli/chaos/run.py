@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from faultkit.cli.chaos.options import ChaosOptions, chaos_options, settings_of
+from faultkit.cli.chaos.options import ROLLBACK_FAILED, ChaosOptions, chaos_options, settings_of
 from faultkit.cli.chaos.stopping import Stopping
-from faultkit.errors import FaultkitError, InputError, RunError
+from faultkit.errors import FaultkitError, InputError, RunError, TargetError
 
 if TYPE_CHECKING:
     from faultkit.chaos.catalog import Day
     from faultkit.chaos.experiment.journal import Event
     from faultkit.chaos.running import Finished
+    from faultkit.chaos.session import ChaosSession, ChaosSettings
     from faultkit.report.chaos.model import ChaosReport
 
-ROLLBACK_FAILED = 5
 _EPILOG = """\b
 Exit codes:
   0    the steady state held
@@ -80,13 +80,12 @@ def command(
     `gameday`, are a game day.
     """
     from faultkit.chaos.running import run_day
-    from faultkit.chaos.session import ChaosSession
 
     paths = (*reports, *([journal] if journal else []))
     _check_paths(reports, journal)
     settings = settings_of(chaos, source="cli")
     day = _day(which, together, settings.experiments)
-    with ChaosSession(settings) as session:
+    with _session(settings) as session:
         session.check_lever()
         with Stopping() as stopping, _watching(no_ui or as_json) as watch:
             finished = run_day(
@@ -117,6 +116,16 @@ def _day(which: tuple[str, ...], together: bool, folder: Path) -> Day:
     refuse_repeats(experiments)
     title = experiments[0].name if len(experiments) == 1 else "Game day"
     return Day(title, tuple(experiments), together)
+
+
+def _session(settings: ChaosSettings) -> ChaosSession:
+    """A store that cannot be had is a wrong flag here: 3 says that the gate was not met."""
+    from faultkit.chaos.session import ChaosSession
+
+    try:
+        return ChaosSession(settings)
+    except TargetError as error:
+        raise InputError("--store", str(error)) from None
 
 
 def _seed(text: str | None) -> int | str | None:

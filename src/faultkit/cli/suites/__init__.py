@@ -28,7 +28,8 @@ Examples:
   fault test suite.yml --scale 20
   mcptest run --config examples/fault-injection-recovery.yml
 \b
-Exit codes: 0 all passed; 1 something did not; 2 a suite or an option is wrong; 7 no test was selected.
+Exit codes: 0 all passed; 1 something did not; 2 a suite or an option is wrong; 7 no test was selected;
+  130 and 143 ended by Ctrl-C and by SIGTERM.
 """,
 )
 @click.argument("paths", metavar="[PATH]…", nargs=-1)
@@ -110,7 +111,7 @@ def command(
     from faultkit.cli.durations import seconds_of
     from faultkit.cli.suites.reporting import Reports
     from faultkit.cli.suites.running import Wanted, run_wanted, watch_wanted
-    from faultkit.suites.execute.options import Options
+    from faultkit.suites.execute.options import Options, given_seed
     from faultkit.suites.select import Selection, parse_shard
 
     timeout_s = seconds_of("--timeout", timeout)
@@ -128,7 +129,7 @@ def command(
     options = Options(
         clock="scaled" if scale is not None else "real" if real_time else "virtual",
         scale=scale or 1.0,
-        seed=seed,
+        seed=given_seed(seed),
         repeat=repeat,
         timeout_s=timeout_s,
         parallel=parallel,

@@ -33,8 +33,10 @@ def command(argv: tuple[str, ...], url: str | None, tools_from: str | None, out:
     if sum((bool(argv), url is not None, tools_from is not None)) != 1:
         raise InputError("", "expected one of -- COMMAND, --url URL and --tools-from FILE")
     path = Path(out)
-    if path.exists() or not path.parent.is_dir():
-        raise InputError("--out", f"expected a new file in a folder that is there, got {out}")
+    if path.exists():
+        raise InputError("--out", f"expected a new file, got {out}, which is there; name another by --out")
+    if not path.parent.is_dir():
+        raise InputError("--out", f"expected a file in a folder that is there, got {out}")
     serving: Serving
     if argv:
         serving = CommandServer(argv)

@@ -33,7 +33,7 @@ def command(
     waiting when asked to. The table has the best first.
     """
     from faultkit.cli.suites.running import find_suites, load_all
-    from faultkit.suites.execute.options import Options
+    from faultkit.suites.execute.options import Options, given_seed
     from faultkit.suites.model import AgentTest
     from faultkit.suites.ranking import agent_name, ranked
     from faultkit.suites.result import Row
@@ -42,8 +42,8 @@ def command(
 
     rows: list[tuple[str, Row]] = []
     for variables in _variations(vary):
-        suites = load_all(find_suites(paths), variables)
-        ended = run_to_end(select(suites, Selection()), Options(seed=seed, repeat=repeat))
+        suites = load_all(find_suites(paths), variables, "--vary")
+        ended = run_to_end(select(suites, Selection()), Options(seed=given_seed(seed), repeat=repeat))
         if ended.signal is not None:
             raise click.exceptions.Exit(128 + ended.signal)
         for suite, result in zip(suites, ended.results.suites, strict=True):

@@ -54,6 +54,13 @@ class Reports:
                 raise InputError(name, f"expected a file in a folder that is there, got {path}")
         return cls(shown[0] if shown else ("" if output else _LIVE), tuple(files))
 
+    def check_beside(self, inputs: Iterable[Path]) -> None:
+        """InputError for a report that would be written over what the suites are read from."""
+        read = {path.resolve() for path in inputs}
+        for name, path in self.files:
+            if path.resolve() in read:
+                raise InputError("--reporter", f"expected {name} in a file of its own, got {path}, a suite's")
+
     def row(self, row: Row) -> None:
         """It has come just now."""
         if self.shown == _LIVE:

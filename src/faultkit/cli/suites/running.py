@@ -13,7 +13,7 @@ import click
 from faultkit.cli.suites.reporting import Reports
 from faultkit.errors import FaultkitError, InputError
 from faultkit.suites.execute.options import Options
-from faultkit.suites.file import read_suite
+from faultkit.suites.file import files_of_suite, read_suite
 from faultkit.suites.model import Suite
 from faultkit.suites.result import Results
 from faultkit.suites.run import run_to_end
@@ -40,25 +40,29 @@ class Wanted:
 
 def watch_wanted(wanted: Wanted, options: Options, reports: Reports) -> int:
     """Again and again, whenever a file of the suites has changed; until somebody ends it."""
+    known: dict[Path, None] = {}
     while True:
-        files = [Path(file) for path in find_suites(wanted.paths) for file in _files_of(path, wanted)]
+        found = [file for path in find_suites(wanted.paths) for file in _files_of(path, wanted)]
+        # What a suite was read from when it was right is watched on: somebody is about to mend it.
+        known |= dict.fromkeys(found)
+        files = list(known)
         before = _stamps(files)
         try:
             code = run_wanted(wanted, options, reports)
         except FaultkitError as error:
-            click.echo(f"error: {error}", err=True)
+            for mistake in str(error).splitlines():
+                click.echo(f"error: {mistake}", err=True)
             code = error.exit_code
         if code > _BY_SIGNAL:
             return code
-        click.echo(f"watching {len(files)} files; Ctrl-C ends it", err=True)
+        many = "1 file" if len(files) == 1 else f"{len(files)} files"
+        click.echo(f"watching {many}; Ctrl-C ends it", err=True)
         while _stamps(files) == before:
             sleep(LOOK_S)
 
 
-def _files_of(path: Path, wanted: Wanted) -> Sequence[str]:
-    """A suite that is wrong is watched as well: somebody is about to mend it."""
-    suite, _ = read_suite(path, variables=wanted.variables)
-    return (str(path),) if suite is None else suite.files
+def _files_of(path: Path, wanted: Wanted) -> list[Path]:
+    return [Path(file) for file in files_of_suite(path, variables=wanted.variables)]
 
 
 def _stamps(files: Sequence[Path]) -> list[tuple[int, int] | None]:
@@ -75,6 +79,7 @@ def _stamps(files: Sequence[Path]) -> list[tuple[int, int] | None]:
 def run_wanted(wanted: Wanted, options: Options, reports: Reports) -> int:
     """The exit code. InputError: a suite is wrong, or is not there."""
     suites = load_all(find_suites(wanted.paths), wanted.variables)
+    reports.check_beside([Path(file) for suite in suites for file in suite.files])
     selection = wanted.selection
     if wanted.last_failed:
         selection = replace(selection, names=_remembered())
@@ -117,8 +122,9 @@ def find_suites(paths: Sequence[str]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def load_all(files: Sequence[Path], variables: Mapping[str, str]) -> list[Suite]:
-    """One InputError with all that is wrong in all of them."""
+def load_all(files: Sequence[Path], variables: Mapping[str, str], flag: str = "--var") -> list[Suite]:
+    """One InputError with all that is wrong in all of them, or for a variable that none of them has. `flag`
+    is where the variables are from."""
     suites: list[Suite] = []
     problems: list[InputError] = []
     for file in files:
@@ -128,6 +134,12 @@ def load_all(files: Sequence[Path], variables: Mapping[str, str]) -> list[Suite]
             suites.append(suite)
     if problems:
         raise InputError("", "\n".join(map(str, problems)))
+    used = {name for suite in suites for name in suite.variables}
+    for name in variables:
+        if name not in used:
+            raise InputError(
+                flag, f"expected a variable of the suites, got {name}: none of them has ${{{name}}}"
+            )
     return suites
 
 

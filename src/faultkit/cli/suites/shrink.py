@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -36,7 +37,7 @@ def command(path: str, name: str, seed: str | None, out: str | None) -> None:
     as long as the same limits are broken. All of it in virtual time.
     """
     from faultkit.cli.suites.running import find_suites, load_all
-    from faultkit.suites.execute.options import Options
+    from faultkit.suites.execute.options import Options, given_seed
     from faultkit.suites.model import AgentTest, CommandAgent, ModelAgent
     from faultkit.suites.run import run_to_end
     from faultkit.suites.select import Chosen, Selection, select
@@ -44,7 +45,7 @@ def command(path: str, name: str, seed: str | None, out: str | None) -> None:
 
     chosen = select(load_all(find_suites([path]), {}), Selection((name,) if name else ()))
     found = [(each.suite, test) for each in chosen for test in each.tests if isinstance(test, AgentTest)]
-    options = Options(seed=seed)
+    options = Options(seed=given_seed(seed))
 
     def broken(suite: Suite, test: AgentTest) -> frozenset[tuple[str, str, str]]:
         ended = run_to_end([Chosen(suite, (test,))], options)
@@ -129,4 +130,4 @@ def _document(rule: Rule) -> dict[str, Any]:
 
 def _said(document: dict[str, Any]) -> str:
     rest = {key: value for key, value in document.items() if key not in ("name", "kind")}
-    return f"{document['kind']} {', '.join(f'{key} {value}' for key, value in rest.items())}"
+    return f"{document['kind']} {', '.join(f'{key} {json.dumps(value)}' for key, value in rest.items())}"

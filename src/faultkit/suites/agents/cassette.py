@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,11 +46,33 @@ class Cassette:
     """Digests, as that of each tool."""
     tools: Mapping[str, str]
     turns: tuple[Turn, ...]
+    suite: str = ""
+    """The name of the suite's file; empty: nobody has said."""
 
 
-def cassette_path(suite_file: str, agent: str) -> Path:
-    name = re.sub(r"[^\w.-]+", "-", agent).strip("-.") or "agent"
-    return Path(suite_file).parent / FOLDER / f"{name}.json"
+def cassette_path(suite_file: str, agent: str, others: Iterable[str] = ()) -> Path:
+    """Named after the agent as long as that tells it from the suite's `others`, and from those of another
+    suite in the same folder."""
+    suite, name = Path(suite_file), _slug(agent)
+    if any(other != agent and _slug(other).lower() == name.lower() for other in others):
+        name = f"{name}-{hashlib.sha256(agent.encode()).hexdigest()[:8]}"
+    folder = suite.parent / FOLDER
+    own = folder / f"{suite.stem}.{name}.json"
+    plain = folder / f"{name}.json"
+    return own if own.exists() or _is_of_another(plain, suite) else plain
+
+
+def _slug(agent: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", agent).strip("-.") or "agent"
+
+
+def _is_of_another(path: Path, suite: Path) -> bool:
+    """A suite that is not there any more has been renamed, and has left its cassettes to this one."""
+    try:
+        owner = load_cassette(path).suite
+    except InputError:
+        return False
+    return owner not in ("", suite.name) and (suite.parent / owner).exists()
 
 
 # --- who speaks -----------------------------------------------------------------------------------
@@ -82,12 +104,15 @@ class ReplayingVoice:
 class RecordingVoice:
     """Writes what another one says, once the conversation is whole."""
 
-    def __init__(self, voice: Voice, path: Path, agent: str, secrets: Mapping[str, str]) -> None:
+    def __init__(
+        self, voice: Voice, path: Path, agent: str, secrets: Mapping[str, str], suite: str = ""
+    ) -> None:
         """`secrets`: by the names of their variables; a cassette that would hold one is not written."""
         self._voice = voice
         self._path = path
         self._agent = agent
         self._secrets = secrets
+        self._suite = suite
         self._first: Conversation | None = None
         self._turns: list[Turn] = []
 
@@ -103,7 +128,7 @@ class RecordingVoice:
         await self._voice.close(is_whole=is_whole)
         if not is_whole or self._first is None:
             return
-        text = dump_cassette(cassette_of(self._agent, self._first, self._turns))
+        text = dump_cassette(replace(cassette_of(self._agent, self._first, self._turns), suite=self._suite))
         for variable, value in self._secrets.items():
             if value and (value in text or json.dumps(value)[1:-1] in text):
                 raise RunError(f"{self._path}: not written, since a turn of the model holds ${variable}")
@@ -182,6 +207,7 @@ def _digest(value: object) -> str:
 def dump_cassette(cassette: Cassette) -> str:
     document = {
         "cassette": FORMAT,
+        **({"suite": cassette.suite} if cassette.suite else {}),
         "agent": cassette.agent,
         "model": cassette.model,
         "asked": {
@@ -230,6 +256,7 @@ def load_cassette(path: Path) -> Cassette:
             str(asked["prompt"]),
             {str(name): str(digest) for name, digest in asked["tools"].items()},
             tuple(_load_turn(turn) for turn in document["turns"]),
+            str(document.get("suite", "")),
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         problem = f"expected a cassette as --record writes it, got one that lacks {error}; {_AGAIN}"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, TypeAlias
 
 from faultkit.suites.agents.agent import Agent
@@ -49,6 +50,10 @@ class Chosen:
     def is_stub(self) -> bool:
         return self.source == "stub"
 
+    @property
+    def is_replay(self) -> bool:
+        return self.source == "cassette"
+
 
 class StubVoice:
     async def say(self, conversation: Conversation) -> Said:
@@ -68,21 +73,25 @@ def model_agent(
     run: whoever runs the test again asks again."""
     spec = test.agent
     assert isinstance(spec, ModelAgent)
-    path = cassette_path(suite.file, test.name)
-    source, voice, provider = _voice(suite, test, spec, env, options)
+    path = cassette_path(suite.file, test.name, _modelled(suite))
+    source, voice, provider = _voice(suite, test, spec, env, options, path)
     price = price_of(provider, spec.model)
     notes: tuple[str, ...] = ()
     if price is None and test.budget.money is not None and source != "stub":
         notes = (f"the price of {spec.model} is not known: its money is not counted",)
     if source == "recording":
-        voice = RecordingVoice(voice, path, test.name, _secrets(env))
+        voice = RecordingVoice(voice, path, test.name, _secrets(env), Path(suite.file).name)
     return Chosen(ModelLoop(spec.model, voice, price=price, max_tokens=spec.max_tokens), source, notes)
 
 
 def _voice(
-    suite: Suite, test: AgentTest, spec: ModelAgent, env: Mapping[str, str], options: ModelOptions
+    suite: Suite,
+    test: AgentTest,
+    spec: ModelAgent,
+    env: Mapping[str, str],
+    options: ModelOptions,
+    path: Path,
 ) -> tuple[Source, Voice, str]:
-    path = cassette_path(suite.file, test.name)
     try:
         endpoint = endpoint_of(spec, suite.providers, env)
     except MissingKey:
@@ -95,6 +104,10 @@ def _voice(
     if path.exists() and not options.record:
         return "cassette", ReplayingVoice(path, test.name), name
     return "recording" if options.record else "provider", ProviderVoice(endpoint), name
+
+
+def _modelled(suite: Suite) -> list[str]:
+    return [test.name for test in suite.agents if isinstance(test.agent, ModelAgent)]
 
 
 def _secrets(env: Mapping[str, str]) -> dict[str, str]:

@@ -23,7 +23,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,8 @@ class ProgramRun:
     trace: Trace
     problem: str = ""
     """Why there is no last word: it hung, it failed."""
+    is_cut: bool = False
+    """It outlived the limit that it was run with, which is none of the test's own."""
     notes: tuple[str, ...] = ()
     """What servers did that nobody had asked for."""
 
@@ -71,7 +73,9 @@ async def run_program(
     longer than `limit_s`, or the budget's time if that is less, and the time that its end takes."""
     check_argv(agent.argv[0], agent.cwd)
     run = _Run(budget)
-    limit_s = limit_s if budget.time_ms is None else min(limit_s, budget.time_ms / 1000)
+    own_s = None if budget.time_ms is None else budget.time_ms / 1000
+    is_own = own_s is not None and own_s <= limit_s
+    limit_s = limit_s if own_s is None else min(limit_s, own_s)
     async with AsyncExitStack() as stack:
         urls = {server.name: await stack.enter_async_context(run.behind(server, plan)) for server in servers}
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="faultkit-"))
@@ -81,7 +85,10 @@ async def run_program(
         run.begin()
         await program.start(agent.argv, task.prompt, env, agent.cwd)
         ending, problem = await run.until_over(program, limit_s)
-        return run.result(program, ending, problem)
+        done = run.result(program, ending, problem)
+        if ending != "time" or is_own:
+            return done
+        return replace(done, problem=f"{problem} (--timeout)", is_cut=True)
 
 
 class _Run:
@@ -158,7 +165,7 @@ class _Run:
         if ending == "time":
             overruns = (*overruns, "time")
         ordered = tuple(sorted(calls, key=lambda mark: mark.start_ms))
-        return ProgramRun(Trace(ordered, reply, ending, None, overruns), problem, tuple(self._notes))
+        return ProgramRun(Trace(ordered, reply, ending, None, overruns), problem, notes=tuple(self._notes))
 
     def _called(self) -> None:
         try:

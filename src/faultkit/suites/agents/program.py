@@ -1,15 +1,18 @@
 """A program of others, run to its end or ended: what it said, when, and how it went.
 
-It has a process group of its own, so that what it started ends with it.
+It has a process group of its own, so that what it started ends with it. What has left the group for a session
+of its own is known by the environment that it has inherited, where the system shows that (Linux).
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from faultkit.errors import TargetError
 
@@ -19,6 +22,7 @@ _LAST_S = 1.0
 _MOST_BYTES = 1 << 20
 """Of each of its outputs, the last ones are kept."""
 _STDOUT, _STDERR = 1, 2
+_MARK = "FAULT_RUN"
 
 
 class Program(asyncio.SubprocessProtocol):
@@ -29,15 +33,18 @@ class Program(asyncio.SubprocessProtocol):
         self._exited = asyncio.Event()
         self._silent = asyncio.Event()
         self._open = {_STDOUT, _STDERR}
+        self._mark = b""
         self.last_said_ms = 0.0
         """When it last said something on its stdout."""
 
     async def start(self, argv: Sequence[str], stdin: str, env: Mapping[str, str], cwd: str | None) -> None:
         """TargetError if it cannot be started."""
+        mark = secrets.token_hex(16)
+        self._mark = f"{_MARK}={mark}".encode()
         loop = asyncio.get_running_loop()
         try:
             transport, _ = await loop.subprocess_exec(
-                lambda: self, *argv, env=env, cwd=cwd, start_new_session=True
+                lambda: self, *argv, env={**env, _MARK: mark}, cwd=cwd, start_new_session=True
             )
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or str(error)
@@ -69,6 +76,9 @@ class Program(asyncio.SubprocessProtocol):
                         await self._exited.wait()
         finally:
             self._signal(signal.SIGKILL)
+            for pid in _bearers(self._mark):
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGKILL)
         with suppress(TimeoutError):
             async with asyncio.timeout(_LAST_S):
                 await self._exited.wait()
@@ -107,3 +117,13 @@ class Program(asyncio.SubprocessProtocol):
 
     def process_exited(self) -> None:
         self._exited.set()
+
+
+def _bearers(mark: bytes) -> list[int]:
+    """The processes that have this variable in their environment, as far as one may look."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with suppress(OSError):
+            if mark in path.read_bytes().split(b"\0"):
+                found.append(int(path.parent.name))
+    return found

@@ -46,7 +46,11 @@ class _Traced:
     clean: Trace | None = None
     """The same without faults."""
     problem: str = ""
+    is_cut: bool = False
+    """It was ended from outside, so that nothing can be said of it."""
     stub: bool = False
+    replay: bool = False
+    """Its model's turns come from a cassette."""
     tokens: int | None = None
 
 
@@ -56,6 +60,7 @@ class _Judged:
     own: _Finding
     """Of the test itself: what it expects."""
     stub: bool
+    replay: bool
 
 
 async def run_agent_test(
@@ -90,7 +95,15 @@ async def _run(suite: Suite, test: AgentTest, connected: Connected, options: Opt
         clean = (await run_virtually(suite, calm, chosen.agent, connected.fresh(test.servers), seed)).trace
     # Nobody has counted for an agent without a model.
     tokens = done.tokens if isinstance(test.agent, ModelAgent) else None
-    return _Traced(done.trace, options.clock, seed, clean, stub=chosen.is_stub, tokens=tokens)
+    return _Traced(
+        done.trace,
+        options.clock,
+        seed,
+        clean,
+        stub=chosen.is_stub,
+        replay=chosen.is_replay,
+        tokens=tokens,
+    )
 
 
 async def _run_program(
@@ -98,7 +111,7 @@ async def _run_program(
 ) -> _Traced:
     task, servers, plan = task_of(test, seed), servers_of(suite, test), plan_of(suite, test, seed)
     done = await run_program(agent, task, servers, plan, test.budget, limit_s=options.timeout_s)
-    return _Traced(done.trace, "real", seed, problem=done.problem)
+    return _Traced(done.trace, "real", seed, problem=done.problem, is_cut=done.is_cut)
 
 
 def _judge(test: AgentTest, traced: _Traced, snapshots: Snapshots) -> _Judged:
@@ -109,15 +122,17 @@ def _judge(test: AgentTest, traced: _Traced, snapshots: Snapshots) -> _Judged:
         gate = gate_recovery(test.recovery, trace, traced.clock, allow_unhit=test.allow_unhit)
         if traced.stub and gate.verdict != "failed":
             gate = replace(gate, verdict=STUB_VERDICT, message=STUB_MESSAGE)
+        if traced.is_cut:
+            gate = replace(gate, verdict="error", message=traced.problem, limit="")
     misuse = tool_misuse_of(trace)
     run = Run(trace, metrics, misuse, gate, error_recovery(trace), traced.clock, traced.seed, test.recovery)
-    return _Judged(run, _own(test, run, traced, snapshots), traced.stub)
+    return _Judged(run, _own(test, run, traced, snapshots), traced.stub, traced.replay)
 
 
 def _own(test: AgentTest, run: Run, traced: _Traced, snapshots: Snapshots) -> _Finding:
     """What the test itself wants, beside its gate."""
     if traced.problem:
-        return _Finding("failed", traced.problem)
+        return _Finding("error" if traced.is_cut else "failed", traced.problem)
     document = run_document(run.trace, run.metrics, run.gate, traced.tokens)
     for expectation in test.expect:
         wrong = snapshots.holds(test.name, expectation, document)
@@ -138,18 +153,18 @@ def _own(test: AgentTest, run: Run, traced: _Traced, snapshots: Snapshots) -> _F
 
 def _rows(test: AgentTest, judged: Sequence[_Judged], took_ms: float) -> Iterator[Row]:
     runs = tuple(each.run for each in judged)
-    stub = any(each.stub for each in judged)
+    stub, replay = any(each.stub for each in judged), all(each.replay for each in judged)
     has_gate = runs[0].gate is not None
     own = [each.own for each in judged]
     if has_gate:
         # A run that never came to its last word has its say in the row of the gate.
         own = [_Finding("passed", "") if _is_of_the_gate(each) else each for each in own]
-    yield _row(test, test.name, own, took_ms, () if has_gate else runs, stub=stub)
+    yield _row(test, test.name, own, took_ms, () if has_gate else runs, stub=stub, replay=replay)
     gates = [run.gate for run in runs if run.gate is not None]
     if gates:
         found = [_Finding(gate.verdict, gate.message, gate.limit) for gate in gates]
         name = f"{test.name} (recovery)"
-        yield _row(test, name, found, took_ms, runs, stub=stub, rule=EDGE_RULE)
+        yield _row(test, name, found, took_ms, runs, stub=stub, replay=replay, rule=EDGE_RULE)
 
 
 def _is_of_the_gate(finding: _Finding) -> bool:
@@ -164,9 +179,10 @@ def _row(
     runs: tuple[Run, ...],
     *,
     stub: bool,
+    replay: bool,
     rule: str = "",
 ) -> Row:
-    share, finding = _together(test, found)
+    share, finding = (None, _of_one_recording(test, found)) if replay else _together(test, found)
     return Row(
         name,
         finding.verdict,
@@ -180,6 +196,15 @@ def _row(
         passed_share=share,
         stub=stub,
     )
+
+
+def _of_one_recording(test: AgentTest, found: Sequence[_Finding]) -> _Finding:
+    """However often it is replayed, a cassette is one sample of what its model does."""
+    worst = min(found, key=lambda finding: _WORST.index(finding.verdict))
+    if test.min_pass_rate is None or len(found) == 1 or worst.verdict in ("error", "not_exercised"):
+        return worst
+    once = f"{len(found)} runs are of one recording, which says nothing of a rate"
+    return _Finding("inconclusive", f"min_pass_rate is {test.min_pass_rate}: {once}", "min_pass_rate")
 
 
 def _together(test: AgentTest, found: Sequence[_Finding]) -> tuple[Share | None, _Finding]:

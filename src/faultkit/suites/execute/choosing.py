@@ -22,7 +22,7 @@ def agent_of(suite: Suite, test: AgentTest, tools: Sequence[ToolInfo], options: 
     assert not isinstance(spec, CommandAgent), "a program is no agent of ours"
     if isinstance(spec, ModelAgent):
         return model_agent(suite, test, options.env, ModelOptions(options.record, options.allow_stub))
-    return Chosen(_scripted(suite, test, spec, tools), "cassette")
+    return Chosen(_scripted(suite, test, spec, tools), "script")
 
 
 def _scripted(

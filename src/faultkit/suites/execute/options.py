@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from faultkit.suites.gate import Clock
 
 USUAL_TIMEOUT_S = 60.0
+_LONGEST_NUMBER = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,3 +29,9 @@ class Options:
     allow_stub: bool = False
     update_snapshots: bool = False
     env: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+
+
+def given_seed(text: str | None) -> int | str | None:
+    """A seed from a command line as a suite would have read it: digits are a number."""
+    is_number = text is not None and text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER
+    return int(text) if text is not None and is_number else text

@@ -63,6 +63,8 @@ class RealServer:
     def __init__(self, name: str, marks: WireMarks, open_client: Callable[[], Client]) -> None:
         self.name = name
         self.marks = marks
+        self.died = ""
+        """Why it is gone though no fault sent it away; empty while it is well."""
         self._open = open_client
         self._client: Client | None = None
 
@@ -162,6 +164,9 @@ class RealToolbox:
             is_read=info.read_only,
         )
         self._made.append(_Made(mark, server, number))
+        if server.died:
+            # As in virtual time: of a run that lost its server nothing can be said.
+            raise TargetError(server.died)
         self.spent.check_time(self.now_ms())
         return outcome
 
@@ -237,6 +242,7 @@ async def _live(server: SuiteServer, plan: Plan, clock: SuiteClock) -> AsyncIter
 
         def lost(session: Session, why: str, code: int | None) -> None:
             marks.lost(session.id)
+            real.died = real.died or f"{server.name}: {why}"
             if front is not None:
                 front.forget(session)
             elif session.id in lines:

@@ -87,11 +87,17 @@ class Connected:
 
     live: Mapping[str, LiveServer]
     mocks: Mapping[str, MockSource]
+    missing: Mapping[str, str]
+    """Those that could not be had, and why."""
 
     def are_mocks(self, names: Sequence[str]) -> bool:
         return all(name in self.mocks for name in names)
 
     def fresh(self, names: Sequence[str]) -> list[Server]:
+        """TargetError if one of them could not be had."""
+        for name in names:
+            if name in self.missing:
+                raise TargetError(self.missing[name])
         return [self.live[name] if name in self.live else self.mocks[name].begin() for name in names]
 
 
@@ -105,11 +111,27 @@ class MockSource:
 
 
 @asynccontextmanager
-async def connected(servers: Sequence[SuiteServer]) -> AsyncIterator[Connected]:
-    """TargetError if one of them cannot be had."""
+async def connected(servers: Sequence[SuiteServer], limit_s: float) -> AsyncIterator[Connected]:
+    """All at once, each within the limit. One that cannot be had is missing to those who need it, and to no
+    others."""
     live: dict[str, LiveServer] = {}
     mocks: dict[str, MockSource] = {}
+    missing: dict[str, str] = {}
+
+    async def open(one: LiveServer) -> None:
+        try:
+            async with asyncio.timeout(limit_s):
+                await one.open()
+            live[one.name] = one
+        except TargetError as error:
+            missing[one.name] = str(error)
+        except TimeoutError:
+            missing[one.name] = (
+                f"{one.name}: it did not open and list its tools within {limit_s:g} s (--timeout)"
+            )
+
     async with AsyncExitStack() as stack:
+        opening: list[LiveServer] = []
         for server in servers:
             if isinstance(server.serving, MockServer):
                 mock = server.serving
@@ -117,22 +139,19 @@ async def connected(servers: Sequence[SuiteServer]) -> AsyncIterator[Connected]:
                 continue
             one = LiveServer(server.name, _at(server.serving))
             stack.push_async_callback(one.close)
-            await one.open()
-            live[server.name] = one
-        yield Connected(live, mocks)
+            opening.append(one)
+        await asyncio.gather(*map(open, opening))
+        yield Connected(live, mocks, missing)
 
 
 def list_tools(server: SuiteServer, limit_s: float) -> Sequence[ToolInfo]:
     """For those who have no event loop. TargetError if it does not say in time what it has."""
 
     async def main() -> Sequence[ToolInfo]:
-        async with asyncio.timeout(limit_s), connected([server]) as servers:
+        async with connected([server], limit_s) as servers:
             return servers.fresh([server.name])[0].tools
 
-    try:
-        return asyncio.run(main())
-    except TimeoutError:
-        raise TargetError(f"{server.name}: it did not list its tools within {limit_s:g} s") from None
+    return asyncio.run(main())
 
 
 def tool_info(listed: Mapping[str, Any], server: str) -> ToolInfo:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from time import perf_counter
 from typing import Any
 
+from faultkit.llm.failure import one_line
 from faultkit.mcp.injector import Injector
 from faultkit.plan import Plan
+from faultkit.suites.agents.agent import ToolOutcome
 from faultkit.suites.execute.budget import Budget
 from faultkit.suites.execute.document import call_result
 from faultkit.suites.execute.options import Options
@@ -16,7 +18,15 @@ from faultkit.suites.execute.snapshots import Snapshots
 from faultkit.suites.execute.virtual import USUAL_PATIENCE_MS, VirtualToolbox
 from faultkit.suites.gate import Verdict
 from faultkit.suites.model import Suite, ToolTest
+from faultkit.suites.parse.targets import is_of_the_answer
 from faultkit.suites.result import Row
+
+_ENDED = {
+    "tool_error": "an error of the tool",
+    "protocol_error": "an error",
+    "timeout": "no answer",
+    "lost": "none",
+}
 
 
 async def run_tool_test(
@@ -41,13 +51,14 @@ async def run_tool_test(
         duration_ms = (mark.end_ms or 0.0) - mark.start_ms
     took_ms = (perf_counter() - began) * 1000
     document = call_result(outcome, duration_ms)
-    verdict, message, limit = _judge(test, document, duration_ms, bool(mark.fault), snapshots)
+    verdict, message, limit = _judge(test, outcome, document, bool(mark.fault), snapshots)
     return Row(test.name, verdict, message, test.place, took_ms, tags=test.tags, limit=limit)
 
 
 def _judge(
-    test: ToolTest, document: dict[str, Any], duration_ms: float, was_hit: bool, snapshots: Snapshots
+    test: ToolTest, outcome: ToolOutcome, document: dict[str, Any], was_hit: bool, snapshots: Snapshots
 ) -> tuple[Verdict, str, str]:
+    duration_ms: float = document["duration_ms"]
     if test.inject and not was_hit and not test.allow_unhit:
         return "not_exercised", "not exercised: the call met no injected fault", ""
     if test.max_duration_ms is not None and duration_ms > test.max_duration_ms:
@@ -57,4 +68,8 @@ def _judge(
         wrong = snapshots.holds(test.name, expectation, document)
         if wrong is not None:
             return "failed", wrong, expectation.target
+    if not outcome.ok and not any(is_of_the_answer(each) for each in test.expect):
+        # Who expects nothing of an answer expects one that is none of a failure.
+        said = f": {one_line(outcome.text)}" if outcome.text else ""
+        return "failed", f"expected a result, got {_ENDED[outcome.outcome]}{said}", "result"
     return "passed", "", ""

@@ -8,12 +8,11 @@ from typing import TypeVar
 
 from faultkit.mcp.targets import Inventory
 from faultkit.plan.shape import advice, shown
-from faultkit.suites.agents.shipped import Goal
-from faultkit.suites.model import AgentTest, Provider, ShippedAgent, Suite, SuiteFault, SuiteServer, ToolTest
+from faultkit.suites.model import AgentTest, Provider, Suite, SuiteFault, SuiteServer, ToolTest
 from faultkit.suites.parse.faults import written_at
 from faultkit.suites.parse.part import Part
 from faultkit.suites.parse.sheet import Found
-from faultkit.suites.parse.targets import inventories, missed_by, problems_of
+from faultkit.suites.parse.targets import inventories, missed_by, missing_tools, problems_of
 
 Named = TypeVar("Named", SuiteServer, SuiteFault, Provider)
 
@@ -33,8 +32,8 @@ def joined_suite(parts: Sequence[Part], files: Iterable[str]) -> Suite:
     sound = _sound_faults(faults, has)
     for found in tests:
         _check_injected(found, faults, sound, has)
-    for agent in agents:
-        _check_goal(agent, has)
+        for path, problem in missing_tools(found.value, has):
+            found.note(path, problem)
     return Suite(
         root.sheet.file,
         tuple(found.value for found in servers),
@@ -44,6 +43,7 @@ def joined_suite(parts: Sequence[Part], files: Iterable[str]) -> Suite:
         tuple(found.value for found in providers),
         root.seed,
         tuple(files),
+        frozenset(name for part in parts for name in part.sheet.used),
     )
 
 
@@ -148,21 +148,3 @@ def _check_injected(
 
 def _servers_of(test: AgentTest | ToolTest) -> tuple[str, ...]:
     return test.servers if isinstance(test, AgentTest) else (test.server,)
-
-
-def _check_goal(found: Found[AgentTest], has: Mapping[str, Inventory]) -> None:
-    """A shipped agent that is sent for a tool which is not there would only ever fail."""
-    agent = found.value.agent
-    if not isinstance(agent, ShippedAgent) or agent.goal is None:
-        return
-    listed = [has[name].tools for name in found.value.servers if name in has]
-    if not listed or None in listed:
-        return
-    tools = [tool for names in listed if names is not None for tool in names]
-    for tool in _tools_of(agent.goal):
-        if tool not in tools:
-            found.note("agent.goal", f"no tool is named {shown(tool)}; {advice(tool, tools)}")
-
-
-def _tools_of(goal: Goal) -> list[str]:
-    return [errand.tool for errand in (goal.errand, goal.fallback, goal.verify) if errand is not None]

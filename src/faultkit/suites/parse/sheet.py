@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
@@ -32,6 +32,10 @@ class Sheet:
     secrets: Secrets
     problems: list[InputError] = field(default_factory=list)
     """With paths within the file."""
+    refused: set[str] = field(default_factory=set)
+    """Paths of what is no JSON, and reads as nothing."""
+    used: set[str] = field(default_factory=set)
+    """The names of all variables in it."""
     _bare: frozenset[str] | None = None
 
     def line_of(self, path: str) -> int:
@@ -45,8 +49,14 @@ class Sheet:
 
     def placed(self) -> list[InputError]:
         """The mistakes in the order of their lines, with the file and the line of each."""
-        found = sorted(self.problems, key=lambda error: self.line_of(error.path))
-        return [self._placed(error) for error in found]
+        told: set[str] = set()
+        found: list[InputError] = []
+        for error in sorted(self.problems, key=lambda error: self.line_of(error.path)):
+            # What reads as nothing for want of a JSON is wrong once.
+            if error.path not in self.refused or error.path not in told:
+                found.append(self._placed(error))
+            told.add(error.path)
+        return found
 
     def _placed(self, error: InputError) -> InputError:
         line = "" if self.document is None else f"line {self.line_of(error.path)}"
@@ -92,11 +102,26 @@ def read_sheet(text: str, file: str, secrets: Secrets) -> Sheet:
     if value is None:
         raise InputError(file, "expected a suite, got an empty file")
     sheet = Sheet(file, None, document, secrets)
-    try:
-        sheet.value = plain(value)
-    except InputError as error:
-        sheet.problems.append(error)
+    sheet.value = _plain(value, "", sheet)
     return sheet
+
+
+def _plain(value: object, path: str, sheet: Sheet) -> Any:
+    """As JSON has it. What JSON has not is noted where it stands, and hides no other mistake."""
+    try:
+        return plain(value, path)
+    except InputError as error:
+        if isinstance(value, list):
+            return [_plain(each, f"{path}[{index}]", sheet) for index, each in enumerate(value)]
+        if isinstance(value, Mapping) and error.path != path:
+            return {
+                name: _plain(each, joined(path, key), sheet)
+                for key, each in value.items()
+                for name in plain({key: None}, path)
+            }
+        sheet.refused.add(error.path)
+        sheet.problems.append(error)
+        return None
 
 
 def _json(text: str, file: str) -> object:

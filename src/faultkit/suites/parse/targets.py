@@ -12,23 +12,82 @@ from fnmatch import fnmatchcase
 from faultkit.errors import InputError
 from faultkit.mcp.mock.inventory import inventory_of
 from faultkit.mcp.targets import Inventory, Target, targets_of
-from faultkit.suites.model import AgentTest, MockServer, Suite, SuiteFault, SuiteServer, ToolTest
+from faultkit.plan.shape import advice, shown
+from faultkit.suites.model import (
+    AgentTest,
+    Expectation,
+    MockServer,
+    ScriptAgent,
+    ShippedAgent,
+    Suite,
+    SuiteFault,
+    SuiteServer,
+    ToolTest,
+)
 
 _UNKNOWN = Inventory()
+_OF_THE_ANSWER = ("result", "error")
 
 
 def missed_targets(suite: Suite, listed: Mapping[str, Inventory]) -> list[InputError]:
-    """For each injected fault that no call of its test could meet. `listed`: what live servers have said."""
+    """For each call of a tool that is not there, and each injected fault that no call of its test could meet.
+    `listed`: what live servers have said."""
     has = {**inventories(suite.servers), **listed}
     faults = {fault.name: fault for fault in suite.faults}
     tests: list[AgentTest | ToolTest] = [*suite.agents, *suite.tools]
+    found: list[InputError] = []
+    for test in tests:
+        if test.skip:
+            continue
+        missed = [f"{path}: {problem}" for path, problem in missing_tools(test, has)]
+        for name in () if missed or test.allow_unhit else test.inject:
+            problem = missed_by(faults[name], test, has)
+            if problem is not None:
+                missed.append(f"inject {name}: {problem}")
+        place = f"{test.place.file}: line {test.place.line}: {test.name}"
+        found += [InputError(place, problem) for problem in missed]
+    return found
+
+
+def missing_tools(test: AgentTest | ToolTest, has: Mapping[str, Inventory]) -> list[tuple[str, str]]:
+    """Each call that the test itself names and none of its servers serves: its path, and what is wrong.
+    Nothing is known of a server that has not said what it has."""
+    own = test.servers if isinstance(test, AgentTest) else (test.server,)
+    listed = [has[name].tools for name in own if name in has]
+    if not listed or None in listed:
+        return []
+    tools = [tool for names in listed if names is not None for tool in names]
+    known = "no server of this test has a tool"
     return [
-        InputError(f"{test.place.file}: line {test.place.line}: {test.name}", f"inject {name}: {problem}")
-        for test in tests
-        if not test.allow_unhit and not test.skip
-        for name in test.inject
-        if (problem := missed_by(faults[name], test, has)) is not None
+        (path, f"no tool is named {shown(tool)}; {advice(tool, tools) if tools else known}")
+        for path, tool in _calls_of(test)
+        if tool and tool not in tools
     ]
+
+
+def is_of_the_answer(expectation: Expectation) -> bool:
+    """Whether it is about what a call was answered, rather than how long that took."""
+    return expectation.target.startswith(_OF_THE_ANSWER)
+
+
+def _calls_of(test: AgentTest | ToolTest) -> list[tuple[str, str]]:
+    if isinstance(test, ToolTest):
+        # A test may be about the very refusal.
+        is_refused = any(each.target.startswith("error") for each in test.expect)
+        return [] if is_refused else [("tool", test.tool)]
+    agent = test.agent
+    if isinstance(agent, ShippedAgent) and agent.goal is not None:
+        goal = agent.goal
+        errands = (goal.errand, goal.fallback, goal.verify)
+        return [("agent.goal", errand.tool) for errand in errands if errand is not None]
+    if isinstance(agent, ScriptAgent):
+        return [
+            (f"agent.script[{index}]{key}", errand.tool)
+            for index, step in enumerate(agent.script.steps)
+            for key, errand in (("", step.errand), (".verify", step.verify), (".fallback", step.fallback))
+            if errand is not None
+        ]
+    return []
 
 
 def inventories(servers: Sequence[SuiteServer]) -> dict[str, Inventory]:

@@ -82,6 +82,7 @@ def _filled(text: str, scope: Scope, sheet: Sheet, path: str) -> Any:
 
 def _value(match: re.Match[str], scope: Scope, sheet: Sheet, path: str) -> Any:
     name, otherwise = match[2], match[3]
+    sheet.used.add(name)
     if name == CONFIG_DIR:
         return scope.config_dir
     if name in scope.variables:

@@ -71,6 +71,7 @@ def results_document(results: Results) -> dict[str, Any]:
             "seed": results.seed,
             "clock": results.clock,
             "interrupted": results.interrupted,
+            "bailed": results.bailed,
             "suites": [
                 {"file": suite.file, "tests": len(suite.rows), "problem": suite.problem or None}
                 for suite in results.suites

@@ -11,6 +11,7 @@ from faultkit.report.figures import counted, duration
 from faultkit.report.numerals import flat
 from faultkit.suites.report.numbers import decisive, recovery_numbers
 from faultkit.suites.report.words import (
+    BAILED,
     INTERRUPTED,
     WORDS,
     circumstances,
@@ -66,6 +67,7 @@ def row_lines(row: Row) -> list[str]:
 def summary_lines(results: Results) -> list[str]:
     lines = [f"{flat(file)}: {flat(problem)}" for file, problem in problems(results)]
     lines += [INTERRUPTED] if results.interrupted else []
+    lines += [BAILED] if results.bailed else []
     took = "" if results.duration_ms is None else f" in {duration(results.duration_ms)}"
     return [*lines, f"{tally(results)}{took} ({circumstances(results)})"]
 

@@ -30,6 +30,7 @@ MEANINGS: dict[Shown, str] = {
     "skipped": "The test was left out.",
 }
 INTERRUPTED = "the run was interrupted: what is missing here was not run"
+BAILED = "the run ended at the first failure (--bail): what is missing here was not run"
 
 
 def shown(row: Row) -> Shown:
@@ -66,7 +67,9 @@ def tally(results: Results) -> str:
 
 
 def circumstances(results: Results) -> str:
-    return f"{results.clock} time, seed {flat(str(results.seed))}"
+    # Programs run in real time, whatever the others do.
+    clocks = {run.clock for row in results.rows for run in row.runs} or {results.clock}
+    return f"{' and '.join(sorted(clocks))} time, seed {flat(str(results.seed))}"
 
 
 def problems(results: Results) -> list[tuple[str, str]]:

@@ -64,11 +64,11 @@ class FaultChange:
 
     async def _register(self, scene: Scene, registry: FaultRegistry) -> Any:
         assert self.fault is not None, "parsing sees to that"
-        before = registry.get(self.name)
+        before = registry.held(self.name)
         if before is None:
             scene.reversals.add(f"remove fault {self.name}", lambda: registry.remove(self.name))
         else:
-            scene.reversals.add(f"register fault {self.name} as it was", lambda: registry.register(before))
+            scene.reversals.add(f"register fault {self.name} as it was", lambda: registry.put_back(before))
         fault = self.fault
         if fault.seed is None and scene.seed is not None:
             fault = replace(fault, seed=scene.seed)
@@ -84,9 +84,9 @@ class FaultChange:
         return {"was_triggered": injection.was_triggered, "effect": plain(injection.effect)}
 
     async def _remove(self, scene: Scene, registry: FaultRegistry) -> Any:
-        before = registry.get(self.name)
+        before = registry.held(self.name)
         if before is not None:
-            scene.reversals.add(f"register fault {self.name} again", lambda: registry.register(before))
+            scene.reversals.add(f"register fault {self.name} again", lambda: registry.put_back(before))
         return {"removed": self.name, "existed": await in_thread(lambda: registry.remove(self.name))}
 
 

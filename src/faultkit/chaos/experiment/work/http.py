@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from faultkit.chaos.experiment.work.work import USUAL_LIMIT_S, Failed, Scene, why_of
+from faultkit.chaos.experiment.work.work import USUAL_LIMIT_S, Failed, Scene, json_of, why_of
+from faultkit.chaos.limits import Limits
 from faultkit.chaos.undo import Undo
 from faultkit.errors import InputError
 from faultkit.mcp.wire.http.client import HttpClient, Lost
@@ -41,6 +42,12 @@ class HttpCall:
     def resolve(self, scene: Scene) -> None:
         """Whoever answers is known only when asked."""
 
+    def check_target(self, limits: Limits) -> None:
+        """For what acts: whoever only looks may look anywhere."""
+        parts = urlsplit(self.url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        limits.check_target(parts.hostname or "", port, "url")
+
     async def perform(self, scene: Scene) -> Any:
         return await ask(self.method, self.url, self.headers, self.body, verify=self.verify)
 
@@ -51,7 +58,13 @@ class HttpCall:
         return answer
 
     def undo(self, scene: Scene, limit_s: float) -> Undo:
-        data = {"method": self.method, "url": self.url, "headers": dict(self.headers), "body": self.body}
+        data = {
+            "method": self.method,
+            "url": self.url,
+            "headers": dict(self.headers),
+            "body": self.body,
+            "verify": self.verify,
+        }
         return Undo("http", data, self.says, limit_s)
 
 
@@ -91,7 +104,7 @@ def parse_http(value: object, path: str, problems: list[InputError]) -> HttpCall
     if "json" in reading.given:
         if body is not None:
             reading.note("json", InputError("", 'expected it or "body", got both'))
-        body = json.dumps(reading.given["json"])
+        body = reading.take("json", json_of, None)
         headers.setdefault("content-type", "application/json")
     verify = reading.take("verify", switch, True)
     return HttpCall(url, method, headers, body, verify) if len(problems) == before else None

@@ -56,12 +56,11 @@ class PlanChange:
 
     @property
     def says(self) -> str:
-        at = f"{self.of} at {urlsplit(self.control).netloc}"
         if self.add is not None:
-            return f"add rule {self.add.name} to the {at}"
+            return f"add rule {self.add.name} to the {self._place}"
         if self.remove is not None:
-            return f"remove rule {self.remove} from the {at}"
-        return f"change the plan of the {at}"
+            return f"remove rule {self.remove} from the {self._place}"
+        return f"change the plan of the {self._place}"
 
     def resolve(self, scene: Scene) -> None:
         parts = urlsplit(self.control)
@@ -76,20 +75,37 @@ class PlanChange:
             # A name like no other: what is undone must be ours.
             rule = replace(self.add, name=f"{self.add.name}-{scene.run_id}")
             data = {**self._access, "rule": rule.name}
-            says = f"remove rule {rule.name} from the {self.of} at {urlsplit(self.control).netloc}"
+            says = f"remove rule {rule.name} from the {self._place}"
             reversal = scene.reversals.intend(Undo("rule", data, says))
             # The lease renews it: within one lease it is gone, though everybody has died.
             path = f"/rules?ttl={scene.lease_s:.3f}"
             return await self._change(scene, reversal, "POST", path, dump_rule(rule))
         held = await self._ask("GET", "/plan", None)
-        says = f"put back the plan of the {self.of} at {urlsplit(self.control).netloc}"
-        reversal = scene.reversals.intend(Undo("plan", {**self._access, "plan": held}, says))
+        ends = (await self._ask("GET", "/status", None))["expires_in_s"]
+        # What ends by itself is somebody else's, for a while: put back, it would have no end any more.
+        lasting = [rule for rule in held["rules"] if ends.get(rule["name"]) is None]
         if self.remove is not None:
-            path = f"/rules/{quote(self.remove, safe='')}"
-            return await self._change(scene, reversal, "DELETE", path, None)
+            return await self._remove(scene, self.remove, lasting)
         plan = self._plan(scene)
         assert plan is not None
+        before = {
+            **self._access,
+            "plan": {**held, "rules": lasting},
+            "ours": [rule.name for rule in plan.rules],
+            "covered": bool(held["rules"]) and not lasting,
+        }
+        says = f"put back the plan of the {self._place}"
+        reversal = scene.reversals.intend(Undo("plan", before, says))
         return await self._change(scene, reversal, "PUT", f"/plan?ttl={scene.ttl_s():.3f}", dump_plan(plan))
+
+    async def _remove(self, scene: Scene, name: str, lasting: list[dict[str, Any]]) -> Any:
+        path = f"/rules/{quote(name, safe='')}"
+        rule = next((rule for rule in lasting if rule["name"] == name), None)
+        if rule is None:
+            return await self._ask("DELETE", path, None)
+        says = f"add rule {name} to the {self._place} again"
+        reversal = scene.reversals.intend(Undo("removed_rule", {**self._access, "rule": rule}, says))
+        return await self._change(scene, reversal, "DELETE", path, None)
 
     def undo(self, scene: Scene, limit_s: float) -> Undo:
         if self.remove is not None:
@@ -99,7 +115,11 @@ class PlanChange:
         return Undo("plan", {**self._access, "plan": dump_plan(plan)}, self.says, limit_s)
 
     @property
-    def _access(self) -> dict[str, str]:
+    def _place(self) -> str:
+        return f"{self.of} at {urlsplit(self.control).netloc}"
+
+    @property
+    def _access(self) -> dict[str, Any]:
         return {"control": self.control, "token": self.token}
 
     def _plan(self, scene: Scene) -> Plan | None:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 from faultkit.chaos.experiment.work.command import Command, parse_command
 from faultkit.chaos.experiment.work.work import USUAL_LIMIT_S, Failed, Scene, why_of
-from faultkit.chaos.processes import birth_of
+from faultkit.chaos.processes import birth_of, this_boot
 from faultkit.chaos.undo import Undo
 from faultkit.errors import InputError
 from faultkit.plan.shape import shown
@@ -61,7 +61,7 @@ class Start:
         if birth is None:
             raise Failed(f"{self.command.argv[0]} ended before it began")
         try:
-            data = {"pid": process.pid, "birth": birth, "group": True}
+            data = {"pid": process.pid, "birth": birth, "group": True, "boot": this_boot()}
             scene.reversals.intend(Undo("end_process", data, f"end {self.name} (process {process.pid})"))
             process.stdin.write(b"go\n")
         finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import inspect
+import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from faultkit.chaos.experiment.threads import in_thread
-from faultkit.chaos.experiment.work.work import USUAL_LIMIT_S, Scene
+from faultkit.chaos.experiment.work.work import USUAL_LIMIT_S, Scene, json_of
 from faultkit.chaos.undo import Undo
 from faultkit.errors import InputError
 from faultkit.plan.shape import shown
@@ -50,7 +51,7 @@ class PythonCall:
             "module": self.module,
             "func": self.name,
             "arguments": dict(self.arguments),
-            "path": [str(scene.folder.absolute()), *(folder for folder in sys.path if folder)],
+            "path": search_path(scene.folder),
         }
         return Undo("python", data, self.says, limit_s)
 
@@ -64,8 +65,12 @@ async def _awaited(answer: Any) -> Any:
     return await answer
 
 
+def search_path(folder: Path) -> list[str]:
+    """Where functions are looked for, by a step and its undo: the experiment's folder behind all others."""
+    return list(dict.fromkeys([*(each or os.getcwd() for each in sys.path), str(folder.absolute())]))
+
+
 def find_function(module: str, name: str, folder: Path) -> Callable[..., Any]:
-    """Also in the folder of the experiment, behind all others."""
     place = str(folder.absolute())
     if place not in sys.path:
         # It stays there: what the function imports later is found as well.
@@ -114,4 +119,5 @@ def read_function(value: object) -> tuple[str, str]:
 def read_arguments(value: object) -> dict[str, Any]:
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
         raise InputError("", f"expected a mapping of names to values, got {shown(value)}")
+    json_of(value)
     return dict(value)

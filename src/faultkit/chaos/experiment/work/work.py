@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from asyncio.subprocess import Process
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from faultkit.chaos.experiment.reversals import Reversals
 from faultkit.chaos.limits import Limits
+from faultkit.errors import InputError
 
 if TYPE_CHECKING:
     from faultkit.chaos.registry import FaultRegistry
@@ -46,6 +48,14 @@ class Scene:
 def why_of(error: OSError) -> str:
     """In the words of the system: asyncio has longer ones of its own."""
     return (os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)).lower()
+
+
+def json_of(value: object) -> str:
+    """What JSON does not know, such as a date of YAML, could be neither sent nor written down."""
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError) as error:
+        raise InputError("", f"expected values that JSON knows, such as a date in quotes: {error}") from None
 
 
 class Work(Protocol):
