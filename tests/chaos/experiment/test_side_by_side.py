@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,10 @@ import pytest
 
 from faultkit.chaos.effects.control_api import ControlApi
 from faultkit.chaos.experiment.work.python import PythonCall
+from faultkit.chaos.experiment.work.work import Scene
 from faultkit.chaos.faults import ChaosFault
 from faultkit.chaos.outcome import Outcome
+from faultkit.chaos.processes import birth_of
 from faultkit.chaos.registry import FaultRegistry
 from faultkit.plan import parse_plan
 from faultkit.proxy.address import Endpoint
@@ -133,20 +136,14 @@ def test_a_request_that_acts_goes_only_where_the_limits_allow(stage: Stage, key:
     assert str(result.error).startswith(f'{key}[0].http.url: "10.1.2.3:80" is not among the targets')
 
 
-def test_an_undo_looks_for_its_function_where_its_step_does(stage: Stage, tmp_path: Path) -> None:
-    import sys
-
-    from faultkit.chaos.experiment.work.work import Scene
-
+def test_an_undo_looks_for_its_function_where_its_step_does(stage: Stage) -> None:
     scene = Scene(stage.folder, stage.limits, None, None, None, "", lambda: 0.0, 0.0)  # type: ignore[arg-type]
     path = PythonCall("a", "b").undo(scene, 1.0).data["path"]
-    assert path[-1] == str(stage.folder)
-    assert path[: len(sys.path)] == list(dict.fromkeys(folder or str(Path.cwd()) for folder in sys.path))
+    known = dict.fromkeys(folder or str(Path.cwd()) for folder in sys.path)
+    assert path == [*known, str(stage.folder)]
 
 
 def test_a_process_that_has_ended_is_not_lost_with_those_it_left_behind(stage: Stage) -> None:
-    from faultkit.chaos.processes import birth_of
-
     script = "sleep 60 & echo $! > pid; exit 0"
     document = {
         "name": "x",
