@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from faultkit.errors import TargetError
-from faultkit.mcp.client import At, Client, command_at
+from faultkit.mcp.client import At, Client
 from faultkit.mcp.failures.service import FailureServer, ServeSettings
 from faultkit.mcp.wire.front_http import HttpFront
 
-SERVE = command_at((sys.executable, "-m", "faultkit", "serve", "--no-audit"))
+SERVE = At((sys.executable, "-m", "faultkit", "serve", "--no-audit"))
 
 
 def run(main: Callable[[], Awaitable[Any]]) -> Any:
@@ -71,7 +71,7 @@ def test_a_server_that_dies_in_the_middle_is_told_of_at_once() -> None:
 
     async def main() -> None:
         with pytest.raises(TargetError, match="the server ended with exit code 3"):
-            async with Client(command_at((sys.executable, "-c", dying))):
+            async with Client(At((sys.executable, "-c", dying))):
                 pass
 
     run(main)
@@ -82,7 +82,7 @@ def test_a_server_that_never_answers_is_given_up() -> None:
 
     async def main() -> None:
         with pytest.raises(TargetError, match=r"no answer to initialize within 0\.2 s"):
-            async with Client(command_at((sys.executable, "-c", mute)), opening_s=0.2):
+            async with Client(At((sys.executable, "-c", mute)), opening_s=0.2):
                 pass
 
     run(main)
@@ -91,7 +91,7 @@ def test_a_server_that_never_answers_is_given_up() -> None:
 def test_a_command_that_is_not_there_is_named() -> None:
     async def main() -> None:
         with pytest.raises(TargetError, match="no-such-server-here"):
-            async with Client(command_at(("no-such-server-here",))):
+            async with Client(At(("no-such-server-here",))):
                 pass
 
     run(main)

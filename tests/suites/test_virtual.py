@@ -52,7 +52,6 @@ def test_a_slow_call_is_a_failure_from_the_budget_on(delay_ms: int, outcome: str
     box = toolbox(f"slow:{delay_ms}")
     assert [seen.outcome for seen in calls(box, "search")] == [outcome]
     assert box.now_ms() == took_ms
-    assert box.slowed_ms == (took_ms if outcome == "ok" else 0.0)
 
 
 def test_after_so_many_failures_it_recovers() -> None:

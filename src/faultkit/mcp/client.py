@@ -7,7 +7,7 @@ answered.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -182,10 +182,6 @@ class Client:
         for reply in self._waiting.values():
             with suppress(asyncio.InvalidStateError):
                 reply.set_exception(TargetError(f"{self.at}: {why}"))
-
-
-def command_at(argv: Sequence[str], env: Mapping[str, str] | None = None) -> At:
-    return At(command=tuple(argv), env=env or {})
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

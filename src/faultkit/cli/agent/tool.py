@@ -16,6 +16,7 @@ import click
 from faultkit.cli.chaos.options import EXPERIMENTS, limits_from, options_from, settings_of
 from faultkit.cli.durations import seconds_if_given
 from faultkit.cli.llm import LlmOptions, llm_options, settings_from
+from faultkit.cli.serving_tools import serving_options
 from faultkit.errors import InputError
 
 if TYPE_CHECKING:
@@ -31,27 +32,7 @@ _OTHERS = ("mcp", "uvicorn", "asyncio")
 
 
 @click.command(epilog="For example: fault agent tool --transport http --port 7437")
-@click.option(
-    "--transport",
-    type=click.Choice(("stdio", "http")),
-    default="stdio",
-    show_default=True,
-    help="Over stdin and stdout, for a client that starts it; or over HTTP, for several clients.",
-)
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where HTTP is served.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=DEFAULT_PORT,
-    show_default=True,
-    help="Port for HTTP; 0 takes any free port.",
-)
-@click.option(
-    "--token",
-    metavar="TEXT",
-    help="What HTTP clients must send as bearer token; needed if HOST is not this machine alone. Other users "
-    f"of this machine can see a flag: better set {TOKEN_VARIABLE}.",
-)
+@serving_options(DEFAULT_PORT, TOKEN_VARIABLE)
 @click.option(
     "--index-dir",
     metavar="PATH",

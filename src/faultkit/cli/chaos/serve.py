@@ -8,6 +8,7 @@ import click
 
 from faultkit.cli.agent.tool import INTERRUPTED, collect_log, explain_to_people, without_collection
 from faultkit.cli.chaos.options import ChaosOptions, chaos_options, settings_of
+from faultkit.cli.serving_tools import serving_options
 
 TOKEN_VARIABLE = "FAULT_CHAOS_TOKEN"
 DEFAULT_PORT = 7438
@@ -15,27 +16,7 @@ READ_ONLY = ("chaos_status",)
 
 
 @click.command("serve", epilog="For example: fault chaos serve --transport http --port 7438")
-@click.option(
-    "--transport",
-    type=click.Choice(("stdio", "http")),
-    default="stdio",
-    show_default=True,
-    help="Over stdin and stdout, for a client that starts it; or over HTTP, for several clients.",
-)
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where HTTP is served.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=DEFAULT_PORT,
-    show_default=True,
-    help="Port for HTTP; 0 takes any free port.",
-)
-@click.option(
-    "--token",
-    metavar="TEXT",
-    help="What HTTP clients must send as bearer token; needed if HOST is not this machine alone. Other users "
-    f"of this machine can see a flag: better set {TOKEN_VARIABLE}.",
-)
+@serving_options(DEFAULT_PORT, TOKEN_VARIABLE)
 @click.option(
     "--read-only", is_flag=True, help="Serve chaos_status alone: clients may look, and break nothing."
 )

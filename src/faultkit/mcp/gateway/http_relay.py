@@ -15,14 +15,14 @@ from faultkit.faults.call.call import Era, Frame, Verdict
 from faultkit.mcp.carry import Ask, replied
 from faultkit.mcp.gateway.hop import copy, leads_away, passed, passed_back
 from faultkit.mcp.gateway.listings import Listings
-from faultkit.mcp.gateway.recording import Side, Witness
+from faultkit.mcp.gateway.recording import Side, Witness, judged
 from faultkit.mcp.gateway.relayed import RelayedExchange, reply_among
 from faultkit.mcp.gateway.running import stopwatch
 from faultkit.mcp.gateway.tee import Tee
 from faultkit.mcp.gateway.unheard import Unheard
 from faultkit.mcp.injector import Injector
 from faultkit.mcp.wire.era import BATCH_VERSIONS, SESSION_HEADER, STATUS_OF, VERSION_HEADER, era_of
-from faultkit.mcp.wire.exchange import Exchange, Session, call_of
+from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.http.client import HttpClient, Lost, Reply
 from faultkit.mcp.wire.http.origin import is_from
 from faultkit.mcp.wire.http.server import Answer, Headers, Request
@@ -121,14 +121,8 @@ class HttpRelay:
             await self._act(verdict, request, incoming, answer, session)
 
     def _verdict(self, session: Session, incoming: Incoming) -> Verdict | None:
-        call = call_of(session, incoming, self._server)
-        decided = self._injector.decide(call, self._elapsed())
-        if decided is None:
-            return None
-        rule, verdict = decided
-        if self._recorder is not None:
-            self._recorder.injected(session.id, rule, call, verdict)
-        return verdict
+        now_s = self._elapsed()
+        return judged(self._injector, session, incoming, self._server, now_s, self._recorder)
 
     async def _act(
         self, verdict: Verdict, request: Request, incoming: Incoming, answer: Answer, session: Session

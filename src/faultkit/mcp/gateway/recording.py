@@ -19,6 +19,8 @@ from typing import Any, Literal, Protocol, TextIO, TypeAlias
 
 from faultkit.errors import InputError
 from faultkit.faults.call.call import Call, Frame, Verdict
+from faultkit.mcp.injector import Injector
+from faultkit.mcp.wire.exchange import Session, call_of
 from faultkit.mcp.wire.message import Id, Incoming
 from faultkit.plan import Rule
 
@@ -37,6 +39,25 @@ class Witness(Protocol):
     def sent(self, session: str, id: Id, frame: Frame) -> None:
         """What the client gets in place of the reply to the request with this id."""
         ...
+
+
+def judged(
+    injector: Injector,
+    session: Session,
+    request: Incoming,
+    server: str,
+    now_s: float,
+    witness: Witness | None,
+) -> Verdict | None:
+    """What the rules say of a request, and the witness told of it; None if no rule has it."""
+    call = call_of(session, request, server)
+    decided = injector.decide(call, now_s)
+    if decided is None:
+        return None
+    rule, verdict = decided
+    if witness is not None:
+        witness.injected(session.id, rule, call, verdict)
+    return verdict
 
 
 class Recorder:

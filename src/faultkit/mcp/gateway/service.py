@@ -10,13 +10,13 @@ from faultkit.faults.call.call import Frame, Verdict
 from faultkit.mcp.gateway.link import Link
 from faultkit.mcp.gateway.listings import Listings
 from faultkit.mcp.gateway.parameter_headers import ParameterHeaders
-from faultkit.mcp.gateway.recording import Witness
+from faultkit.mcp.gateway.recording import Witness, judged
 from faultkit.mcp.gateway.running import stopwatch
 from faultkit.mcp.gateway.unheard import Unheard
 from faultkit.mcp.gateway.upstream import Connect
 from faultkit.mcp.injector import Injector
 from faultkit.mcp.wire.era import HEADER_MISMATCH
-from faultkit.mcp.wire.exchange import Exchange, Session, call_of
+from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.message import METHOD_NOT_FOUND, Incoming, error_of
 
 _UNASKED_S = 0.05
@@ -122,14 +122,8 @@ class Gateway:
         self._link(session).tell(incoming)
 
     def _verdict(self, session: Session, request: Incoming) -> Verdict | None:
-        call = call_of(session, request, self._server)
-        decided = self._injector.decide(call, self._elapsed())
-        if decided is None:
-            return None
-        rule, verdict = decided
-        if self._recorder is not None:
-            self._recorder.injected(session.id, rule, call, verdict)
-        return verdict
+        now_s = self._elapsed()
+        return judged(self._injector, session, request, self._server, now_s, self._recorder)
 
     def _carry(self, verdict: Verdict, exchange: Exchange) -> None:
         session = exchange.session

@@ -73,8 +73,6 @@ class VirtualToolbox:
         """Servers that answer nothing any more, and what made them so."""
         self.spent = Spent(budget)
         self.marks: list[CallMark] = []
-        self.slowed_ms = 0.0
-        """What faults cost that were no failures."""
 
     @property
     def tools(self) -> Sequence[ToolInfo]:
@@ -128,8 +126,6 @@ class VirtualToolbox:
         else:
             seen = seen_by(call, verdict, reply, self._patience_ms)
             outcome, took_ms = seen.outcome, seen.took_ms
-            if outcome.ok:
-                self.slowed_ms += took_ms
         self._now_ms = start_ms + took_ms
         self.marks.append(
             CallMark(
