@@ -30,6 +30,15 @@ def test_a_call_that_fails_does_not_pass_where_nothing_is_expected(
     assert found.message.startswith(says)
 
 
+def test_a_difference_stands_apart_from_the_sentence_that_announces_it(tmp_path: Path) -> None:
+    wanted = "[{ target: result, exact: { content: [], isError: true } }]"
+    body = f"{HEAD}tools: [{{ name: t, tool: search, expect: {wanted} }}]\n"
+    found = row(run(write(tmp_path, body)), "t")
+    assert (found.verdict, "\n" in found.message) == ("failed", False)
+    assert any(line.startswith("-") for line in found.diff.splitlines())
+    assert any(line.startswith("+") for line in found.diff.splitlines())
+
+
 def test_how_long_it_took_says_nothing_of_the_answer_but_an_error_that_is_expected_does(
     tmp_path: Path,
 ) -> None:

@@ -52,6 +52,8 @@ class _Traced:
     replay: bool = False
     """Its model's turns come from a cassette."""
     tokens: int | None = None
+    notes: tuple[str, ...] = ()
+    """What a user should know of the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ class _Judged:
     """Of the test itself: what it expects."""
     stub: bool
     replay: bool
+    notes: tuple[str, ...]
 
 
 async def run_agent_test(
@@ -103,6 +106,7 @@ async def _run(suite: Suite, test: AgentTest, connected: Connected, options: Opt
         stub=chosen.is_stub,
         replay=chosen.is_replay,
         tokens=tokens,
+        notes=chosen.notes,
     )
 
 
@@ -111,7 +115,7 @@ async def _run_program(
 ) -> _Traced:
     task, servers, plan = task_of(test, seed), servers_of(suite, test), plan_of(suite, test, seed)
     done = await run_program(agent, task, servers, plan, test.budget, limit_s=options.timeout_s)
-    return _Traced(done.trace, "real", seed, problem=done.problem, is_cut=done.is_cut)
+    return _Traced(done.trace, "real", seed, problem=done.problem, is_cut=done.is_cut, notes=done.notes)
 
 
 def _judge(test: AgentTest, traced: _Traced, snapshots: Snapshots) -> _Judged:
@@ -126,7 +130,7 @@ def _judge(test: AgentTest, traced: _Traced, snapshots: Snapshots) -> _Judged:
             gate = replace(gate, verdict="error", message=traced.problem, limit="")
     misuse = tool_misuse_of(trace)
     run = Run(trace, metrics, misuse, gate, error_recovery(trace), traced.clock, traced.seed, test.recovery)
-    return _Judged(run, _own(test, run, traced, snapshots), traced.stub, traced.replay)
+    return _Judged(run, _own(test, run, traced, snapshots), traced.stub, traced.replay, traced.notes)
 
 
 def _own(test: AgentTest, run: Run, traced: _Traced, snapshots: Snapshots) -> _Finding:
@@ -159,7 +163,9 @@ def _rows(test: AgentTest, judged: Sequence[_Judged], took_ms: float) -> Iterato
     if has_gate:
         # A run that never came to its last word has its say in the row of the gate.
         own = [_Finding("passed", "") if _is_of_the_gate(each) else each for each in own]
-    yield _row(test, test.name, own, took_ms, () if has_gate else runs, stub=stub, replay=replay)
+    notes = tuple(dict.fromkeys(note for each in judged for note in each.notes))
+    shown = () if has_gate else runs
+    yield _row(test, test.name, own, took_ms, shown, stub=stub, replay=replay, notes=notes)
     gates = [run.gate for run in runs if run.gate is not None]
     if gates:
         found = [_Finding(gate.verdict, gate.message, gate.limit) for gate in gates]
@@ -181,12 +187,14 @@ def _row(
     stub: bool,
     replay: bool,
     rule: str = "",
+    notes: tuple[str, ...] = (),
 ) -> Row:
     share, finding = (None, _of_one_recording(test, found)) if replay else _together(test, found)
+    message, _, difference = finding.message.partition("\n")
     return Row(
         name,
         finding.verdict,
-        finding.message,
+        message,
         test.place,
         took_ms,
         tags=test.tags,
@@ -194,7 +202,9 @@ def _row(
         limit=finding.limit,
         runs=runs,
         passed_share=share,
+        diff=difference,
         stub=stub,
+        details=(("notes", "; ".join(notes)),) if notes else (),
     )
 
 

@@ -51,8 +51,9 @@ async def run_tool_test(
         duration_ms = (mark.end_ms or 0.0) - mark.start_ms
     took_ms = (perf_counter() - began) * 1000
     document = call_result(outcome, duration_ms)
-    verdict, message, limit = _judge(test, outcome, document, bool(mark.fault), snapshots)
-    return Row(test.name, verdict, message, test.place, took_ms, tags=test.tags, limit=limit)
+    verdict, told, limit = _judge(test, outcome, document, bool(mark.fault), snapshots)
+    message, _, difference = told.partition("\n")
+    return Row(test.name, verdict, message, test.place, took_ms, tags=test.tags, limit=limit, diff=difference)
 
 
 def _judge(
