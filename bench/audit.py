@@ -23,7 +23,7 @@ from bench.processes import StartError, ended_on_sigterm
 from bench.relays import find_fault
 from bench.stats import median
 from bench.tables import aligned
-from faultkit.store.writer import FLUSH_S, MOST_BEHIND
+from faultkit.audit.writer import FLUSH_S, MOST_BEHIND
 
 CALLS = 50_000
 SLOW_CALLS = 200
@@ -118,7 +118,7 @@ def measure(fault: Sequence[str], calls: int, folder: Path) -> Iterator[Line]:
 
 
 def _empty(url: str) -> None:
-    from faultkit.store.opening import open_store
+    from faultkit.audit.opening import open_store
 
     with open_store(url) as store:
         store.prune(1 << 62)

@@ -15,7 +15,7 @@ from pathlib import Path
 from bench.load import LoadError
 from bench.mcp_client import ECHO, HttpClient
 from bench.processes import StartError
-from faultkit.store.writer import FLUSH_S
+from faultkit.audit.writer import FLUSH_S
 
 CONNECTIONS = 64
 _PATIENCE_S = 60.0
@@ -45,8 +45,8 @@ class Log:
 def log_in(where: str) -> Log:
     from sqlalchemy import func, select
 
-    from faultkit.store.opening import open_store
-    from faultkit.store.schema import payloads
+    from faultkit.audit.opening import open_store
+    from faultkit.audit.schema import payloads
 
     with open_store(where, create=False) as store:
         rows = tuple(row for row in store.all() if row.tool_name == "echo")

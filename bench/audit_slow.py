@@ -16,7 +16,7 @@ from bench.load import LoadError
 from bench.mcp_client import Saying, call_head, call_template, connected, open_session, read_answer
 
 if TYPE_CHECKING:
-    from faultkit.store.row import AuditRow
+    from faultkit.audit.row import AuditRow
 
 WAYS = ("by notification", "by closing the stream", "by disconnect")
 """The stream is one of the modern era, the connection one of the legacy era."""
@@ -97,7 +97,7 @@ def _call_off(port: int, where: str, way: str, number: int) -> float:
 
 
 def _await_rows(where: str, count: int) -> list[AuditRow]:
-    from faultkit.store.opening import open_store
+    from faultkit.audit.opening import open_store
 
     end_s = time.monotonic() + _PATIENCE_S
     with open_store(where, create=False) as store:

@@ -24,10 +24,10 @@ from hashlib import md5
 from pathlib import Path
 
 from bench.machine import describe
-from faultkit.errors import InputError
-from faultkit.source.file import read_source
-from faultkit.source.index import MODES, IndexSummary, WordEmbedder, index_project, open_store, search
-from faultkit.source.walk import source_files
+from faultkit.base.errors import InputError
+from faultkit.code.file import read_source
+from faultkit.code.index import MODES, IndexSummary, WordEmbedder, index_project, open_store, search
+from faultkit.code.walk import source_files
 
 LIBRARY = Path(sysconfig.get_paths()["stdlib"])
 QUESTIONS = 1000

@@ -17,10 +17,10 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from bench.machine import describe
-from faultkit.source.file import read_source
-from faultkit.source.findings.facts import facts_of
-from faultkit.source.findings.review import ReviewedFile, files_to_review, review_all
-from faultkit.source.findings.table import RULES
+from faultkit.code.facts import facts_of
+from faultkit.code.file import read_source
+from faultkit.code.rules.review import ReviewedFile, files_to_review, review_all
+from faultkit.code.rules.table import RULES
 
 LIBRARY = Path(sysconfig.get_paths()["stdlib"])
 FILES = 300

@@ -28,11 +28,11 @@ from tests.mcp.faults.clients.run import observe_all  # noqa: E402
 from tests.mcp.faults.place import EVERYWHERE, HTTP, NEW, OLD, PIPES, Place  # noqa: E402
 
 from faultkit.faults.call.call import Era, Transport  # noqa: E402
-from faultkit.profile.battery import BATTERY, fitting, kind_of  # noqa: E402
-from faultkit.profile.case import Job  # noqa: E402
-from faultkit.profile.conduct import Conduct  # noqa: E402
-from faultkit.profile.report import outcome_of, table  # noqa: E402
-from faultkit.profile.run import profile_client  # noqa: E402
+from faultkit.mcp.probe.clients.battery import BATTERY, fitting, kind_of  # noqa: E402
+from faultkit.mcp.probe.clients.case import Job  # noqa: E402
+from faultkit.mcp.probe.clients.conduct import Conduct  # noqa: E402
+from faultkit.mcp.probe.clients.report import outcome_of, table  # noqa: E402
+from faultkit.mcp.probe.clients.run import profile_client  # noqa: E402
 
 PAGE = PROJECT / "docs" / "client-behaviour.md"
 Found = dict[tuple[str, Place], Observed]

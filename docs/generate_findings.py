@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from faultkit.advice.score import WEIGHTS
-from faultkit.source.findings import KINDS, RULES, Rule
-from faultkit.source.languages import LANGUAGES
+from faultkit.code.advice.score import WEIGHTS
+from faultkit.code.languages import LANGUAGES
+from faultkit.code.rules import KINDS, RULES, Rule
 
 PAGE = Path(__file__).with_name("findings.md")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from faultkit.suites.agents.shipped import SHIPPED
-from faultkit.suites.execute.options import Options
-from faultkit.suites.file import load_suite
-from faultkit.suites.ranking import Standing, ranked
-from faultkit.suites.run import run_to_end
-from faultkit.suites.select import Selection, select
+from faultkit.agents.execute.options import Options
+from faultkit.agents.file import load_suite
+from faultkit.agents.kinds.shipped import SHIPPED
+from faultkit.agents.ranking import Standing, ranked
+from faultkit.agents.run import run_to_end
+from faultkit.agents.select import Selection, select
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "suites.md"

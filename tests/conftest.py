@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from faultkit.proxy.address import Endpoint
+from faultkit.base.address import Endpoint
 
 # Without deadlines: a busy machine is no bug in the code under test.
 settings.register_profile("usual", deadline=None, max_examples=50)

@@ -1,4 +1,4 @@
-"""What the child processes of tests/test_process.py serve. It imports little, since each child loads it."""
+"""Functions that child processes of tests/base/test_child_process.py serve. Imports little, to load fast."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import os
 import signal
 from pathlib import Path
 
-from faultkit.errors import FaultkitError, InputError, TargetError
-from faultkit.process import Parent
+from faultkit.base.child_process import Parent
+from faultkit.base.errors import FaultkitError, InputError, TargetError
 
 PATIENCE_S = 5.0
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from faultkit.base.errors import InputError
 from faultkit.chaos.catalog import Day, find_runnable, load_day, read_catalog
 from faultkit.chaos.experiment.model import Experiment
-from faultkit.errors import InputError
 
 FORM = "name: {name}\nsteady_state: [{{process: ['true']}}]\nmethod: []\n"
 

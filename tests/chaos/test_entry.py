@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from faultkit.base.errors import RunError
 from faultkit.chaos import ChaosFault, FaultRegistry, Limits
 from faultkit.chaos.effects.lasting import Lasting, Lease, Measured
 from faultkit.chaos.undo import UndoResult
-from faultkit.errors import RunError
 from tests.chaos.waiting import until
 
 

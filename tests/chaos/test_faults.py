@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from faultkit.base.errors import InputError
 from faultkit.chaos.effects.table import FAULT_TYPES, SEED_TYPES
 from faultkit.chaos.faults import ChaosFault, parse_chaos_fault
-from faultkit.errors import InputError
 from faultkit.faults import FAULTS
 
 GOOD: dict[str, Any] = {"name": "slow-database", "fault_type": "latency"}

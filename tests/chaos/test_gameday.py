@@ -6,10 +6,10 @@ import asyncio
 
 import pytest
 
+from faultkit.base.errors import InputError
 from faultkit.chaos.experiment.library import ChaosExperiment, SteadyStateHypothesis
 from faultkit.chaos.gameday import ChaosMonkey, GameDay, summary
 from faultkit.chaos.outcome import ExperimentResult, Outcome
-from faultkit.errors import InputError
 
 
 def result(name: str, outcome: Outcome = Outcome.HELD, error: str | None = None) -> ExperimentResult:

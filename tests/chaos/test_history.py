@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from faultkit.audit.opening import open_store
+from faultkit.audit.store import Store
 from faultkit.chaos.experiment.journal import Journal
 from faultkit.chaos.history import History, Totals
 from faultkit.chaos.outcome import ExperimentResult, Outcome
-from faultkit.store.opening import open_store
-from faultkit.store.store import Store
-from tests.store.conftest import postgres, postgres_server  # noqa: F401 (fixtures)
+from tests.audit.conftest import postgres, postgres_server  # noqa: F401 (fixtures)
 
 HELD = ExperimentResult("a", True, True, True, 1.5, None, "2026-02-05T10:00:00.000000Z", Outcome.HELD)
 MISSED = replace(HELD, success=False, steady_state_after=False, outcome=Outcome.DEVIATED, error="née ☃")

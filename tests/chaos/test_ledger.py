@@ -15,15 +15,15 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.chaos.effects.control_api import ControlApi
+from faultkit.base.address import Endpoint
+from faultkit.base.errors import RunError
 from faultkit.chaos.ledger import Lease, Ledger
 from faultkit.chaos.lever import Lever, Stop
 from faultkit.chaos.recover import recover
 from faultkit.chaos.undo import Undo, UndoResult
-from faultkit.errors import RunError
 from faultkit.plan import Plan
-from faultkit.proxy.address import Endpoint
-from faultkit.proxy.control import Control
+from faultkit.proxy.control.client import ControlApi
+from faultkit.proxy.control.server import Control
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.spec import ProxySpec
 

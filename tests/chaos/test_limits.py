@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from faultkit.base.errors import InputError
 from faultkit.chaos.limits import Limits
-from faultkit.errors import InputError
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.9.8.7", "::1"])

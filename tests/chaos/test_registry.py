@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from faultkit.base.errors import InputError, RunError
 from faultkit.chaos import ChaosFault, FaultRegistry, InjectedFault, Injection, Lever, Limits
-from faultkit.errors import InputError, RunError
 from faultkit.mcp.failures.failing import roll_of
 from tests.chaos.waiting import PATIENCE_S, until, until_in_a_task
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from faultkit.audit.opening import open_store
+from faultkit.base.errors import FaultkitError, RunError
 from faultkit.chaos.experiment.file import load_experiment
 from faultkit.chaos.faults import ChaosFault
 from faultkit.chaos.ledger import Ledger
 from faultkit.chaos.outcome import Outcome
 from faultkit.chaos.session import ChaosSession, ChaosSettings
 from faultkit.chaos.undo import Undo
-from faultkit.errors import FaultkitError, RunError
-from faultkit.store.opening import open_store
 from tests.chaos.waiting import until
 
 HOG = ChaosFault("hog", "resource_exhaustion", 1, metadata={"resource": "descriptors", "amount": 8})

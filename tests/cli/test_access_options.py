@@ -9,14 +9,14 @@ from typing import Any
 import click
 import pytest
 
-from faultkit.access.access import Access
-from faultkit.access.keys import Keys
-from faultkit.access.rates import Rate
+from faultkit.audit.access.access import Access
+from faultkit.audit.access.keys import Keys
+from faultkit.audit.access.rates import Rate
+from faultkit.audit.opening import open_store
+from faultkit.audit.store import Store
+from faultkit.base.errors import InputError
 from faultkit.cli.access import access_of, access_options, rules_of
 from faultkit.cli.main import invoke
-from faultkit.errors import InputError
-from faultkit.store.opening import open_store
-from faultkit.store.store import Store
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
+from faultkit.audit.opening import open_store
+from faultkit.audit.place import default_store
 from faultkit.cli.main import invoke
-from faultkit.store.opening import open_store
-from faultkit.store.place import default_store
-from tests.store.rows import NOON_US, entry
+from tests.audit.rows import NOON_US, entry
 
 PATIENCE_S = 10.0
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 import pytest
 
+from faultkit.base.errors import InputError
 from faultkit.cli.flags import fault_options, flags_of, rules_of, switch_of
-from faultkit.errors import InputError
 from faultkit.faults import NETWORK_FAULTS
 from faultkit.plan import Rule, dump_rule
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from faultkit.base.errors import RunError
 from faultkit.cli import improve
 from faultkit.cli.main import invoke
 from faultkit.cli.rewrite import replace_file
-from faultkit.errors import RunError
-from tests.advice.llm.server import ScriptedServer, said
+from tests.llm.ask.server import ScriptedServer, said
 
 BAD = """\
 import httpx

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from faultkit.audit.keys import all_keys, note_use
+from faultkit.audit.opening import open_store
 from faultkit.cli.main import invoke
-from faultkit.store.keys import all_keys, note_use
-from faultkit.store.opening import open_store
-from tests.store.rows import NOON_US
+from tests.audit.rows import NOON_US
 
 KEY = r"fk_[A-Za-z0-9_-]{43}"
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import click
 import pytest
 
-from faultkit.advice.context import context_of, indexed_folder
-from faultkit.advice.llm import settings
 from faultkit.cli.llm import FLAGS, LlmOptions, advisor_from, embed_options, llm_options, model_from
 from faultkit.cli.main import invoke
+from faultkit.code.advice.context import context_of, indexed_folder
+from faultkit.llm.ask import settings
 from faultkit.llm.providers import PROVIDERS
-from tests.advice.llm.server import ScriptedServer, Send, _send
+from tests.llm.ask.server import ScriptedServer, Send, _send
 
 
 @pytest.fixture(autouse=True)

@@ -11,9 +11,9 @@ import click
 import pytest
 
 from faultkit import __version__
+from faultkit.base.errors import InputError, RunError, TargetError
 from faultkit.cli import main
 from faultkit.cli.lazy import LazyGroup
-from faultkit.errors import InputError, RunError, TargetError
 
 PATIENCE_S = 20
 HEAVY = (

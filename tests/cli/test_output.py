@@ -7,9 +7,9 @@ from io import StringIO
 
 import pytest
 
+from faultkit.base.address import Endpoint, UpstreamSet
 from faultkit.cli.output import Ending, JsonLines, Plain, Run, end_lines, human_bytes, tail_line, target_text
 from faultkit.plan import read_plan
-from faultkit.proxy.address import Endpoint, UpstreamSet
 from faultkit.proxy.happenings import (
     Closed,
     DialFailed,

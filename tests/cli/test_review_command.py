@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from faultkit.cli.main import invoke
-from tests.source.findings.sarif_subset import SARIF
+from tests.code.rules.sarif_subset import SARIF
 
 BAD = "import requests\n\n\ndef load(url):\n    return requests.get(url).json()\n"
 

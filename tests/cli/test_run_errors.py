@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from faultkit.base.address import Endpoint
 from faultkit.cli.main import invoke
-from faultkit.proxy.address import Endpoint
 
 ALONE = "--disable-http-proxy"
 

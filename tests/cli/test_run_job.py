@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from faultkit.base.address import Endpoint, UpstreamSet
 from faultkit.cli.run import command, hints, job_of
 from faultkit.cli.session import Job
 from faultkit.plan import dump_plan
-from faultkit.proxy.address import Endpoint, UpstreamSet
 
 
 def job(*args: str) -> Job:

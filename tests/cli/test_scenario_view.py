@@ -12,7 +12,7 @@ from faultkit.cli.scenario.watch import Lines, Silent
 from faultkit.load.progress import Progress
 from faultkit.scenario.model import Call, Item
 from faultkit.scenario.progress import Called, Event, ItemBegan, ItemEnded, Loaded, PhaseBegan
-from tests.report.examples import EXAMPLES
+from tests.scenario.report.examples import EXAMPLES
 
 ITEM = Item(Call("GET", "http://127.0.0.1/x"))
 ENDED = next(item for report in EXAMPLES.values() for item in report.items if item.verdict == "passed")

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.advice.promql import problem_of
 from faultkit.cli.main import invoke
-from tests.advice.llm.server import ScriptedServer, said
+from faultkit.code.promql import problem_of
+from tests.llm.ask.server import ScriptedServer, said
 
 APP = """\
 import httpx

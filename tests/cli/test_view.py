@@ -6,10 +6,10 @@ from io import StringIO
 
 from rich.console import Console
 
+from faultkit.base.address import Endpoint
 from faultkit.cli.output import Run
 from faultkit.cli.view import Rates, schedule_bar, screen, sparkline
 from faultkit.plan import Plan, read_plan
-from faultkit.proxy.address import Endpoint
 from faultkit.proxy.lateness import LatenessSummary
 from faultkit.proxy.snapshot import ProxyCounts, Snapshot
 from faultkit.proxy.spec import ProxySpec

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from faultkit.base.address import Endpoint
+from faultkit.base.errors import InputError, TargetError
 from faultkit.demo.server import DemoServer
-from faultkit.errors import InputError, TargetError
-from faultkit.proxy.address import Endpoint
 
 PATIENCE_S = 5.0
 ANY = Endpoint("127.0.0.1", 0)

@@ -21,8 +21,8 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
+from tests.agent_tools.impact_app import app
 from tests.e2e.agent_clients.calls import calls_of, check, check_listed
-from tests.servers.impact_app import app
 
 PROJECT = Path(__file__).parents[2]
 CLIENTS = PROJECT / os.environ.get("FAULTKIT_AGENT_CLIENTS", "build/agent-clients")

@@ -20,7 +20,7 @@ from mcp.client.stdio import StdioServerParameters
 
 from faultkit.chaos.ledger import Ledger
 from faultkit.chaos.processes import birth_of
-from tests.servers.chaos_server import KILL_CACHE, seed_examples
+from tests.agent_tools.chaos_server import KILL_CACHE, seed_examples
 
 PATIENCE_S = 60.0
 FAULT = [sys.executable, "-m", "faultkit"]

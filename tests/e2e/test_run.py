@@ -19,7 +19,7 @@ from typing import Any
 
 import pytest
 
-from faultkit.proxy.address import Endpoint
+from faultkit.base.address import Endpoint
 
 PATIENCE_S = 20.0
 QUIET = {name: value for name, value in os.environ.items() if not name.startswith("FAULT_")}

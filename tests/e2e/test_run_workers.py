@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from faultkit.proxy.address import Endpoint
+from faultkit.base.address import Endpoint
 from tests.e2e.test_run import PATIENCE_S, FaultRun, fault_run, port_of, round_trip_s, to
 
 MANY = 24

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from faultkit.base.address import Endpoint
 from faultkit.cli.main import invoke
 from faultkit.cli.toxiproxy import command
-from faultkit.proxy.address import Endpoint
 from tests.proxy.toxiproxy.harness import Api, connect, read_exactly, text_of, upstream
 
 FAULT = [sys.executable, "-m", "faultkit", "toxiproxy"]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from faultkit.base.rng import Rng
 from faultkit.faults import NETWORK_FAULTS
 from faultkit.faults.events import Close, Data, Eof, Event
 from faultkit.faults.fault import (
@@ -19,7 +20,6 @@ from faultkit.faults.fault import (
     StreamFault,
     StreamFilter,
 )
-from faultkit.rng import Rng
 from faultkit.testing import check_stream_fault
 from faultkit.testing.strategies import faults, streams
 

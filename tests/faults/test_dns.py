@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from faultkit.base.rng import Rng
 from faultkit.faults.connection.dns import Dns
 from faultkit.faults.fault import Resolution
-from faultkit.rng import Rng
 
 
 @pytest.mark.parametrize(

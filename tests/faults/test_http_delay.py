@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+from faultkit.base.rng import Rng
 from faultkit.faults.fault import HttpVerdict
 from faultkit.faults.http.http_delay import HttpDelay
-from faultkit.rng import Rng
 
 
 def test_a_request_waits_and_goes_on() -> None:

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from faultkit.base.rng import Rng
 from faultkit.faults.fault import HttpVerdict
 from faultkit.faults.http.http_error import HttpError
-from faultkit.rng import Rng
 
 
 @pytest.mark.parametrize(

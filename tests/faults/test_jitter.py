@@ -4,9 +4,9 @@ from statistics import fmean
 
 import pytest
 
+from faultkit.base.rng import Rng
 from faultkit.faults.events import Data, Eof
 from faultkit.faults.stream.jitter import Jitter
-from faultkit.rng import Rng
 from faultkit.testing import run_filter
 
 

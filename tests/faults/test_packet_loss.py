@@ -5,11 +5,11 @@ from itertools import groupby, pairwise
 
 import pytest
 
+from faultkit.base.rng import Rng
 from faultkit.faults.events import Data, Eof, Event
 from faultkit.faults.fault import Stream
 from faultkit.faults.stream.loss_chain import FIVE_STATE, LossChain, LossWalk, gilbert_elliott, independent
 from faultkit.faults.stream.packet_loss import PacketLoss
-from faultkit.rng import Rng
 from faultkit.testing import run_filter
 
 SEGMENT = 1448

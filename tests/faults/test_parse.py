@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.faults import FAULTS
 from faultkit.faults.fault import Fault
 from faultkit.faults.parse import dump_fault, fault_schema, fault_type, parse_fault

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+from faultkit.base.rng import Rng
 from faultkit.faults.connection.refuse import Refuse
 from faultkit.faults.fault import Admission
-from faultkit.rng import Rng
 
 
 def test_every_connection_is_turned_away() -> None:

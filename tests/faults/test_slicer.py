@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from faultkit.base.rng import Rng
 from faultkit.faults.events import Data, Eof
 from faultkit.faults.stream.slicer import Slicer
-from faultkit.rng import Rng
 from faultkit.testing import open_filter, run_filter
 
 

@@ -1,8 +1,8 @@
 from __future__ import annotations
 
+from faultkit.base.rng import Rng
 from faultkit.faults.connection.slow_accept import SlowAccept
 from faultkit.faults.fault import Admission
-from faultkit.rng import Rng
 
 
 def test_a_connection_waits_and_is_then_served() -> None:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from faultkit.base.rng import Rng
 from faultkit.llm.failure import Failure, Kind
 from faultkit.llm.retry import FIRST_S, LONGEST_S, after_s, pause_s
-from faultkit.rng import Rng
 
 
 def test_pauses_double_and_the_same_seed_draws_the_same() -> None:

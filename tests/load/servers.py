@@ -11,14 +11,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from faultkit.eventloop import Loop
+from faultkit.base.address import Endpoint
 from faultkit.load.engine import Engine
 from faultkit.load.load import Load
 from faultkit.load.route import route_of
 from faultkit.load.samples import Sample, Samples
 from faultkit.load.segment import Counts, SegmentEnd, run_segment
 from faultkit.load.target import Target
-from faultkit.proxy.address import Endpoint
+from faultkit.proxy.eventloop import Loop
 
 PATIENCE_S = 5.0
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

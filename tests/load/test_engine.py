@@ -11,8 +11,7 @@ from math import isnan
 
 import pytest
 
-from faultkit.errors import RunError
-from faultkit.eventloop import Loop, SelectorsPoller
+from faultkit.base.errors import RunError
 from faultkit.load.connection import Connection
 from faultkit.load.engine import Engine
 from faultkit.load.failure import Failure
@@ -20,6 +19,7 @@ from faultkit.load.load import Load
 from faultkit.load.once import call_once
 from faultkit.load.route import route_of
 from faultkit.load.target import Target
+from faultkit.proxy.eventloop import Loop, SelectorsPoller
 from tests.load.servers import (
     OK,
     PATIENCE_S,

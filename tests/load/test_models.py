@@ -10,7 +10,6 @@ from math import isnan
 
 import pytest
 
-from faultkit.eventloop import Loop
 from faultkit.load.arrivals import instants
 from faultkit.load.askers import start_asking
 from faultkit.load.engine import Engine
@@ -20,6 +19,7 @@ from faultkit.load.route import route_of
 from faultkit.load.samples import Sample, Samples
 from faultkit.load.summarize import summarize
 from faultkit.load.target import Target
+from faultkit.proxy.eventloop import Loop
 from tests.load.servers import OK, Run, answering, read_request, serving, target_of
 
 

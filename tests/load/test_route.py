@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from faultkit import __version__
-from faultkit.errors import InputError
+from faultkit.base.address import Endpoint
+from faultkit.base.errors import InputError
 from faultkit.load.route import route_of
 from faultkit.load.target import Target
-from faultkit.proxy.address import Endpoint
 
 PROXY = Endpoint("127.0.0.1", 3128)
 AGENT = f"User-Agent: faultkit/{__version__}\r\nAccept: */*\r\n".encode()

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import trustme
 
-from faultkit.eventloop import Loop
+from faultkit.base.address import Endpoint
 from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.stream.reset import Reset
 from faultkit.load.engine import Engine
@@ -23,7 +23,7 @@ from faultkit.load.once import call_once
 from faultkit.load.route import route_of
 from faultkit.load.target import Target
 from faultkit.plan import Match, Plan, Rule
-from faultkit.proxy.address import Endpoint
+from faultkit.proxy.eventloop import Loop
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.spec import ProxySpec
 from faultkit.proxy.tls import tls_context

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from faultkit.errors import InputError, RunError
+from faultkit.base.errors import InputError, RunError
 from faultkit.load.arrivals import instants
 from faultkit.load.load import Load
 from faultkit.load.progress import Progress
@@ -167,7 +167,9 @@ def _a_child() -> int:
     listed = subprocess.run(
         ["ps", "-o", "pid=,args=", "--ppid", str(os.getpid())], capture_output=True, text=True, check=True
     )
-    return int(next(line for line in listed.stdout.splitlines() if "faultkit.process" in line).split()[0])
+    return int(
+        next(line for line in listed.stdout.splitlines() if "faultkit.base.child_process" in line).split()[0]
+    )
 
 
 def test_the_command_prints_figures_for_machines() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from faultkit.errors import TargetError
+from faultkit.base.errors import TargetError
 from faultkit.mcp.client import At, Client
 from faultkit.mcp.failures.service import FailureServer, ServeSettings
 from faultkit.mcp.wire.front_http import HttpFront

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.faults.call.call import Call, Era, Send, Transport, Verdict
 from faultkit.faults.call.hang import Hang
 from faultkit.faults.call.tool_error import ToolError

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.faults import CALL_FAULTS
 from faultkit.mcp.specs import parse_spec, parse_specs, short_form
 from faultkit.plan import Rule, dump_rule

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.faults.stream.latency import Latency
 from faultkit.plan import Match, Plan, Rule, load_plan, read_plan
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.faults.call.hang import Hang
 from faultkit.faults.stream.latency import Latency
 from faultkit.plan import Plan, Rule, check_call_plan, check_network_plan, parse_plan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.stream.latency import Latency
 from faultkit.plan import Match, Plan, Rule, Trigger, parse_plan, parse_rule, parse_schedule

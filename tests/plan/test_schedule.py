@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.plan.schedule import GRAMMAR, Percent, Period, Schedule, Seconds, parse_schedule
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from faultkit.base.rng import Rng
 from faultkit.plan.trigger import Trigger
-from faultkit.rng import Rng
 
 
 def hits(trigger: Trigger, units: int = 10) -> list[int]:

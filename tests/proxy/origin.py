@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from faultkit.proxy.address import Endpoint
+from faultkit.base.address import Endpoint
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -21,6 +21,7 @@ from typing import Literal, get_args
 import pytest
 import trustme
 
+from faultkit.base.address import Endpoint, UpstreamSet
 from faultkit.faults import NETWORK_FAULTS
 from faultkit.faults.fault import StreamFault
 from faultkit.faults.http.http_error import HttpError
@@ -37,7 +38,6 @@ from faultkit.faults.stream.slicer import Slicer
 from faultkit.faults.stream.slow_close import SlowClose
 from faultkit.faults.stream.timeout import Timeout
 from faultkit.plan import Direction, Flow, Match, Plan, Rule, Side
-from faultkit.proxy.address import Endpoint, UpstreamSet
 from faultkit.proxy.http.answer import ESTABLISHED
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.spec import ProxySpec

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
-from faultkit.eventloop import Poller, SelectorsPoller, new_poller
-from faultkit.proxy.address import Endpoint
+from faultkit.base.address import Endpoint
+from faultkit.proxy.eventloop import Poller, SelectorsPoller, new_poller
 from faultkit.proxy.happenings import DialFailed, Opened
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.spec import ProxySpec

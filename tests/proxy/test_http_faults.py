@@ -9,12 +9,12 @@ from contextlib import contextmanager
 import pytest
 import trustme
 
+from faultkit.base.address import Endpoint, UpstreamSet
 from faultkit.faults.connection.dns import Dns
 from faultkit.faults.http.http_delay import HttpDelay
 from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.stream.latency import Latency
 from faultkit.plan import Match, Plan, Rule, Trigger
-from faultkit.proxy.address import Endpoint, UpstreamSet
 from faultkit.proxy.happenings import Injected, Requested
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.spec import ProxySpec

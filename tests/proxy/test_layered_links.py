@@ -12,13 +12,13 @@ from collections.abc import Iterator
 import pytest
 import trustme
 
+from faultkit.base.address import Endpoint, UpstreamSet
 from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.stream.bandwidth import Bandwidth
 from faultkit.faults.stream.latency import Latency
 from faultkit.faults.stream.reset import Reset
 from faultkit.faults.stream.slicer import Slicer
 from faultkit.plan import Match, Plan, Rule
-from faultkit.proxy.address import Endpoint, UpstreamSet
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.spec import ProxySpec
 from tests.proxy.origin import serving

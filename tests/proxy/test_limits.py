@@ -10,8 +10,8 @@ from contextlib import ExitStack, suppress
 
 import pytest
 
-from faultkit.errors import InputError, TargetError
-from faultkit.proxy.address import Endpoint
+from faultkit.base.address import Endpoint
+from faultkit.base.errors import InputError, TargetError
 from faultkit.proxy.budget import ALWAYS_ALLOWED, Budget
 from faultkit.proxy.lateness import Lateness
 from faultkit.proxy.plane import Plane
@@ -21,7 +21,7 @@ from tests.proxy.wires import LOOPBACK, PATIENCE_S, connect, listening, read_exa
 
 FEW_DESCRIPTORS = """
 import resource, sys
-from faultkit.proxy.address import Endpoint
+from faultkit.base.address import Endpoint
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.spec import ProxySpec
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from faultkit.errors import InputError, RunError, TargetError
+from faultkit.base.address import Endpoint
+from faultkit.base.errors import InputError, RunError, TargetError
 from faultkit.faults.connection.refuse import Refuse
 from faultkit.faults.stream.latency import Latency
 from faultkit.plan import Plan, Rule, parse_schedule
 from faultkit.proxy import remote
-from faultkit.proxy.address import Endpoint
 from faultkit.proxy.face import DataPlane
 from faultkit.proxy.happenings import Closed, Happening, Injected, Opened, RulesChanged
 from faultkit.proxy.plane import Plane

@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 import pytest
 
-from faultkit.eventloop import Poller, SelectorsPoller, new_poller
 from faultkit.faults.fault import Fault
 from faultkit.faults.stream.bandwidth import Bandwidth
 from faultkit.faults.stream.blackhole import Blackhole
@@ -23,6 +22,7 @@ from faultkit.faults.stream.slicer import Slicer
 from faultkit.faults.stream.slow_close import SlowClose
 from faultkit.faults.stream.timeout import Timeout
 from faultkit.plan import Plan
+from faultkit.proxy.eventloop import Poller, SelectorsPoller, new_poller
 from tests.proxy.wires import (
     BOTH,
     TO_UPSTREAM,

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.errors import InputError
+from faultkit.base.address import Endpoint, parse_endpoint
+from faultkit.base.errors import InputError
+from faultkit.base.rng import Rng
 from faultkit.faults import NETWORK_FAULTS
 from faultkit.faults.events import Data
 from faultkit.faults.fault import Fault, Stream, StreamFault
@@ -18,13 +20,11 @@ from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.stream.bandwidth import Bandwidth
 from faultkit.faults.stream.latency import Latency
 from faultkit.plan import Match, Plan, Rule, Trigger, parse_schedule
-from faultkit.proxy.address import Endpoint, parse_endpoint
 from faultkit.proxy.happenings import Injected, Opened
 from faultkit.proxy.lateness import Lateness
 from faultkit.proxy.remote import MOST_WORKERS, Planes
 from faultkit.proxy.snapshot import ProxyCounts, Snapshot, merge_snapshots
 from faultkit.proxy.spec import ProxySpec, Worker
-from faultkit.rng import Rng
 from tests.proxy.origin import serving
 from tests.proxy.wires import LOOPBACK, connect, plan_of, read_exactly
 

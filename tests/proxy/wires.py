@@ -9,10 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from faultkit.eventloop import Poller
+from faultkit.base.address import Endpoint
 from faultkit.faults.fault import Fault
 from faultkit.plan import Match, Plan, Rule, Trigger
-from faultkit.proxy.address import Endpoint
+from faultkit.proxy.eventloop import Poller
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.spec import ProxySpec
 

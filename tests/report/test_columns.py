@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultkit.report.columns import table
-from faultkit.report.model import Report
-from faultkit.report.text import render_text
-from tests.report.examples import EXAMPLES, LOAD, REPEAT
+from faultkit.scenario.report.model import Report
+from faultkit.scenario.report.text import render_text
+from tests.scenario.report.examples import EXAMPLES, LOAD, REPEAT
 
 COLUMNS = ("Run", "Target Rate", "Achieved Rate", "Dropped", "Late Starts")
 ROWS = (

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.report.html import render_html
-from faultkit.report.model import Report
-from tests.report import measured
+from faultkit.scenario.report.html import render_html
+from faultkit.scenario.report.model import Report
 from tests.report.chromium import Page, browsing, chromium
-from tests.report.examples import ALL_KINDS, EMPTY, HOSTILE
+from tests.scenario.report import measured
+from tests.scenario.report.examples import ALL_KINDS, EMPTY, HOSTILE
 
 REPORTS: dict[str, Report] = {
     "showcase": measured.SHOWCASE,

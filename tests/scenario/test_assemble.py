@@ -6,10 +6,10 @@ from faultkit.load.slo import Slo
 from faultkit.plan import Rule
 from faultkit.proxy.lateness import Lateness, LatenessSummary
 from faultkit.proxy.snapshot import Snapshot
-from faultkit.report import model as report
 from faultkit.scenario.assemble import assemble
 from faultkit.scenario.measured import Measured
 from faultkit.scenario.model import Call, Item, Sustained, WrittenFault
+from faultkit.scenario.report import model as report
 from tests.load.rows import row, tally_of
 
 LOAD = Load(10.0, 10.0)

@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 from hypothesis import HealthCheck, given, settings
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.scenario.dump import dump_scenario
 from faultkit.scenario.file import read_scenarios
 from faultkit.scenario.model import Scenario

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from faultkit.errors import InputError
+from faultkit.base.address import Endpoint, parse_map
+from faultkit.base.errors import InputError
 from faultkit.faults import FAULTS
 from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.stream.latency import Latency
@@ -15,7 +16,6 @@ from faultkit.faults.stream.packet_loss import PacketLoss
 from faultkit.load.load import Load
 from faultkit.load.slo import Slo, parse_slo
 from faultkit.plan import Match, Rule, Trigger
-from faultkit.proxy.address import Endpoint, parse_map
 from faultkit.scenario.faults import TYPES
 from faultkit.scenario.impact import SLOS, Impact, scenario_of
 from faultkit.scenario.model import Call, Expect, Item, Scenario, Sustained, WrittenFault

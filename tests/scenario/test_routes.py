@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from faultkit.base.address import Endpoint, UpstreamSet, parse_map
 from faultkit.faults import NETWORK_FAULTS
 from faultkit.plan import Rule
-from faultkit.proxy.address import Endpoint, UpstreamSet, parse_map
 from faultkit.scenario.model import Call, Item, WrittenFault
 from faultkit.scenario.routes import FORWARD, FRONT, origin_of, route_text, routes_of, target_of
 

@@ -10,15 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.errors import InputError, RunError, TargetError
+from faultkit.base.address import Endpoint, ProxyMap, UpstreamSet
+from faultkit.base.errors import InputError, RunError, TargetError
 from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.stream.blackhole import Blackhole
 from faultkit.faults.stream.latency import Latency
 from faultkit.load.load import Load
 from faultkit.load.slo import Slo
 from faultkit.plan import Match, Rule, Trigger, parse_schedule
-from faultkit.proxy.address import Endpoint, ProxyMap, UpstreamSet
-from faultkit.report.model import Item as ItemReport
 from faultkit.scenario.model import (
     Call,
     Expect,
@@ -31,6 +30,7 @@ from faultkit.scenario.model import (
     WrittenFault,
 )
 from faultkit.scenario.progress import Called, Event, ItemBegan, ItemEnded, Loaded, PhaseBegan
+from faultkit.scenario.report.model import Item as ItemReport
 from faultkit.scenario.run import Outcome, Settings, run_scenarios
 from tests.proxy.origin import Origin, serving
 from tests.proxy.wires import listening

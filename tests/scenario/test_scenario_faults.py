@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.faults import NETWORK_FAULTS
 from faultkit.faults.connection.dns import Dns
 from faultkit.faults.connection.refuse import Refuse

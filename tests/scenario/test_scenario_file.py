@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.scenario.file import load_scenarios, read_scenarios, validate
 
 GOOD = """\

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from faultkit.errors import InputError
+from faultkit.base.address import Endpoint, ProxyMap, Upstream, UpstreamSet
+from faultkit.base.errors import InputError
 from faultkit.faults.stream.latency import Latency
 from faultkit.load.load import Load
 from faultkit.load.slo import Slo
 from faultkit.plan import Match, Rule, parse_schedule
-from faultkit.proxy.address import Endpoint, ProxyMap, Upstream, UpstreamSet
 from faultkit.scenario.model import Call, Expect, Item, Scenario, Single, Strategy, Sustained, WrittenFault
 from faultkit.scenario.parse import parse_scenario
 

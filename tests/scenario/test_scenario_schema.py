@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.faults import NETWORK_FAULTS
 from faultkit.scenario import call, parse, strategy
 from faultkit.scenario.faults import COMMON_KEYS, MATCH_KEYS, TYPES, keys_of

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.faults.stream.jitter import Jitter
 from faultkit.faults.stream.latency import Latency
 from faultkit.scenario.model import Item, Repeat

@@ -11,17 +11,17 @@ from typing import Any
 
 import httpx
 
-from faultkit.access.access import Access
-from faultkit.access.keys import Keys
-from faultkit.access.settings import AccessSettings
+from faultkit.audit.access.access import Access
+from faultkit.audit.access.keys import Keys
+from faultkit.audit.access.settings import AccessSettings
+from faultkit.audit.opening import open_store
+from faultkit.audit.row import AuditRow
+from faultkit.audit.store import Store
+from faultkit.audit.writer import Writer, Written
 from faultkit.mcp.failures.run import ServeJob
 from faultkit.mcp.failures.service import ServeSettings
 from faultkit.mcp.failures.tool import GROUPS, Group
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, VERSION_KEY
-from faultkit.store.opening import open_store
-from faultkit.store.row import AuditRow
-from faultkit.store.store import Store
-from faultkit.store.writer import Writer, Written
 from faultkit.web.ask import Audit
 from faultkit.web.serving import serve_site
 

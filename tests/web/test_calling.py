@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from faultkit.store.row import Entry, Payload
-from tests.store.rows import entry
+from faultkit.audit.row import Entry, Payload
+from tests.audit.rows import entry
 from tests.web.served import ADMIN, AUDIT, OURS, PATIENCE_S, Served, served
 
 

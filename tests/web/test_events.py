@@ -12,10 +12,10 @@ from typing import Any
 import httpx
 import pytest
 
-from faultkit.store.row import AuditRow, Entry, Payload
-from faultkit.store.store import StoreAway
-from faultkit.store.times import time_text
-from tests.store.rows import NOON_US, entry
+from faultkit.audit.row import AuditRow, Entry, Payload
+from faultkit.audit.store import StoreAway
+from faultkit.base.times import time_text
+from tests.audit.rows import NOON_US, entry
 from tests.web.served import AUDIT, Served, served
 
 EVENTS = f"{AUDIT}/events"

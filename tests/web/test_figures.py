@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from faultkit.store.times import now_us, time_text
-from tests.store.rows import NOON_US, entry
+from faultkit.base.times import now_us, time_text
+from tests.audit.rows import NOON_US, entry
 from tests.web.served import AUDIT, PORTAL, Served, served
 
 SERIES = f"{AUDIT}/timeseries"

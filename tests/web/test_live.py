@@ -14,12 +14,12 @@ from typing import Any
 import httpx
 import pytest
 
-from faultkit.store.filter import Filter
-from faultkit.store.store import StoreAway
+from faultkit.audit.filter import Filter
+from faultkit.audit.store import StoreAway
 from faultkit.web import live
 from faultkit.web.metrics import Metrics
 from faultkit.web.reply import Refused
-from tests.store.rows import entry
+from tests.audit.rows import entry
 from tests.web.served import AUDIT, PATIENCE_S, Served, served
 
 STREAM = f"{AUDIT}/stream"

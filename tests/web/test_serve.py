@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from faultkit.cli.main import invoke
-from tests.store.test_serve import PATIENCE_S, Server, rows_of, served
+from tests.audit.test_serve import PATIENCE_S, Server, rows_of, served
 
 
 @contextmanager

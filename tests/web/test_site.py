@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from faultkit.access.keys import Keys
-from faultkit.access.settings import AccessSettings
+from faultkit.audit.access.keys import Keys
+from faultkit.audit.access.settings import AccessSettings
 from tests.web.served import ADMIN, AUDIT, OURS, PATIENCE_S, PORTAL, Served, served
 
 

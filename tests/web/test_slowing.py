@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from faultkit.store.row import Entry
-from faultkit.store.store import Store
-from faultkit.store.writer import Written
+from faultkit.audit.row import Entry
+from faultkit.audit.store import Store
+from faultkit.audit.writer import Written
 from tests.web.served import OURS, PATIENCE_S, Served, served
 
 
@@ -27,7 +27,7 @@ class Shut:
             usual(store, entries)
 
         monkeypatch.setattr(Store, "append", append)
-        monkeypatch.setattr("faultkit.store.writer.MOST_BEHIND", 3)
+        monkeypatch.setattr("faultkit.audit.writer.MOST_BEHIND", 3)
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_who_calls_waits_for_the_log_while_all_else_is_served(shut: Shut) -> Non
 
 
 def test_nobody_waits_long_for_a_log_that_takes_nothing(shut: Shut, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("faultkit.store.writer.Writer.block_s", 0.02)
+    monkeypatch.setattr("faultkit.audit.writer.Writer.block_s", 0.02)
     done: list[int] = []
     with served() as server:
         thread = called(server, done)

@@ -11,14 +11,14 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
+from faultkit.audit.calls import uuid_at
+from faultkit.audit.redact import json_text, redacted
+from faultkit.audit.row import AuditRow, Entry
+from faultkit.audit.store import Store
+from faultkit.base.errors import RunError
+from faultkit.base.times import now_us, parse_time
 from faultkit.chaos.lease_file import Intent, LeaseView
 from faultkit.chaos.ledger import Ledger
-from faultkit.errors import RunError
-from faultkit.store.calls import uuid_at
-from faultkit.store.redact import json_text, redacted
-from faultkit.store.row import AuditRow, Entry
-from faultkit.store.store import Store
-from faultkit.store.times import now_us, parse_time
 
 GROUP = "chaos"
 _LONGEST = 2000

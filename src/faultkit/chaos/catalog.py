@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeAlias
 
+from faultkit.base.documents.shape import advice, reject_unknown_keys, shown
+from faultkit.base.documents.yaml_text import read_document
+from faultkit.base.errors import InputError
 from faultkit.chaos.experiment.file import PATTERNS, AnyExperiment, load_experiment, placed
 from faultkit.chaos.experiment.model import ToolkitExperiment
-from faultkit.errors import InputError
-from faultkit.plan.document import read_document
 from faultkit.plan.file import read_text
-from faultkit.plan.shape import advice, reject_unknown_keys, shown
 
 USUAL_FOLDER = "chaos"
 DAY_KEYS = ("gameday", "experiments", "together", "stop")

@@ -11,11 +11,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 
+from faultkit.base.errors import RunError
+from faultkit.base.times import now_us
 from faultkit.chaos.effects.lasting import Lasting, Lease, Measured, Startable
 from faultkit.chaos.faults import ChaosFault
 from faultkit.chaos.undo import UndoResult
-from faultkit.errors import RunError
-from faultkit.store.times import now_us
 
 
 class Live:

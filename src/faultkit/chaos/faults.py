@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
+from faultkit.base.documents.shape import mapping, shown
+from faultkit.base.errors import InputError
 from faultkit.chaos.effects.instant import InjectedFault as InjectedFault
 from faultkit.chaos.effects.instant import Instant
 from faultkit.chaos.effects.lasting import Startable
 from faultkit.chaos.effects.settings import number
 from faultkit.chaos.effects.table import read_effect
-from faultkit.errors import InputError
-from faultkit.plan.shape import mapping, shown
 
 LONGEST_S = 86_400.0
 LONGEST_NAME = 200

@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from faultkit.base.errors import InputError
+from faultkit.base.rng import Rng
+from faultkit.base.times import now_us, time_text
 from faultkit.chaos.outcome import EXIT_CODE, ExperimentResult, Outcome
-from faultkit.errors import InputError
-from faultkit.rng import Rng
-from faultkit.store.times import now_us, time_text
 
 
 class Runnable(Protocol):

@@ -8,10 +8,10 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+from faultkit.audit.results import ResultRow, add_result, read_journal, read_results, read_totals
+from faultkit.audit.store import Store
 from faultkit.chaos.experiment.journal import Journal
 from faultkit.chaos.outcome import ExperimentResult, result_document, result_of
-from faultkit.store.results import ResultRow, add_result, read_journal, read_results, read_totals
-from faultkit.store.store import Store
 
 MOST_KEPT = 10_000
 

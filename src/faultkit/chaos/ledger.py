@@ -22,11 +22,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from faultkit.base.errors import RunError
+from faultkit.base.times import now_us, time_text
 from faultkit.chaos.lease_file import LeaseView, read_lease
 from faultkit.chaos.processes import birth_of, this_boot
 from faultkit.chaos.undo import RENEWALS, Undo, UndoResult, carry_out, renew, undo_document
-from faultkit.errors import RunError
-from faultkit.store.times import now_us, time_text
 
 USUAL_LEASE_S = 60.0
 RENEWALS_A_LEASE = 4
@@ -40,7 +40,7 @@ State: TypeAlias = Literal["running", "lapsed", "orphaned", "left", "over"]
 
 
 def default_state_dir(env: Mapping[str, str]) -> Path:
-    from faultkit.store.place import default_store
+    from faultkit.audit.place import default_store
 
     return default_store(env).parent / "chaos"
 

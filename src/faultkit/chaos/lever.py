@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from faultkit.errors import RunError
-from faultkit.store.times import now_us, time_text
+from faultkit.base.errors import RunError
+from faultkit.base.times import now_us, time_text
 
 FILE = "STOP"
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from fnmatch import fnmatchcase
 from ipaddress import ip_address
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 
 ENVIRONMENT_VARIABLE = "FAULT_ENVIRONMENT"
 

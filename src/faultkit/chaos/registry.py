@@ -14,6 +14,10 @@ import time
 from dataclasses import replace
 from typing import Protocol
 
+from faultkit.base.documents.shape import shown
+from faultkit.base.errors import InputError, RunError
+from faultkit.base.rng import Rng
+from faultkit.base.times import time_text
 from faultkit.chaos.effects.instant import Instant
 from faultkit.chaos.effects.lasting import Lease, Startable
 from faultkit.chaos.effects.settings import number
@@ -21,10 +25,6 @@ from faultkit.chaos.entry import Entry, Live, check_taken_back
 from faultkit.chaos.faults import ChaosFault
 from faultkit.chaos.injection import Effect, FaultState, Injection
 from faultkit.chaos.limits import Limits
-from faultkit.errors import InputError, RunError
-from faultkit.plan.shape import shown
-from faultkit.rng import Rng
-from faultkit.store.times import time_text
 
 USUAL_LASTING_S = 60.0
 """Of a lasting effect whose fault names no duration."""

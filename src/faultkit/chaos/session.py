@@ -15,6 +15,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from faultkit.audit.opening import open_store
+from faultkit.audit.place import default_store
+from faultkit.base.errors import FaultkitError, RunError
+from faultkit.base.times import now_us
 from faultkit.chaos.audit import Audit
 from faultkit.chaos.catalog import USUAL_FOLDER, Catalog, read_catalog
 from faultkit.chaos.experiment.file import AnyExperiment
@@ -29,10 +33,6 @@ from faultkit.chaos.lever import Lever
 from faultkit.chaos.limits import Limits, limits_of
 from faultkit.chaos.outcome import Outcome
 from faultkit.chaos.registry import FaultRegistry
-from faultkit.errors import FaultkitError, RunError
-from faultkit.store.opening import open_store
-from faultkit.store.place import default_store
-from faultkit.store.times import now_us
 
 STATE_VARIABLE = "FAULT_CHAOS_STATE"
 _LOOK_EVERY_S = 0.05

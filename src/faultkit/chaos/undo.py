@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, TypeAlias
 
-from faultkit.errors import FaultkitError, InputError
+from faultkit.base.errors import FaultkitError, InputError
 
 USUAL_LIMIT_S = 10.0
 

@@ -10,15 +10,15 @@ from urllib.parse import urlsplit
 
 import click
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 
 if TYPE_CHECKING:
-    from faultkit.access.access import Access
-    from faultkit.access.oidc import OidcSettings, Tokens
-    from faultkit.access.rates import Rate
-    from faultkit.access.settings import AccessSettings
-    from faultkit.store.store import Store
-    from faultkit.store.writer import Writer
+    from faultkit.audit.access.access import Access
+    from faultkit.audit.access.oidc import OidcSettings, Tokens
+    from faultkit.audit.access.rates import Rate
+    from faultkit.audit.access.settings import AccessSettings
+    from faultkit.audit.store import Store
+    from faultkit.audit.writer import Writer
 
 _MOST_BODY_BYTES = 4 << 20
 _WILDCARDS = ("0.0.0.0", "::", "")
@@ -104,8 +104,8 @@ class Rules:
 def rules_of(options: dict[str, Any], *, transport: str, host: str, where: str | None) -> Rules:
     """`where`: the store that keys would be kept in, if there is one. InputError for what does not go
     together."""
-    from faultkit.access.peers import is_loopback
-    from faultkit.access.settings import AccessSettings
+    from faultkit.audit.access.peers import is_loopback
+    from faultkit.audit.access.settings import AccessSettings
 
     if transport == "stdio":
         _refuse_all(options)
@@ -139,8 +139,8 @@ def access_of(
     say: Callable[[str], None] = lambda line: None,
 ) -> Access:
     """`store`: where keys are kept. `writer`: where rows of what is refused go."""
-    from faultkit.access.access import Access
-    from faultkit.access.keys import Keys
+    from faultkit.audit.access.access import Access
+    from faultkit.audit.access.keys import Keys
 
     if store is not None and rules.needs_key and rules.oidc is None and not _has_keys(store):
         say(f"nobody can come in yet: make a key with `fault keys create NAME --store {store.name}`")
@@ -167,9 +167,9 @@ def _oidc(options: dict[str, Any]) -> OidcSettings | None:
             if options[name]:
                 raise InputError(f"--{name.replace('_', '-')}", "expected --oidc-issuer with it")
         return None
-    from faultkit.access.identity import scopes_of
-    from faultkit.access.issuer import check_url
-    from faultkit.access.oidc import OidcSettings
+    from faultkit.audit.access.identity import scopes_of
+    from faultkit.audit.access.issuer import check_url
+    from faultkit.audit.access.oidc import OidcSettings
 
     if not options["oidc_audience"]:
         raise InputError(
@@ -185,14 +185,14 @@ def _oidc(options: dict[str, Any]) -> OidcSettings | None:
 
 
 def _tokens(oidc: OidcSettings, say: Callable[[str], None]) -> Tokens:
-    from faultkit.access.issuer import Issuer
-    from faultkit.access.oidc import Tokens
+    from faultkit.audit.access.issuer import Issuer
+    from faultkit.audit.access.oidc import Tokens
 
     return Tokens(oidc, Issuer(oidc.issuer, oidc.jwks_url, say))
 
 
 def _check_place(where: str | None) -> None:
-    from faultkit.store.place import MEMORY
+    from faultkit.audit.place import MEMORY
 
     if where is None:
         raise InputError("--require-key", "expected no --no-audit: keys are kept where the audit log is")
@@ -203,13 +203,13 @@ def _check_place(where: str | None) -> None:
 
 
 def _has_keys(store: Store) -> bool:
-    from faultkit.access.keys import Keys
+    from faultkit.audit.access.keys import Keys
 
     return any(key.revoked_us is None for key in Keys(store).list())
 
 
 def _rate(text: str | None) -> Rate | None:
-    from faultkit.access.rates import parse_rate
+    from faultkit.audit.access.rates import parse_rate
 
     try:
         return None if text is None else parse_rate(text)
@@ -218,7 +218,7 @@ def _rate(text: str | None) -> Rate | None:
 
 
 def _hosts(host: str, further: tuple[str, ...]) -> tuple[str, ...] | None:
-    from faultkit.access.peers import LOOPBACK_NAMES, is_loopback
+    from faultkit.audit.access.peers import LOOPBACK_NAMES, is_loopback
 
     for name in further:
         if not name or any(mark in name for mark in "/ *@"):

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.mcp.specs import parse_spec
 from faultkit.plan import Plan, PlanFile, Rule, load_plan_file
 

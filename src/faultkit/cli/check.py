@@ -11,9 +11,9 @@ import threading
 import time
 from collections.abc import Iterable
 
-from faultkit.errors import TargetError
-from faultkit.proxy.address import Endpoint
-from faultkit.proxy.reach import why_unreachable
+from faultkit.base.address import Endpoint
+from faultkit.base.errors import TargetError
+from faultkit.base.reach import why_unreachable
 
 LONGEST_S = 5.0
 

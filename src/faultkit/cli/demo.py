@@ -51,8 +51,8 @@ def run(address: str, port: int, upstream: str | None, upstream_port: int, upstr
     Each request is told as `METHOD path status duration`. Calls to the upstream go through the proxy that
     HTTP_PROXY or HTTPS_PROXY name, unless NO_PROXY names the host; that holds for 127.0.0.1, too.
     """
+    from faultkit.base.address import Endpoint
     from faultkit.demo.server import DemoServer
-    from faultkit.proxy.address import Endpoint
 
     broken: list[BrokenPipeError] = []
 

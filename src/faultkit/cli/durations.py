@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from faultkit.errors import InputError
-from faultkit.units import parse_duration
+from faultkit.base.errors import InputError
+from faultkit.base.units import parse_duration
 
 
 def seconds_of(flag: str, text: str) -> float:

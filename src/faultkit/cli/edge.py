@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 import click
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 
 MET, MISSED = 0, 1
 
@@ -76,11 +76,11 @@ def command(
     from faultkit.cli.durations import seconds_of
     from faultkit.cli.serving import refuse_unused
     from faultkit.cli.to_end import finished
-    from faultkit.edge.model import Result, Wish
-    from faultkit.edge.report import lines_of, summary_of, to_json, to_markdown
-    from faultkit.edge.run import check_run, probe_server
     from faultkit.mcp.client import At
-    from faultkit.report.files import check_report_path, write_whole
+    from faultkit.mcp.probe.servers.model import Result, Wish
+    from faultkit.mcp.probe.servers.report import lines_of, summary_of, to_json, to_markdown
+    from faultkit.mcp.probe.servers.run import check_run, probe_server
+    from faultkit.scenario.report.files import check_report_path, write_whole
 
     if not url:
         refuse_unused(("--header",), "--url URL")

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
+from faultkit.base.errors import InputError
 from faultkit.cli.flags import Flag, flags_of, switch_of
-from faultkit.errors import InputError
 from faultkit.faults import FAULTS
 from faultkit.faults.call.call import CallFault
 from faultkit.faults.fault import Fault

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.faults import NETWORK_FAULTS
 from faultkit.faults.fault import Fault
 from faultkit.plan import Match, Rule, parse_rule

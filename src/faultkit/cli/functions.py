@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from faultkit.errors import InputError
-from faultkit.source import Function, Syntax, find_function, language_named, list_functions, read_source
+from faultkit.base.errors import InputError
+from faultkit.code import Function, Syntax, find_function, language_named, list_functions, read_source
 
 
 @click.command(epilog="For example: fault functions app.py Store.save")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from faultkit.base.errors import InputError, TargetError
 from faultkit.cli.lazy import CommandWithOthers, Entry
 from faultkit.cli.serving import FAULT_FORM, OF_HTTP_FRONT, refuse_unused
-from faultkit.errors import InputError, TargetError
 
 if TYPE_CHECKING:
     from faultkit.cli.calls import WrittenPlan
@@ -106,10 +106,10 @@ def command(
     Everything else passes as it is, byte for byte: progress, cancellation, sampling, subscriptions. The
     client may speak stdio and the server HTTP, or the other way round.
     """
+    from faultkit.base.serving import run_to_end
     from faultkit.cli.calls import call_plan, header_pairs
     from faultkit.mcp.gateway.run import GatewayJob, check_job, run_gateway
-    from faultkit.mcp.gateway.wrap import HEADERS_VARIABLE
-    from faultkit.mcp.serving import run_to_end
+    from faultkit.mcp.hosts.wrap import HEADERS_VARIABLE
     from faultkit.plan import Plan
 
     front = front or ("http" if upstream else "stdio")
@@ -174,7 +174,7 @@ def _warn_of_methods(written: WrittenPlan, plan: Plan) -> None:
 def _control(text: str | None) -> tuple[str, int] | None:
     if text is None:
         return None
-    from faultkit.proxy.address import parse_endpoint
+    from faultkit.base.address import parse_endpoint
 
     endpoint = parse_endpoint(text, CONTROL_PORT, path="--control")
     if endpoint.host not in ("127.0.0.1", "::1", "localhost"):

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import click
 
-from faultkit.advice.advisor import Advisor
-from faultkit.advice.answers import ChangeAnswer
+from faultkit.base.errors import InputError
 from faultkit.cli.llm import LlmOptions, advisor_from, asking, llm_options
 from faultkit.cli.rewrite import replace_file
-from faultkit.errors import InputError
-from faultkit.source import Language, language_named, local_path
-from faultkit.source.changes.diff import unified_diff
-from faultkit.source.findings import KINDS
-from faultkit.source.findings.rule import Kind
+from faultkit.code import Language, language_named, local_path
+from faultkit.code.advice.advisor import Advisor
+from faultkit.code.advice.answers import ChangeAnswer
+from faultkit.code.changes.diff import unified_diff
+from faultkit.code.rules import KINDS
+from faultkit.code.rules.rule import Kind
 
 _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -96,12 +96,12 @@ def _change(
     language: Language | None,
 ) -> ChangeAnswer:
     if function is not None:
-        from faultkit.advice.one_function import change_function
+        from faultkit.code.advice.one_function import change_function
 
         return change_function(advisor, path, function, kind, target_score=target_score, language=language)
     if kind is None:
         return advisor.change_file(path, target_score=target_score, language=language)
-    from faultkit.advice.file import read_changeable
+    from faultkit.code.advice.file import read_changeable
 
     read = read_changeable(path, language)
     return advisor.suggest(read.text, read.language, kind, target_score=target_score)

@@ -13,13 +13,13 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from faultkit.base.units import format_duration
 from faultkit.cli.llm import LlmOptions, embed_options, embedding_settings_from
-from faultkit.source import language_named
-from faultkit.source.index import Embedder, IndexSummary, index_project, open_store
-from faultkit.source.index import Progress as Step
-from faultkit.source.shown import one_line
-from faultkit.source.walk import folder_of
-from faultkit.units import format_duration
+from faultkit.code import language_named
+from faultkit.code.index import Embedder, IndexSummary, index_project, open_store
+from faultkit.code.index import Progress as Step
+from faultkit.code.shown import one_line
+from faultkit.code.walk import folder_of
 
 _MOST_SKIPPED_SHOWN = 5
 _PHASES = {"scan": "looking at files", "index": "indexing"}
@@ -61,8 +61,8 @@ def command(
 
 def _embedder(options: LlmOptions, stack: ExitStack) -> Embedder:
     settings = embedding_settings_from(options)
-    from faultkit.advice.embedding import embedder_of
-    from faultkit.advice.llm import Model
+    from faultkit.code.advice.embedding import embedder_of
+    from faultkit.llm.ask import Model
 
     return embedder_of(None if settings is None else stack.enter_context(Model(settings)))
 

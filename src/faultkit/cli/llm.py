@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 
 if TYPE_CHECKING:
-    from faultkit.advice.advisor import Advisor
-    from faultkit.advice.llm import LlmSettings, Model
+    from faultkit.code.advice.advisor import Advisor
+    from faultkit.llm.ask import LlmSettings, Model
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -119,7 +119,7 @@ def _with_flags(function: F, flags: Sequence[LlmFlag]) -> F:
 
 def settings_from(options: LlmOptions) -> LlmSettings | None:
     """What the flags and this process' environment ask for; None is the offline rules."""
-    from faultkit.advice.llm import llm_settings
+    from faultkit.llm.ask import llm_settings
 
     return llm_settings(
         os.environ,
@@ -149,7 +149,7 @@ def model_from(options: LlmOptions) -> Model | None:
     settings = settings_from(options)
     if settings is None:
         return None
-    from faultkit.advice.llm import Model
+    from faultkit.llm.ask import Model
 
     return Model(settings)
 
@@ -159,7 +159,7 @@ def advisor_from(
 ) -> Advisor:
     """`root` is a file or folder of the project: where an index of it exists, a model is shown what the index
     has about the code in question. With a stack, the model is closed with it."""
-    from faultkit.advice.advisor import Advisor
+    from faultkit.code.advice.advisor import Advisor
 
     model = model_from(options)
     if model is None:
@@ -168,7 +168,7 @@ def advisor_from(
         stack.enter_context(model)
     if root is None:
         return Advisor(model)
-    from faultkit.advice.context import context_of
+    from faultkit.code.advice.context import context_of
 
     return Advisor(model, context=context_of(root, model, warn=_warn))
 

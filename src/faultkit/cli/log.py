@@ -7,7 +7,7 @@ import sys
 import traceback
 from dataclasses import dataclass
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 
 LEVELS: dict[str, int] = {
     "trace": logging.DEBUG,

@@ -17,8 +17,8 @@ from typing import NoReturn
 import click
 
 from faultkit import __version__
+from faultkit.base.errors import FaultkitError, InputError
 from faultkit.cli.lazy import Entry, LazyGroup
-from faultkit.errors import FaultkitError, InputError
 
 INTERRUPTED, NO_READER, UNEXPECTED = 130, 141, 4
 

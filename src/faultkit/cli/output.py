@@ -10,8 +10,9 @@ import sys
 from dataclasses import dataclass
 from typing import Any, Protocol, TextIO
 
+from faultkit.base.address import Endpoint
+from faultkit.base.units import format_duration
 from faultkit.plan import Plan
-from faultkit.proxy.address import Endpoint
 from faultkit.proxy.face import DataPlane
 from faultkit.proxy.happenings import (
     Closed,
@@ -26,7 +27,6 @@ from faultkit.proxy.happenings import (
 from faultkit.proxy.plain import plain_happening, plain_snapshot
 from faultkit.proxy.snapshot import Snapshot
 from faultkit.proxy.spec import ProxySpec
-from faultkit.units import format_duration
 
 
 @dataclass(frozen=True, slots=True)

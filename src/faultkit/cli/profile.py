@@ -82,12 +82,12 @@ def command(
     """
     from faultkit.cli.durations import seconds_of
     from faultkit.cli.to_end import finished
-    from faultkit.profile.case import Job
-    from faultkit.profile.client import SERVER
-    from faultkit.profile.conduct import Conduct
-    from faultkit.profile.report import summary_of, to_json, to_markdown, to_text
-    from faultkit.profile.run import check_job, profile_client
-    from faultkit.report.files import check_report_path, write_whole
+    from faultkit.mcp.probe.clients.case import Job
+    from faultkit.mcp.probe.clients.client import SERVER
+    from faultkit.mcp.probe.clients.conduct import Conduct
+    from faultkit.mcp.probe.clients.report import summary_of, to_json, to_markdown, to_text
+    from faultkit.mcp.probe.clients.run import check_job, profile_client
+    from faultkit.scenario.report.files import check_report_path, write_whole
 
     if report is not None:
         check_report_path(report, (".md",))

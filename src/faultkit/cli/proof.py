@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 import click
 
-from faultkit.advice.proof.compare import Figures
-from faultkit.advice.proof.prove import Proof, ProofSettings, prove
+from faultkit.base.errors import InputError
 from faultkit.cli.durations import seconds_of
-from faultkit.errors import InputError
+from faultkit.code.proof.compare import Figures
+from faultkit.code.proof.prove import Proof, ProofSettings, prove
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -44,8 +44,8 @@ class ProofOptions:
 
     def prove(self, path: str, *, given: str, is_file: bool) -> Proved:
         """Runs both versions; nothing is left of them."""
-        from faultkit.advice.advisor import Advisor
         from faultkit.cli.signals import StopSignal
+        from faultkit.code.advice.advisor import Advisor
 
         if not is_file or not path.endswith(".py"):
             raise InputError("--prove", f'expected one Python file that is a service, got "{given}"')

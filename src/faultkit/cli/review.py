@@ -13,21 +13,15 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from faultkit.advice.score import mean_value, score_of
+from faultkit.base.errors import InputError
 from faultkit.cli.proof import ProofOptions, proof_options, show_proof
-from faultkit.errors import InputError
-from faultkit.report.files import check_report_path, write_whole
-from faultkit.source import language_named
-from faultkit.source.findings import KINDS, RULES, SEVERITIES, Finding, Rule, Severity
-from faultkit.source.findings.review import (
-    FileToReview,
-    ReviewedFile,
-    files_to_review,
-    review_all,
-    review_file,
-)
-from faultkit.source.findings.sarif import sarif_document
-from faultkit.source.shown import one_line
+from faultkit.code import language_named
+from faultkit.code.advice.score import mean_value, score_of
+from faultkit.code.rules import KINDS, RULES, SEVERITIES, Finding, Rule, Severity
+from faultkit.code.rules.review import FileToReview, ReviewedFile, files_to_review, review_all, review_file
+from faultkit.code.rules.sarif import sarif_document
+from faultkit.code.shown import one_line
+from faultkit.scenario.report.files import check_report_path, write_whole
 
 _STYLES: dict[Severity, str] = {"low": "cyan", "medium": "yellow", "high": "red", "critical": "bold red"}
 _MOST_SKIPPED_SHOWN = 5

@@ -10,7 +10,7 @@ import stat
 from itertools import count
 from pathlib import Path
 
-from faultkit.errors import RunError
+from faultkit.base.errors import RunError
 
 _numbers = count()
 

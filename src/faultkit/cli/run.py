@@ -15,15 +15,15 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from faultkit.base.address import Endpoint, UpstreamSet, parse_endpoint, parse_map
+from faultkit.base.errors import InputError
 from faultkit.cli.durations import seconds_if_given
 from faultkit.cli.flags import fault_options, rules_of
 from faultkit.cli.help import FaultCommand
 from faultkit.cli.log import LogSettings
 from faultkit.cli.output import JsonLines, Output, Plain, Tail
 from faultkit.cli.session import Job, run_job, warn
-from faultkit.errors import InputError
 from faultkit.plan import Plan, Rule, check_network_rule, fresh_name, load_plan_file
-from faultkit.proxy.address import Endpoint, UpstreamSet, parse_endpoint, parse_map
 from faultkit.proxy.spec import ProxySpec
 
 FORWARD = "http"

@@ -10,10 +10,10 @@ from dataclasses import asdict
 import click
 
 from faultkit.cli.llm import LlmOptions, embed_options, embedding_settings_from
-from faultkit.source.index import MODES, Embedder, Hit, Mode, open_store, search
-from faultkit.source.index.points import Manifest
-from faultkit.source.shown import one_line
-from faultkit.source.walk import folder_of
+from faultkit.code.index import MODES, Embedder, Hit, Mode, open_store, search
+from faultkit.code.index.points import Manifest
+from faultkit.code.shown import one_line
+from faultkit.code.walk import folder_of
 
 _SHOWN_LINES = 3
 
@@ -68,8 +68,8 @@ def command(
 
 
 def _embedder(manifest: Manifest, options: LlmOptions, mode: Mode, stack: ExitStack) -> Embedder:
-    from faultkit.advice.embedding import embedder_of, no_embedder, settings_for
-    from faultkit.advice.llm import Model
+    from faultkit.code.advice.embedding import embedder_of, no_embedder, settings_for
+    from faultkit.llm.ask import Model
 
     if mode == "lexical":
         return no_embedder(manifest)

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
+from faultkit.base.errors import InputError, RunError, TargetError
+from faultkit.base.units import parse_duration
 from faultkit.cli.access import Rules, access_of, access_options, rules_of
 from faultkit.cli.store import store_option
-from faultkit.errors import InputError, RunError, TargetError
-from faultkit.units import parse_duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from faultkit.audit.store import Store
+    from faultkit.audit.writer import Policy, Writer
     from faultkit.mcp.failures.run import ServeJob
-    from faultkit.store.store import Store
-    from faultkit.store.writer import Policy, Writer
 
 _Group: TypeAlias = Literal["identity", "data", "failure", "streaming"]
 _GROUPS: tuple[_Group, ...] = ("identity", "data", "failure", "streaming")
@@ -139,11 +139,11 @@ def command(
 def _serve(job: ServeJob, rules: Rules, store: Store | None, writer: Writer | None) -> None:
     from dataclasses import replace
 
+    from faultkit.base.serving import run_to_end
     from faultkit.mcp.failures.run import run_server
-    from faultkit.mcp.serving import run_to_end
 
     if job.front == "stdio":
-        from faultkit.store.calls import log_to
+        from faultkit.audit.calls import log_to
 
         log = (lambda ended: None) if writer is None else log_to(writer)
         run_to_end(run_server(job, _say, log))
@@ -160,10 +160,10 @@ def _serve(job: ServeJob, rules: Rules, store: Store | None, writer: Writer | No
 
 @contextmanager
 def _writing(store: Store, where: str, policy: Policy, keep_s: float | None) -> Iterator[Writer]:
-    from faultkit.store.apart import Apart
-    from faultkit.store.calls import entry_of_noted
-    from faultkit.store.place import MEMORY
-    from faultkit.store.writer import Writer
+    from faultkit.audit.apart import Apart
+    from faultkit.audit.calls import entry_of_noted
+    from faultkit.audit.place import MEMORY
+    from faultkit.audit.writer import Writer
 
     apart = None if where == MEMORY else Apart(where, entry_of_noted)
     writer = Writer(store, policy=policy, keep_s=keep_s, say=_say, apart=apart)
@@ -184,7 +184,7 @@ def _writing(store: Store, where: str, policy: Policy, keep_s: float | None) -> 
 
 
 def _opened(store: str) -> Store:
-    from faultkit.store.opening import open_store
+    from faultkit.audit.opening import open_store
 
     try:
         return open_store(store, say=_say)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 from click.core import ParameterSource
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 
 if TYPE_CHECKING:
     from faultkit.mcp.mock.model import Manifest
@@ -87,8 +87,8 @@ def serve(
     # What is imported and loaded stays: nothing is gained by looking for garbage in it, now or later.
     gc.disable()
     try:
+        from faultkit.base.serving import run_to_end
         from faultkit.mcp.mock.run import MockJob, check_job, run_mock
-        from faultkit.mcp.serving import run_to_end
         from faultkit.plan import Plan
 
         job = MockJob(load(), Plan(), front, host, port)

@@ -14,18 +14,18 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from faultkit.base.address import Endpoint
+from faultkit.base.errors import TargetError
 from faultkit.cli.check import check_upstreams
 from faultkit.cli.output import Ending, Output, Run
 from faultkit.cli.signals import StopSignal
-from faultkit.errors import TargetError
 from faultkit.plan import Plan
-from faultkit.proxy.address import Endpoint
 from faultkit.proxy.face import DataPlane
 from faultkit.proxy.plane import Plane, undisturbed
 from faultkit.proxy.spec import ProxySpec
 
 if TYPE_CHECKING:
-    from faultkit.proxy.control import Control
+    from faultkit.proxy.control.server import Control
 
 _log = logging.getLogger(__name__)
 
@@ -98,7 +98,7 @@ def _open_proxies(plane: DataPlane, job: Job) -> tuple[tuple[ProxySpec, Endpoint
 def _open_control(plane: DataPlane, job: Job, began: float) -> Control | None:
     if job.control is None:
         return None
-    from faultkit.proxy.control import Control
+    from faultkit.proxy.control.server import Control
 
     token = job.control_token or secrets.token_urlsafe(24)
     control = Control(plane, job.control, token, began=began)

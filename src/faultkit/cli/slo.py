@@ -9,10 +9,10 @@ from typing import Any
 
 import click
 
-from faultkit.advice.answers import SloAnswer
+from faultkit.base.errors import InputError
 from faultkit.cli.llm import LlmOptions, advisor_from, asking, llm_options
-from faultkit.errors import InputError
-from faultkit.source import find_function, language_named, list_functions, read_source
+from faultkit.code import find_function, language_named, list_functions, read_source
+from faultkit.code.advice.answers import SloAnswer
 
 _COLUMNS = ("TYPE", "OBJECTIVE", "THRESHOLD", "WINDOW", "TITLE")
 

@@ -27,6 +27,6 @@ def _option(help: str) -> Any:
 
 
 def _default() -> str:
-    from faultkit.store.place import default_store
+    from faultkit.audit.place import default_store
 
     return str(default_store(os.environ))

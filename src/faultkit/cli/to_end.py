@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 def finished(work: Coroutine[Any, Any, T]) -> T:
     """What the work comes to. A signal ends it, with all its cleaning up, and is an Abort."""
-    from faultkit.mcp.serving import run_to_end, until_stopped
+    from faultkit.base.serving import run_to_end, until_stopped
 
     found: list[T] = []
 

@@ -9,13 +9,13 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from faultkit.base.units import format_duration
 from faultkit.cli.output import Ending, Run, end_lines, human_bytes, target_text
 from faultkit.faults.parse import dump_fault
 from faultkit.plan import Plan, Rule, Windows
 from faultkit.proxy.face import DataPlane
 from faultkit.proxy.happenings import Happening, Trouble
 from faultkit.proxy.snapshot import Snapshot
-from faultkit.units import format_duration
 
 _BAR = 24
 _BLOCKS = "▁▂▃▄▅▆▇█"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 
 
 @click.command(
@@ -52,7 +52,7 @@ def command(
     from faultkit.cli.calls import call_plan
     from faultkit.cli.rewrite import replace_file
     from faultkit.faults.call.call import ERAS
-    from faultkit.mcp.gateway.wrap import Wrapping, check_servers, unwrap, wrap
+    from faultkit.mcp.hosts.wrap import Wrapping, check_servers, unwrap, wrap
     from faultkit.mcp.injector import check_plan
 
     if undo and (faults or plan_file or seed or record):

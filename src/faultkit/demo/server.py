@@ -11,11 +11,11 @@ from urllib.parse import urlsplit
 import uvicorn
 from starlette.types import ASGIApp
 
+from faultkit.base.address import LOOPBACK, Endpoint
+from faultkit.base.documents.shape import shown
+from faultkit.base.errors import InputError
 from faultkit.demo.service import Service, reported
 from faultkit.demo.upstream import build_upstream
-from faultkit.errors import InputError
-from faultkit.plan.shape import shown
-from faultkit.proxy.address import LOOPBACK, Endpoint
 from faultkit.proxy.proxy import listen
 
 DEFAULT_TIMEOUT_S = 10.0

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from faultkit.rng import Rng
+from faultkit.base.rng import Rng
 
 MOST_DELAY_MS = 86_400_000.0
 """A day. A heavy tail may draw more than a clock can count, and infinity would mean a stall."""

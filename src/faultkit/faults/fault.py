@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal, TypeAlias, get_type_hints
 
+from faultkit.base.rng import Rng
 from faultkit.faults.events import Event
 from faultkit.faults.settings import Setting as Setting
 from faultkit.faults.settings import checked, flag_of
 from faultkit.faults.settings import setting as setting
-from faultkit.rng import Rng
 
 FOREVER = math.inf
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from difflib import get_close_matches
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.faults import FAULTS
 from faultkit.faults.fault import Fault
 from faultkit.faults.settings import schema_of

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from urllib.parse import urlsplit
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.llm.providers import Provider
 
 _OLLAMA_PORT = "11434"

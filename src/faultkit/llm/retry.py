@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from email.utils import mktime_tz, parsedate_tz
 
+from faultkit.base.rng import Rng
 from faultkit.llm.failure import PASSING, Failure
-from faultkit.rng import Rng
 
 FIRST_S = 0.5
 LONGEST_S = 20.0

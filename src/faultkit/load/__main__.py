@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Sequence
 
-from faultkit.errors import FaultkitError
+from faultkit.base.errors import FaultkitError
 from faultkit.load.load import Load
 from faultkit.load.target import Target
 from faultkit.load.workers import LoadResult, run_load

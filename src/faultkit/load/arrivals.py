@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from itertools import count, cycle, islice, takewhile
 from math import ceil, log1p, sqrt
 
+from faultkit.base.rng import Rng
 from faultkit.load.load import Load
-from faultkit.rng import Rng
 
 
 def instants(load: Load, worker: int = 0, workers: int = 1) -> Iterator[float]:

@@ -16,11 +16,11 @@ from math import nan
 from socket import SocketType
 from typing import Protocol
 
-from faultkit.eventloop import ENDED, READABLE, WRITABLE, Loop
 from faultkit.load.answer import NOT_HTTP, Answer, HeadAnswer, proxy_trouble
 from faultkit.load.failure import Failure
 from faultkit.load.route import Route
 from faultkit.load.sockets import begin_connect, failure_of, has_taken, is_connected, is_our_shortage
+from faultkit.proxy.eventloop import ENDED, READABLE, WRITABLE, Loop
 from faultkit.proxy.http.framing import MAX_HEAD_BYTES
 from faultkit.proxy.http.parsing import read_response_head
 from faultkit.proxy.sockets import Address

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from faultkit.errors import RunError
+from faultkit.base.errors import RunError
 
 _log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from math import fsum
 
-from faultkit.load.interval import effective_count
+from faultkit.base.intervals import effective_count
 from faultkit.load.stretch import Stretch
 
 BATCHES = 20

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import traceback
 
-from faultkit.errors import RunError
-from faultkit.eventloop import Loop
+from faultkit.base.errors import RunError
 from faultkit.load.connection import Asker, Connection
 from faultkit.load.failure import Failure
 from faultkit.load.recorder import Recorder
 from faultkit.load.route import Route
 from faultkit.load.samples import Samples
 from faultkit.proxy.dial import Resolver, literal_address
+from faultkit.proxy.eventloop import Loop
 from faultkit.proxy.sockets import Address
 
 _PAUSE_S = 0.01

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
+from faultkit.base.histogram import Histogram
 from faultkit.load.dependence import BATCHES
 from faultkit.load.evidence import PARTS, Evidence, late_count, lateness_of, part_of
-from faultkit.load.histogram import Histogram
 from faultkit.load.samples import Samples
 from faultkit.load.stretch import HAIR_S, Stretch
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from faultkit.load.interval import (
+from faultkit.base.intervals import (
     Interval,
     bounds_percentile,
     difference_interval,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import overload
 
-from faultkit.errors import RunError
-from faultkit.eventloop import Loop
+from faultkit.base.errors import RunError
 from faultkit.load.defects import defects_logged
 from faultkit.load.engine import Engine
 from faultkit.load.route import route_of
 from faultkit.load.samples import Sample
 from faultkit.load.target import Target
+from faultkit.proxy.eventloop import Loop
 
 _LOOK_S = 0.1
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from faultkit import __version__
-from faultkit.errors import InputError
+from faultkit.base.address import Endpoint, parse_endpoint
+from faultkit.base.errors import InputError
 from faultkit.load.target import Target
-from faultkit.proxy.address import Endpoint, parse_endpoint
 from faultkit.proxy.http.target import host_field
 
 _PORTS = {"http": 80, "https": 443}

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from faultkit.eventloop import Loop
 from faultkit.load.askers import start_asking
 from faultkit.load.engine import Engine
 from faultkit.load.load import Load
 from faultkit.load.route import Route
 from faultkit.load.samples import Samples
+from faultkit.proxy.eventloop import Loop
 
 _TICK_S = 0.1
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from math import ceil, inf, isfinite, isinf
 from typing import Literal, TypeAlias, get_args
 
+from faultkit.base.percentiles import percentile
+from faultkit.base.units import format_duration, parse_duration
 from faultkit.load.arrivals import instants
 from faultkit.load.case import Case
 from faultkit.load.load import Load
-from faultkit.load.percentile import percentile
 from faultkit.load.stretch import HAIR_S, Stretch, grained, window_count
 from faultkit.load.tally import Tally
-from faultkit.units import format_duration, parse_duration
 
 SloKind: TypeAlias = Literal["latency", "error", "availability"]
 KINDS: tuple[SloKind, ...] = get_args(SloKind)

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
 
+from faultkit.base.intervals import percentile_interval
+from faultkit.base.percentiles import curve, percentile, percentile_count, percentiles
 from faultkit.load.dependence import effective_for_errors, effective_for_mean, effective_for_percentile
 from faultkit.load.evidence import Evidence, evidence_of
 from faultkit.load.failure import Failure
-from faultkit.load.interval import percentile_interval
 from faultkit.load.load import Load
-from faultkit.load.percentile import curve, percentile, percentile_count, percentiles
 from faultkit.load.samples import Samples
 from faultkit.load.stretch import Stretch, grained, slice_width
 from faultkit.load.summary import Distribution, Part, Percentile, Slice, Starts, Summary

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from faultkit.proxy.address import Endpoint
+from faultkit.base.address import Endpoint
 
 
 @dataclass(frozen=True, slots=True)

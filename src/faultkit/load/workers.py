@@ -20,17 +20,17 @@ from dataclasses import dataclass
 from math import inf
 from typing import Protocol, TypeAlias
 
-from faultkit.errors import InputError
+from faultkit.base.child_process import ChildProcess, Parent
+from faultkit.base.errors import InputError
+from faultkit.base.percentiles import percentile
 from faultkit.load.defects import defects_logged
 from faultkit.load.load import Load
-from faultkit.load.percentile import percentile
 from faultkit.load.progress import Progress
 from faultkit.load.route import route_of
 from faultkit.load.samples import Samples
 from faultkit.load.segment import Counts, SegmentEnd, run_segment
 from faultkit.load.tally import Tally
 from faultkit.load.target import Target
-from faultkit.process import ChildProcess, Parent
 from faultkit.proxy.tls import tls_context
 
 _LOOK_S = 0.1

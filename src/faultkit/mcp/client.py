@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from faultkit import __version__
-from faultkit.errors import TargetError
-from faultkit.mcp.gateway.http_upstream import HttpUpstream
-from faultkit.mcp.gateway.stdio_upstream import StdioUpstream
-from faultkit.mcp.gateway.upstream import Connect, Listener, Upstream
+from faultkit.base.errors import TargetError
+from faultkit.mcp.upstreams.http import HttpUpstream
+from faultkit.mcp.upstreams.stdio import StdioUpstream
+from faultkit.mcp.upstreams.upstream import Connect, Listener, Upstream
 from faultkit.mcp.wire.era import NEWEST_LEGACY
 from faultkit.mcp.wire.lines import TooLong
 from faultkit.mcp.wire.message import (

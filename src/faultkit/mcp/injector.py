@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
+from faultkit.base.rng import Rng
 from faultkit.faults.call.call import TRANSPORTS, Call, CallFault, Circumstances, Era, Transport, Verdict
 from faultkit.mcp.targets import Inventory, mistakes_in
 from faultkit.plan import Plan, Rule, check_call_plan
 from faultkit.plan.windows import Windows
-from faultkit.rng import Rng
 
 Note = Callable[[Rule, Call, Verdict], None]
 _MOST_NAMES = 10_000

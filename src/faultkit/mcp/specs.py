@@ -17,7 +17,7 @@ from difflib import get_close_matches
 from math import isfinite
 from typing import Any, get_args
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.faults import CALL_FAULTS, NETWORK_FAULTS
 from faultkit.faults.call.call import CallFault
 from faultkit.plan import Rule, fresh_name, parse_rule

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.plan import Rule
 from faultkit.plan.match import SUBJECTS
 

@@ -3,7 +3,7 @@
 Only `faultkit.plan.file` reads a file. Nothing here knows sockets, clocks or event loops.
 """
 
-from faultkit.plan.document import read_document
+from faultkit.base.documents.yaml_text import read_document
 from faultkit.plan.file import PlanFile, load_plan, load_plan_file, read_plan
 from faultkit.plan.flow import Direction, Flow, Side, flows
 from faultkit.plan.levels import check_call_plan, check_call_rule, check_network_plan, check_network_rule

@@ -1,6 +1,6 @@
 """Plans from YAML text and files. The only part of the package that reads a file.
 
-How text becomes data is `faultkit.plan.document`, how data become a plan is `faultkit.plan.parse`.
+How text becomes data is `faultkit.base.documents.yaml_text`, how data become a plan is `faultkit.plan.parse`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from faultkit.errors import InputError
-from faultkit.plan.document import placed, read_document
+from faultkit.base.documents.yaml_text import placed, read_document
+from faultkit.base.errors import InputError
 from faultkit.plan.parse import parse_plan
 from faultkit.plan.plan import Plan
 

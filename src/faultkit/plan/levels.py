@@ -5,7 +5,7 @@ A plan given to the wrong one is refused when it is set, with who would take it.
 
 from __future__ import annotations
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.plan.plan import Plan
 from faultkit.plan.rule import Rule
 

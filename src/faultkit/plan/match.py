@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import get_args
 
+from faultkit.base.documents.shape import shown
 from faultkit.plan.flow import Direction, Flow, Side, flows
-from faultkit.plan.shape import shown
 
 _GLOB_CHARACTER = re.compile(r"[*?\[]")
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from faultkit.errors import InputError
+from faultkit.base.documents.shape import complaint, mapping, number, sequence, shown, text, whole
+from faultkit.base.errors import InputError
 from faultkit.faults.fault import Fault
 from faultkit.faults.parse import fault_type, parse_fault
 from faultkit.plan.flow import Direction, Side
@@ -16,7 +17,6 @@ from faultkit.plan.match import Match
 from faultkit.plan.plan import Plan
 from faultkit.plan.rule import Rule, fresh_name
 from faultkit.plan.schedule import Schedule, parse_schedule
-from faultkit.plan.shape import complaint, mapping, number, sequence, shown, text, whole
 from faultkit.plan.trigger import Trigger
 
 PLAN_KEYS = ("seed", "rules")

@@ -9,10 +9,10 @@ import json
 from dataclasses import dataclass
 from hashlib import sha256
 
+from faultkit.base.documents.shape import shown
 from faultkit.faults.parse import dump_fault
 from faultkit.plan.match import Match
 from faultkit.plan.rule import Rule
-from faultkit.plan.shape import shown
 from faultkit.plan.trigger import Trigger
 
 

@@ -10,11 +10,11 @@ from collections.abc import Container
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+from faultkit.base.documents.shape import shown
 from faultkit.faults.call.call import CallFault
 from faultkit.faults.fault import Fault, Level
 from faultkit.plan.match import Match, is_http_method
 from faultkit.plan.schedule import Schedule
-from faultkit.plan.shape import shown
 from faultkit.plan.trigger import Trigger
 
 

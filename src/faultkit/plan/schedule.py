@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeAlias
 
-from faultkit.errors import InputError
-from faultkit.plan.shape import reject_unknown_keys, shown
+from faultkit.base.documents.shape import reject_unknown_keys, shown
+from faultkit.base.errors import InputError
+from faultkit.base.units import LONGEST_S, format_duration, parse_duration
 from faultkit.plan.windows import ALWAYS, Wave, Windows, merge, to_us
-from faultkit.units import LONGEST_S, format_duration, parse_duration
 
 GRAMMAR = (
     'periods joined by ";", each of start:T, duration:T, every:T, times:N joined by ",", '

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from faultkit.plan.shape import shown
-from faultkit.rng import Rng
+from faultkit.base.documents.shape import shown
+from faultkit.base.rng import Rng
 
 MOST_BURST = 1000
 """Whether a unit is hit is asked of each unit at which an episode may have begun."""

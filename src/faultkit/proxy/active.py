@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from faultkit.base.rng import Rng
 from faultkit.faults.fault import FOREVER, Level
 from faultkit.plan import Flow, Plan, Rule, Side, Windows
-from faultkit.rng import Rng
 
 
 class ActiveRule:

@@ -10,7 +10,7 @@ import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from faultkit.eventloop import WRITABLE, Loop
+from faultkit.proxy.eventloop import WRITABLE, Loop
 from faultkit.proxy.sockets import NONE, Address, failure_of, has_arrived, set_out
 
 

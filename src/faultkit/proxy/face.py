@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol, TypeVar
 
+from faultkit.base.address import Endpoint
 from faultkit.plan import Plan, Rule
-from faultkit.proxy.address import Endpoint
 from faultkit.proxy.happenings import Happening
 from faultkit.proxy.snapshot import Snapshot
 from faultkit.proxy.spec import ProxySpec

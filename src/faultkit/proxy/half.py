@@ -16,11 +16,11 @@ from collections import deque
 from os import read, write
 from typing import TYPE_CHECKING, Literal, TypeAlias, cast
 
-from faultkit.eventloop import FAILED
 from faultkit.faults.events import Close, Data, Eof, Event, Reset
 from faultkit.faults.fault import FOREVER
 from faultkit.plan import Flow
 from faultkit.proxy.active import ActiveRule
+from faultkit.proxy.eventloop import FAILED
 from faultkit.proxy.lane import Lane
 from faultkit.proxy.pipes import CAN_SPLICE, Parcel, ParcelLine
 from faultkit.proxy.sockets import NONE

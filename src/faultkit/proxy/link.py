@@ -11,13 +11,13 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from faultkit.eventloop import ENDED, FAILED, READABLE, WRITABLE
+from faultkit.base.address import Endpoint
 from faultkit.faults.events import Event
 from faultkit.faults.fault import FOREVER
 from faultkit.plan import Flow
 from faultkit.proxy.active import ActiveRule
-from faultkit.proxy.address import Endpoint
 from faultkit.proxy.dial import Dial, literal_address
+from faultkit.proxy.eventloop import ENDED, FAILED, READABLE, WRITABLE
 from faultkit.proxy.half import CHUNK, Half
 from faultkit.proxy.happenings import Closed, DialFailed, Injected
 from faultkit.proxy.lane import Lane

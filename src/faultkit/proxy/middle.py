@@ -10,11 +10,11 @@ import ssl
 from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
-from faultkit.eventloop import FAILED
+from faultkit.base.address import Endpoint
 from faultkit.faults.events import Close, Data, Eof, Event, Reset, moved
 from faultkit.faults.fault import HttpFault, HttpVerdict
 from faultkit.plan import Flow
-from faultkit.proxy.address import Endpoint
+from faultkit.proxy.eventloop import FAILED
 from faultkit.proxy.happenings import Requested
 from faultkit.proxy.http import (
     Dial,

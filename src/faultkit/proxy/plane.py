@@ -16,13 +16,13 @@ from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import TypeVar
 
-from faultkit.errors import InputError, RunError
-from faultkit.eventloop import Loop, Poller
+from faultkit.base.address import Endpoint
+from faultkit.base.errors import InputError, RunError
 from faultkit.plan import Plan, Rule, check_network_plan, check_network_rule
 from faultkit.proxy.active import ActivePlan
-from faultkit.proxy.address import Endpoint
 from faultkit.proxy.budget import Budget
 from faultkit.proxy.dial import Resolver
+from faultkit.proxy.eventloop import Loop, Poller
 from faultkit.proxy.half import Half
 from faultkit.proxy.happenings import Happening, RulesChanged
 from faultkit.proxy.lateness import Lateness

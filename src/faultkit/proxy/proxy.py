@@ -8,11 +8,11 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from faultkit.errors import TargetError
+from faultkit.base.address import Endpoint
+from faultkit.base.errors import TargetError
 from faultkit.faults.fault import ConnectionFault, Level
 from faultkit.plan import Rule
 from faultkit.proxy.active import ActiveRule
-from faultkit.proxy.address import Endpoint
 from faultkit.proxy.dial import literal_address
 from faultkit.proxy.happenings import Injected, Opened, Trouble
 from faultkit.proxy.link import Link

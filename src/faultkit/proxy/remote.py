@@ -18,12 +18,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from faultkit.errors import InputError, RunError
+from faultkit.base.address import Endpoint
+from faultkit.base.child_process import ChildProcess, Parent
+from faultkit.base.errors import InputError, RunError
 from faultkit.faults.fault import StreamFault
 from faultkit.faults.parse import dump_fault
 from faultkit.plan import Plan, Rule, check_network_plan, check_network_rule
-from faultkit.process import ChildProcess, Parent
-from faultkit.proxy.address import Endpoint
 from faultkit.proxy.happenings import Happening, RulesChanged
 from faultkit.proxy.lateness import Lateness
 from faultkit.proxy.plane import Plane, undisturbed

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from faultkit.proxy.address import Endpoint
+from faultkit.base.address import Endpoint
 from faultkit.proxy.lateness import Lateness, LatenessSummary
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from faultkit.proxy.address import Endpoint, ProxyMap, UpstreamSet
+from faultkit.base.address import Endpoint, ProxyMap, UpstreamSet
 
 Speaks: TypeAlias = Literal["tcp", "http"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import isfinite
 
+from faultkit.base.figures import duration, percentage, share, tick
 from faultkit.load.impact import Difference
 from faultkit.report.axis import Axis, linear_axis
 from faultkit.report.drawing import AXIS_PX, figure, plot, ticks_below
-from faultkit.report.figures import duration, percentage, share, tick
 from faultkit.report.markup import Markup, element, joined, percent
 
 _ROW_PX = 46

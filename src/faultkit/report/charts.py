@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import log10
 
+from faultkit.base.figures import counted, duration, percentage, percentile_name, tick
 from faultkit.load.summary import Distribution, Slice, Summary
 from faultkit.report.axis import Axis, round_step, time_axis, value_axis
 from faultkit.report.drawing import (
@@ -22,7 +23,6 @@ from faultkit.report.drawing import (
     stretched,
     ticks_below,
 )
-from faultkit.report.figures import counted, duration, percentage, percentile_name, tick
 from faultkit.report.markup import Markup, element, joined, percent
 
 _TALL_PX = 300

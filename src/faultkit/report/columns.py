@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
-from faultkit.report.numerals import flat
+from faultkit.base.numerals import flat
 
 _GAP = "  "
 _LEAST_CELL = 8

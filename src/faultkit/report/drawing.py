@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
+from faultkit.base.figures import tick
 from faultkit.report.axis import Axis
-from faultkit.report.figures import tick
 from faultkit.report.markup import Markup, element, joined, number, percent
 
 PLOT_PX = 200

@@ -6,8 +6,8 @@ from collections.abc import Container, Iterable, Sequence
 
 from faultkit.load.summary import Distribution, Percentile
 from faultkit.report.markup import Markup, element
-from faultkit.report.model import Verdict
-from faultkit.report.phrases import VERDICTS
+from faultkit.scenario.report.model import Verdict
+from faultkit.scenario.report.phrases import VERDICTS
 
 _SIGNS: dict[Verdict, str] = {
     "passed": "✓",

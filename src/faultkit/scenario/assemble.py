@@ -9,11 +9,11 @@ from faultkit.load.impact import impact
 from faultkit.load.slo import Slo, judge_all
 from faultkit.load.summarize import sending_time
 from faultkit.proxy.snapshot import Snapshot
-from faultkit.report import model as report
-from faultkit.report.phrases import count_of
 from faultkit.scenario import describe
 from faultkit.scenario.measured import Measured
 from faultkit.scenario.model import Item, Sustained
+from faultkit.scenario.report import model as report
+from faultkit.scenario.report.phrases import count_of
 from faultkit.scenario.verdict import Evidence, judge
 
 RARE = 0.01

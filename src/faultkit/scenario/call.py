@@ -11,15 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
-from faultkit.errors import InputError
+from faultkit.base.address import SCHEMES, parse_endpoint
+from faultkit.base.documents.reading import Reading
+from faultkit.base.documents.shape import joined, shown
+from faultkit.base.documents.values import line, time_limit_s
+from faultkit.base.errors import InputError
+from faultkit.base.secrets import is_secret, mask_url
 from faultkit.load.route import route_of
 from faultkit.load.target import Target
-from faultkit.plan.shape import joined, shown
-from faultkit.proxy.address import SCHEMES, parse_endpoint
-from faultkit.report.secrets import is_secret, mask_url
 from faultkit.scenario.model import Call
-from faultkit.scenario.reading import Reading
-from faultkit.scenario.values import line, time_limit_s
 
 CONFIG_KEYS = ("http",)
 HTTP_KEYS = ("headers", "paths")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from faultkit.base.secrets import mask_headers, mask_rule, mask_url
 from faultkit.load.failure import Failure
 from faultkit.load.samples import Sample
 from faultkit.plan import Rule, dump_rule
-from faultkit.report import model as report
-from faultkit.report.describe import describe
-from faultkit.report.secrets import mask_headers, mask_rule, mask_url
 from faultkit.scenario.model import Call, Expect, Item, Repeat, Single, Strategy, Sustained, WrittenFault
+from faultkit.scenario.report import model as report
+from faultkit.scenario.report.describe import describe
 
 WHOLE = ((0.0, 1.0),)
 _MOST_WINDOWS = 500

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from faultkit.base.documents.values import dump_number, dump_span
+from faultkit.base.units import format_duration
 from faultkit.load.load import Load
 from faultkit.load.slo import Slo
 from faultkit.scenario.faults import dump_written
 from faultkit.scenario.model import Call, Expect, Item, Repeat, Scenario, Single, Strategy, Sustained
 from faultkit.scenario.steps import usual_steps
-from faultkit.scenario.values import dump_number, dump_span
-from faultkit.units import format_duration
 
 
 def dump_scenario(scenario: Scenario) -> dict[str, Any]:

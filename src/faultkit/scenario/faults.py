@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import get_args
 
-from faultkit.errors import InputError
+from faultkit.base.documents.reading import Reading
+from faultkit.base.documents.shape import advice, joined, shown
+from faultkit.base.documents.values import switch
+from faultkit.base.errors import InputError
 from faultkit.faults import NETWORK_FAULTS
 from faultkit.faults.parse import dump_fault
 from faultkit.plan import Direction, Side, dump_rule, fresh_name, parse_rule
-from faultkit.plan.shape import advice, joined, shown
 from faultkit.scenario.model import WrittenFault
-from faultkit.scenario.reading import Reading
-from faultkit.scenario.values import switch
 
 TYPES: dict[str, str] = {
     **{kind: kind for kind in NETWORK_FAULTS},

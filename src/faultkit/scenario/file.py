@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from faultkit.errors import InputError
-from faultkit.plan.document import Document, read_documents
+from faultkit.base.documents.yaml_text import Document, read_documents
+from faultkit.base.errors import InputError
 from faultkit.plan.file import read_text
 from faultkit.scenario.model import Scenario
 from faultkit.scenario.parse import parse_scenario

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from faultkit.errors import InputError
+from faultkit.base.address import ProxyMap
+from faultkit.base.documents.reading import Reading
+from faultkit.base.documents.shape import shown
+from faultkit.base.errors import InputError
+from faultkit.base.secrets import mask_url
 from faultkit.load.load import Load
 from faultkit.load.slo import Slo
 from faultkit.plan import Rule
-from faultkit.plan.shape import shown
-from faultkit.proxy.address import ProxyMap
-from faultkit.report.secrets import mask_url
 from faultkit.scenario.call import CALL_KEYS, Config, parse_call
 from faultkit.scenario.faults import TYPES
 from faultkit.scenario.model import Call, Item, Scenario, Sustained, WrittenFault
-from faultkit.scenario.reading import Reading
 
 TITLE = "Evaluating runtime performance of"
 """The URL follows."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from faultkit.base.address import ProxyMap, UpstreamSet
 from faultkit.load.load import Load
 from faultkit.load.slo import Slo
 from faultkit.plan import Rule
-from faultkit.proxy.address import ProxyMap, UpstreamSet
 
 
 @dataclass(frozen=True, slots=True)

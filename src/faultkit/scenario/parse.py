@@ -9,16 +9,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, get_args
 
-from faultkit.errors import InputError
+from faultkit.base.address import ProxyMap, Upstream, UpstreamSet, parse_map, parse_upstream
+from faultkit.base.documents.reading import Reading
+from faultkit.base.documents.shape import joined, shown
+from faultkit.base.documents.values import (
+    choice,
+    duration_s,
+    line,
+    milliseconds,
+    number,
+    switch,
+    text,
+    whole,
+)
+from faultkit.base.errors import InputError
 from faultkit.load.slo import Slo, SloKind
-from faultkit.plan.shape import joined, shown
-from faultkit.proxy.address import ProxyMap, Upstream, UpstreamSet, parse_map, parse_upstream
 from faultkit.scenario.call import CALL_KEYS, CONFIG_KEYS, Config, parse_call, parse_config
 from faultkit.scenario.faults import parse_fault
 from faultkit.scenario.model import Expect, Item, Scenario, Single, Strategy, Sustained, WrittenFault
-from faultkit.scenario.reading import Reading
 from faultkit.scenario.strategy import parse_strategy
-from faultkit.scenario.values import choice, duration_s, line, milliseconds, number, switch, text, whole
 
 SCENARIO_KEYS = ("title", "description", "config", "items")
 ITEM_KEYS = ("call", "context", "expect")

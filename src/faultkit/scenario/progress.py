@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from faultkit.load.progress import Progress
-from faultkit.report.model import Item as ItemReport
 from faultkit.scenario.model import Item
+from faultkit.scenario.report.model import Item as ItemReport
 
 Phase: TypeAlias = Literal["baseline", "faults", "calls"]
 

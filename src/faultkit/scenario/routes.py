@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from faultkit.base.address import LOOPBACK, Endpoint, Upstream, UpstreamSet
 from faultkit.load.target import Target
 from faultkit.plan import fresh_name
-from faultkit.proxy.address import LOOPBACK, Endpoint, Upstream, UpstreamSet
 from faultkit.proxy.spec import ProxySpec
 from faultkit.scenario.model import Call, Item
 

@@ -12,20 +12,20 @@ from datetime import UTC, datetime
 from threading import Event as Flag
 
 from faultkit import __version__
-from faultkit.errors import FaultkitError, InputError, TargetError
+from faultkit.base.address import Endpoint
+from faultkit.base.errors import FaultkitError, InputError, TargetError
+from faultkit.base.reach import why_unreachable
 from faultkit.load.slo import Slo
 from faultkit.plan import Plan
-from faultkit.proxy.address import Endpoint
 from faultkit.proxy.lateness import LatenessSummary
-from faultkit.proxy.reach import why_unreachable
 from faultkit.proxy.remote import PlaneProcess
 from faultkit.proxy.snapshot import Snapshot
-from faultkit.report import model as report
 from faultkit.scenario.assemble import assemble
 from faultkit.scenario.measure import Meter
 from faultkit.scenario.measured import Measured
 from faultkit.scenario.model import Item, Repeat, Scenario, Single, Sustained
 from faultkit.scenario.progress import ItemBegan, ItemEnded, Watch
+from faultkit.scenario.report import model as report
 from faultkit.scenario.routes import origin_of, route_text, routes_of, target_of
 
 _REACH_S = 5.0

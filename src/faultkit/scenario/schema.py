@@ -8,6 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
+from faultkit.base.documents.forms import (
+    OR_NOTHING,
+    Schema,
+    chosen_by,
+    closed_object,
+    given,
+    maybe,
+    never_both,
+)
+from faultkit.base.documents.values import DURATION
 from faultkit.faults import NETWORK_FAULTS
 from faultkit.faults.parse import fault_schema
 from faultkit.plan import Match, plan_schema
@@ -21,10 +31,8 @@ from faultkit.scenario.faults import (
     TRIGGER_KEYS,
     TYPES,
 )
-from faultkit.scenario.forms import OR_NOTHING, Schema, chosen_by, closed_object, given, maybe, never_both
 from faultkit.scenario.parse import ERROR_THRESHOLD, OBJECTIVE, SLO_KINDS
 from faultkit.scenario.strategy import MODELS, MOST_CALLS, MOST_CLIENTS, MOST_IN_FLIGHT, SPACINGS
-from faultkit.scenario.values import DURATION
 
 _HEADERS: Schema = {"$ref": f"#/$defs/headers{OR_NOTHING}"}
 _TEXT: Schema = {"type": "string", "minLength": 1}

@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, get_args
 
-from faultkit.errors import InputError
+from faultkit.base.documents.reading import Reading
+from faultkit.base.documents.shape import advice, joined, shown
+from faultkit.base.documents.values import (
+    DURATION,
+    choice,
+    duration_s,
+    number,
+    pause_s,
+    switch,
+    text,
+    whole,
+)
+from faultkit.base.errors import InputError
 from faultkit.load.load import Load, Model, Spacing
-from faultkit.plan.shape import advice, joined, shown
 from faultkit.scenario.model import Repeat, Single, Strategy, Sustained, WrittenFault
-from faultkit.scenario.reading import Reading
 from faultkit.scenario.steps import Stepped, chosen_steps, step_rules, usual_steps
-from faultkit.scenario.values import DURATION, choice, duration_s, number, pause_s, switch, text, whole
 
 MODES: dict[str, tuple[str, ...]] = {
     "single": ("mode",),

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from faultkit.load.failure import Failure
 from faultkit.load.samples import Sample
 from faultkit.load.slo import SloResult
-from faultkit.report.model import Fault, Verdict
-from faultkit.report.phrases import count_of
 from faultkit.scenario.model import Expect
+from faultkit.scenario.report.model import Fault, Verdict
+from faultkit.scenario.report.phrases import count_of
 
 
 def why_not_met(expect: Expect, sample: Sample) -> str | None:

@@ -10,9 +10,9 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
+from faultkit.base.rng import Rng
 from faultkit.faults.events import Close, Data, Eof, Event, Reset
 from faultkit.faults.fault import FOREVER, Stream, StreamFault, StreamFilter
-from faultkit.rng import Rng
 
 SAMPLE: tuple[Event, ...] = (
     Data(0.0, b"hello"),

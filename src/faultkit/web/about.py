@@ -6,11 +6,11 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from faultkit import __version__
-from faultkit.access.identity import SCOPES
-from faultkit.access.metadata import METADATA_PATH, metadata_of
+from faultkit.audit.access.identity import SCOPES
+from faultkit.audit.access.metadata import METADATA_PATH, metadata_of
+from faultkit.base.times import now_us, time_text
 from faultkit.mcp.failures.tool import FailureTool
 from faultkit.mcp.wire.era import LEGACY_VERSIONS, MODERN_VERSIONS
-from faultkit.store.times import now_us, time_text
 from faultkit.web.ask import Ask, Audit, nothing_else
 from faultkit.web.calling import instructions_of
 from faultkit.web.metrics import METRICS_TYPE, Now

@@ -10,15 +10,15 @@ from dataclasses import dataclass
 from typing import Any, ParamSpec, TypeVar
 from urllib.parse import parse_qsl
 
-from faultkit.access.access import Access
-from faultkit.access.identity import Identity
-from faultkit.access.rates import Buckets
-from faultkit.errors import InputError
+from faultkit.audit.access.access import Access
+from faultkit.audit.access.identity import Identity
+from faultkit.audit.access.rates import Buckets
+from faultkit.audit.store import Store
+from faultkit.audit.writer import Writer
+from faultkit.base.errors import InputError
+from faultkit.base.http.server import Answer, Request
 from faultkit.mcp.failures.service import FailureServer, ServeSettings
 from faultkit.mcp.failures.tool import FailureTool
-from faultkit.mcp.wire.http.server import Answer, Request
-from faultkit.store.store import Store
-from faultkit.store.writer import Writer
 from faultkit.web.live import Live
 from faultkit.web.metrics import Metrics
 from faultkit.web.reply import Refused

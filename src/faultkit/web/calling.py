@@ -10,18 +10,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from faultkit.errors import InputError
+from faultkit.audit.calls import entry_of
+from faultkit.audit.redact import INFINITE, NUL, TOO_DEEP
+from faultkit.audit.row import Entry
+from faultkit.audit.writer import Writer
+from faultkit.base.errors import InputError
+from faultkit.base.times import now_us
 from faultkit.faults.call.call import Transport
 from faultkit.mcp.failures.identity import REDACTED
 from faultkit.mcp.failures.service import Ended
 from faultkit.mcp.failures.tool import Caller
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.message import encode, read
-from faultkit.store.calls import entry_of
-from faultkit.store.redact import INFINITE, NUL, TOO_DEEP
-from faultkit.store.row import Entry
-from faultkit.store.times import now_us
-from faultkit.store.writer import Writer
 from faultkit.web.ask import Ask, type_name
 from faultkit.web.reply import Refused, Reply, error_reply, json_reply
 

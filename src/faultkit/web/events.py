@@ -10,21 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from faultkit.errors import InputError, RunError
-from faultkit.store.figures import KEYS, values_of
-from faultkit.store.filter import (
-    FILTERS,
-    HAS,
-    MOST_LIMIT,
-    PAGING,
-    PATHS,
-    count_of,
-    cursor_of,
-    parse_filter,
-)
-from faultkit.store.row import AuditRow, payload_document, row_document
-from faultkit.store.table import COLUMNS, cells_of
-from faultkit.store.times import now_us
+from faultkit.audit.figures import KEYS, values_of
+from faultkit.audit.filter import FILTERS, HAS, MOST_LIMIT, PAGING, PATHS, count_of, cursor_of, parse_filter
+from faultkit.audit.row import AuditRow, payload_document, row_document
+from faultkit.audit.table import COLUMNS, cells_of
+from faultkit.base.errors import InputError, RunError
+from faultkit.base.times import now_us
 from faultkit.web.ask import Ask, nothing_else, taken
 from faultkit.web.figures import LEAST_BUCKET_S, LONGEST_S, MOST_POINTS
 from faultkit.web.reply import SAFETY, Refused, Reply, json_reply

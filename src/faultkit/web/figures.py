@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from faultkit.errors import InputError
+from faultkit.audit.figures import KEYS, breakdown_of, series_of, stats_of
+from faultkit.audit.filter import MOST_LIMIT, PAGING, USUAL_LIMIT, count_of, parse_filter
+from faultkit.audit.row import row_document
+from faultkit.audit.stats import Figures
+from faultkit.base.errors import InputError
+from faultkit.base.times import now_us, time_text
+from faultkit.base.units import format_duration, parse_duration
 from faultkit.mcp.failures.table import FAILURE_TOOLS
-from faultkit.store.figures import KEYS, breakdown_of, series_of, stats_of
-from faultkit.store.filter import MOST_LIMIT, PAGING, USUAL_LIMIT, count_of, parse_filter
-from faultkit.store.row import row_document
-from faultkit.store.stats import Figures
-from faultkit.store.times import now_us, time_text
-from faultkit.units import format_duration, parse_duration
 from faultkit.web.about import audit_document
 from faultkit.web.ask import Ask, taken
 from faultkit.web.reply import Reply, json_reply

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from faultkit.access.keys import Keys, NameTaken, parse_expiry
-from faultkit.errors import InputError
-from faultkit.store.keys import key_document
-from faultkit.store.times import now_us
+from faultkit.audit.access.keys import Keys, NameTaken, parse_expiry
+from faultkit.audit.keys import key_document
+from faultkit.base.errors import InputError
+from faultkit.base.times import now_us
 from faultkit.web.ask import Ask, nothing_else, type_name
 from faultkit.web.reply import Refused, Reply, json_reply
 

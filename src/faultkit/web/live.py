@@ -12,11 +12,11 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import Executor
 from typing import Any, TypeVar
 
-from faultkit.errors import RunError
-from faultkit.mcp.wire.http.server import Answer
-from faultkit.store.filter import Filter
-from faultkit.store.row import AuditRow, row_document
-from faultkit.store.store import Store
+from faultkit.audit.filter import Filter
+from faultkit.audit.row import AuditRow, row_document
+from faultkit.audit.store import Store
+from faultkit.base.errors import RunError
+from faultkit.base.http.server import Answer
 from faultkit.web.metrics import Metrics
 from faultkit.web.reply import SAFETY, Refused
 

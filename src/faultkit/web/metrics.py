@@ -10,9 +10,9 @@ from itertools import accumulate
 from typing import Any
 
 from faultkit import __version__
+from faultkit.audit.writer import Written
 from faultkit.mcp.failures.outcome import ProtocolError, ToolError
 from faultkit.mcp.failures.service import Ended
-from faultkit.store.writer import Written
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 OUTCOMES = ("success", "tool_error", "protocol_error", "cancelled")

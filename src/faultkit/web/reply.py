@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from faultkit.mcp.wire.http.server import Headers
+from faultkit.base.http.server import Headers
 
 SAFETY: Headers = [
     ("cache-control", "no-store"),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 from urllib.parse import unquote
 
-from faultkit.access.identity import Scope
+from faultkit.audit.access.identity import Scope
 
 T = TypeVar("T")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from faultkit.access.access import Access
-from faultkit.access.door import AccessDoor
+from faultkit.audit.access.access import Access
+from faultkit.audit.access.door import AccessDoor
+from faultkit.audit.calls import log_to
 from faultkit.mcp.failures.run import ServeJob, run_server
-from faultkit.store.calls import log_to
 from faultkit.web.ask import Audit
 from faultkit.web.site import Site
 from faultkit.web.slowing import SlowingDoor

@@ -10,17 +10,17 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeAlias
 
-from faultkit.access.access import Access
-from faultkit.access.identity import ANONYMOUS, Identity, Refusal, Scope
-from faultkit.access.rates import Buckets, Rate
-from faultkit.errors import InputError, RunError
+from faultkit.audit.access.access import Access
+from faultkit.audit.access.identity import ANONYMOUS, Identity, Refusal, Scope
+from faultkit.audit.access.rates import Buckets, Rate
+from faultkit.base.errors import InputError, RunError
+from faultkit.base.http.server import Answer, Request
+from faultkit.base.times import now_us
 from faultkit.mcp.failures.door import Door
 from faultkit.mcp.failures.service import Ended, FailureServer, Log, ServeSettings
 from faultkit.mcp.failures.table import tools_of
 from faultkit.mcp.failures.tool import Caller
 from faultkit.mcp.wire.exchange import Exchange
-from faultkit.mcp.wire.http.server import Answer, Request
-from faultkit.store.times import now_us
 from faultkit.web import about, calling, events, figures, keys
 from faultkit.web.ask import Ask, Audit, Parts
 from faultkit.web.live import Live

@@ -7,11 +7,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import TypeAlias
 
+from faultkit.audit.writer import Writer
+from faultkit.base.http.server import Answer, Request
 from faultkit.mcp.failures.door import Door
 from faultkit.mcp.failures.tool import Caller
 from faultkit.mcp.wire.exchange import Exchange
-from faultkit.mcp.wire.http.server import Answer, Request
-from faultkit.store.writer import Writer
 
 _LOOK_S = 0.005
 _Comer: TypeAlias = tuple[Request, Answer, Callable[[str], None]]

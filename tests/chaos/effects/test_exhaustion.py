@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from faultkit.base.errors import RunError
 from faultkit.chaos import ChaosFault, FaultRegistry, Injection
 from faultkit.chaos.effects.resources import Exhaustion
 from faultkit.chaos.ledger import Ledger
 from faultkit.chaos.processes import birth_of
 from faultkit.chaos.undo import Undo, UndoResult, carry_out
-from faultkit.errors import RunError
 from tests.chaos.waiting import until
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="measured through /proc")

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
+from faultkit.base.address import Endpoint
+from faultkit.base.errors import InputError, TargetError
 from faultkit.chaos import ChaosFault, FaultRegistry, Injection
-from faultkit.chaos.effects.control_api import ControlApi
 from faultkit.chaos.effects.rules import Rules
 from faultkit.chaos.undo import Undo, UndoResult
-from faultkit.errors import InputError, TargetError
 from faultkit.mcp.gateway.control import Control as GatewayControl
 from faultkit.mcp.gateway.running import Running
 from faultkit.plan import read_plan
-from faultkit.proxy.address import Endpoint
-from faultkit.proxy.control import Control
+from faultkit.proxy.control.client import ControlApi
+from faultkit.proxy.control.server import Control
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.spec import ProxySpec
 from tests.chaos.waiting import PATIENCE_S

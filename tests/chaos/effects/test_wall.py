@@ -13,10 +13,10 @@ from collections.abc import Iterator
 import pytest
 import trustme
 
+from faultkit.base.address import Endpoint
+from faultkit.base.errors import TargetError
 from faultkit.chaos import ChaosFault, FaultRegistry
 from faultkit.chaos.effects.sockets import can_silence, peer_of, tcp_sockets
-from faultkit.errors import TargetError
-from faultkit.proxy.address import Endpoint
 from tests.chaos.waiting import PATIENCE_S, until
 
 SOON_S = 0.3

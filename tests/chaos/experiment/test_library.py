@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from faultkit.base.errors import RunError
 from faultkit.chaos.experiment.library import ChaosExperiment, SteadyStateHypothesis
 from faultkit.chaos.outcome import ExperimentResult, Outcome, result_document, result_of
-from faultkit.errors import RunError
 
 
 class System:

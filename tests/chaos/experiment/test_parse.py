@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from faultkit.base.errors import InputError
 from faultkit.chaos.experiment.file import (
     experiment_named,
     find_experiments,
@@ -14,7 +15,6 @@ from faultkit.chaos.experiment.file import (
     validate,
 )
 from faultkit.chaos.experiment.model import Experiment, ToolkitExperiment
-from faultkit.errors import InputError
 
 GOOD = """\
 name: shop-survives-slow-redis

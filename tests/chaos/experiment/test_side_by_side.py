@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from faultkit.chaos.effects.control_api import ControlApi
+from faultkit.base.address import Endpoint
 from faultkit.chaos.experiment.work.python import PythonCall
 from faultkit.chaos.experiment.work.work import Scene
 from faultkit.chaos.faults import ChaosFault
@@ -17,8 +17,8 @@ from faultkit.chaos.outcome import Outcome
 from faultkit.chaos.processes import birth_of
 from faultkit.chaos.registry import FaultRegistry
 from faultkit.plan import parse_plan
-from faultkit.proxy.address import Endpoint
-from faultkit.proxy.control import Control
+from faultkit.proxy.control.client import ControlApi
+from faultkit.proxy.control.server import Control
 from faultkit.proxy.plane import Plane
 from tests.chaos.experiment.stage import Stage, experiment_of
 

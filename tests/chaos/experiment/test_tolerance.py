@@ -10,8 +10,8 @@ from chaoslib.hypothesis import ensure_hypothesis_tolerance_is_valid, within_tol
 from hypothesis import given
 from hypothesis import strategies as st
 
+from faultkit.base.errors import InputError
 from faultkit.chaos.experiment.expect import parse_expect
-from faultkit.errors import InputError
 from tests.chaos.experiment.stage import HERE
 
 OK = {"status": 200, "body": '{"items": [{"n": 1}, {"n": 2}]}', "elapsed_ms": 12.5}

@@ -15,14 +15,14 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from faultkit.base.address import Endpoint
 from faultkit.chaos.outcome import Outcome
 from faultkit.chaos.processes import birth_of
 from faultkit.chaos.registry import FaultRegistry
 from faultkit.mcp.gateway.control import Control as GatewayControl
 from faultkit.mcp.gateway.running import Running
 from faultkit.plan import Plan
-from faultkit.proxy.address import Endpoint
-from faultkit.proxy.control import Control
+from faultkit.proxy.control.server import Control
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.spec import ProxySpec
 from tests.chaos.experiment.stage import Stage, experiment_of

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from faultkit.agent_tools.chaos_tools import CHAOS_TOOLS
+from faultkit.agent_tools.tool import REQUIRED
 from faultkit.chaos.catalog import DAY_KEYS
 from faultkit.chaos.effects.table import SEED_TYPES
 from faultkit.chaos.experiment.file import read_experiment
@@ -16,8 +18,6 @@ from faultkit.chaos.experiment.work.table import ACTIONS, CHECKS
 from faultkit.chaos.history import MOST_KEPT
 from faultkit.chaos.limits import Limits, limits_of
 from faultkit.chaos.outcome import EXIT_CODE
-from faultkit.servers.chaos_tools import CHAOS_TOOLS
-from faultkit.servers.tool import REQUIRED
 
 PAGE = (Path(__file__).parents[3] / "docs" / "chaos.md").read_text("utf-8")
 BLOCKS = re.findall(r"```yaml\n(.+?)```", PAGE, re.DOTALL)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from faultkit.base.rng import Rng
 from faultkit.faults.call.call import Call, CallFault, Circumstances, Frame, Message, Verdict
-from faultkit.rng import Rng
 
 CALL = Call("tools/call", "search", {"name": "search", "arguments": {"q": "x"}}, 7)
 MODERN = Call("tools/call", "search", {"name": "search"}, "a", era="modern", transport="http")

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from faultkit.base.rng import Rng
 from faultkit.faults import CALL_FAULTS
 from faultkit.faults.call.call import (
     ERAS,
@@ -28,7 +29,6 @@ from faultkit.faults.call.call import (
     Status,
 )
 from faultkit.faults.fault import Fault
-from faultkit.rng import Rng
 from faultkit.testing.strategies import faults
 
 WITH_ANOTHER_ID = {"wrong_id", "mistyped_id"}

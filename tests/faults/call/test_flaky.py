@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from faultkit.base.rng import Rng
 from faultkit.faults.call.call import Send
 from faultkit.faults.call.flaky import Flaky
-from faultkit.rng import Rng
 from tests.faults.call.judged import CALL, error, frames, given, judged, result
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden/flaky.json").read_text("utf-8"))["golden"]

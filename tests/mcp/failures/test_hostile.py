@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from faultkit.audit.calls import entry_of
+from faultkit.audit.opening import open_store
 from faultkit.mcp.failures.service import FailureServer, ServeSettings
 from faultkit.mcp.failures.table import FAILURE_TOOLS
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.message import read as read_message
-from faultkit.store.calls import entry_of
-from faultkit.store.opening import open_store
 from faultkit.testing import run_virtual
+from tests.audit.rows import NOON_US
 from tests.mcp.failures.served import call, connected, read, run, serving, session_of
-from tests.store.rows import NOON_US
 
 INTEGERS = [
     (tool.name, name)

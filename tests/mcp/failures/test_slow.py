@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
+from faultkit.audit.calls import entry_of
 from faultkit.faults.call.call import Era
 from faultkit.mcp.failures.service import Ended, FailureServer, ServeSettings
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.message import encode
 from faultkit.mcp.wire.message import read as read_message
 from faultkit.mcp.wire.stdio import serve_stdio
-from faultkit.store.calls import entry_of
 from faultkit.testing import run_virtual
+from tests.audit.rows import NOON_US
 from tests.mcp.failures.served import call, connected, modern, read, run, serving, session_of
-from tests.store.rows import NOON_US
 
 WHOLE_MS = 60_000
 SLOW = {"milliseconds": WHOLE_MS}

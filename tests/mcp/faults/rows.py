@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from faultkit.rng import Rng
+from faultkit.base.rng import Rng
 from tests.mcp.faults.expected import COMMENT, ID, INFO, JSON, NOTHING, Given, Seen, head, text
 from tests.mcp.faults.place import (
     EVERYWHERE,

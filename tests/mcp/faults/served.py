@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from faultkit.base.http.server import HttpServer
 from faultkit.mcp.gateway.http_relay import HttpRelay
-from faultkit.mcp.gateway.http_upstream import HttpUpstream
 from faultkit.mcp.gateway.service import Gateway
 from faultkit.mcp.injector import Injector
 from faultkit.mcp.mock.model import Manifest
 from faultkit.mcp.mock.service import Mock
+from faultkit.mcp.upstreams.http import HttpUpstream
 from faultkit.mcp.wire.exchange import Service
 from faultkit.mcp.wire.front_http import HttpFront
-from faultkit.mcp.wire.http.server import HttpServer
 from faultkit.plan import Plan
 from tests.mcp.faults.place import MANIFEST, SERVER
 

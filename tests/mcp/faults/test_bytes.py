@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.faults import CALL_FAULTS
 from faultkit.faults.call.call import CallFault
 from faultkit.mcp.injector import check_plan

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from faultkit.base.http.server import Answer, HttpServer
 from faultkit.mcp.wire.front_http import HttpFront
-from faultkit.mcp.wire.http.server import Answer, HttpServer
 from faultkit.mcp.wire.output import Output
 from tests.mcp.faults.expected import ID, Given, text
 from tests.mcp.faults.place import EVERYWHERE, HTTP, NEW_HTTP, OLD_PIPES, PIPES, Place, call, plan_of, request

@@ -11,15 +11,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from faultkit.base.http.client import HttpClient
+from faultkit.base.http.server import HttpServer, Limits
 from faultkit.mcp.gateway.http_relay import HttpRelay
-from faultkit.mcp.gateway.http_upstream import HttpUpstream
 from faultkit.mcp.gateway.service import Gateway
-from faultkit.mcp.gateway.stdio_upstream import StdioUpstream
-from faultkit.mcp.gateway.upstream import Connect
 from faultkit.mcp.injector import Injector
+from faultkit.mcp.upstreams.http import HttpUpstream
+from faultkit.mcp.upstreams.stdio import StdioUpstream
+from faultkit.mcp.upstreams.upstream import Connect
 from faultkit.mcp.wire.front_http import HttpFront
-from faultkit.mcp.wire.http.client import HttpClient
-from faultkit.mcp.wire.http.server import HttpServer, Limits
 from faultkit.mcp.wire.message import encode
 from faultkit.mcp.wire.stdio import serve_stdio
 from faultkit.plan import Plan

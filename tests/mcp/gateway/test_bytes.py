@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from faultkit.base.http.client import HttpClient
 from faultkit.mcp.gateway.splice import splice
 from faultkit.mcp.specs import parse_specs
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, VERSION_KEY, headers_of
-from faultkit.mcp.wire.http.client import HttpClient
 from faultkit.mcp.wire.message import encode, read
 from faultkit.plan import Plan
 from tests.mcp.gateway.peers import (

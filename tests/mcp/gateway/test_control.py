@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from faultkit.errors import InputError, TargetError
+from faultkit.base.errors import InputError, TargetError
+from faultkit.base.http.client import HttpClient
 from faultkit.faults.call.call import Call
 from faultkit.mcp.gateway.control import Control
 from faultkit.mcp.gateway.running import Running
-from faultkit.mcp.wire.http.client import HttpClient
 from faultkit.plan import Plan, read_plan
 from tests.mcp.gateway.peers import LINE_SERVER, request, run
 from tests.mcp.gateway.places import FAULT

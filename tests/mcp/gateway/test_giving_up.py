@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.mcp.gateway.recording import Recorder
 from faultkit.mcp.wire import stdio
 from faultkit.mcp.wire.exchange import Session

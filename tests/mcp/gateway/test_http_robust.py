@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from faultkit.base.http.client import HttpClient, Lost
+from faultkit.base.http.server import Limits
 from faultkit.mcp.wire.front_http import HttpFront
-from faultkit.mcp.wire.http.client import HttpClient, Lost
-from faultkit.mcp.wire.http.server import Limits
 from tests.mcp.gateway.peers import (
     http_answer,
     http_request,

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from faultkit.mcp.gateway import http_upstream
-from faultkit.mcp.wire.http.server import Answer, Request
+from faultkit.base.http.server import Answer, Request
+from faultkit.mcp.upstreams import http as http_upstream
 from faultkit.mcp.wire.message import encode
 from tests.mcp.gateway.peers import on_pipes, request, run, to_url
 from tests.mcp.gateway.test_relayed import BATCH, JSON, REPLY, STREAM, upstream

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from faultkit.base.http.client import HttpClient
+from faultkit.base.http.server import Answer, HttpServer, Request
 from faultkit.mcp.specs import parse_specs
-from faultkit.mcp.wire.http.client import HttpClient
-from faultkit.mcp.wire.http.server import Answer, HttpServer, Request
 from faultkit.mcp.wire.message import encode
 from faultkit.plan import Plan
 from tests.mcp.gateway.peers import relayed, request, run

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from faultkit.mcp.gateway.upstream import Connect
+from faultkit.base.http.client import HttpClient
+from faultkit.base.rng import Rng
 from faultkit.mcp.specs import parse_specs
+from faultkit.mcp.upstreams.upstream import Connect
 from faultkit.mcp.wire.front_http import HttpFront
-from faultkit.mcp.wire.http.client import HttpClient
 from faultkit.plan import Plan
-from faultkit.rng import Rng
 from tests.mcp.gateway.peers import on_http, on_pipes, relayed, request, run, to_lines, to_url
 from tests.mcp.gateway.test_bytes import opened
 from tests.mcp.wire.service import Tools

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from faultkit.base.http.client import HttpClient, Reply
 from faultkit.faults.call.tool_error import ToolError
 from faultkit.mcp.gateway.recording import Recorder
 from faultkit.mcp.specs import parse_specs
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, VERSION_KEY, headers_of
 from faultkit.mcp.wire.front_http import HttpFront
-from faultkit.mcp.wire.http.client import HttpClient, Reply
 from faultkit.mcp.wire.message import encode, notification_of, read
 from faultkit.plan import Plan, Rule, parse_schedule
 from tests.mcp.gateway.peers import (

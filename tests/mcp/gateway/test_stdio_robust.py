@@ -276,7 +276,7 @@ def test_a_server_behind_http_that_dies_ends_its_session_and_the_next_one_has_a_
 
 
 def test_a_server_behind_http_that_cannot_start_is_a_json_rpc_error() -> None:
-    from faultkit.mcp.gateway.stdio_upstream import StdioUpstream
+    from faultkit.mcp.upstreams.stdio import StdioUpstream
 
     async def main() -> None:
         async with on_http(lambda listener: StdioUpstream(["no-such-program-here"], listener)) as client:
@@ -315,10 +315,10 @@ def test_a_client_of_http_that_does_not_read_is_cut_off_before_it_fills_the_memo
 
 
 def test_sessions_that_nobody_uses_end_with_their_servers() -> None:
+    from faultkit.base.http.client import HttpClient
     from faultkit.mcp.gateway.service import Gateway
     from faultkit.mcp.injector import Injector
     from faultkit.mcp.wire.front_http import HttpFront
-    from faultkit.mcp.wire.http.client import HttpClient
     from faultkit.plan import Plan
 
     async def main() -> None:

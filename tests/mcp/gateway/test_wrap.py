@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from faultkit.base.errors import InputError
 from faultkit.cli.main import invoke
-from faultkit.errors import InputError
-from faultkit.mcp.gateway.wrap import MARK, Wrapping, unwrap, wrap
+from faultkit.mcp.hosts.wrap import MARK, Wrapping, unwrap, wrap
 from faultkit.mcp.specs import parse_specs
 from faultkit.plan import Plan
 from tests.mcp.gateway.peers import LINE_SERVER, request

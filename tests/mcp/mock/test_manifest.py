@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.mcp.mock.answers import Answers
 from faultkit.mcp.mock.file import load_manifest, load_source, read_manifest
 from faultkit.mcp.mock.manifest import parse_manifest

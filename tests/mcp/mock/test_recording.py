@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.faults.call.call import Era
 from faultkit.mcp.mock.file import load_recording, load_source
 from faultkit.mcp.mock.model import Manifest

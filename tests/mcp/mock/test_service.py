@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.faults.call.call import Transport
 from faultkit.mcp.mock.manifest import parse_manifest
 from faultkit.mcp.mock.run import MockJob, check_job

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from faultkit.errors import InputError
-from faultkit.mcp.gateway.http_upstream import check_url
-from faultkit.mcp.wire.http.address import Address, parse_url
+from faultkit.base.errors import InputError
+from faultkit.base.http.address import Address, parse_url
+from faultkit.mcp.upstreams.http import check_url
 
 FORM = "upstream: expected a URL such as http://127.0.0.1:8000/mcp, got "
 

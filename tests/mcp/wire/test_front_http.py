@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from faultkit.base.http.client import HttpClient, Lost, Reply
 from faultkit.faults.call.call import (
     Cut,
     Disconnect,
@@ -22,7 +23,6 @@ from faultkit.faults.call.call import (
 )
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, SESSION_HEADER, VERSION_KEY, headers_of
 from faultkit.mcp.wire.front_http import HttpFront
-from faultkit.mcp.wire.http.client import HttpClient, Lost, Reply
 from faultkit.mcp.wire.message import encode, notification_of, read, result_of
 from faultkit.mcp.wire.sse import Event, SseReader
 from tests.mcp.wire.service import Tools

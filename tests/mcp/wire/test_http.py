@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from faultkit.mcp.wire.http.client import HttpClient, Lost
-from faultkit.mcp.wire.http.server import Answer, Handler, HttpServer, Limits, Request
+from faultkit.base.http.client import HttpClient, Lost
+from faultkit.base.http.server import Answer, Handler, HttpServer, Limits, Request
 
 WITHIN_S = 5.0
 

@@ -6,9 +6,9 @@ import asyncio
 import json
 from typing import Any
 
+from faultkit.base.http.client import HttpClient, Reply
 from faultkit.faults.call.call import EndStream, Send, Status, Verdict
 from faultkit.mcp.wire.era import SESSION_HEADER
-from faultkit.mcp.wire.http.client import HttpClient, Reply
 from faultkit.mcp.wire.message import encode, result_of
 from tests.mcp.wire.service import Tools
 from tests.mcp.wire.test_front_http import CONTENT, call, fronted, message, post, run

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from faultkit.mcp.wire.http.origin import is_from
-from faultkit.mcp.wire.http.server import Request
+from faultkit.base.http.origin import is_from
+from faultkit.base.http.server import Request
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 PAGE = "https://app.example.org"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from http.client import HTTPConnection
 from typing import Any
 
-from faultkit.proxy.address import Endpoint
+from faultkit.base.address import Endpoint
 from faultkit.proxy.toxiproxy.server import ToxiproxyServer
 
 PATIENCE_S = 5.0

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from faultkit.errors import InputError, RunError
+from faultkit.base.errors import InputError, RunError
 from faultkit.scenario.file import load_scenarios, read_scenarios
 from faultkit.scenario.model import Repeat, Scenario, Single, Sustained
 from faultkit.scenario.openapi.generate import GeneratedFile, generate, is_one_file, write_generated

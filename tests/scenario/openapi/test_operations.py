@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.scenario.openapi.operations import Operation, operations_of
 from faultkit.scenario.openapi.read import read_spec, source_of
 from tests.scenario.openapi.documents import SPECS, operation, spec_of

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.errors import InputError, TargetError
+from faultkit.base.errors import InputError, TargetError
 from faultkit.scenario.openapi import read
 from faultkit.scenario.openapi.read import Source, read_data, read_spec, source_of
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.scenario.openapi.read import Source, read_spec
 from faultkit.scenario.openapi.resolve import Resolver
 from tests.scenario.openapi.documents import spec_of

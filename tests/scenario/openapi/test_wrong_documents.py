@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.scenario.openapi.operations import operations_of
 from faultkit.scenario.openapi.read import Spec, read_spec, source_of
 from faultkit.scenario.openapi.templates import TEMPLATES, scenario_document

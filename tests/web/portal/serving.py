@@ -12,17 +12,17 @@ from http.client import HTTPConnection
 from threading import Thread
 from typing import Any
 
-from faultkit.access.access import Access
-from faultkit.access.door import AccessDoor
-from faultkit.access.keys import Keys
-from faultkit.access.rates import Rate
-from faultkit.access.settings import AccessSettings
+from faultkit.audit.access.access import Access
+from faultkit.audit.access.door import AccessDoor
+from faultkit.audit.access.keys import Keys
+from faultkit.audit.access.rates import Rate
+from faultkit.audit.access.settings import AccessSettings
+from faultkit.audit.calls import log_to
+from faultkit.audit.opening import open_store
+from faultkit.audit.store import Store
+from faultkit.audit.writer import Writer
 from faultkit.mcp.failures.service import FailureServer, ServeSettings
 from faultkit.mcp.wire.front_http import HttpFront
-from faultkit.store.calls import log_to
-from faultkit.store.opening import open_store
-from faultkit.store.store import Store
-from faultkit.store.writer import Writer
 from faultkit.web.ask import Audit
 from faultkit.web.site import Site
 

@@ -9,12 +9,12 @@ import sys
 import threading
 from pathlib import Path
 
+from faultkit.base.child_process import ChildProcess
+from faultkit.base.errors import RunError
 from faultkit.chaos.effects.lasting import Lease, Measured, Unwritten
 from faultkit.chaos.effects.resources import MIB, Exhaustion
 from faultkit.chaos.processes import birth_of
 from faultkit.chaos.undo import Undo, UndoResult
-from faultkit.errors import RunError
-from faultkit.process import ChildProcess
 
 _SPARE_BYTES = 64 * MIB
 """Of memory and disk, which are never taken to the last byte."""

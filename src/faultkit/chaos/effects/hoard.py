@@ -1,7 +1,7 @@
 """The child process of resource_exhaustion: it takes what it is told to, under limits that the kernel keeps.
 
-Whatever becomes of it or of its parent, it ends: with its parent (`faultkit.process`), and by an alarm of the
-kernel that needs no line of ours to run. Disk space it takes in a file without a name.
+It always ends: with its parent (`faultkit.base.child_process`), and by an alarm of the kernel that needs no
+line of ours to run. Disk space it takes in a file without a name.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from faultkit.errors import RunError
-from faultkit.process import Parent
+from faultkit.base.child_process import Parent
+from faultkit.base.errors import RunError
 
 _SLACK_BYTES = 32 << 20
 """For the interpreter itself, beyond what it holds when the limits are set."""

@@ -6,8 +6,8 @@ import builtins
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from faultkit.errors import InputError
-from faultkit.plan.shape import shown
+from faultkit.base.documents.shape import shown
+from faultkit.base.errors import InputError
 
 
 class InjectedFault(Exception):

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from faultkit.base.address import Endpoint
+from faultkit.base.errors import InputError
 from faultkit.chaos.effects.lasting import Lasting, Lease
 from faultkit.chaos.effects.rules import Rules, partition_at_proxy
 from faultkit.chaos.effects.settings import choice, endpoints, known_only
 from faultkit.chaos.limits import Limits
-from faultkit.errors import InputError
-from faultkit.proxy.address import Endpoint
 
 MODES = ("refuse", "blackhole")
 

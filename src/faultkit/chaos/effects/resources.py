@@ -7,10 +7,10 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from faultkit.base.errors import InputError
 from faultkit.chaos.effects.lasting import Lasting, Lease
 from faultkit.chaos.effects.settings import choice, known_only, number, text
 from faultkit.chaos.limits import Limits
-from faultkit.errors import InputError
 
 MIB = 1 << 20
 

@@ -11,15 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from faultkit.chaos.effects.control_api import ControlApi
+from faultkit.base.address import Endpoint, parse_endpoint
+from faultkit.base.errors import FaultkitError, InputError
 from faultkit.chaos.effects.lasting import Lease, Measured, Unwritten
 from faultkit.chaos.effects.settings import endpoints, known_only, text
 from faultkit.chaos.limits import Limits
 from faultkit.chaos.undo import Undo, UndoResult, carry_out
-from faultkit.errors import FaultkitError, InputError
 from faultkit.faults import CALL_FAULTS
 from faultkit.plan import escape_glob, parse_rule
-from faultkit.proxy.address import Endpoint, parse_endpoint
+from faultkit.proxy.control.client import ControlApi
 
 KEYS = ("control", "token", "with", "match", "trigger")
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from faultkit.errors import InputError
-from faultkit.plan.shape import reject_unknown_keys, shown
-from faultkit.proxy.address import Endpoint, parse_endpoint
+from faultkit.base.address import Endpoint, parse_endpoint
+from faultkit.base.documents.shape import reject_unknown_keys, shown
+from faultkit.base.errors import InputError
 
 
 def known_only(metadata: Mapping[str, object], keys: Sequence[str]) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from difflib import get_close_matches
 
+from faultkit.base.documents.shape import shown
+from faultkit.base.errors import InputError
 from faultkit.chaos.effects.instant import Instant, read_error, read_latency, read_timeout
 from faultkit.chaos.effects.lasting import Startable
 from faultkit.chaos.effects.partition import read_partition
 from faultkit.chaos.effects.resources import read_exhaustion
 from faultkit.chaos.effects.rules import read_rules
-from faultkit.errors import InputError
 from faultkit.faults import FAULTS
-from faultkit.plan.shape import shown
 
 INSTANT = {"latency": read_latency, "error": read_error, "timeout": read_timeout}
 LASTING = {"resource_exhaustion": read_exhaustion, "network_partition": read_partition}

@@ -16,6 +16,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from faultkit.base.address import Endpoint
+from faultkit.base.errors import RunError, TargetError
 from faultkit.chaos.effects.lasting import Measured
 from faultkit.chaos.effects.sockets import (
     can_silence,
@@ -27,8 +29,6 @@ from faultkit.chaos.effects.sockets import (
     tcp_sockets,
 )
 from faultkit.chaos.undo import UndoResult
-from faultkit.errors import RunError, TargetError
-from faultkit.proxy.address import Endpoint
 
 _LOOK_EVERY_S = 0.1
 

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from faultkit.base.errors import FaultkitError
+from faultkit.base.times import now_us, time_text
 from faultkit.chaos.experiment.describe import plan_of
 from faultkit.chaos.experiment.findings import STATUS, Findings
 from faultkit.chaos.experiment.journal import OURS, Event, Journal, journal_head, ours
@@ -19,8 +21,6 @@ from faultkit.chaos.experiment.work.work import Scene
 from faultkit.chaos.ledger import Lease
 from faultkit.chaos.lever import Lever
 from faultkit.chaos.limits import Limits
-from faultkit.errors import FaultkitError
-from faultkit.store.times import now_us, time_text
 
 if TYPE_CHECKING:
     from faultkit.chaos.registry import FaultRegistry

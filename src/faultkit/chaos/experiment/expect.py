@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from faultkit.base.documents.shape import advice, joined, reject_unknown_keys, shown, text, whole
+from faultkit.base.errors import InputError
 from faultkit.chaos.experiment.tolerance import (
     COMPARISONS,
     All,
@@ -23,8 +25,6 @@ from faultkit.chaos.experiment.tolerance import (
     find,
 )
 from faultkit.chaos.experiment.work.python import FUNCTION_FORM, find_function, read_arguments, read_function
-from faultkit.errors import InputError
-from faultkit.plan.shape import advice, joined, reject_unknown_keys, shown, text, whole
 
 TYPES = ("range", "regex", "jsonpath", "probe")
 WORDS = (*COMPARISONS, "between", "matches")

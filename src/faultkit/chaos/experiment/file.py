@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from faultkit.base.documents.shape import advice, shown
+from faultkit.base.documents.yaml_text import Document, read_document, read_documents
+from faultkit.base.errors import InputError
 from faultkit.chaos.experiment.model import Experiment, ToolkitExperiment
 from faultkit.chaos.experiment.parse import parse_experiment
-from faultkit.errors import InputError
-from faultkit.plan.document import Document, read_document, read_documents
 from faultkit.plan.file import read_text
-from faultkit.plan.shape import advice, shown
 
 AnyExperiment: TypeAlias = Experiment | ToolkitExperiment
 PATTERNS = ("*.yaml", "*.yml", "*.json")

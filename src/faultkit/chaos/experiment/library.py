@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from faultkit.base.errors import RunError
+from faultkit.base.times import now_us, time_text
 from faultkit.chaos.outcome import ExperimentResult, Outcome, error_of
-from faultkit.errors import RunError
-from faultkit.store.times import now_us, time_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,16 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+from faultkit.base.documents.reading import Reading
+from faultkit.base.documents.shape import advice, joined, shown
+from faultkit.base.documents.values import duration_s, line, switch, text
+from faultkit.base.errors import InputError
 from faultkit.chaos.experiment.expect import parse_expect
 from faultkit.chaos.experiment.model import USUAL_DURATION_S, During, Experiment, Step
 from faultkit.chaos.experiment.variables import filled
 from faultkit.chaos.experiment.work.plans import PlanChange
 from faultkit.chaos.experiment.work.processes import Signal, Start
 from faultkit.chaos.experiment.work.table import CHECKS, KINDS, UNDOS
-from faultkit.errors import InputError
-from faultkit.plan.shape import advice, joined, shown
-from faultkit.scenario.reading import Reading
-from faultkit.scenario.values import duration_s, line, switch, text
 
 KEYS = (
     "name",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from faultkit.base.errors import InputError
 from faultkit.chaos.experiment.expect import resolve_expectation
 from faultkit.chaos.experiment.model import Experiment, Step
 from faultkit.chaos.experiment.work.http import HttpCall
 from faultkit.chaos.experiment.work.work import Scene
-from faultkit.errors import InputError
 
 
 def why_invalid(experiment: Experiment, scene: Scene) -> str | None:

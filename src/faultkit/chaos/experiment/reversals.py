@@ -9,10 +9,10 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from faultkit.base.errors import FaultkitError
 from faultkit.chaos.experiment.threads import in_thread
 from faultkit.chaos.ledger import Lease
 from faultkit.chaos.undo import USUAL_LIMIT_S, Undo, UndoResult
-from faultkit.errors import FaultkitError
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from faultkit.base.errors import FaultkitError
+from faultkit.base.times import now_us, time_text
 from faultkit.chaos.experiment.model import Step
 from faultkit.chaos.experiment.plain import plain
 from faultkit.chaos.experiment.threads import in_thread
 from faultkit.chaos.experiment.tolerance import Asked, Expectation
 from faultkit.chaos.experiment.work.work import Failed, Scene
-from faultkit.errors import FaultkitError
-from faultkit.store.times import now_us, time_text
 
 _TYPES = {"check": "probe", "action": "action", "undo": "action", "pause": "action"}
 

@@ -15,7 +15,7 @@ from decimal import Decimal, InvalidOperation
 from functools import partial
 from typing import Any, Protocol
 
-from faultkit.plan.shape import shown
+from faultkit.base.documents.shape import shown
 
 _LONGEST = 120
 

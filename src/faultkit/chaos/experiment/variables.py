@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from faultkit.errors import InputError
-from faultkit.plan.shape import joined
+from faultkit.base.documents.shape import joined
+from faultkit.base.errors import InputError
 
 _VARIABLE = re.compile(r"\$\$|\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 

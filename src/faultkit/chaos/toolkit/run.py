@@ -11,6 +11,8 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from faultkit.base.errors import FaultkitError
+from faultkit.base.times import now_us, time_text
 from faultkit.chaos.experiment.journal import OURS, Event, Journal, journal_head, ours
 from faultkit.chaos.experiment.model import ToolkitExperiment
 from faultkit.chaos.experiment.threads import in_thread
@@ -24,8 +26,6 @@ from faultkit.chaos.toolkit.process import ToolkitProcess, listen
 from faultkit.chaos.toolkit.rollbacks import Played, play
 from faultkit.chaos.toolkit.verdict import Verdict, rollback_failures_of, verdict_of
 from faultkit.chaos.undo import Undo, UndoResult
-from faultkit.errors import FaultkitError
-from faultkit.store.times import now_us, time_text
 
 _GRACE_S = 5.0
 """From an interruption to the first rollback, or to the end: the library waits for its background."""

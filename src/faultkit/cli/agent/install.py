@@ -13,10 +13,10 @@ from typing import Any
 
 import click
 
+from faultkit.base.errors import InputError
 from faultkit.cli.llm import FLAGS, LlmOptions, llm_options
 from faultkit.cli.rewrite import replace_file
-from faultkit.errors import InputError
-from faultkit.servers.clients import (
+from faultkit.mcp.hosts.clients import (
     NAME,
     Host,
     Places,

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from faultkit.base.errors import InputError
 from faultkit.cli.chaos.options import EXPERIMENTS, limits_from, options_from, settings_of
 from faultkit.cli.durations import seconds_if_given
 from faultkit.cli.llm import LlmOptions, llm_options, settings_from
 from faultkit.cli.serving_tools import serving_options
-from faultkit.errors import InputError
 
 if TYPE_CHECKING:
-    from faultkit.servers.calls import Calls
-    from faultkit.servers.limits import Limits
-    from faultkit.servers.stopping import Ending
+    from faultkit.agent_tools.calls import Calls
+    from faultkit.agent_tools.limits import Limits
+    from faultkit.agent_tools.stopping import Ending
 
 INTERRUPTED = 130
 TOKEN_VARIABLE = "FAULT_AGENT_TOKEN"
@@ -82,10 +82,10 @@ def command(
     limits_from(chaos.limits)  # What is wrong with them is said now, not to the first client.
     # A second of imports that make no garbage: to look for it again and again would take a tenth of that.
     with without_collection():
-        from faultkit.servers.calls import Calls
-        from faultkit.servers.services import Services
-        from faultkit.servers.stdio import run_stdio
-        from faultkit.servers.table import AGENT_TOOLS
+        from faultkit.agent_tools.calls import Calls
+        from faultkit.agent_tools.services import Services
+        from faultkit.agent_tools.stdio import run_stdio
+        from faultkit.agent_tools.table import AGENT_TOOLS
 
     services = Services(settings, index_dir, limits)
     services.chaos = lambda: settings_of(chaos, source="mcp", transport=transport)
@@ -98,13 +98,13 @@ def command(
     else:
         explain_to_people()
         ending = run_stdio(calls, AGENT_TOOLS)
-    logging.getLogger("faultkit.servers").info("the server ended: %s", ending)
+    logging.getLogger("faultkit.agent_tools").info("the server ended: %s", ending)
     return INTERRUPTED if ending == "interrupt" else 0
 
 
 def _over_http(calls: Calls, host: str, port: int, token: str | None) -> Ending:
-    from faultkit.servers.http import HttpServer
-    from faultkit.servers.table import AGENT_TOOLS
+    from faultkit.agent_tools.http import HttpServer
+    from faultkit.agent_tools.table import AGENT_TOOLS
 
     server = HttpServer(calls, host, port, token, AGENT_TOOLS)
     return server.run(lambda url: click.echo(f"MCP over HTTP on {url}", err=True))
@@ -126,7 +126,7 @@ def _limits(
     max_rps: float | None,
     max_timeout: str | None,
 ) -> Limits:
-    from faultkit.servers.limits import Limits
+    from faultkit.agent_tools.limits import Limits
 
     if max_rps is not None and math.isnan(max_rps):
         raise InputError("--max-rps", "expected a number, got nan")

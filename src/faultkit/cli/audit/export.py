@@ -33,8 +33,8 @@ from faultkit.cli.store import kept_store_option
 )
 def command(store: str, form: str, output: IO[str], **options: Any) -> None:
     """Write the calls that the filters let through, in the order in which they were written."""
-    from faultkit.store.row import row_document
-    from faultkit.store.table import COLUMNS, cells_of
+    from faultkit.audit.row import row_document
+    from faultkit.audit.table import COLUMNS, cells_of
 
     wanted = filter_from(options)
     with opened(store) as log:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from faultkit.errors import InputError
-from faultkit.store.filter import HAS
+from faultkit.audit.filter import HAS
+from faultkit.base.errors import InputError
 
 if TYPE_CHECKING:
-    from faultkit.store.filter import Filter
-    from faultkit.store.store import Store
+    from faultkit.audit.filter import Filter
+    from faultkit.audit.store import Store
 
 _NAMES = (
     "tool",
@@ -88,8 +88,8 @@ def page_options(command: Any) -> Any:
 
 
 def filter_from(options: dict[str, Any]) -> Filter:
-    from faultkit.store.filter import parse_filter
-    from faultkit.store.times import now_us
+    from faultkit.audit.filter import parse_filter
+    from faultkit.base.times import now_us
 
     given = {"from": options.get("from_"), **options}
     pairs = [(name, given[name]) for name in _NAMES if given.get(name) is not None]
@@ -113,8 +113,8 @@ def filter_from(options: dict[str, Any]) -> Filter:
 
 def opened(store: str) -> Store:
     """To be read: what is not there is not made."""
-    from faultkit.store.opening import open_store
-    from faultkit.store.place import MEMORY
+    from faultkit.audit.opening import open_store
+    from faultkit.audit.place import MEMORY
 
     if store == MEMORY:
         raise InputError("--store", "expected a file or a URL: memory: can be read only by who writes it")

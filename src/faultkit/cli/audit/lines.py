@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from faultkit.store.row import REFUSAL, AuditRow
-from faultkit.store.times import time_text
+from faultkit.audit.row import REFUSAL, AuditRow
+from faultkit.base.times import time_text
 
 
 def line_of(row: AuditRow) -> str:

@@ -24,8 +24,8 @@ Examples:
 @click.option("--json", "as_json", is_flag=True, help="As JSON: events, total, limit, offset.")
 def command(store: str, as_json: bool, **options: Any) -> None:
     """Show the calls that the filters let through, newest first."""
+    from faultkit.audit.row import row_document
     from faultkit.cli.audit.lines import line_of
-    from faultkit.store.row import row_document
 
     wanted = filter_from(options)
     with opened(store) as log:

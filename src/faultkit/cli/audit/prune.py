@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
+from faultkit.base.errors import InputError
 from faultkit.cli.audit.filters import opened
 from faultkit.cli.store import kept_store_option
-from faultkit.errors import InputError
 
 
 @click.command(epilog="For example: fault audit prune --older-than 30d")
@@ -19,7 +19,7 @@ from faultkit.errors import InputError
 )
 def command(store: str, older_than: str) -> None:
     """Remove the calls that began before TIME, with what was said in them."""
-    from faultkit.store.times import now_us, parse_time
+    from faultkit.base.times import now_us, parse_time
 
     try:
         before_us = parse_time(older_than, now_us())

@@ -6,9 +6,9 @@ import json
 
 import click
 
+from faultkit.base.errors import InputError
 from faultkit.cli.audit.filters import opened
 from faultkit.cli.store import kept_store_option
-from faultkit.errors import InputError
 
 
 @click.command()
@@ -16,7 +16,7 @@ from faultkit.errors import InputError
 @kept_store_option
 def command(id: str, store: str) -> None:
     """Show the call with this ID as JSON: its row, and its request and response without secrets."""
-    from faultkit.store.row import payload_document, row_document
+    from faultkit.audit.row import payload_document, row_document
 
     with opened(store) as log:
         entry = log.get(id)

@@ -17,9 +17,9 @@ from faultkit.cli.store import kept_store_option
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(store: str, as_json: bool, **options: Any) -> None:
     """Count the calls and errors that the filters let through, and say how long they took, by tool."""
+    from faultkit.audit.figures import stats_of
+    from faultkit.base.times import time_text
     from faultkit.cli.audit.lines import printable
-    from faultkit.store.figures import stats_of
-    from faultkit.store.times import time_text
 
     wanted = filter_from(options)
     with opened(store) as log:

@@ -12,7 +12,7 @@ from faultkit.cli.audit.filters import filter_from, filter_options, opened
 from faultkit.cli.store import kept_store_option
 
 if TYPE_CHECKING:
-    from faultkit.store.row import AuditRow
+    from faultkit.audit.row import AuditRow
 
 _EVERY_S = 0.2
 
@@ -34,8 +34,8 @@ def command(store: str, count: int, as_json: bool, **options: Any) -> None:
     """Show the last calls that the filters let through, and then each as it is written, until you stop it."""
     from dataclasses import replace
 
+    from faultkit.audit.row import row_document
     from faultkit.cli.audit.lines import line_of
-    from faultkit.store.row import row_document
 
     def show(row: AuditRow) -> None:
         click.echo(json.dumps(row_document(row), ensure_ascii=False) if as_json else line_of(row))

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 import click
 
+from faultkit.base.errors import InputError, RunError
 from faultkit.cli.chaos.options import EXPERIMENTS
-from faultkit.errors import InputError, RunError
 
 _TEMPLATE = """\
 # A chaos experiment: `fault chaos run {file}`; first `--dry-run`, which changes nothing.
@@ -80,8 +80,8 @@ method:
 @EXPERIMENTS
 def command(name: str, url: str, dependency: str, port: int, control: str, experiments: str) -> None:
     """Write a commented experiment NAME.yaml into the folder of experiments. It overwrites nothing."""
+    from faultkit.base.address import parse_endpoint
     from faultkit.chaos.experiment.file import read_experiment
-    from faultkit.proxy.address import parse_endpoint
 
     if not name or Path(name).name != name or name.startswith("."):
         raise InputError("NAME", f'expected a name for a file, got "{name}"')

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from faultkit.base.errors import InputError
 from faultkit.cli.durations import seconds_of
-from faultkit.errors import InputError
 
 if TYPE_CHECKING:
     from faultkit.chaos.limits import Limits
@@ -99,7 +99,7 @@ def state_dir(given: str | None) -> Path:
 
 
 def store_of(given: str | None) -> str:
-    from faultkit.store.place import default_store
+    from faultkit.audit.place import default_store
 
     return given or str(default_store(os.environ))
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from faultkit.base.errors import FaultkitError
 from faultkit.cli.chaos.options import ROLLBACK_FAILED, STATE, STORE, state_dir, store_of
-from faultkit.errors import FaultkitError
 
 if TYPE_CHECKING:
     from faultkit.chaos.lease_file import LeaseView
@@ -108,8 +108,8 @@ def _lines(told: dict[str, Any]) -> Iterator[str]:
 
 def _note(ledger: Ledger, store: str | None) -> None:
     """What was undone counts, whether or not it can be told."""
+    from faultkit.audit.opening import open_store
     from faultkit.chaos.audit import Audit
-    from faultkit.store.opening import open_store
 
     try:
         with open_store(store_of(store)) as opened:

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from faultkit.base.errors import FaultkitError, InputError, RunError, TargetError
 from faultkit.cli.chaos.options import ROLLBACK_FAILED, ChaosOptions, chaos_options, settings_of
 from faultkit.cli.chaos.stopping import Stopping
-from faultkit.errors import FaultkitError, InputError, RunError, TargetError
 
 if TYPE_CHECKING:
     from faultkit.chaos.catalog import Day
     from faultkit.chaos.experiment.journal import Event
+    from faultkit.chaos.report.model import ChaosReport
     from faultkit.chaos.running import Finished
     from faultkit.chaos.session import ChaosSession, ChaosSettings
-    from faultkit.report.chaos.model import ChaosReport
 
 _EPILOG = """\b
 Exit codes:
@@ -148,23 +148,23 @@ def _live() -> Iterator[Callable[[str, Event], None]]:
 
 def _report_of(finished: Finished) -> ChaosReport:
     from faultkit import __version__
-    from faultkit.report.chaos.model import chaos_report
+    from faultkit.chaos.report.model import chaos_report
 
     planned = [each.name for each in finished.game_day.planned]
     return chaos_report(finished.game_day.title, finished.journals, f"faultkit {__version__}", planned)
 
 
 def _shown(report: ChaosReport, finished: Finished, as_json: bool) -> str:
-    from faultkit.report.chaos.renderers import journal_json
-    from faultkit.report.chaos.text import render_chaos_text
+    from faultkit.chaos.report.renderers import journal_json
+    from faultkit.chaos.report.text import render_chaos_text
 
     return journal_json(report, finished.journals).rstrip() if as_json else render_chaos_text(report)
 
 
 def _check_paths(reports: tuple[str, ...], journal: str | None) -> None:
     """Before anything is begun."""
-    from faultkit.report.chaos.renderers import EXTENSIONS
-    from faultkit.report.files import check_report_path
+    from faultkit.chaos.report.renderers import EXTENSIONS
+    from faultkit.scenario.report.files import check_report_path
 
     for path in reports:
         check_report_path(path, EXTENSIONS)
@@ -174,8 +174,8 @@ def _check_paths(reports: tuple[str, ...], journal: str | None) -> None:
 
 def _try_to_write(report: ChaosReport, finished: Finished, path: str) -> FaultkitError | None:
     """A report that cannot be written must not cost the others, nor the result."""
-    from faultkit.report.chaos.renderers import RENDERERS, journal_json
-    from faultkit.report.files import write_whole
+    from faultkit.chaos.report.renderers import RENDERERS, journal_json
+    from faultkit.scenario.report.files import write_whole
 
     extension = Path(path).suffix.lower()
     try:

@@ -30,10 +30,10 @@ def command(
     """
     settings = settings_of(chaos, source="mcp", transport=transport)
     with without_collection():
-        from faultkit.servers.calls import Calls
-        from faultkit.servers.chaos_tools import CHAOS_TOOLS, INSTRUCTIONS
-        from faultkit.servers.services import Services
-        from faultkit.servers.stdio import run_stdio
+        from faultkit.agent_tools.calls import Calls
+        from faultkit.agent_tools.chaos_tools import CHAOS_TOOLS, INSTRUCTIONS
+        from faultkit.agent_tools.services import Services
+        from faultkit.agent_tools.stdio import run_stdio
 
     services = Services(chaos=lambda: settings)
     services.chaos_session()  # What is wrong with the store is said now, not to the first client.
@@ -41,7 +41,7 @@ def command(
     calls = Calls(services)
     collect_log(is_stdout_ours=transport != "stdio")
     if transport == "http":
-        from faultkit.servers.http import HttpServer
+        from faultkit.agent_tools.http import HttpServer
 
         known = (os.environ.get(TOKEN_VARIABLE) or None) if token is None else token
         server = HttpServer(calls, host, port, known, tools, INSTRUCTIONS, "fault chaos serve")

@@ -19,12 +19,12 @@ from faultkit.cli.chaos.options import STATE, STORE, state_dir, store_of
 @click.option("--json", "as_json", is_flag=True, help="As JSON on stdout.")
 def command(state: str | None, store: str | None, experiment: str | None, limit: int, as_json: bool) -> None:
     """Show what is broken now, whether the stop lever is pulled, and what came of experiments."""
+    from faultkit.audit.opening import open_store
     from faultkit.chaos.audit import Audit
     from faultkit.chaos.history import History
     from faultkit.chaos.ledger import Ledger
     from faultkit.chaos.lever import Lever
     from faultkit.chaos.outcome import result_document
-    from faultkit.store.opening import open_store
 
     folder = state_dir(state)
     ledger, stop = Ledger(folder), Lever(folder).pulled()

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from faultkit.base.errors import FaultkitError
 from faultkit.cli.chaos.options import STATE, STORE, state_dir, store_of
 from faultkit.cli.durations import seconds_of
-from faultkit.errors import FaultkitError
 
 if TYPE_CHECKING:
     from faultkit.chaos.ledger import Ledger
@@ -37,9 +37,9 @@ def command(
 
     Whatever runs rolls back by itself; its guardian does if it does not. WHY is told to whoever is refused.
     """
+    from faultkit.base.times import now_us
     from faultkit.chaos.ledger import Ledger
     from faultkit.chaos.lever import Lever
-    from faultkit.store.times import now_us
 
     folder, began_us = state_dir(state), now_us()
     lever, ledger = Lever(folder), Ledger(folder)
@@ -68,8 +68,8 @@ def _left(ledger: Ledger) -> list[str]:
 
 def _note(what: str, why: str, began_us: int, store: str | None) -> None:
     """The lever must work though the log does not."""
+    from faultkit.audit.opening import open_store
     from faultkit.chaos.audit import Audit
-    from faultkit.store.opening import open_store
 
     try:
         with open_store(store_of(store)) as opened:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
+from faultkit.base.errors import InputError
 from faultkit.cli.chaos.options import EXPERIMENTS
-from faultkit.errors import InputError
 
 
 @click.command("validate", epilog="Ends with 0 if all is well, with 2 if anything is wrong.")

@@ -6,9 +6,9 @@ import json
 
 import click
 
+from faultkit.base.errors import InputError
 from faultkit.cli.keys.opened import opened
 from faultkit.cli.store import kept_store_option
-from faultkit.errors import InputError
 
 _ARGUMENTS = {"name": "NAME", "scopes": "--scope", "expires": "--expires"}
 
@@ -38,9 +38,9 @@ def command(name: str, scopes: tuple[str, ...], expires: str | None, store: str,
 
     Only its digest is kept, so it cannot be shown again. A server that is running knows it at once.
     """
-    from faultkit.access.keys import Keys, parse_expiry
-    from faultkit.store.keys import key_document
-    from faultkit.store.times import now_us, time_text
+    from faultkit.audit.access.keys import Keys, parse_expiry
+    from faultkit.audit.keys import key_document
+    from faultkit.base.times import now_us, time_text
 
     try:
         expires_us = None if expires is None else parse_expiry(expires, now_us())

@@ -18,9 +18,9 @@ def command(store: str, as_json: bool) -> None:
 
     When a key was last used is written down every half minute.
     """
-    from faultkit.access.keys import Keys
-    from faultkit.store.keys import Key, key_document
-    from faultkit.store.times import now_us, time_text
+    from faultkit.audit.access.keys import Keys
+    from faultkit.audit.keys import Key, key_document
+    from faultkit.base.times import now_us, time_text
 
     def state(key: Key) -> str:
         if key.revoked_us is not None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 
 if TYPE_CHECKING:
-    from faultkit.store.store import Store
+    from faultkit.audit.store import Store
 
 
 def opened(store: str, *, create: bool = False) -> Store:
     """`create`: make it if it is not there: a key may come before the first call."""
-    from faultkit.store.opening import open_store
-    from faultkit.store.place import MEMORY
+    from faultkit.audit.opening import open_store
+    from faultkit.audit.place import MEMORY
 
     if store == MEMORY:
         raise InputError("--store", "expected a file or a URL: keys in memory: would be gone at once")

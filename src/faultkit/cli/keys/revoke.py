@@ -6,9 +6,9 @@ import json
 
 import click
 
+from faultkit.base.errors import InputError
 from faultkit.cli.keys.opened import opened
 from faultkit.cli.store import kept_store_option
-from faultkit.errors import InputError
 
 
 @click.command()
@@ -20,7 +20,7 @@ def command(name: str, store: str, as_json: bool) -> None:
 
     It stays in the list, and its name is free for another key.
     """
-    from faultkit.access.keys import Keys
+    from faultkit.audit.access.keys import Keys
 
     with opened(store) as log:
         revoked = "\0" not in name and Keys(log).revoke(name)

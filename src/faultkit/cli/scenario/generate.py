@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 
 
 @click.command(
@@ -58,9 +58,9 @@ def command(
         came = "neither" if spec_file is None else "both"
         raise InputError("--spec-file", f"expected either --spec-file or --spec-url, got {came}")
 
-    from faultkit.report.phrases import count_of
     from faultkit.scenario.openapi.generate import generate, is_one_file, write_generated
     from faultkit.scenario.openapi.read import Source
+    from faultkit.scenario.report.phrases import count_of
 
     source = Source(spec_url, is_url=True) if spec_url is not None else Source(spec_file or "")
     path = Path(target)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 
 
 def takes_scenarios(command: Callable[..., Any]) -> Callable[..., Any]:

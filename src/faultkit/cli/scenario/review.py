@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 
 
 @click.command("review", epilog="For example: fault scenario review results.json --report review.md")
@@ -21,8 +21,8 @@ def command(results: str, report: str | None, as_json: bool) -> None:
     import json
     from dataclasses import asdict
 
-    from faultkit.report.files import check_report_path, read_report, write_whole
-    from faultkit.report.review import render_review, review
+    from faultkit.scenario.report.files import check_report_path, read_report, write_whole
+    from faultkit.scenario.report.review import render_review, review
 
     path = Path(results)
     if not path.exists():

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import click
 
+from faultkit.base.address import Endpoint, parse_endpoint
+from faultkit.base.errors import FaultkitError, InputError
 from faultkit.cli.scenario.paths import scenario_paths, takes_scenarios
 from faultkit.cli.scenario.watch import Lines, Silent, Watcher
 from faultkit.cli.signals import StopSignal
-from faultkit.errors import FaultkitError, InputError
 from faultkit.load.slo import Slo, parse_slo
-from faultkit.proxy.address import Endpoint, parse_endpoint
-from faultkit.report.model import Report
 from faultkit.scenario.model import Scenario
+from faultkit.scenario.report.model import Report
 
 HELD, MISSED, INTERRUPTED = 0, 1, 130
 
@@ -107,9 +107,9 @@ def command(
 
     Each load runs twice: once as it is, once with its faults; the report shows the difference.
     """
-    from faultkit.report.document import to_json
-    from faultkit.report.files import RESULT_EXTENSIONS, check_report_path
-    from faultkit.report.text import render_text
+    from faultkit.scenario.report.document import to_json
+    from faultkit.scenario.report.files import RESULT_EXTENSIONS, check_report_path
+    from faultkit.scenario.report.text import render_text
     from faultkit.scenario.run import Settings, run_scenarios
 
     for path in reports:
@@ -179,14 +179,14 @@ def _watcher(quiet: bool) -> Watcher:
 
 def _page_width() -> int:
     """That of the terminal, if it is narrower than a page."""
-    from faultkit.report.text import WIDTH
+    from faultkit.scenario.report.text import WIDTH
 
     return min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
 
 
 def _try_to_write(report: Report, path: Path) -> FaultkitError | None:
     """A report that cannot be written must not cost the others: the run may have taken an hour."""
-    from faultkit.report.files import write_report
+    from faultkit.scenario.report.files import write_report
 
     try:
         write_report(report, path)

@@ -16,8 +16,8 @@ from faultkit.cli.scenario.paths import scenario_paths, takes_scenarios
 @click.pass_context
 def command(ctx: click.Context, paths: tuple[str, ...], scenarios: tuple[str, ...], as_json: bool) -> None:
     """Check scenario files (or folders of them) without running them."""
-    from faultkit.report.phrases import count_of
     from faultkit.scenario.file import load_scenarios, validate
+    from faultkit.scenario.report.phrases import count_of
 
     wanted = scenario_paths(paths, scenarios)
     problems = [problem for path in wanted for problem in validate(Path(path))]

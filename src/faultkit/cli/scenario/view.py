@@ -10,11 +10,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from faultkit.base.secrets import mask_url
+from faultkit.base.units import format_duration
 from faultkit.load.progress import Progress
-from faultkit.report.secrets import mask_url
-from faultkit.report.text import one_line
 from faultkit.scenario.progress import Called, Event, ItemBegan, ItemEnded, Loaded, PhaseBegan
-from faultkit.units import format_duration
+from faultkit.scenario.report.text import one_line
 
 _PHASES = {"baseline": "without the faults", "faults": "with the faults", "calls": "calling"}
 _STYLES = {"passed": "green", "failed": "red"}

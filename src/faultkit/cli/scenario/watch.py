@@ -6,10 +6,10 @@ from typing import Protocol
 
 import click
 
-from faultkit.report.secrets import mask_url
-from faultkit.report.text import one_line
+from faultkit.base.secrets import mask_url
+from faultkit.base.units import format_duration
 from faultkit.scenario.progress import Event, ItemBegan, ItemEnded
-from faultkit.units import format_duration
+from faultkit.scenario.report.text import one_line
 
 
 class Watcher(Protocol):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
+from faultkit.base.errors import InputError
 from faultkit.cli.lazy import CommandWithOthers, Entry
-from faultkit.errors import InputError
 
 REPORTERS = ("pretty", "quiet", "json", "junit", "markdown", "html", "sarif", "tap", "github")
 OTHERS = {
@@ -108,11 +108,11 @@ def command(
     PATH is a suite, or a folder to look in; without one, mcptest.yml and *.suite.yml in this folder. Faults
     are counted in virtual time: a hang of minutes takes none. A fault that was never met is not a pass.
     """
+    from faultkit.agents.execute.options import Options, given_seed
+    from faultkit.agents.select import Selection, parse_shard
     from faultkit.cli.durations import seconds_of
     from faultkit.cli.suites.reporting import Reports
     from faultkit.cli.suites.running import Wanted, run_wanted, watch_wanted
-    from faultkit.suites.execute.options import Options, given_seed
-    from faultkit.suites.select import Selection, parse_shard
 
     timeout_s = seconds_of("--timeout", timeout)
     reports = Reports.parse((*reporters, *(["json"] if as_json else [])), output)

@@ -22,8 +22,8 @@ def command(paths: tuple[str, ...], as_json: bool, threshold: int | None) -> int
 
     Nothing is run. Of servers that are no mocks, those tools are known that the suite names.
     """
+    from faultkit.agents.coverage import coverage_of
     from faultkit.cli.suites.running import NOT_MET, find_suites, load_all
-    from faultkit.suites.coverage import coverage_of
 
     coverage = coverage_of(load_all(find_suites(paths), {}))
     share = coverage.share

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from faultkit.errors import InputError, RunError
+from faultkit.base.errors import InputError, RunError
 
 _LIMIT_S = 60.0
 
@@ -26,9 +26,9 @@ Examples:
 @click.option("--out", metavar="FILE", default="first.suite.yml", show_default=True, help="A new file.")
 def command(argv: tuple[str, ...], url: str | None, tools_from: str | None, out: str) -> None:
     """Write a first suite for a server: each of its tools against a few faults."""
-    from faultkit.suites.execute.servers import list_tools
-    from faultkit.suites.first import first_suite
-    from faultkit.suites.model import CommandServer, MockServer, Place, Serving, SuiteServer, UrlServer
+    from faultkit.agents.execute.servers import list_tools
+    from faultkit.agents.first import first_suite
+    from faultkit.agents.model import CommandServer, MockServer, Place, Serving, SuiteServer, UrlServer
 
     if sum((bool(argv), url is not None, tools_from is not None)) != 1:
         raise InputError("", "expected one of -- COMMAND, --url URL and --tools-from FILE")

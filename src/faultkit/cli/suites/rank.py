@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 import click
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 
 
 @click.command(
@@ -32,13 +32,13 @@ def command(
     for, 20 for saying what is so, 20 for no call that could not help, 20 for doing nothing twice and for
     waiting when asked to. The table has the best first.
     """
+    from faultkit.agents.execute.options import Options, given_seed
+    from faultkit.agents.model import AgentTest
+    from faultkit.agents.ranking import agent_name, ranked
+    from faultkit.agents.result import Row
+    from faultkit.agents.run import run_to_end
+    from faultkit.agents.select import Selection, select, tests_of
     from faultkit.cli.suites.running import find_suites, load_all
-    from faultkit.suites.execute.options import Options, given_seed
-    from faultkit.suites.model import AgentTest
-    from faultkit.suites.ranking import agent_name, ranked
-    from faultkit.suites.result import Row
-    from faultkit.suites.run import run_to_end
-    from faultkit.suites.select import Selection, select, tests_of
 
     rows: list[tuple[str, Row]] = []
     for variables in _variations(vary):

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
+from faultkit.agents.result import Results, Row
+from faultkit.base.documents.shape import advice
+from faultkit.base.errors import InputError
 from faultkit.cli.suites import REPORTERS
-from faultkit.errors import InputError
-from faultkit.plan.shape import advice
-from faultkit.suites.result import Results, Row
 
 _COLOURS = {
     "passed": "green",
@@ -64,7 +64,7 @@ class Reports:
     def row(self, row: Row) -> None:
         """It has come just now."""
         if self.shown == _LIVE:
-            from faultkit.suites.report.pretty import row_lines
+            from faultkit.agents.report.pretty import row_lines
 
             first, *others = row_lines(row)
             click.secho(first, fg=None if row.skipped else _COLOURS[row.verdict])
@@ -72,8 +72,8 @@ class Reports:
                 click.echo(line)
 
     def end(self, results: Results) -> None:
-        from faultkit.suites.report.pretty import summary_lines
-        from faultkit.suites.report.reporters import REPORTERS as RENDERERS
+        from faultkit.agents.report.pretty import summary_lines
+        from faultkit.agents.report.reporters import REPORTERS as RENDERERS
 
         if self.shown == _LIVE:
             *others, last = summary_lines(results)

@@ -10,14 +10,14 @@ from time import sleep
 
 import click
 
+from faultkit.agents.execute.options import Options
+from faultkit.agents.file import files_of_suite, read_suite
+from faultkit.agents.model import Suite
+from faultkit.agents.result import Results
+from faultkit.agents.run import run_to_end
+from faultkit.agents.select import Selection, key_of, select, tests_of
+from faultkit.base.errors import FaultkitError, InputError
 from faultkit.cli.suites.reporting import Reports
-from faultkit.errors import FaultkitError, InputError
-from faultkit.suites.execute.options import Options
-from faultkit.suites.file import files_of_suite, read_suite
-from faultkit.suites.model import Suite
-from faultkit.suites.result import Results
-from faultkit.suites.run import run_to_end
-from faultkit.suites.select import Selection, key_of, select, tests_of
 
 NOT_MET, NO_TESTS = 1, 7
 _BY_SIGNAL = 128

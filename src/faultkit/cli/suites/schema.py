@@ -10,6 +10,6 @@ import click
 @click.command()
 def command() -> None:
     """Print the JSON schema of suite files."""
-    from faultkit.suites.schema import suite_schema
+    from faultkit.agents.schema import suite_schema
 
     click.echo(json.dumps(suite_schema(), indent=2))

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from faultkit.errors import InputError, RunError
+from faultkit.base.errors import InputError, RunError
 
 if TYPE_CHECKING:
+    from faultkit.agents.model import AgentTest, Suite
     from faultkit.plan import Rule
-    from faultkit.suites.model import AgentTest, Suite
 
 _KEPT = ("imports", "variables", "server", "servers", "default_server", "providers", "seed")
 """What a test needs of its file, whatever it injects."""
@@ -36,12 +36,12 @@ def command(path: str, name: str, seed: str | None, out: str | None) -> None:
     Faults are left out, triggers, schedules and settings are put back to their defaults, counts made smaller,
     as long as the same limits are broken. All of it in virtual time.
     """
+    from faultkit.agents.execute.options import Options, given_seed
+    from faultkit.agents.model import AgentTest, CommandAgent, ModelAgent
+    from faultkit.agents.run import run_to_end
+    from faultkit.agents.select import Chosen, Selection, select
+    from faultkit.agents.shrink import shrunk
     from faultkit.cli.suites.running import find_suites, load_all
-    from faultkit.suites.execute.options import Options, given_seed
-    from faultkit.suites.model import AgentTest, CommandAgent, ModelAgent
-    from faultkit.suites.run import run_to_end
-    from faultkit.suites.select import Chosen, Selection, select
-    from faultkit.suites.shrink import shrunk
 
     chosen = select(load_all(find_suites([path]), {}), Selection((name,) if name else ()))
     found = [(each.suite, test) for each in chosen for test in each.tests if isinstance(test, AgentTest)]
@@ -105,8 +105,8 @@ def _document(rule: Rule) -> dict[str, Any]:
     """A fault as suites write it: what is as usual is left out."""
     from dataclasses import MISSING, asdict, fields
 
+    from faultkit.agents.parse.faults import NEEDED, TARGET_KEYS
     from faultkit.plan import Schedule, Trigger
-    from faultkit.suites.parse.faults import NEEDED, TARGET_KEYS
 
     match = asdict(rule.match)
     target = {key: match[key] for key in TARGET_KEYS if match[key] is not None}

@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from faultkit.base.rng import Rng
 from faultkit.faults.fault import Fault, Level
-from faultkit.rng import Rng
 
 Transport: TypeAlias = Literal["stdio", "http"]
 Era: TypeAlias = Literal["legacy", "modern"]

@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from faultkit.base.rng import Rng
 from faultkit.faults.call.call import Call, CallFault, Circumstances, Send, Verdict
 from faultkit.faults.call.reply import INTERNAL_ERROR, always, error_of, failure_of
 from faultkit.faults.fault import setting
-from faultkit.rng import Rng
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import json
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from faultkit.base.rng import Rng
 from faultkit.faults.call.call import Call, Frame, Message, Rewrite, Send
-from faultkit.rng import Rng
 
 LIMIT_S = 600.0
 """Ten minutes: far beyond any timeout of a client, and still an end."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from faultkit.base.rng import Rng
 from faultkit.faults.fault import NameFault, Resolution, setting
-from faultkit.rng import Rng
 
 
 @dataclass(frozen=True)

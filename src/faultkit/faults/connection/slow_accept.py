@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from faultkit.base.rng import Rng
 from faultkit.faults.fault import Admission, ConnectionFault, setting
-from faultkit.rng import Rng
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from faultkit.base.rng import Rng
 from faultkit.faults.fault import HttpFault, HttpVerdict, setting
-from faultkit.rng import Rng
 
 _WITHOUT_BODY = (204, 205, 304)
 

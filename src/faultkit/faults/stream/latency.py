@@ -10,10 +10,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from faultkit.base.rng import Rng
 from faultkit.faults.distribution import MOST_DELAY_MS, check_distribution, draw_ms, least_ms
 from faultkit.faults.events import Data, Event, moved
 from faultkit.faults.fault import Stream, StreamFault, StreamFilter, setting
-from faultkit.rng import Rng
 
 
 @dataclass(frozen=True)

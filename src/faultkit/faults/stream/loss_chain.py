@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from faultkit.rng import Rng
+from faultkit.base.rng import Rng
 
 
 @dataclass(frozen=True, slots=True)

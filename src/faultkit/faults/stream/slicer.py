@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from faultkit.base.rng import Rng
 from faultkit.faults.events import Data, Event, moved
 from faultkit.faults.fault import Stream, StreamFault, StreamFilter, setting
-from faultkit.rng import Rng
 
 _LEAST_READ, _MOST_READ = 512, 65536
 _PIECES_A_READ = 64

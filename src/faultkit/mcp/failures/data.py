@@ -7,10 +7,10 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
+from faultkit.base.rng import Rng, fnv1a_64
 from faultkit.mcp.failures.go_json import go_text
 from faultkit.mcp.failures.outcome import Outcome, Structured, ToolError
 from faultkit.mcp.failures.tool import Argument, Caller, FailureTool
-from faultkit.rng import Rng, fnv1a_64
 
 MOST_SIZE = 1 << 20
 MOST_WORDS = 5000

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from faultkit.base.http.server import Answer, Request
 from faultkit.mcp.failures.tool import Caller
 from faultkit.mcp.wire.exchange import Exchange
-from faultkit.mcp.wire.http.server import Answer, Request
 
 
 class Door(Protocol):

@@ -7,10 +7,10 @@ import secrets
 from collections.abc import Mapping
 from typing import Any
 
+from faultkit.base.rng import Rng
 from faultkit.mcp.failures.go_json import go_text
 from faultkit.mcp.failures.outcome import Outcome, ProtocolError, Structured, ToolError
 from faultkit.mcp.failures.tool import Argument, Caller, FailureTool
-from faultkit.rng import Rng
 
 MOST_SLOW_MS = 60_000
 USUAL_CATEGORY = "protocol"

@@ -8,13 +8,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from faultkit.base.http.listening import LOOPBACK, cannot_listen, shown_host
+from faultkit.base.http.server import Answer, Limits, Request
+from faultkit.base.serving import Signals, until_stopped
 from faultkit.faults.call.call import Transport
 from faultkit.mcp.failures.door import Door, OpenDoor
 from faultkit.mcp.failures.service import FailureServer, Identify, Log, ServeSettings
-from faultkit.mcp.listening import LOOPBACK, cannot_listen, shown_host
-from faultkit.mcp.serving import Signals, until_stopped
 from faultkit.mcp.wire.front_http import HttpFront
-from faultkit.mcp.wire.http.server import Answer, Limits, Request
 from faultkit.mcp.wire.stdio import serve_stdio
 
 DRAIN_S = 5.0

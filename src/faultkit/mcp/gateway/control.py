@@ -22,13 +22,14 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 from urllib.parse import parse_qs, unquote, urlsplit
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
+from faultkit.base.http.listening import LOOPBACK, cannot_listen, shown_host
+from faultkit.base.http.server import Answer, Headers, HttpServer, Limits, Request
 from faultkit.faults.call.call import Call, Verdict
 from faultkit.mcp.gateway.running import Running
-from faultkit.mcp.listening import LOOPBACK, cannot_listen, shown_host
-from faultkit.mcp.wire.http.server import Answer, Headers, HttpServer, Limits, Request
 from faultkit.plan import Rule, dump_plan, dump_rule, parse_plan, parse_rule
-from faultkit.proxy.control_terms import (
+from faultkit.proxy.control.leases import NEVER, Leases
+from faultkit.proxy.control.protocol import (
     KEEP_ALIVE_S,
     MOST_BODY_BYTES,
     Problem,
@@ -38,7 +39,6 @@ from faultkit.proxy.control_terms import (
     expiry_of,
     ttl_of,
 )
-from faultkit.proxy.leases import NEVER, Leases
 
 _MOST_UNREAD_BYTES = 4 << 20
 _JSON: Headers = [("content-type", "application/json")]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from faultkit.base.http.address import Address
+from faultkit.base.http.client import Reply
+from faultkit.base.http.server import Answer, Headers, Request
 from faultkit.mcp.gateway.tee import Tee
-from faultkit.mcp.wire.http.address import Address
-from faultkit.mcp.wire.http.client import Reply
-from faultkit.mcp.wire.http.server import Answer, Headers, Request
 
 _OF_THE_HOP = {
     "connection",

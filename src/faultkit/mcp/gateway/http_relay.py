@@ -11,6 +11,9 @@ from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import replace
 from functools import partial
 
+from faultkit.base.http.client import HttpClient, Lost, Reply
+from faultkit.base.http.origin import is_from
+from faultkit.base.http.server import Answer, Headers, Request
 from faultkit.faults.call.call import Era, Frame, Verdict
 from faultkit.mcp.carry import Ask, replied
 from faultkit.mcp.gateway.hop import copy, leads_away, passed, passed_back
@@ -23,9 +26,6 @@ from faultkit.mcp.gateway.unheard import Unheard
 from faultkit.mcp.injector import Injector
 from faultkit.mcp.wire.era import BATCH_VERSIONS, SESSION_HEADER, STATUS_OF, VERSION_HEADER, era_of
 from faultkit.mcp.wire.exchange import Exchange, Session
-from faultkit.mcp.wire.http.client import HttpClient, Lost, Reply
-from faultkit.mcp.wire.http.origin import is_from
-from faultkit.mcp.wire.http.server import Answer, Headers, Request
 from faultkit.mcp.wire.http_batch import HttpBatchExchange, http_batch
 from faultkit.mcp.wire.message import Incoming, cancelled_id, encode, read
 

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from faultkit.errors import FaultkitError
+from faultkit.base.errors import FaultkitError
 from faultkit.mcp.carry import replied
 from faultkit.mcp.gateway.splice import splice
-from faultkit.mcp.gateway.upstream import Connect, Upstream
+from faultkit.mcp.upstreams.upstream import Connect, Upstream
 from faultkit.mcp.wire.era import LOG_LEVEL_KEY, SUBSCRIPTION_KEY, meta_of
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.lines import TooLong

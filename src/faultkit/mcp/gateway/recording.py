@@ -17,7 +17,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Literal, Protocol, TextIO, TypeAlias
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.faults.call.call import Call, Frame, Verdict
 from faultkit.mcp.injector import Injector
 from faultkit.mcp.wire.exchange import Session, call_of

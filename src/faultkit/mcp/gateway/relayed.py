@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass
 
+from faultkit.base.http.client import Lost, Reply
+from faultkit.base.http.server import Answer, Headers
 from faultkit.faults.call.call import Frame
 from faultkit.mcp.gateway.hop import pass_whole
 from faultkit.mcp.wire.exchange import Exchange, Session
-from faultkit.mcp.wire.http.client import Lost, Reply
-from faultkit.mcp.wire.http.server import Answer, Headers
 from faultkit.mcp.wire.http_exchange import HttpExchange
 from faultkit.mcp.wire.message import Incoming, read
 from faultkit.mcp.wire.sse import MOST_BYTES, SseReader, SseSplitter, SseTooLong

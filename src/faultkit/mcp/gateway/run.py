@@ -9,24 +9,24 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from faultkit.errors import InputError
+from faultkit.base.commands import check_program
+from faultkit.base.errors import InputError
+from faultkit.base.http.listening import allowed_hosts, cannot_listen, shown_host
+from faultkit.base.http.server import HttpServer
+from faultkit.base.serving import Signals
 from faultkit.faults.call.call import ERAS, Transport
 from faultkit.mcp.gateway.control import Control
 from faultkit.mcp.gateway.http_relay import HttpRelay
-from faultkit.mcp.gateway.http_upstream import HttpUpstream, check_url
-from faultkit.mcp.gateway.program import check_program
 from faultkit.mcp.gateway.recording import Recorder
 from faultkit.mcp.gateway.running import Running
 from faultkit.mcp.gateway.service import Gateway
-from faultkit.mcp.gateway.stdio_upstream import StdioUpstream
-from faultkit.mcp.gateway.upstream import Connect, Listener, Upstream
 from faultkit.mcp.injector import check_plan
-from faultkit.mcp.listening import allowed_hosts, cannot_listen, shown_host
-from faultkit.mcp.serving import Signals
 from faultkit.mcp.targets import Inventory
+from faultkit.mcp.upstreams.http import HttpUpstream, check_url
+from faultkit.mcp.upstreams.stdio import StdioUpstream
+from faultkit.mcp.upstreams.upstream import Connect, Listener, Upstream
 from faultkit.mcp.wire.exchange import Session
 from faultkit.mcp.wire.front_http import HttpFront
-from faultkit.mcp.wire.http.server import HttpServer
 from faultkit.mcp.wire.stdio import serve_stdio
 from faultkit.plan import Plan
 

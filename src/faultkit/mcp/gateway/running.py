@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from faultkit.errors import InputError
+from faultkit.base.errors import InputError
 from faultkit.faults.call.call import ERAS, Call, Transport, Verdict
 from faultkit.mcp.injector import Injector, check_plan
 from faultkit.mcp.targets import Inventory

@@ -13,8 +13,8 @@ from faultkit.mcp.gateway.parameter_headers import ParameterHeaders
 from faultkit.mcp.gateway.recording import Witness, judged
 from faultkit.mcp.gateway.running import stopwatch
 from faultkit.mcp.gateway.unheard import Unheard
-from faultkit.mcp.gateway.upstream import Connect
 from faultkit.mcp.injector import Injector
+from faultkit.mcp.upstreams.upstream import Connect
 from faultkit.mcp.wire.era import HEADER_MISMATCH
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.message import METHOD_NOT_FOUND, Incoming, error_of

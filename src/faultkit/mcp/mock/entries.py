@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TypeVar
 
-from faultkit.errors import InputError
-from faultkit.plan.shape import sequence, shown
+from faultkit.base.documents.shape import sequence, shown
+from faultkit.base.errors import InputError
 
 T = TypeVar("T")
 

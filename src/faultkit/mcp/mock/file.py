@@ -6,10 +6,10 @@ import json
 import os
 from typing import TYPE_CHECKING
 
-from faultkit.errors import InputError
+from faultkit.base.documents.yaml_text import placed, read_document
+from faultkit.base.errors import InputError
 from faultkit.mcp.mock.manifest import parse_manifest
 from faultkit.mcp.mock.model import Manifest
-from faultkit.plan.document import placed, read_document
 from faultkit.plan.file import read_text
 
 if TYPE_CHECKING:

@@ -10,14 +10,14 @@ from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any
 
-from faultkit.errors import InputError
+from faultkit.base.documents.shape import mapping, shown, text
+from faultkit.base.errors import InputError
 from faultkit.mcp.mock.entries import each_of, once
 from faultkit.mcp.mock.model import Manifest, Prompt, Question, Resource, Tool
 from faultkit.mcp.mock.plain import plain
 from faultkit.mcp.mock.responses import check_names, parse_responses
 from faultkit.mcp.mock.results import Result, result_of
 from faultkit.mcp.mock.sample import sample_of
-from faultkit.plan.shape import mapping, shown, text
 
 DEFAULT_NAME = "faultkit-mock"
 _LIST_KEYS = ("nextCursor", "_meta", "resultType", "ttlMs", "cacheScope")

@@ -10,8 +10,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from faultkit.errors import InputError
-from faultkit.plan.shape import joined, shown
+from faultkit.base.documents.shape import joined, shown
+from faultkit.base.errors import InputError
 
 
 def plain(value: object, path: str = "") -> Any:

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from faultkit.errors import InputError
+from faultkit.base.documents.shape import shown
+from faultkit.base.errors import InputError
 from faultkit.mcp.wire.era import SERVER_INFO_KEY
 from faultkit.mcp.wire.message import Id, is_id
-from faultkit.plan.shape import shown
 
 Member: TypeAlias = Literal["result", "error"]
 DEFAULT_NAME = "faultkit-replay"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from faultkit.errors import InputError
+from faultkit.base.documents.shape import mapping, sequence, shown, text, whole
+from faultkit.base.errors import InputError
 from faultkit.mcp.mock.condition import Condition, condition_of
 from faultkit.mcp.mock.entries import each_of
 from faultkit.mcp.mock.model import Failure, Outcome, Response
 from faultkit.mcp.mock.results import Result, result_of
 from faultkit.mcp.mock.template import ROOTS, unknown_name
-from faultkit.plan.shape import mapping, sequence, shown, text, whole
 
 _RESPONSE_KEYS = ("when", "default", "result", "error", "sequence")
 _ERROR_KEYS = ("code", "message", "data", "content")

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from faultkit.base.http.listening import allowed_hosts, cannot_listen, shown_host
+from faultkit.base.serving import Signals
 from faultkit.faults.call.call import ERAS, Transport
 from faultkit.mcp.injector import Injector, check_plan
-from faultkit.mcp.listening import allowed_hosts, cannot_listen, shown_host
 from faultkit.mcp.mock.inventory import inventory_of
 from faultkit.mcp.mock.model import Manifest
 from faultkit.mcp.mock.service import Mock
-from faultkit.mcp.serving import Signals
 from faultkit.mcp.wire.stdio import serve_stdio
 from faultkit.plan import Plan
 

@@ -12,7 +12,7 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
-from faultkit.errors import TargetError
+from faultkit.base.errors import TargetError
 from faultkit.mcp.wire.lines import LineReader, TooLong
 from faultkit.mcp.wire.pipe import PipeReader
 

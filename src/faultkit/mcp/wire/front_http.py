@@ -10,7 +10,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TypeAlias
 
-from faultkit.mcp.listening import LOOPBACK
+from faultkit.base.http.cors import preflight, share
+from faultkit.base.http.listening import LOOPBACK
+from faultkit.base.http.origin import is_from
+from faultkit.base.http.server import Answer, Handler, Headers, HttpServer, Limits, Request
 from faultkit.mcp.wire.era import (
     BATCH_VERSIONS,
     LEGACY_VERSIONS,
@@ -21,9 +24,6 @@ from faultkit.mcp.wire.era import (
     refusal_of,
 )
 from faultkit.mcp.wire.exchange import Service, Session
-from faultkit.mcp.wire.http.cors import preflight, share
-from faultkit.mcp.wire.http.origin import is_from
-from faultkit.mcp.wire.http.server import Answer, Handler, Headers, HttpServer, Limits, Request
 from faultkit.mcp.wire.http_batch import HttpBatchExchange, http_batch
 from faultkit.mcp.wire.http_exchange import JSON, HttpExchange
 from faultkit.mcp.wire.message import INVALID_REQUEST, Incoming, cancelled_id, error_of, read

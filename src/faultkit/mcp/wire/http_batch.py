@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from faultkit.base.http.server import Answer
 from faultkit.faults.call.call import EndStream, Frame
 from faultkit.mcp.wire.batch import Batch
 from faultkit.mcp.wire.exchange import Session
-from faultkit.mcp.wire.http.server import Answer
 from faultkit.mcp.wire.http_exchange import JSON, HttpExchange
 from faultkit.mcp.wire.message import Incoming
 from faultkit.mcp.wire.sse import event_of

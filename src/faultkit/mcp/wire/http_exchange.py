@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import ClassVar
 
+from faultkit.base.http.server import Answer, Headers
 from faultkit.faults.call.call import (
     Cut,
     Disconnect,
@@ -20,7 +21,6 @@ from faultkit.faults.call.call import (
 )
 from faultkit.mcp.wire.era import version_in
 from faultkit.mcp.wire.exchange import Exchange, Session
-from faultkit.mcp.wire.http.server import Answer, Headers
 from faultkit.mcp.wire.message import Incoming, bytes_of
 from faultkit.mcp.wire.sse import COMMENT, event_of
 from faultkit.mcp.wire.streams import HEAD, MOST_UNREAD_BYTES, EventStream, Streams

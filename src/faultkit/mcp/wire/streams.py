@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 
-from faultkit.mcp.wire.http.server import Answer
+from faultkit.base.http.server import Answer
 from faultkit.mcp.wire.sse import event_of
 
 HEAD = [

@@ -9,7 +9,7 @@ import json
 import math
 from collections.abc import Mapping
 
-from faultkit.plan.shape import shown
+from faultkit.base.documents.shape import shown
 from faultkit.proxy.toxiproxy.refusals import Refusal, bad_body
 
 MOST_WHOLE = 2**63 - 1

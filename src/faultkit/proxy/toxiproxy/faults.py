@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from faultkit.base.rng import Rng
 from faultkit.faults.events import Close, Data, Event, moved
 from faultkit.faults.events import Reset as ResetEvent
 from faultkit.faults.fault import FOREVER, Stream, StreamFilter, setting
 from faultkit.faults.stream.cut import CutFilter
 from faultkit.faults.stream.latency import Latency
 from faultkit.faults.stream.reset import Reset
-from faultkit.rng import Rng
 
 
 @dataclass(frozen=True)

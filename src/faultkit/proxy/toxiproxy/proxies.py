@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from faultkit.errors import InputError
-from faultkit.proxy.address import LOOPBACK, Endpoint, parse_endpoint
+from faultkit.base.address import LOOPBACK, Endpoint, parse_endpoint
+from faultkit.base.errors import InputError
 from faultkit.proxy.toxiproxy import body as fields
 from faultkit.proxy.toxiproxy.refusals import Refusal, bad_body, missing_field
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass, field, replace
 
-from faultkit.errors import FaultkitError
+from faultkit.base.address import Endpoint
+from faultkit.base.errors import FaultkitError
 from faultkit.plan import Plan
-from faultkit.proxy.address import Endpoint
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.snapshot import Snapshot
 from faultkit.proxy.spec import ProxySpec

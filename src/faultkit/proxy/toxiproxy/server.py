@@ -8,8 +8,8 @@ from pathlib import Path
 
 import uvicorn
 
-from faultkit.errors import InputError, TargetError
-from faultkit.proxy.address import LOOPBACK, Endpoint
+from faultkit.base.address import LOOPBACK, Endpoint
+from faultkit.base.errors import InputError, TargetError
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.toxiproxy.api import build_app
 from faultkit.proxy.toxiproxy.body import parse_json

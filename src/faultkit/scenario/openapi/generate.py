@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from faultkit.errors import InputError, RunError
-from faultkit.plan.shape import shown
+from faultkit.base.documents.shape import shown
+from faultkit.base.errors import InputError, RunError
 from faultkit.scenario.openapi.operations import Operation, operations_of
 from faultkit.scenario.openapi.read import Source, Spec, read_spec
 from faultkit.scenario.openapi.styles import one_line

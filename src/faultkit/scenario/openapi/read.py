@@ -17,8 +17,8 @@ from typing import Any
 
 import yaml
 
-from faultkit.errors import InputError, TargetError
-from faultkit.plan.shape import shown
+from faultkit.base.documents.shape import shown
+from faultkit.base.errors import InputError, TargetError
 
 MOST_BYTES = 32 * 1024 * 1024
 MOST_VALUES = 4_000_000

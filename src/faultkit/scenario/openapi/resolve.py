@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
-from faultkit.errors import InputError
-from faultkit.plan.shape import shown
+from faultkit.base.documents.shape import shown
+from faultkit.base.errors import InputError
 from faultkit.scenario.openapi.read import Source, Spec, read_data
 
 MOST_FILES = 500

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
-from faultkit.errors import InputError
-from faultkit.plan.shape import shown
-from faultkit.proxy.address import SCHEMES, parse_endpoint
+from faultkit.base.address import SCHEMES, parse_endpoint
+from faultkit.base.documents.shape import shown
+from faultkit.base.errors import InputError
 from faultkit.scenario.openapi.read import Source
 
 DEFAULT = "http://localhost"

@@ -11,7 +11,7 @@ from hashlib import sha256
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from faultkit.mcp.wire.http.server import Answer, Headers, Request
+from faultkit.base.http.server import Answer, Headers, Request
 
 PREFIX = "/portal"
 _TYPES = {

@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from faultkit.base.documents.reading import Reading
+from faultkit.base.documents.shape import shown
+from faultkit.base.documents.values import text
+from faultkit.base.errors import InputError
 from faultkit.chaos.experiment.work.http import read_texts
 from faultkit.chaos.experiment.work.work import Failed, Scene
 from faultkit.chaos.undo import Undo
-from faultkit.errors import InputError
-from faultkit.plan.shape import shown
-from faultkit.scenario.reading import Reading
-from faultkit.scenario.values import text
 
 KEYS = ("command", "folder", "env")
 COMMAND_FORM = "a command such as [redis-cli, ping]"

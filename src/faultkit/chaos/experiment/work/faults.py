@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from faultkit.base.documents.reading import Reading
+from faultkit.base.documents.values import text
+from faultkit.base.errors import InputError
 from faultkit.chaos.experiment.plain import plain
 from faultkit.chaos.experiment.threads import in_thread
 from faultkit.chaos.experiment.work.work import Failed, Scene
 from faultkit.chaos.faults import ChaosFault, parse_chaos_fault
 from faultkit.chaos.registry import FaultRegistry
-from faultkit.errors import InputError
-from faultkit.scenario.reading import Reading
-from faultkit.scenario.values import text
 
 CHANGES = ("register", "inject", "remove")
 SETTINGS = (

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
+from faultkit.base.documents.reading import Reading
+from faultkit.base.documents.shape import shown
+from faultkit.base.documents.values import switch, text
+from faultkit.base.errors import InputError
+from faultkit.base.http.client import HttpClient, Lost
 from faultkit.chaos.experiment.work.work import USUAL_LIMIT_S, Failed, Scene, json_of, why_of
 from faultkit.chaos.limits import Limits
 from faultkit.chaos.undo import Undo
-from faultkit.errors import InputError
-from faultkit.mcp.wire.http.client import HttpClient, Lost
-from faultkit.plan.shape import shown
-from faultkit.scenario.reading import Reading
-from faultkit.scenario.values import switch, text
 
 KEYS = ("url", "method", "headers", "body", "json", "verify")
 MOST_BYTES = 4 << 20

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from faultkit.base.documents.reading import Reading
+from faultkit.base.documents.shape import shown
+from faultkit.base.documents.values import switch, text
+from faultkit.base.errors import InputError
 from faultkit.chaos.experiment.threads import in_thread
 from faultkit.chaos.experiment.work.work import Failed, Scene
-from faultkit.errors import InputError
-from faultkit.plan.shape import shown
-from faultkit.report import model as report
 from faultkit.scenario.file import load_scenarios
 from faultkit.scenario.model import Scenario
 from faultkit.scenario.parse import parse_scenario
-from faultkit.scenario.reading import Reading
-from faultkit.scenario.values import switch, text
+from faultkit.scenario.report import model as report
 
 KEYS = ("file", "inline", "baseline")
 _ENDING_S = 10.0

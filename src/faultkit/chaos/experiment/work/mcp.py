@@ -8,14 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from faultkit.base.documents.reading import Reading
+from faultkit.base.documents.values import text
+from faultkit.base.errors import FaultkitError, InputError
 from faultkit.chaos.experiment.work.command import read_argv
 from faultkit.chaos.experiment.work.http import read_texts, read_url
 from faultkit.chaos.experiment.work.python import read_arguments
 from faultkit.chaos.experiment.work.work import Failed, Scene
-from faultkit.errors import FaultkitError, InputError
 from faultkit.mcp.client import At, Client
-from faultkit.scenario.reading import Reading
-from faultkit.scenario.values import text
 
 KEYS = ("command", "url", "tool", "arguments", "env", "headers")
 

@@ -10,11 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 from urllib.parse import quote, urlsplit
 
+from faultkit.base.documents.reading import Reading
+from faultkit.base.documents.values import text
+from faultkit.base.errors import InputError
 from faultkit.chaos.experiment.reversals import Reversal
 from faultkit.chaos.experiment.work.http import ask
 from faultkit.chaos.experiment.work.work import USUAL_LIMIT_S, Failed, Scene
 from faultkit.chaos.undo import Undo
-from faultkit.errors import InputError
 from faultkit.plan import (
     Plan,
     Rule,
@@ -28,8 +30,6 @@ from faultkit.plan import (
     parse_plan,
     parse_rule,
 )
-from faultkit.scenario.reading import Reading
-from faultkit.scenario.values import text
 
 KEYS = ("control", "token", "add", "plan", "remove")
 CONTROL_FORM = "the address of a control API such as 127.0.0.1:7070"

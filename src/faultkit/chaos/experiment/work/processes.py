@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
+from faultkit.base.documents.reading import Reading
+from faultkit.base.documents.shape import shown
+from faultkit.base.documents.values import text, whole
+from faultkit.base.errors import InputError
 from faultkit.chaos.experiment.work.command import Command, parse_command
 from faultkit.chaos.experiment.work.work import USUAL_LIMIT_S, Failed, Scene, why_of
 from faultkit.chaos.processes import birth_of, this_boot
 from faultkit.chaos.undo import Undo
-from faultkit.errors import InputError
-from faultkit.plan.shape import shown
-from faultkit.scenario.reading import Reading
-from faultkit.scenario.values import text, whole
 
 KEYS = ("process", "pid", "pid_file", "signal")
 SIGNALS = {each.name: each for each in signal.Signals}

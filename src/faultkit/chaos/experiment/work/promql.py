@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
+from faultkit.base.documents.reading import Reading
+from faultkit.base.documents.values import text
+from faultkit.base.errors import InputError
 from faultkit.chaos.experiment.work.http import URL_FORM, ask, read_texts, read_url
 from faultkit.chaos.experiment.work.work import USUAL_LIMIT_S, Failed, Scene
-from faultkit.errors import InputError
-from faultkit.scenario.reading import Reading
-from faultkit.scenario.values import text
 
 KEYS = ("url", "query", "headers")
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+from faultkit.base.documents.reading import Reading
+from faultkit.base.documents.shape import shown
+from faultkit.base.documents.values import text
+from faultkit.base.errors import InputError
 from faultkit.chaos.experiment.threads import in_thread
 from faultkit.chaos.experiment.work.work import USUAL_LIMIT_S, Scene, json_of
 from faultkit.chaos.undo import Undo
-from faultkit.errors import InputError
-from faultkit.plan.shape import shown
-from faultkit.scenario.reading import Reading
-from faultkit.scenario.values import text
 
 KEYS = ("function", "arguments")
 FUNCTION_FORM = "a function such as my.module:is_healthy"

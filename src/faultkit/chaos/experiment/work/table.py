@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from faultkit.base.errors import InputError
 from faultkit.chaos.experiment.tolerance import Anything, Compared, Equals, Expectation, Truthy
 from faultkit.chaos.experiment.work.command import parse_command
 from faultkit.chaos.experiment.work.faults import parse_fault
@@ -17,7 +18,6 @@ from faultkit.chaos.experiment.work.processes import parse_signal, parse_start
 from faultkit.chaos.experiment.work.promql import parse_promql
 from faultkit.chaos.experiment.work.python import parse_python
 from faultkit.chaos.experiment.work.tcp import parse_tcp
-from faultkit.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,11 @@ import time
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from faultkit.base.address import Endpoint, parse_endpoint
+from faultkit.base.documents.reading import Reading
+from faultkit.base.documents.values import text
+from faultkit.base.errors import InputError
 from faultkit.chaos.experiment.work.work import USUAL_LIMIT_S, Scene, why_of
-from faultkit.errors import InputError
-from faultkit.proxy.address import Endpoint, parse_endpoint
-from faultkit.scenario.reading import Reading
-from faultkit.scenario.values import text
 
 KEYS = ("address", "send")
 ADDRESS_FORM = "an address such as 127.0.0.1:6379"

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from faultkit.base.errors import InputError
 from faultkit.chaos.experiment.reversals import Reversals
 from faultkit.chaos.limits import Limits
-from faultkit.errors import InputError
 
 if TYPE_CHECKING:
     from faultkit.chaos.registry import FaultRegistry

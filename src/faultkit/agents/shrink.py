@@ -1,0 +1,88 @@
+"""From a plan that makes a test fail to the least that still does, in virtual time.
+
+Greedy and deterministic: faults are left out one by one, then triggers, schedules and settings are put back
+to what they are without being written, and counts are made smaller. What stays is needed: no single step
+further fails in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import MISSING, fields, replace
+
+from faultkit.agents.model import AgentTest, Suite
+from faultkit.plan import Rule, Schedule, Trigger
+
+Fails = Callable[[Suite, AgentTest], bool]
+"""Whether the test fails there, in the way that is looked for."""
+_MOST_STEPS = 2000
+
+
+def shrunk(suite: Suite, test: AgentTest, fails: Fails) -> tuple[Suite, AgentTest]:
+    """`fails` has to be true of what is given."""
+    tried = 0
+
+    def holds(one: Suite, other: AgentTest) -> bool:
+        nonlocal tried
+        tried += 1
+        return tried <= _MOST_STEPS and fails(one, other)
+
+    again = True
+    while again:
+        again = False
+        for smaller in _smaller(suite, test):
+            if holds(*smaller):
+                suite, test = smaller
+                again = True
+                break
+    needed = tuple(fault for fault in suite.faults if fault.name in test.inject)
+    return replace(suite, faults=needed), test
+
+
+def _smaller(suite: Suite, test: AgentTest) -> Iterator[tuple[Suite, AgentTest]]:
+    for name in test.inject:
+        if len(test.inject) > 1:
+            yield suite, replace(test, inject=tuple(each for each in test.inject if each != name))
+    if test.runs > 1:
+        yield suite, replace(test, runs=1)
+    for index, fault in enumerate(suite.faults):
+        if fault.name not in test.inject:
+            continue
+        for rule in _simpler(fault.rule):
+            faults = [*suite.faults]
+            faults[index] = replace(fault, rule=rule)
+            yield replace(suite, faults=tuple(faults)), test
+
+
+def _simpler(rule: Rule) -> Iterator[Rule]:
+    if rule.trigger != Trigger():
+        yield replace(rule, trigger=Trigger())
+        yield from _simpler_triggers(rule)
+    if rule.schedule != Schedule():
+        yield replace(rule, schedule=Schedule())
+    for field in fields(rule.fault):
+        default = field.default if field.default is not MISSING else None
+        value = getattr(rule.fault, field.name)
+        if default is not None and value != default:
+            yield replace(rule, fault=replace(rule.fault, **{field.name: default}))
+        least = default if isinstance(default, int) else 0
+        if isinstance(value, int) and not isinstance(value, bool) and value > least:
+            # Half of the way first: a thousand becomes one in ten steps.
+            for fewer in dict.fromkeys((least + (value - least) // 2, value - 1)):
+                try:
+                    yield replace(rule, fault=replace(rule.fault, **{field.name: fewer}))
+                except (ValueError, TypeError):
+                    continue
+
+
+def _simpler_triggers(rule: Rule) -> Iterator[Rule]:
+    usual = Trigger()
+    for field in fields(Trigger):
+        value = getattr(rule.trigger, field.name)
+        default = getattr(usual, field.name)
+        if value != default:
+            yield replace(rule, trigger=replace(rule.trigger, **{field.name: default}))
+    first = rule.trigger.first
+    if first is not None and first > 1:
+        for fewer in dict.fromkeys((first // 2, first - 1)):
+            yield replace(rule, trigger=replace(rule.trigger, first=fewer))

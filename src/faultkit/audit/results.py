@@ -1,0 +1,76 @@
+"""Results of experiments in the database: written once, and counted apart from how many of them are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Table, delete, func, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from faultkit.audit.schema import results, totals
+from faultkit.audit.store import Store
+
+_INSERTS: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+
+
+@dataclass(frozen=True, slots=True)
+class ResultRow:
+    name: str
+    outcome: str
+    success: bool
+    result: str
+    """JSON."""
+    journal: str | None = None
+    """JSON; left out where only results are asked for."""
+    seq: int = 0
+
+
+def add_result(store: Store, row: ResultRow, most_rows: int) -> int:
+    """Its place. Older ones make room, so that there are at most so many; the totals know them still."""
+
+    def write(connection: Connection) -> int:
+        values = {"name": row.name, "outcome": row.outcome, "success": row.success}
+        added = connection.execute(
+            results.insert().values(**values, result=row.result, journal=row.journal).returning(results.c.seq)
+        ).scalar_one()
+        _count(connection, totals, row)
+        connection.execute(delete(results).where(results.c.seq <= added - most_rows))
+        return int(added)
+
+    return store.write(write)
+
+
+def _count(connection: Connection, table: Table, row: ResultRow) -> None:
+    insert = _INSERTS[connection.dialect.name]
+    one = insert(table).values(name=row.name, runs=1, successes=int(row.success))
+    connection.execute(
+        one.on_conflict_do_update(
+            index_elements=[table.c.name],
+            set_={"runs": table.c.runs + 1, "successes": table.c.successes + int(row.success)},
+        )
+    )
+
+
+def read_results(store: Store, name: str | None, limit: int) -> tuple[ResultRow, ...]:
+    """Newest first, without journals."""
+    columns = [each for each in results.c if each.name != "journal"]
+    wanted = select(*columns).order_by(results.c.seq.desc()).limit(limit)
+    if name is not None:
+        wanted = wanted.where(results.c.name == name)
+    return store.read(
+        lambda connection: tuple(ResultRow(**row) for row in connection.execute(wanted).mappings())
+    )
+
+
+def read_journal(store: Store, seq: int) -> str | None:
+    wanted = select(results.c.journal).where(results.c.seq == seq)
+    return store.read(lambda connection: connection.execute(wanted).scalar_one_or_none())
+
+
+def read_totals(store: Store, name: str | None) -> tuple[int, int]:
+    """How many runs there ever were, and how many of them succeeded."""
+    sums = [func.coalesce(func.sum(each), 0) for each in (totals.c.runs, totals.c.successes)]
+    wanted = select(*sums) if name is None else select(*sums).where(totals.c.name == name)
+    runs, successes = store.read(lambda connection: connection.execute(wanted).one())
+    return int(runs), int(successes)

@@ -1,0 +1,1 @@
+"""The ground floor: small things that every package needs, each once. Imports nothing above itself."""

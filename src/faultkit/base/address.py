@@ -1,0 +1,265 @@
+"""Addresses as users write them: endpoints, proxy maps (`34000=https://example.com`) and upstreams.
+
+    map    = left "=" right
+    left   = [ "scheme://" ] [ host ] ":" port | scheme ":" port | port
+    right  = [ "scheme://" ] host [ ":" port ] | [ "scheme://" ] ":" port | scheme ":" port | port
+
+Liberal in what it takes, strict about what makes no sense. It opens no socket and resolves no name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from typing import Literal, NamedTuple, TypeAlias
+
+from faultkit.base.errors import InputError
+
+LOOPBACK = "127.0.0.1"
+
+Speaks: TypeAlias = Literal["tcp", "http"]
+
+
+class _Scheme(NamedTuple):
+    port: int | None
+    tls: bool
+    speaks: Speaks
+    secured: str
+    """The scheme that it becomes when the other side of a map asks for TLS."""
+
+
+SCHEMES: dict[str, _Scheme] = {
+    "tcp": _Scheme(None, False, "tcp", "tls"),
+    "tls": _Scheme(443, True, "tcp", "tls"),
+    "http": _Scheme(80, False, "http", "https"),
+    "https": _Scheme(443, True, "http", "https"),
+    "psql": _Scheme(5432, False, "tcp", "psqls"),
+    "psqls": _Scheme(5432, True, "tcp", "psqls"),
+}
+
+_LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})*\.?", re.ASCII)
+_HOST_GLOB = re.compile(r"[A-Za-z0-9_.*?-]+", re.ASCII)
+_DOTTED_NUMBERS = re.compile(r"[0-9.]+", re.ASCII)
+_PORT = re.compile(r"[0-9]{1,5}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyMap:
+    """Listen here, connect there. The client's side is always in the clear."""
+
+    listen: Endpoint
+    upstream: Endpoint
+    tls: bool = False
+    """Speak TLS to the upstream."""
+    speaks: Speaks = "tcp"
+    """What the bytes are: with `http`, faults of that level can act."""
+    rewrite_host: bool = False
+    """A reverse proxy: requests get the upstream's Host. Otherwise bytes go through as they are."""
+
+    def __str__(self) -> str:
+        """Text that `parse_map` reads as this map."""
+        left = f"http://{self.listen}" if self.rewrite_host else str(self.listen)
+        scheme = "http" if self.speaks == "http" else "tcp"
+        return f"{left}={SCHEMES[scheme].secured if self.tls else scheme}://{self.upstream}"
+
+
+class _Parts(NamedTuple):
+    """One side, cut into what was written; None for what was not."""
+
+    scheme: str | None
+    host: str | None
+    port: int | None
+
+
+def parse_map(text: str) -> ProxyMap:
+    try:
+        return _map(text.strip())
+    except ValueError as error:
+        raise InputError("proxy", f'{error} in "{text}"') from None
+
+
+def _map(text: str) -> ProxyMap:
+    left_text, equals, right_text = text.partition("=")
+    if not equals:
+        raise ValueError('expected PORT=HOST:PORT such as "9090=https://example.com", got no "="')
+    left, right = _cut(left_text.strip()), _cut(right_text.strip())
+    if left.port is None:
+        raise ValueError(f'expected a port to listen on left of "=", got "{left_text.strip()}"')
+
+    scheme = right.scheme or left.scheme or "tcp"
+    if any(SCHEMES[name].tls for name in (left.scheme, right.scheme) if name):
+        scheme = SCHEMES[scheme].secured
+    port = SCHEMES[scheme].port if right.port is None else right.port
+    if port is None:
+        raise ValueError(
+            f'expected a port after "{right_text.strip()}", got none, and {scheme} has no default'
+        )
+    if port == 0:
+        raise ValueError('expected an upstream port from 1 to 65535, got "0"')
+
+    reverse = left.scheme is not None and SCHEMES[left.scheme].speaks == "http"
+    return ProxyMap(
+        listen=Endpoint(left.host or LOOPBACK, left.port),
+        upstream=Endpoint(right.host or LOOPBACK, port),
+        tls=SCHEMES[scheme].tls,
+        speaks="http" if reverse else SCHEMES[scheme].speaks,
+        rewrite_host=reverse,
+    )
+
+
+def parse_endpoint(
+    text: str, default_port: int | None = None, default_host: str = LOOPBACK, path: str = "address"
+) -> Endpoint:
+    """`HOST:PORT`, `:PORT`, `PORT`, `[IPv6]:PORT`, and `HOST` where there is a default port."""
+    try:
+        host, port = _cut_authority(text.strip())
+        port = default_port if port is None else port
+        if port is None:
+            raise ValueError("expected HOST:PORT, got no port")
+    except ValueError as error:
+        raise InputError(path, f'{error} in "{text}"') from None
+    return Endpoint(host or default_host, port)
+
+
+def _cut(text: str) -> _Parts:
+    scheme, rest = _cut_scheme(text)
+    if scheme is None:
+        word, colon, port = text.partition(":")
+        if colon and word in SCHEMES:
+            return _Parts(word, None, _port(port))
+    return _Parts(scheme, *_cut_authority(rest))
+
+
+def _cut_scheme(text: str) -> tuple[str | None, str]:
+    """The scheme, if any, and the rest without a closing slash."""
+    scheme, marks, rest = text.partition("://")
+    if not marks:
+        scheme, rest = "", text
+    elif scheme.lower() not in SCHEMES:
+        raise ValueError(f'expected a scheme out of {", ".join(SCHEMES)}, got "{scheme}"')
+    rest = rest.removesuffix("/")
+    for mark, what in (("@", "a user"), ("/", "a path"), ("?", "a query"), ("#", "a fragment")):
+        if mark in rest:
+            raise ValueError(f"expected only a host and a port, got {what}")
+    return scheme.lower() or None, rest
+
+
+def _cut_authority(text: str) -> tuple[str | None, int | None]:
+    """`host:port`, `host`, `:port` or `port`, checked."""
+    if _DOTTED_NUMBERS.fullmatch(text) and "." not in text:
+        return None, _port(text)
+    host, port = _split(text)
+    if host == "" and port is not None:
+        return None, _port(port)
+    return _host(host), None if port is None else _port(port)
+
+
+def _split(text: str) -> tuple[str, str | None]:
+    """Host and port as they stand; an IPv6 address keeps its brackets."""
+    if text.startswith("["):
+        address, bracket, rest = text.partition("]")
+        if not bracket or (rest and not rest.startswith(":")):
+            raise ValueError(f'expected [IPv6]:PORT, got "{text}"')
+        return f"{address}]", rest[1:] if rest else None
+    if text.count(":") > 1:
+        raise ValueError(f'expected an IPv6 address in brackets such as "[::1]:80", got "{text}"')
+    host, colon, port = text.partition(":")
+    return host, port if colon else None
+
+
+def _port(text: str, least: int = 0) -> int:
+    if not _PORT.fullmatch(text) or not least <= int(text) <= 65535:
+        raise ValueError(f'expected a port from {least} to 65535, got "{text}"')
+    return int(text)
+
+
+def _host(text: str) -> str:
+    try:
+        if text.startswith("["):
+            return str(IPv6Address(text[1:-1]))
+        if _DOTTED_NUMBERS.fullmatch(text):
+            return str(IPv4Address(text))
+    except AddressValueError:
+        raise ValueError(f'expected an IP address, got "{text}"') from None
+    if not _HOST.fullmatch(text) or len(text) > 253:
+        raise ValueError(f'expected a host name or an IP address, got "{text}"')
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """A host (or a glob of hosts) that faults may touch, on one port or on all."""
+
+    host: str
+    port: int | None = None
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port is None else f"{host}:{self.port}"
+
+    def covers(self, host: str, port: int) -> bool:
+        return (self.port is None or self.port == port) and fnmatchcase(_plain(host), self.host)
+
+
+def parse_upstream(text: str) -> Upstream:
+    """`*`, `host`, `host:port`, `scheme://host[:port]`; hosts may be globs such as `*.example.com`.
+
+    A scheme without a port stands for the scheme's own port."""
+    try:
+        scheme, rest = _cut_upstream_scheme(text.strip())
+        host, port_text = _split(rest)
+        port = None if port_text is None else _port(port_text, least=1)
+        if not _HOST_GLOB.fullmatch(host) or not {"*", "?"} & set(host):
+            host = _host(host)
+    except ValueError as error:
+        raise InputError("upstream", f'{error} in "{text}"') from None
+    if port is None and scheme is not None:
+        port = SCHEMES[scheme].port
+    return Upstream(_plain(host), port)
+
+
+def _cut_upstream_scheme(text: str) -> tuple[str | None, str]:
+    # `?` is a wildcard here; a query is still told from it, because it can only follow a path.
+    scheme, rest = _cut_scheme(text.replace("?", "\0"))
+    return scheme, rest.replace("\0", "?")
+
+
+def _plain(host: str) -> str:
+    """One spelling for one host: no brackets, no closing dot, small letters."""
+    name = host.strip("[]").removesuffix(".").lower()
+    if ":" not in name:
+        return name
+    try:
+        return str(IPv6Address(name))
+    except AddressValueError:
+        return name
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamSet:
+    """Which upstreams faults may touch. The empty set covers none."""
+
+    upstreams: tuple[Upstream, ...] = ()
+
+    @classmethod
+    def parse(cls, texts: Iterable[str]) -> UpstreamSet:
+        """From repeated options, each of which may be a comma list."""
+        return cls(
+            tuple(parse_upstream(piece) for text in texts for piece in text.split(",") if piece.strip())
+        )
+
+    def covers(self, host: str, port: int) -> bool:
+        return any(upstream.covers(host, port) for upstream in self.upstreams)

@@ -1,0 +1,421 @@
+"""A child process of this program that serves calls. What it serves is not known here.
+
+    with ChildProcess("some.module:make_counter", 5) as child:
+        child.call("add", 2)
+
+In the child, `make_counter(parent, 5)` gives an object, and each call is a call of one of its methods.
+`parent` is the way back: `parent.tell(value)` while a call is under way, and `parent.stopped`, which
+`interrupt` sets. If the object is a context manager, it is entered before the first call and left at the end.
+
+The two are joined by a pair of sockets and exchange pickles, so both must be this program. The child ends
+when its parent closes it or is gone, by whatever death; SIGINT and SIGHUP it leaves to the parent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib
+import os
+import pickle
+import queue
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from faultkit.base.errors import FaultkitError, RunError
+
+_CALL, _STOP, _ANSWER, _FAILURE, _TOLD = range(5)
+_HEADER = struct.Struct("!BQQ")
+"""What it is, the number of the call, and how many bytes follow."""
+_THE_FACTORY = 0
+"""The first call makes the object that serves the others."""
+
+_GRACE_S = 2.0
+"""So long a child may take to end in good order; then it ends itself."""
+_PATIENCE_S = 3.0
+"""So long the parent waits for that; then it kills."""
+_LEFT_TO_THE_PARENT = (signal.SIGINT, signal.SIGHUP)
+_HELD_AT_THE_START = {*_LEFT_TO_THE_PARENT, signal.SIGTERM}
+_PR_SET_PDEATHSIG = 1
+
+
+class ChildProcess:
+    """The parent's side. Any thread may use it; calls are served one at a time, in the order of their coming.
+
+    It starts at once and is ready with its first answer, so several can start side by side."""
+
+    def __init__(
+        self,
+        factory: str,
+        *args: object,
+        name: str = "the child process",
+        told: Callable[[Any], None] | None = None,
+    ) -> None:
+        """`factory` is "module:callable". `told` gets what the child tells, in the thread that calls it."""
+        self.name = name
+        self._told = told
+        self._calls = threading.Lock()
+        self._number = _THE_FACTORY
+        self._is_ready = self._is_closed = False
+        self._given_up: str | None = None
+        """Why it was killed, if it did not answer in time."""
+        first = pickle.dumps((factory, args, os.environ.get("PYTHONPATH")), pickle.HIGHEST_PROTOCOL)
+        ours, its = socket.socketpair()
+        try:
+            with its:
+                self._process = _start(its)
+            self._wire = _Wire(ours)
+            self._send(_CALL, _THE_FACTORY, first)
+        except BaseException:
+            ours.close()
+            raise
+
+    def __enter__(self) -> ChildProcess:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def ready(self, timeout_s: float | None = None) -> None:
+        """Wait until the object is made. If that failed, this raises why; else the first call does."""
+        with self._turn(timeout_s) as deadline:
+            self._be_ready(deadline)
+
+    def call(self, method: str, *args: object, timeout_s: float | None = None, **kwargs: object) -> Any:
+        """What the method returns. What it raises is raised here: a FaultkitError as it is, others as
+        RunError. A child that is gone is a RunError, too, that says how it ended.
+
+        A child that does not answer within `timeout_s` (earlier calls of other threads included) is killed,
+        since nothing can follow half a message, and a RunError says so."""
+        body = pickle.dumps((method, args, kwargs), pickle.HIGHEST_PROTOCOL)
+        with self._turn(timeout_s) as deadline:
+            self._be_ready(deadline)
+            self._number += 1
+            self._send(_CALL, self._number, body, deadline)
+            return self._answer(self._number, deadline)
+
+    def interrupt(self) -> None:
+        """Set the child's `stopped`, also while a call is under way. What is called later sees it, too."""
+        with contextlib.suppress(OSError):
+            self._wire.send(_STOP, 0, b"")
+
+    def close(self) -> None:
+        """End the child: it is asked to, then made to. A call that is under way in another thread fails."""
+        self._is_closed = True
+        self._wire.hang_up()
+        try:
+            self._process.wait(_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            self._kill()
+            self._wire.close()
+
+    @contextlib.contextmanager
+    def _turn(self, timeout_s: float | None) -> Iterator[float | None]:
+        """Gives the instant until which the child may answer."""
+        deadline = None if timeout_s is None else time.monotonic() + timeout_s
+        if not self._calls.acquire(timeout=-1 if timeout_s is None else timeout_s):
+            raise self._give_up(timeout_s)
+        try:
+            yield deadline
+        except _Late:
+            raise self._give_up(timeout_s) from None
+        finally:
+            self._calls.release()
+
+    def _give_up(self, timeout_s: float | None) -> RunError:
+        self._given_up = f"{self.name} did not answer within {timeout_s:g} s and was ended"
+        self._kill()
+        return RunError(self._given_up)
+
+    def _be_ready(self, deadline: float | None) -> None:
+        if not self._is_ready:
+            self._answer(_THE_FACTORY, deadline)
+            self._is_ready = True
+
+    def _answer(self, number: int, deadline: float | None) -> Any:
+        while True:
+            kind, about, body = self._receive(deadline)
+            # The answer to an earlier call, which nobody waits for any more, is passed over.
+            if kind != _TOLD and about != number:
+                continue
+            try:
+                value = pickle.loads(body)
+            except Exception as error:
+                raise RunError(f"{self.name} sent what cannot be read: {_text(error)}") from error
+            if kind == _ANSWER:
+                return value
+            if kind == _FAILURE:
+                raise value
+            if self._told is not None:
+                self._told(value)
+
+    def _send(self, kind: int, number: int, body: bytes, deadline: float | None = None) -> None:
+        try:
+            self._wire.send(kind, number, body, deadline)
+        except (EOFError, OSError):
+            raise RunError(self._how_it_ended()) from None
+        except BaseException:
+            self._kill()  # Nothing can follow half a message.
+            raise
+
+    def _receive(self, deadline: float | None) -> tuple[int, int, bytes]:
+        try:
+            return self._wire.receive(deadline)
+        except (EOFError, OSError):
+            raise RunError(self._how_it_ended()) from None
+        except BaseException:
+            self._kill()
+            raise
+
+    def _how_it_ended(self) -> str:
+        if self._is_closed:
+            return f"{self.name} was closed"
+        if self._given_up is not None:
+            return self._given_up
+        try:
+            code = self._process.wait(_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            self._kill()
+            return f"{self.name} spoke no more and was ended"
+        if code < 0:
+            return f"{self.name} was ended by {_signal_name(-code)}"
+        return f"{self.name} ended with exit code {code}"
+
+    def _kill(self) -> None:
+        self._process.kill()  # Does nothing to a process that has ended: its number may be another's by now.
+        self._process.wait()
+
+
+def _start(its: socket.socket) -> subprocess.Popen[bytes]:
+    # The kernel ties a death signal to the thread that started the child, and only this one lives to the end.
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    path = os.pathsep.join(folder or os.getcwd() for folder in sys.path)
+    # Until the child has its handlers, a Ctrl-C in the terminal must not end it.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD_AT_THE_START)
+    try:
+        return subprocess.Popen(
+            # -P: a file in the current folder must not stand in for a module of ours.
+            [
+                sys.executable,
+                "-P",
+                "-m",
+                "faultkit.base.child_process",
+                str(its.fileno()),
+                str(int(in_main_thread)),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            pass_fds=(its.fileno(),),
+            env={**os.environ, "PYTHONPATH": path},
+        )
+    except OSError as error:
+        raise RunError(f"cannot start a process: {error.strerror or error}") from None
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+class _Late(Exception):
+    """The other side did not take or send a message in time."""
+
+
+class _Wire:
+    """Messages over a socket. One thread reads; any may send."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._socket = sock
+        self._sending = threading.Lock()
+
+    def send(self, kind: int, number: int, body: bytes, deadline: float | None = None) -> None:
+        """Raises _Late if the other side has not taken it all by `deadline`."""
+        flags = 0 if deadline is None else socket.MSG_DONTWAIT
+        with self._sending:
+            rest = memoryview(_HEADER.pack(kind, number, len(body)) + body)
+            while rest:
+                self._await(select.POLLOUT, deadline)
+                with contextlib.suppress(BlockingIOError):
+                    rest = rest[self._socket.send(rest, flags) :]
+
+    def receive(self, deadline: float | None = None) -> tuple[int, int, bytes]:
+        """Raises EOFError where the other side has gone, _Late if no whole message comes by `deadline`."""
+        kind, number, size = _HEADER.unpack(self._read(_HEADER.size, deadline))
+        return kind, number, self._read(size, deadline)
+
+    def _read(self, size: int, deadline: float | None) -> bytes:
+        buffer = bytearray(size)
+        rest = memoryview(buffer)
+        while rest:
+            self._await(select.POLLIN, deadline)
+            count = self._socket.recv_into(rest)
+            if not count:
+                raise EOFError
+            rest = rest[count:]
+        return bytes(buffer)
+
+    def _await(self, what: int, deadline: float | None) -> None:
+        # Not by the socket's own timeout: threads that send and receive share the socket.
+        if deadline is None:
+            return
+        poll = select.poll()
+        try:
+            poll.register(self._socket, what)
+        except ValueError:
+            raise EOFError from None  # It was closed here, by another thread.
+        if not poll.poll(max(0.0, deadline - time.monotonic()) * 1000):
+            raise _Late
+
+    def hang_up(self) -> None:
+        """Both sides see the end at once, also those that wait just now."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+# --- the child's side -------------------------------------------------------------------------
+
+
+class Parent:
+    """The way back to the parent, which a factory is given."""
+
+    def __init__(self, wire: _Wire) -> None:
+        self.stopped = threading.Event()
+        """A long call ends soon after this is set: the parent asked for it, or is gone. It stays set."""
+        self._wire = wire
+
+    def tell(self, value: object) -> None:
+        """Something on the way to the answer, such as progress. It arrives while a call is under way."""
+        self._wire.send(_TOLD, 0, pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
+
+
+class _Server:
+    """The main thread serves the calls; another one reads them, so that an interruption comes through."""
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._wire = _Wire(sock)
+        self._parent = Parent(self._wire)
+        self._waiting: queue.SimpleQueue[tuple[int, bytes] | None] = queue.SimpleQueue()
+
+    def run(self) -> int:
+        """Until the parent hangs up; returns the exit code."""
+        threading.Thread(target=self._read, name="fault-calls", daemon=True).start()
+        with contextlib.ExitStack() as stack:
+            served: list[Any] = []
+
+            def make(factory: str, args: tuple[object, ...], python_path: str | None) -> None:
+                _restore("PYTHONPATH", python_path)
+                module, _, name = factory.partition(":")
+                made = getattr(importlib.import_module(module), name)(self._parent, *args)
+                served.append(stack.enter_context(made) if hasattr(made, "__exit__") else made)
+
+            def call(method: str, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
+                return getattr(served[0], method)(*args, **kwargs)
+
+            work: Callable[..., object] = make
+            while (waiting := self._waiting.get()) is not None:
+                number, body = waiting
+                try:
+                    self._wire.send(*_outcome(number, body, work))
+                except OSError:
+                    return 0  # Nobody waits for the answer.
+                if not served:
+                    return 1
+                work = call
+        return 0
+
+    def _read(self) -> None:
+        try:
+            while True:
+                kind, number, body = self._wire.receive()
+                if kind == _STOP:
+                    self._parent.stopped.set()
+                else:
+                    self._waiting.put((number, body))
+        except (EOFError, OSError):
+            self._parent.stopped.set()
+            self._waiting.put(None)
+            time.sleep(_GRACE_S)
+            os._exit(1)
+
+
+def _outcome(number: int, body: bytes, work: Callable[..., object]) -> tuple[int, int, bytes]:
+    try:
+        return _ANSWER, number, pickle.dumps(work(*pickle.loads(body)), pickle.HIGHEST_PROTOCOL)
+    except Exception as error:
+        return _FAILURE, number, _pickled(error)
+
+
+def _pickled(error: Exception) -> bytes:
+    if isinstance(error, FaultkitError):
+        with contextlib.suppress(Exception):
+            body = pickle.dumps(error, pickle.HIGHEST_PROTOCOL)
+            pickle.loads(body)  # An error whose __init__ wants more than its text fails only here.
+            return body
+    told = RunError(_text(error))
+    told.add_note("".join(traceback.format_exception(error)))
+    return pickle.dumps(told, pickle.HIGHEST_PROTOCOL)
+
+
+def _text(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def _restore(name: str, value: str | None) -> None:
+    if value is None:
+        os.environ.pop(name, None)
+    else:
+        os.environ[name] = value
+
+
+def _handle_signals(die_with_parent: bool) -> None:
+    for number in _LEFT_TO_THE_PARENT:
+        signal.signal(number, signal.SIG_IGN)
+
+    def end_soon(number: int, frame: object) -> None:
+        # Whoever ends a whole group of processes ends the parent, too, and it has a last word for us.
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        end = threading.Timer(_GRACE_S, os.kill, (os.getpid(), signal.SIGTERM))
+        end.daemon = True
+        end.start()
+
+    signal.signal(signal.SIGTERM, end_soon)
+    if die_with_parent and sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD_AT_THE_START)
+
+
+def serve(descriptor: int, die_with_parent: bool) -> int:
+    """The whole life of a child, in its main thread."""
+    _handle_signals(die_with_parent)
+    with socket.socket(fileno=descriptor) as sock:
+        sock.set_inheritable(False)
+        return _Server(sock).run()
+
+
+if __name__ == "__main__":
+    # The module under its own name, and not this copy of it: what is pickled names its classes by it.
+    from faultkit.base.child_process import serve as serve_calls
+
+    sys.exit(serve_calls(int(sys.argv[1]), sys.argv[2] == "1"))

@@ -1,0 +1,297 @@
+"""An HTTP/1.1 client that hands on what comes as it comes, and says how a connection was lost.
+
+Connections are kept and used again. It knows nothing of MCP, and never repeats a request that may have been
+received.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import select
+import ssl
+from collections import deque
+from collections.abc import Iterable
+
+import httptools
+
+from faultkit.base.http.address import parse_url
+from faultkit.base.http.server import Headers
+
+CONNECT_S = 10.0
+_MOST_KEPT = 64
+_KEPT_S = 4.0
+"""Servers close a connection that was idle for five seconds or more, and a request must not meet that."""
+_HIGH_WATER = 1 << 20
+"""Bytes of an answer that may wait to be taken before we stop reading."""
+
+
+class Lost(Exception):
+    """The connection ended before the answer did."""
+
+    def __init__(self, why: str, *, reset: bool = False, began: bool = False) -> None:
+        super().__init__(why)
+        self.reset = reset
+        """By RST, and not in good order."""
+        self.began = began
+        """Some of the answer had come."""
+
+
+class Reply:
+    """An answer on its way in."""
+
+    __slots__ = ("_connection", "headers", "lines", "status")
+
+    def __init__(self, connection: _Connection, status: int, lines: Headers) -> None:
+        self._connection = connection
+        self.status = status
+        self.lines = lines
+        self.headers = {name.lower(): value for name, value in lines}
+
+    @property
+    def is_stream(self) -> bool:
+        kind = self.headers.get("content-type", "").partition(";")[0]
+        return kind.strip().lower() == "text/event-stream"
+
+    async def chunk(self) -> bytes:
+        """The next part of the body; empty at its end. Raises Lost."""
+        return await self._connection.chunk()
+
+    def ready(self) -> bytes:
+        """A part that is there without waiting; empty if none is, which is not to say that none will be."""
+        return self._connection.ready()
+
+    async def body(self, most: int) -> bytes:
+        """All of it. Raises Lost, also if there is more than that."""
+        parts: list[bytes] = []
+        size = 0
+        while part := await self.chunk():
+            size += len(part)
+            if size > most:
+                self.close()
+                raise Lost(f"an answer of more than {most} bytes", began=True)
+            parts.append(part)
+        return b"".join(parts)
+
+    def close(self) -> None:
+        """Leaves the rest. Safe to call at any time."""
+        self._connection.leave()
+
+
+class HttpClient:
+    """For one origin."""
+
+    def __init__(self, url: str, *, verify: bool = True) -> None:
+        """InputError if the URL is none of HTTP."""
+        self.address = parse_url(url)
+        self.host, self.port, self.target = self.address.host, self.address.port, self.address.target
+        self._tls: ssl.SSLContext | None = None
+        if self.address.scheme == "https":
+            self._tls = ssl.create_default_context()
+            if not verify:
+                self._tls.check_hostname = False
+                self._tls.verify_mode = ssl.CERT_NONE
+        self._idle: list[_Connection] = []
+        self._busy: set[_Connection] = set()
+
+    async def request(
+        self, method: str, headers: Iterable[tuple[str, str]], body: bytes, target: str | None = None
+    ) -> Reply:
+        """The head of the answer. Raises Lost; OSError if nobody can be reached."""
+        lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
+        head = f"{method} {target or self.target} HTTP/1.1\r\nhost: {self.address.authority}\r\n{lines}"
+        if body or method in ("POST", "PUT", "PATCH"):
+            head += f"content-length: {len(body)}\r\n"
+        raw = f"{head}\r\n".encode("latin-1", "replace") + body
+        while self._idle:
+            kept = self._idle.pop()
+            if kept.is_fresh:
+                return await self._ask(kept, raw, method)
+            kept.drop()
+        return await self._ask(await self._connect(), raw, method)
+
+    async def _ask(self, connection: _Connection, raw: bytes, method: str) -> Reply:
+        self._busy.add(connection)
+        try:
+            return await connection.ask(raw, is_head=method == "HEAD")
+        except BaseException:
+            connection.leave()
+            raise
+
+    async def _connect(self) -> _Connection:
+        loop = asyncio.get_running_loop()
+        name = self.host if self._tls is not None else None
+        async with asyncio.timeout(CONNECT_S):
+            _, connection = await loop.create_connection(
+                lambda: _Connection(self), self.host, self.port, ssl=self._tls, server_hostname=name
+            )
+        return connection
+
+    def done(self, connection: _Connection) -> None:
+        """It is free for the next request, or of no use any more."""
+        self._busy.discard(connection)
+        if connection.is_open and len(self._idle) < _MOST_KEPT:
+            self._idle.append(connection)
+        else:
+            connection.drop()
+
+    def close(self) -> None:
+        for connection in (*self._idle, *self._busy):
+            connection.drop()
+        self._idle.clear()
+        self._busy.clear()
+
+
+class _Connection(asyncio.Protocol):
+    def __init__(self, pool: HttpClient) -> None:
+        self._pool = pool
+        self._transport: asyncio.Transport | None = None
+        self._parts: deque[bytes] = deque()
+        self._held = 0
+        self._waiter: asyncio.Future[None] | None = None
+        self._lost: Lost | None = None
+        self._asked = self._complete = self._has_head = self._keep = False
+        self._lines: Headers = []
+        self._is_head = False
+        self._parser: httptools.HttpResponseParser | None = None
+        self._idle_since = 0.0
+
+    @property
+    def is_open(self) -> bool:
+        return self._transport is not None and not self._transport.is_closing() and self._lost is None
+
+    @property
+    def is_fresh(self) -> bool:
+        """It can be used again. What was sent is never sent twice, so this has to be known before."""
+        if not self.is_open or asyncio.get_running_loop().time() - self._idle_since > _KEPT_S:
+            return False
+        assert self._transport is not None
+        # Whatever there is to read now, an end or anything else, is nothing that we asked for.
+        watch = select.poll()
+        watch.register(self._transport.get_extra_info("socket").fileno(), select.POLLIN)
+        return not watch.poll(0)
+
+    # Of the client.
+
+    async def ask(self, raw: bytes, *, is_head: bool) -> Reply:
+        assert self._transport is not None
+        self._parser = httptools.HttpResponseParser(self)
+        self._lines = []
+        self._asked, self._complete, self._has_head, self._keep = True, False, False, False
+        self._is_head = is_head
+        self._transport.write(raw)
+        while not self._has_head:
+            if self._lost is not None:
+                raise self._lost
+            await self._wait()
+        return Reply(self, self._parser.get_status_code(), self._lines)
+
+    async def chunk(self) -> bytes:
+        while not self._parts:
+            if self._complete:
+                self._release()
+                return b""
+            if self._lost is not None:
+                raise self._lost
+            await self._wait()
+        return self.ready()
+
+    def ready(self) -> bytes:
+        if not self._parts:
+            return b""
+        part = self._parts.popleft()
+        self._held -= len(part)
+        if self._held < _HIGH_WATER and self._transport is not None:
+            self._transport.resume_reading()
+        return part
+
+    def leave(self) -> None:
+        if self._asked and not self._complete:
+            self._lost = self._lost or Lost("we left", began=True)
+            self.drop()
+        self._release()
+
+    def drop(self) -> None:
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _release(self) -> None:
+        if self._asked:
+            self._asked = False
+            self._parts.clear()
+            self._held = 0
+            self._idle_since = asyncio.get_running_loop().time()
+            if not self._keep:
+                self.drop()
+            self._pool.done(self)
+
+    async def _wait(self) -> None:
+        self._waiter = asyncio.get_running_loop().create_future()
+        await self._waiter
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+    # Of asyncio.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        if self._parser is None or not self._asked:
+            self.drop()
+            return
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self._lost = Lost("the answer changes to a protocol that nobody asked for", began=True)
+            self.drop()
+        except httptools.HttpParserError as error:
+            self._lost = Lost(f"this is no HTTP answer: {error}", began=True)
+            self.drop()
+        self._wake()
+
+    def eof_received(self) -> bool:
+        return False
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._transport = None
+        ends_by_close = self._has_head and not self._complete and self._is_framed_by_close()
+        if ends_by_close and exc is None:
+            self._complete = True
+        elif not self._complete:
+            why = "the connection was reset" if exc is not None else "the connection was closed"
+            began = self._has_head or bool(self._lines)
+            self._lost = self._lost or Lost(why, reset=exc is not None, began=began)
+        self._wake()
+
+    def _is_framed_by_close(self) -> bool:
+        names = {name.lower() for name, _ in self._lines}
+        return "content-length" not in names and "transfer-encoding" not in names
+
+    # Of httptools.
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._lines.append((name.decode("latin-1"), value.decode("latin-1")))
+
+    def on_headers_complete(self) -> None:
+        assert self._parser is not None
+        if 100 <= self._parser.get_status_code() < 200:
+            self._lines = []
+            return
+        self._has_head = True
+        if self._is_head:
+            self._complete = True
+
+    def on_body(self, body: bytes) -> None:
+        self._parts.append(body)
+        self._held += len(body)
+        if self._held > _HIGH_WATER and self._transport is not None:
+            self._transport.pause_reading()
+
+    def on_message_complete(self) -> None:
+        assert self._parser is not None
+        if self._has_head:
+            self._complete = True
+            self._keep = self._parser.should_keep_alive()

@@ -1,0 +1,251 @@
+"""What somebody with bad intent can do with a function, as far as plain checks of its text can tell. Pure.
+
+Six checks and no more: what a caller gives must not become part of a query, a shell command, a path, the host
+of a URL or code, and secrets do not belong in the source. Who may call a function, what it logs and what one
+caller can use up is not judged here, and the analysis says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Iterable, Iterator
+from dataclasses import dataclass
+
+from faultkit.code.advice.inputs import inputs_at, is_checked
+from faultkit.code.facts import Argument, Call, Facts, Scope, Value
+from faultkit.code.rules.rule import LIKELY, POSSIBLE, Hit, Severity
+from faultkit.code.rules.vocabulary.http import http_requests
+from faultkit.code.syntax import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Threat:
+    title: str
+    why: str
+    fix: str
+    check: Callable[[Facts, Call], Iterable[Hit]]
+    """Asked about each call."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundThreat:
+    threat: Threat
+    line: int
+    message: str
+    severity: Severity
+    confidence: float
+
+
+RULE_SLUGS = ("secret-in-code", "tls-not-verified")
+"""Rules about reliability whose findings are threats as well."""
+
+_QUERIES = frozenset(
+    (
+        "execute", "executemany", "executescript", "query", "Query", "QueryRow", "QueryContext",
+        "QueryRowContext", "Exec", "ExecContext", "executeQuery", "executeUpdate", "queryForObject",
+        "queryForList", "createNativeQuery", "prepareStatement", "fetch", "fetchrow", "fetchval", "scalar",
+        "raw", "$queryRawUnsafe", "$executeRawUnsafe", "all", "get", "run", "exec",
+    )
+)  # fmt: skip
+_SQL = re.compile(
+    r"^\(*(?:(?:fmt\.Sprintf|String\.format|(?:\w+\.)?text)\(\s*)?[a-zA-Z]{0,2}[\"'`]+\s*"
+    r"(?:select|insert|update|delete|replace|merge|with|create|alter|drop|truncate)\b",
+    re.IGNORECASE,
+)
+_SHELLS = frozenset(
+    (
+        "os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput",
+        "asyncio.create_subprocess_shell", "child_process.exec", "child_process.execSync",
+    )
+)  # fmt: skip
+_PROGRAMS = re.compile(r"^subprocess\.(?:run|call|check_call|check_output|Popen)$")
+_SHELL_WORDS = re.compile(r"""^["'](?:/bin/|/usr/bin/)?(?:sh|bash|zsh|cmd|cmd\.exe)["']$""")
+_PATHS: dict[str, int] = {
+    **dict.fromkeys(("open", "os.remove", "os.unlink", "os.rmdir", "os.listdir", "shutil.rmtree"), 0),
+    **dict.fromkeys(
+        ("flask.send_file", "fastapi.responses.FileResponse", "starlette.responses.FileResponse"), 0
+    ),
+    **dict.fromkeys(("os.Open", "os.ReadFile", "os.Create", "os.OpenFile", "os.Remove", "os.RemoveAll"), 0),
+    **dict.fromkeys(("io/ioutil.ReadFile",), 0),
+    "net/http.ServeFile": 2,
+    **{
+        f"{module}.{name}": 0
+        for module in ("fs", "fs/promises", "fs.promises")
+        for name in ("readFile", "readFileSync", "createReadStream", "writeFile", "unlink", "rm", "readdir")
+    },
+    **{
+        f"java.nio.file.Files.{name}": 0
+        for name in ("readString", "readAllBytes", "newInputStream", "delete")
+    },
+}
+"""Calls that open or remove a file, and the place of its path."""
+_CLEANED = re.compile(
+    r"\b(?:basename|secure_filename|safe_join|is_relative_to|realpath|resolve|normalize|normpath|abspath|"
+    r"filepath\.(?:Base|Clean|IsLocal)|startswith|startsWith|HasPrefix)\b"
+)
+_CODE = frozenset(
+    (
+        "eval", "exec", "pickle.loads", "pickle.load", "marshal.loads", "yaml.unsafe_load", "Function",
+        "vm.runInNewContext", "vm.runInThisContext",
+    )
+)  # fmt: skip
+_STARTS = re.compile(
+    r"^(?:await\s+)?(?:[fF]?[\"'`](?:https?://)?\$?\{\s*|[\"'`]https?://[\"'`]\s*\+\s*)?([A-Za-z_]\w*)"
+)
+_ONE_PART = re.compile(r"\{(\w+)\}|<(?:\w+:)?(\w+)>|:(\w+)")
+
+
+def threats_in(facts: Facts, within: Span) -> tuple[FoundThreat, ...]:
+    """In a function, in the order of the text."""
+    return tuple(
+        FoundThreat(
+            threat, facts.syntax.line(hit.span.start), hit.message, hit.severity or "medium", hit.confidence
+        )
+        for call in facts.within(facts.calls, within)
+        for threat in THREATS
+        for hit in threat.check(facts, call)
+    )
+
+
+def _hit(
+    facts: Facts, call: Call, value: Value, what: str, *, at: Span | None = None, but: Container[str] = ()
+) -> Iterator[Hit]:
+    """If a caller's input is in the value, and nothing in the function looks at it first."""
+    scope = facts.named_function_of(call) or facts.function_of(call)
+    unchecked = [
+        name
+        for name in inputs_at(call, facts).among(value.text)
+        if name not in but and (scope is None or not is_checked(name, scope, facts))
+    ]
+    if unchecked:
+        answers = facts.route_of(call) is not None
+        by = "a client" if answers else "the caller"
+        yield Hit(
+            at or value.span,
+            f"{unchecked[0]}, which {by} gives, {what.format(f'{call.written}()')}",
+            LIKELY if answers else POSSIBLE,
+            "high" if answers else "medium",
+        )
+
+
+def _query(facts: Facts, call: Call) -> Iterator[Hit]:
+    if call.method not in _QUERIES:
+        return
+    for argument in call.positional[:2]:
+        value = _value_of(argument, call, facts)
+        if value is not None and value.shape != "text" and _SQL.match(value.text):
+            yield from _hit(facts, call, value, "is put into the text of {}", at=argument.value.span)
+            return
+
+
+def _value_of(argument: Argument, call: Call, facts: Facts) -> Value | None:
+    """The argument, or what was assigned last to the name that is given."""
+    if argument.value.shape != "name":
+        return argument.value
+    scope = facts.function_of(call)
+    given = [
+        each.value
+        for each in facts.assignments
+        if each.scope is scope
+        and each.targets == (argument.value.text,)
+        and each.span.start < call.span.start
+    ]
+    return given[-1] if given else None
+
+
+def _command(facts: Facts, call: Call) -> Iterator[Hit]:
+    value = _command_text(call)
+    if value is not None:
+        yield from _hit(facts, call, value, "becomes part of the shell command of {}")
+
+
+def _command_text(call: Call) -> Value | None:
+    first = call.argument("args", "cmd", "command", place=0)
+    if first is None:
+        return None
+    shell = call.argument("shell")
+    by_shell = _PROGRAMS.match(call.name) and shell is not None and shell.value.shape == "true"
+    if call.name in _SHELLS or by_shell:
+        return first.value
+    words = call.positional
+    if call.name in ("os/exec.Command", "child_process.spawn") and _SHELL_WORDS.match(first.value.text):
+        return words[-1].value if len(words) > 1 else None
+    return None
+
+
+def _path(facts: Facts, call: Call) -> Iterator[Hit]:
+    handler = facts.route_of(call)
+    place = _PATHS.get(call.name)
+    argument = None if place is None else call.argument("path", "file", place=place)
+    # Elsewhere a path as a parameter is what a function is for.
+    if handler is None or argument is None or _CLEANED.search(facts.text(handler.span)):
+        return
+    yield from _hit(facts, call, argument.value, "names the file for {}", but=_single_parts(handler))
+
+
+def _single_parts(handler: Scope) -> set[str]:
+    """Parameters of the route that hold no `/`: `{id}`, `<id>`, `:id`."""
+    path = "" if handler.route is None else handler.route.path
+    found = {name for each in _ONE_PART.findall(path) for name in each if name}
+    return {name for name in found if f"<path:{name}>" not in path}
+
+
+def _url(facts: Facts, call: Call) -> Iterator[Hit]:
+    if facts.route_of(call) is None:
+        return
+    request = next((each for each in http_requests(facts) if each.call is call), None)
+    argument = None if request is None else call.argument("url", place=0)
+    if argument is None:
+        return
+    value = _value_of(argument, call, facts) or argument.value
+    start = _STARTS.match(value.text)
+    # What follows the host cannot send the request elsewhere.
+    if start is not None and start[1] in inputs_at(call, facts).names:
+        yield from _hit(facts, call, value, "decides where the request of {} goes", at=argument.value.span)
+
+
+def _code(facts: Facts, call: Call) -> Iterator[Hit]:
+    first = call.argument(place=0)
+    if first is not None and (call.name in _CODE or _loads_objects(call)):
+        yield from _hit(facts, call, first.value, "can run code by {}")
+
+
+def _loads_objects(call: Call) -> bool:
+    """YAML with a loader that makes any object; one of the project's own is trusted."""
+    loader = call.argument("Loader", place=1)
+    named = "" if loader is None else loader.value.text.rpartition(".")[2]
+    return call.name == "yaml.load" and named in ("", "Loader", "UnsafeLoader")
+
+
+THREATS: tuple[Threat, ...] = (
+    Threat(
+        "Query built from input",
+        "Whoever chooses the input chooses the query: rows are read, changed or dropped that are not theirs.",
+        "Pass the values as parameters of the query, and take names of columns or tables from a fixed list.",
+        _query,
+    ),
+    Threat(
+        "Shell command built from input",
+        "The shell runs whatever the input adds: `; rm -rf …` is enough.",
+        "Run the program without a shell, with its arguments as a list.",
+        _command,
+    ),
+    Threat(
+        "Path chosen by a client",
+        "With `../` or an absolute path a client reads or overwrites any file that the process can.",
+        "Resolve the path, and refuse it unless it lies below the folder that is meant.",
+        _path,
+    ),
+    Threat(
+        "Request to a host chosen by a client",
+        "A client makes the service call what only the service can reach: other services, cloud metadata.",
+        "Take the host from the configuration, or allow known hosts only.",
+        _url,
+    ),
+    Threat(
+        "Input run as code",
+        "Whoever chooses the input runs code with the rights of the process.",
+        "Read data with a format that holds data only, such as JSON or yaml.safe_load.",
+        _code,
+    ),
+)

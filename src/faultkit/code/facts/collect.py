@@ -1,0 +1,474 @@
+"""One walk over a tree: everything that facts are made of, still as nodes. Names are not resolved here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import cast
+
+from faultkit.code.dialects import DIALECTS
+from faultkit.code.dialects.dialect import text_of
+from faultkit.code.facts.grammar import Binding, Grammar, ParameterParts, TryParts
+from faultkit.code.facts.model import Loop, Shape, Step, StepKind, Text, Value
+from faultkit.code.functions import list_functions
+from faultkit.code.syntax import Node, Span, Syntax
+
+_CARRIERS = frozenset(
+    [
+        "expression_list",
+        "tuple",
+        "list",
+        "array",
+        "dictionary",
+        "object",
+        "pair",
+        "conditional_expression",
+        "ternary_expression",
+        "boolean_operator",
+        "as_pattern",
+        "literal_value",
+        "keyed_element",
+        "literal_element",
+        "spread_element",
+        "parenthesized_expression",
+        "list_comprehension",
+        "generator_expression",
+        "set_comprehension",
+    ]
+)
+"""What hands its parts on when it is itself returned or assigned."""
+_ARGUMENTS = frozenset({"argument_list", "arguments", "keyword_argument", "list_splat"})
+_LAMBDAS = frozenset({"arrow_function", "lambda_expression", "lambda"})
+
+
+@dataclass(eq=False, slots=True)
+class RawScope:
+    node: Node
+    span: Span
+    body: Span
+    name: str
+    owner: str
+    outer: RawScope | None
+    is_async: bool
+    parameters: tuple[ParameterParts, ...]
+    decorators: tuple[Node, ...]
+    receiver: str = ""
+    given_to: RawCall | None = None
+    """The call among whose arguments it is written."""
+    bound: dict[str, list[RawBinding]] = field(default_factory=dict)
+
+
+@dataclass(eq=False, slots=True)
+class RawBinding:
+    at: int
+    """From here on the name has this value."""
+    value: Node | None
+    type: Node | None
+    scope: RawScope | None
+    is_first: bool = True
+    """Of the names on the left side; the others hold what cannot be told."""
+
+
+@dataclass(eq=False, slots=True)
+class RawAssignment:
+    binding: Binding
+    node: Node
+    scope: RawScope | None
+    owner: str
+
+
+@dataclass(eq=False, slots=True)
+class RawCall:
+    node: Node
+    scope: RawScope | None
+    owner: str
+    flags: dict[str, bool]
+    assigned: tuple[Node, ...] = ()
+
+
+@dataclass
+class Collected:
+    syntax: Syntax
+    grammar: Grammar
+    imports: dict[str, str] = field(default_factory=dict)
+    modules: set[str] = field(default_factory=set)
+    scopes: list[RawScope] = field(default_factory=list)
+    calls: dict[int, RawCall] = field(default_factory=dict)
+    """By the id of the node, in the order of the text."""
+    assignments: list[RawAssignment] = field(default_factory=list)
+    accesses: list[tuple[Node, RawScope | None, str]] = field(default_factory=list)
+    loops: list[Loop] = field(default_factory=list)
+    tries: list[tuple[Node, TryParts]] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    texts: list[Text] = field(default_factory=list)
+    classes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    managed: list[tuple[Node, Span]] = field(default_factory=list)
+    fields: dict[tuple[str, str], list[RawBinding]] = field(default_factory=dict)
+    """What members of types hold, by type and name."""
+    top: dict[str, list[RawBinding]] = field(default_factory=dict)
+
+
+def span(node: Node) -> Span:
+    return Span(node.start_byte, node.end_byte)
+
+
+def bare(grammar: Grammar, node: Node) -> Node:
+    """Without parentheses, `await` and the like around it."""
+    while node.type in grammar.transparent and node.named_child_count:
+        if node.type == "unary_expression" and not text_of(node).startswith(("&", "*")):
+            return node
+        inner = [child for child in node.named_children if not child.is_extra]
+        if not inner:
+            return node
+        node = inner[-1] if node.type in ("cast_expression", "type_assertion") else inner[0]
+    return node
+
+
+def value_of(grammar: Grammar, node: Node) -> Value:
+    inner = bare(grammar, node)
+    shape: Shape = grammar.shapes.get(inner.type, "other")
+    if shape == "text" and any(child.type in grammar.holes for child in inner.children):
+        shape = "other"
+    return Value(text_of(node), shape, span(node))
+
+
+def collect(syntax: Syntax, grammar: Grammar) -> Collected:
+    return _Walk(syntax, grammar).run()
+
+
+class _Walk:
+    def __init__(self, syntax: Syntax, grammar: Grammar) -> None:
+        self.grammar = grammar
+        self.found = Collected(syntax, grammar)
+        self.names = {each.body.start: each.qualified_name for each in list_functions(syntax)}
+        self.body_of = DIALECTS[syntax.language.name].body
+        self.stack: list[Node] = []
+        self.open_scopes: list[RawScope] = []
+        self.open_types: list[tuple[int, str]] = []
+
+    def run(self) -> Collected:
+        cursor = self.found.syntax.root.walk()
+        while True:
+            node = cursor.node
+            assert node is not None
+            del self.stack[cursor.depth :]
+            if node.is_named:
+                self._leave(node)
+                self._enter(node)
+            self.stack.append(node)
+            if cursor.goto_first_child():
+                continue
+            while not cursor.goto_next_sibling():
+                if not cursor.goto_parent():
+                    return self.found
+
+    @property
+    def scope(self) -> RawScope | None:
+        return self.open_scopes[-1] if self.open_scopes else None
+
+    @property
+    def owner(self) -> str:
+        if self.open_types:
+            return self.open_types[-1][1]
+        return self.scope.owner if self.scope is not None else ""
+
+    def _leave(self, node: Node) -> None:
+        while self.open_scopes and self.open_scopes[-1].node.end_byte <= node.start_byte:
+            self.open_scopes.pop()
+        while self.open_types and self.open_types[-1][0] <= node.start_byte:
+            self.open_types.pop()
+
+    def _enter(self, node: Node) -> None:
+        grammar, kind = self.grammar, node.type
+        if kind in grammar.types:
+            self._type(node)
+        if kind in grammar.functions:
+            self._function(node)
+        if kind in grammar.calls:
+            self._call(node)
+        if kind in grammar.imports:
+            self._import(node)
+        if kind in grammar.bindings:
+            for binding in grammar.bindings[kind](node):
+                self._binding(node, binding)
+        if kind in grammar.loops:
+            self._loop(node)
+        if kind in grammar.tries and (parts := grammar.tries[kind](node)) is not None:
+            self.found.tries.append((node, parts))
+        if kind in grammar.steps:
+            self._step(node)
+        if kind in grammar.managed and (body := grammar.managed_body(node)) is not None:
+            self.found.managed.append((node, span(body)))
+        if kind in grammar.texts:
+            self._text(node)
+        if (kind in grammar.members or kind in grammar.names) and self._is_read(node):
+            self.found.accesses.append((node, self.scope, self.owner))
+
+    def _line(self, node: Node) -> int:
+        return node.start_point[0] + 1
+
+    def _type(self, node: Node) -> None:
+        name = text_of(node.child_by_field_name("name"))
+        outer = self.open_types[-1][1] if self.open_types else ""
+        whole = f"{outer}.{name}" if outer and name else name
+        self.open_types.append((node.end_byte, whole))
+        self.found.classes[whole] = tuple(self.grammar.bases(node))
+
+    def _function(self, node: Node) -> None:
+        body = self.body_of(node)
+        body_node = node.child_by_field_name("body")
+        if body is None and body_node is None:
+            return
+        inner = body or span(cast(Node, body_node))
+        receiver, type_ = self.grammar.receiver(node)
+        decorators = tuple(self.grammar.decorators(node))
+        start = min([node.start_byte, *(each.start_byte for each in decorators)])
+        scope = RawScope(
+            node=node,
+            span=Span(start, node.end_byte),
+            body=inner,
+            name=self.names.get(inner.start, "") if node.type not in _LAMBDAS else self._lambda_name(inner),
+            owner=type_ or self.owner,
+            outer=self.scope,
+            is_async=self.grammar.is_async(node),
+            parameters=tuple(self.grammar.parameters(node)),
+            decorators=decorators,
+            receiver=receiver,
+            given_to=self._given_to(node),
+        )
+        for place, each in enumerate(scope.parameters):
+            names = [each.name] if each.name.type in self.grammar.names else _leaves(each.name, self.grammar)
+            for name in names:
+                value = self._promised(scope, place)
+                bound = RawBinding(inner.start, value, each.type, scope.outer)
+                scope.bound.setdefault(text_of(name), []).append(bound)
+        if (callee := self._looper(scope)) is not None:
+            over = text_of(callee.child_by_field_name(self.grammar.members[callee.type][0]))
+            whole = span(cast(RawCall, scope.given_to).node)
+            items = tuple(text_of(each.name) for each in scope.parameters)
+            self.found.loops.append(
+                Loop("comprehension", whole, span(node), self._line(node), over, items, is_async=False)
+            )
+        self.found.scopes.append(scope)
+        self.open_scopes.append(scope)
+
+    def _lambda_name(self, body: Span) -> str:
+        return self.names.get(body.start, "")
+
+    def _given_to(self, node: Node) -> RawCall | None:
+        if len(self.stack) < 2 or self.stack[-1].type not in _ARGUMENTS:
+            return None
+        return self.found.calls.get(self.stack[-2].id)
+
+    def _looper(self, scope: RawScope) -> Node | None:
+        """The callee `xs.map`, if it calls this function for every item."""
+        if scope.given_to is None:
+            return None
+        node, own = scope.given_to.node, self.grammar.own_name(scope.given_to.node)
+        if own:
+            return node if own in self.grammar.loopers and node.type in self.grammar.members else None
+        callee = self.grammar.callee(node)
+        if callee is None or callee.type not in self.grammar.members:
+            return None
+        name = text_of(callee.child_by_field_name(self.grammar.members[callee.type][1]))
+        return callee if name in self.grammar.loopers else None
+
+    def _promised(self, scope: RawScope, place: int) -> Node | None:
+        """In `f().then(x => …)`, `x` is what `f()` gave."""
+        if scope.given_to is None or place:
+            return None
+        callee = self.grammar.callee(scope.given_to.node)
+        if callee is None or callee.type not in self.grammar.members:
+            return None
+        owner, name = self.grammar.members[callee.type]
+        if text_of(callee.child_by_field_name(name)) != "then":
+            return None
+        return callee.child_by_field_name(owner)
+
+    def _call(self, node: Node) -> None:
+        flags = self._flags(node)
+        self.found.calls[node.id] = RawCall(node, self.scope, self.owner, flags)
+
+    def _flags(self, node: Node) -> dict[str, bool]:
+        grammar, flags, inner = self.grammar, {}, node
+        if node.type == "annotation":
+            return {"is_decorator": True}
+        carried = False
+        for parent in reversed(self.stack):
+            kind = parent.type
+            if kind in grammar.awaits:
+                flags["is_awaited"] = True
+            if kind in grammar.transparent:
+                inner = parent
+                continue
+            if kind in grammar.statements and not carried:
+                flags["is_discarded"] = True
+            elif kind in grammar.returns or (
+                kind in _LAMBDAS and parent.child_by_field_name("body") == inner
+            ):
+                flags["is_returned"] = True
+            elif kind in grammar.managed or (kind == "as_pattern" and not carried):
+                flags["is_managed"] = True
+            elif kind in grammar.deferred:
+                flags["is_deferred"] = True
+            elif kind in grammar.launched:
+                flags["is_launched"] = True
+            elif kind in _ARGUMENTS:
+                flags["is_argument"] = True
+            elif kind == "decorator":
+                flags["is_decorator"] = True
+            elif kind in _CARRIERS:
+                inner, carried = parent, True
+                continue
+            return flags
+        return flags
+
+    def _import(self, node: Node) -> None:
+        for name, whole in self.grammar.imports[node.type](node):
+            self.found.modules.add(whole)
+            if name and name != "*":
+                self.found.imports[name] = whole
+
+    def _binding(self, node: Node, binding: Binding) -> None:
+        raw = RawAssignment(binding, node, self.scope, self.owner)
+        self.found.assignments.append(raw)
+        grammar = self.grammar
+        for place, target in enumerate(binding.targets):
+            bound = RawBinding(
+                node.end_byte,
+                binding.value,
+                binding.type,
+                self.scope,
+                is_first=place == 0 and self._one(binding),
+            )
+            if target.type in grammar.names:
+                if binding.is_field:
+                    self.found.fields.setdefault((self.owner, text_of(target)), []).append(bound)
+                else:
+                    self._names().setdefault(text_of(target), []).append(bound)
+            elif (member := self._self_member(target)) is not None:
+                self.found.fields.setdefault((self.owner, member), []).append(bound)
+            elif target.type not in grammar.members and target.type not in grammar.subscripts:
+                for leaf in _leaves(target, grammar):
+                    unknown = RawBinding(node.end_byte, None, None, self.scope)
+                    self._names().setdefault(text_of(leaf), []).append(unknown)
+
+    def _one(self, binding: Binding) -> bool:
+        return len(binding.targets) == 1 or self.found.syntax.language.name == "go"
+
+    def _names(self) -> dict[str, list[RawBinding]]:
+        return self.found.top if self.scope is None else self.scope.bound
+
+    def _self_member(self, target: Node) -> str | None:
+        """`x` of `self.x`, `this.x` or, in Go, `s.x` of the receiver `s`."""
+        if target.type not in self.grammar.members:
+            return None
+        owner, name = self.grammar.members[target.type]
+        base = text_of(target.child_by_field_name(owner)) if owner else ""
+        receivers = {each.receiver for each in self.open_scopes if each.receiver}
+        if base in self.grammar.selves or base in receivers:
+            return text_of(target.child_by_field_name(name))
+        return None
+
+    def _loop(self, node: Node) -> None:
+        parts = self.grammar.loops[node.type](node)
+        if parts is None:
+            return
+        loop = Loop(
+            kind=parts.kind,
+            span=span(node),
+            body=span(parts.body),
+            line=self._line(node),
+            over=text_of(parts.over),
+            targets=tuple(map(text_of, parts.targets)),
+            is_async=parts.is_async,
+        )
+        self.found.loops.append(loop)
+        for target in parts.targets:
+            for leaf in _leaves(target, self.grammar):
+                unknown = RawBinding(target.end_byte, None, None, self.scope)
+                self._names().setdefault(text_of(leaf), []).append(unknown)
+
+    def _step(self, node: Node) -> None:
+        kind = cast(StepKind, self.grammar.steps[node.type])
+        word, sides = "", tuple[Value, ...]()
+        parts = [child for child in node.named_children if not child.is_extra]
+        if kind == "binary":
+            left = node.child_by_field_name("left") or (parts[0] if parts else None)
+            right = node.child_by_field_name("right") or (parts[-1] if parts else None)
+            word = text_of(node.child_by_field_name("operator") or node.child_by_field_name("operators"))
+            if not word:
+                word = " ".join(text_of(child) for child in node.children if not child.is_named)
+            sides = tuple(value_of(self.grammar, each) for each in (left, right) if each is not None)
+        condition = node.child_by_field_name("condition") or (parts[0] if parts else None)
+        self.found.steps.append(Step(kind, span(node), self._line(node), text_of(condition), word, sides))
+
+    def _text(self, node: Node) -> None:
+        if any(child.type in self.grammar.holes for child in node.children):
+            content = "".join(text_of(child) for child in node.children if "content" in child.type)
+        else:
+            content = value_of(self.grammar, node).literal
+        self.found.texts.append(Text(content, span(node), self._line(node)))
+
+    def _is_read(self, node: Node) -> bool:
+        """Whole paths only, and neither callees nor targets nor names of parameters."""
+        if not self.stack:
+            return False
+        parent, grammar = self.stack[-1], self.grammar
+        if parent.type in grammar.members:
+            return False
+        if parent.type in grammar.calls and grammar.callee(parent) == node and not grammar.own_name(parent):
+            return False
+        if node.type in grammar.names and parent.type in _NO_READS:
+            return parent.type in _HOLDERS and parent.child_by_field_name("value") == node
+        return not (parent.type in grammar.bindings and parent.child_by_field_name("left") == node)
+
+
+_HOLDERS = frozenset({"pair", "keyword_argument", "default_parameter", "typed_default_parameter"})
+"""Their names are no reads, and their values are."""
+_NO_READS = frozenset(
+    [
+        "function_definition",
+        "parameters",
+        "default_parameter",
+        "typed_parameter",
+        "typed_default_parameter",
+        "dotted_name",
+        "aliased_import",
+        "keyword_argument",
+        "lambda_parameters",
+        "class_definition",
+        "global_statement",
+        "formal_parameters",
+        "required_parameter",
+        "optional_parameter",
+        "formal_parameter",
+        "import_specifier",
+        "import_clause",
+        "namespace_import",
+        "class_declaration",
+        "method_definition",
+        "method_declaration",
+        "function_declaration",
+        "variable_declarator",
+        "method_invocation",
+        "import_spec",
+        "package_clause",
+        "scoped_identifier",
+        "parameter_declaration",
+        "pair",
+        "type_annotation",
+        "type",
+    ]
+)
+
+
+def _leaves(node: Node, grammar: Grammar) -> list[Node]:
+    """The names in a pattern."""
+    found, todo = list[Node](), [node]
+    while todo:
+        each = todo.pop()
+        if each.type in grammar.names or each.type.endswith("identifier_pattern"):
+            found.append(each)
+        elif each.type not in grammar.members and each.type not in grammar.subscripts:
+            todo += each.named_children
+    return found

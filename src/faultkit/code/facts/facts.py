@@ -1,0 +1,264 @@
+"""One text as rules see it: lists of facts in the order of the text, and questions about where they stand.
+
+Pure and read only. `faultkit.code.facts.build` makes it; what a library's function means is in
+`faultkit.code.rules.vocabulary`.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol, TypeVar
+
+from faultkit.code.facts.model import (
+    Access,
+    Assignment,
+    Call,
+    Imports,
+    Loop,
+    Scope,
+    Step,
+    StepKind,
+    Text,
+    Try,
+)
+from faultkit.code.syntax import Span, Syntax
+
+
+class Placed(Protocol):
+    @property
+    def span(self) -> Span: ...
+
+
+P = TypeVar("P", bound=Placed)
+_SELF = re.compile(r"\bself\.")
+_RECEIVER = re.compile(r"func\s*\(\s*(\w+)")
+_IN_THREAD = (
+    "asyncio.to_thread",
+    "anyio.to_thread.run_sync",
+    "fastapi.concurrency.run_in_threadpool",
+    "starlette.concurrency.run_in_threadpool",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    syntax: Syntax
+    imports: Imports
+    scopes: tuple[Scope, ...]
+    """Functions, outer ones before those in them."""
+    calls: tuple[Call, ...]
+    """Outer ones before those among their arguments; of a chain `a().b()` the last call comes first."""
+    loops: tuple[Loop, ...]
+    tries: tuple[Try, ...]
+    assignments: tuple[Assignment, ...]
+    accesses: tuple[Access, ...]
+    steps: tuple[Step, ...]
+    texts: tuple[Text, ...]
+    classes: dict[str, tuple[str, ...]]
+    """Types that are declared here, by qualified name, with the resolved names of their bases."""
+
+    @property
+    def language(self) -> str:
+        return self.syntax.language.name
+
+    def text(self, span: Span) -> str:
+        return self.syntax.text(span)
+
+    def line(self, place: Placed) -> int:
+        return self.syntax.line(place.span.start)
+
+    def imports_any(self, *modules: str) -> bool:
+        """Whether one of these, or something in it, is imported: `imports_any("httpx", "net/http")`."""
+        return any(
+            have == module or have.startswith((f"{module}.", f"{module}/"))
+            for have in self.imports.modules
+            for module in modules
+        )
+
+    def in_words_of(self, place: Placed, text: str) -> str:
+        """A text about code there, with what that code calls the object itself in the place of `self`."""
+        if self.language == "python":
+            return text
+        name = "this"
+        if self.language == "go":
+            outer = next(self.functions_around(place), None)
+            found = None if outer is None else _RECEIVER.match(self.text(outer.span))
+            name = "self" if found is None else found[1]
+        return _SELF.sub(f"{name}.", text)
+
+    # What is there.
+
+    def calls_named(self, *names: str) -> tuple[Call, ...]:
+        """By resolved name, exactly."""
+        found = [call for name in names for call in self._by_name.get(name, ())]
+        return tuple(sorted(found, key=_order))
+
+    def calls_of_method(self, *methods: str) -> tuple[Call, ...]:
+        """By the last part of the name, whatever it is called on."""
+        found = [call for method in {*methods} for call in self._by_method.get(method, ())]
+        return tuple(sorted(found, key=_order))
+
+    def calls_on(self, made: Call) -> tuple[Call, ...]:
+        """Calls on what this call made or gave back: of `s = Session()` all `s.get(…)`, `s.close()`."""
+        return tuple(self._by_origin.get(made, ()))
+
+    def accesses_on(self, made: Call) -> tuple[Access, ...]:
+        """What is read of it: of `r = get(u)` every `r.status_code`. Paths are whole: `….headers.x`."""
+        return tuple(each for each in self.accesses if each.origin is made)
+
+    def steps_of(self, *kinds: StepKind) -> tuple[Step, ...]:
+        return tuple(each for each in self.steps if each.kind in kinds)
+
+    def routes(self) -> tuple[Scope, ...]:
+        """Functions that answer requests."""
+        return tuple(scope for scope in self.scopes if scope.route is not None)
+
+    # Where it stands.
+
+    def function_of(self, place: Placed) -> Scope | None:
+        """The innermost function or lambda around it."""
+        starts, scopes = self._by_body
+        at = bisect_right(starts, place.span.start) - 1
+        scope = scopes[at] if at >= 0 else None
+        while scope is not None and not is_within(place.span, scope.body):
+            scope = scope.outer
+        return scope
+
+    def named_function_of(self, place: Placed) -> Scope | None:
+        """The innermost function around it that has a name."""
+        scope = self.function_of(place)
+        while scope is not None and not scope.name:
+            scope = scope.outer
+        return scope
+
+    def functions_around(self, place: Placed) -> Iterator[Scope]:
+        """From the outermost to the innermost; decorators stand outside the function that they decorate."""
+        around, scope = list[Scope](), self.function_of(place)
+        while scope is not None:
+            around.append(scope)
+            scope = scope.outer
+        return reversed(around)
+
+    def route_of(self, place: Placed) -> Scope | None:
+        """The function around it that answers requests, if there is one."""
+        return next((scope for scope in self.functions_around(place) if scope.route is not None), None)
+
+    def loops_around(self, place: Placed, *, across: bool = False) -> tuple[Loop, ...]:
+        """Loops in whose body it is, outermost first. Those outside of the function that it is in count only
+        with `across`, except that the function given to `.map(…)` is the body of that loop."""
+        around = [loop for loop in self.loops if is_within(place.span, loop.body)]
+        if across:
+            return tuple(around)
+        function = self.function_of(place)
+        while function is not None and any(
+            loop.kind == "comprehension" and loop.body == function.span for loop in around
+        ):
+            function = function.outer
+        return tuple(loop for loop in around if function is None or is_within(loop.span, function.span))
+
+    def tries_around(self, place: Placed) -> tuple[Try, ...]:
+        """Tries in the same function in whose body (not handler) it is and that handle something. A lambda
+        that a thread runs while its function waits is a part of that function."""
+        function = self.function_of(place)
+        while function is not None and self._is_awaited(function):
+            function = function.outer
+        return tuple(
+            each
+            for each in self.tries
+            if each.handlers
+            and is_within(place.span, each.body)
+            and (function is None or is_within(each.span, function.span))
+        )
+
+    def _is_awaited(self, scope: Scope) -> bool:
+        """`await asyncio.to_thread(lambda: …)`: what is raised in it is raised here."""
+        return scope.is_anonymous and any(
+            argument.value.span == scope.span
+            for call in self.calls_named(*_IN_THREAD)
+            for argument in call.arguments
+        )
+
+    def managed_around(self, place: Placed) -> tuple[Call, ...]:
+        """Calls in the heads of the `with` or try-with-resources statements around it; locks, too."""
+        return tuple(call for call, body in self.managed if is_within(place.span, body))
+
+    def calls_around(self, place: Placed) -> tuple[Call, ...]:
+        """Calls among whose arguments it stands, also inside a function that is given, outermost first."""
+        return tuple(
+            call
+            for call in self.calls
+            if is_within(place.span, call.span)
+            and place.span.start >= call.callee.end
+            and place.span != call.span
+        )
+
+    def within(self, items: Iterable[P], span: Span) -> Iterator[P]:
+        """Those that stand in the span. A tuple is to be in the order of the text, as all facts are."""
+        if not isinstance(items, tuple):
+            return (item for item in items if is_within(item.span, span))
+        # Facts are in the order of the text, so that those in a span stand side by side.
+        first = bisect_left(items, span.start, key=_start)
+        after = bisect_left(items, span.end, lo=first, key=_start)
+        return (item for item in items[first:after] if item.span.end <= span.end)
+
+    def own(self, items: Iterable[P], scope: Scope) -> Iterator[P]:
+        """Those in the body of the function, and not in a function inside it."""
+        return (item for item in items if self.function_of(item) is scope)
+
+    def callers_of(self, scope: Scope) -> tuple[Call, ...]:
+        """Calls in this text of a function or method of this name; methods by their last part."""
+        owners = ("", "self", "cls", scope.owner, scope.name.rpartition(".")[0])
+        named = self._by_method.get(scope.short_name, ()) if scope.short_name else ()
+        return tuple(call for call in named if call.receiver in owners)
+
+    def mentions(self, word: str, span: Span) -> bool:
+        """Whether code in the span, comments and texts aside, has this identifier."""
+        return any(word in each.written.split(".") for each in self.within(self.accesses, span)) or any(
+            word in each.written.split(".") for each in self.within(self.calls, span)
+        )
+
+    managed: tuple[tuple[Call, Span], ...] = ()
+    """Each managed call with the block for which it holds."""
+
+    @cached_property
+    def _by_body(self) -> tuple[list[int], list[Scope]]:
+        scopes = sorted(self.scopes, key=lambda scope: scope.body.start)
+        return [scope.body.start for scope in scopes], scopes
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Call]]:
+        found: dict[str, list[Call]] = {}
+        for call in self.calls:
+            found.setdefault(call.name, []).append(call)
+        return found
+
+    @cached_property
+    def _by_method(self) -> dict[str, list[Call]]:
+        found: dict[str, list[Call]] = {}
+        for call in self.calls:
+            found.setdefault(call.method, []).append(call)
+        return found
+
+    @cached_property
+    def _by_origin(self) -> dict[Call, list[Call]]:
+        found: dict[Call, list[Call]] = {}
+        for call in self.calls:
+            if call.origin is not None:
+                found.setdefault(call.origin, []).append(call)
+        return found
+
+
+def is_within(inner: Span, outer: Span) -> bool:
+    return outer.start <= inner.start and inner.end <= outer.end
+
+
+def _start(item: Placed) -> int:
+    return item.span.start
+
+
+def _order(call: Call) -> tuple[int, int]:
+    return call.span.start, -call.span.end

@@ -1,0 +1,238 @@
+"""How Java writes what facts are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from faultkit.code.dialects.dialect import child_of, text_of
+from faultkit.code.facts.grammar import Binding, CatchParts, Grammar, LoopParts, ParameterParts, TryParts
+from faultkit.code.syntax import Node
+
+_KNOWN = {
+    "java.net": "URL URI Socket ServerSocket HttpURLConnection URLConnection",
+    "java.net.http": "HttpClient HttpRequest HttpResponse",
+    "java.io": """File FileInputStream FileOutputStream FileReader FileWriter BufferedReader BufferedWriter
+        InputStreamReader OutputStreamWriter PrintWriter RandomAccessFile IOException InputStream OutputStream
+        ObjectInputStream ObjectOutputStream UncheckedIOException""",
+    "java.nio.file": "Files Path Paths",
+    "java.sql": "Connection DriverManager Statement PreparedStatement ResultSet SQLException",
+    "java.util": "List Map Set ArrayList HashMap HashSet LinkedList Scanner Optional Random UUID Date Timer",
+    "java.util.concurrent": """Executors ExecutorService CompletableFuture Future LinkedBlockingQueue
+        ArrayBlockingQueue LinkedBlockingDeque ConcurrentHashMap ConcurrentLinkedQueue TimeUnit
+        ThreadPoolExecutor ScheduledExecutorService Semaphore CountDownLatch TimeoutException
+        ExecutionException CancellationException PriorityBlockingQueue""",
+    "java.util.concurrent.locks": "Lock ReentrantLock ReadWriteLock ReentrantReadWriteLock",
+    "java.time": "Instant Duration LocalDateTime LocalDate ZonedDateTime Clock ZoneId",
+    "org.springframework.web.client": "RestTemplate RestClient",
+    "org.springframework.jdbc.core": "JdbcTemplate",
+}
+"""By their plain names, as if imported: wildcards and snippets do not say where a name is from."""
+
+
+def _import(node: Node) -> Iterator[tuple[str, str]]:
+    name = child_of(node, "scoped_identifier", "identifier")
+    whole = text_of(name)
+    yield "", whole
+    if child_of(node, "asterisk"):
+        yield "*", whole
+    else:
+        yield whole.rpartition(".")[2], whole
+
+
+def _declaration(node: Node) -> Iterator[Binding]:
+    constant = "final" in text_of(child_of(node, "modifiers")).split()
+    for each in node.children_by_field_name("declarator"):
+        name = each.child_by_field_name("name")
+        if name is not None:
+            value, type_ = each.child_by_field_name("value"), node.child_by_field_name("type")
+            is_field = node.type == "field_declaration"
+            yield Binding((name,), value, type_, is_constant=constant, is_field=is_field)
+
+
+def _resource(node: Node) -> Iterator[Binding]:
+    name = node.child_by_field_name("name")
+    if name is not None:
+        yield Binding((name,), node.child_by_field_name("value"), node.child_by_field_name("type"))
+
+
+def _assignment(node: Node) -> Iterator[Binding]:
+    left = node.child_by_field_name("left")
+    if left is not None:
+        operator = text_of(node.child_by_field_name("operator")) or "="
+        yield Binding((left,), node.child_by_field_name("right"), None, operator)
+
+
+def _update(node: Node) -> Iterator[Binding]:
+    if node.named_child_count:
+        yield Binding((node.named_children[0],), None, None, "++")
+
+
+def _managed_body(node: Node) -> Node | None:
+    listed = node.parent
+    return None if listed is None or listed.parent is None else listed.parent.child_by_field_name("body")
+
+
+def _for(node: Node) -> LoopParts | None:
+    body, condition = node.child_by_field_name("body"), node.child_by_field_name("condition")
+    return None if body is None else LoopParts("endless" if condition is None else "count", body, condition)
+
+
+def _each(node: Node) -> LoopParts | None:
+    body, name = node.child_by_field_name("body"), node.child_by_field_name("name")
+    if body is None:
+        return None
+    return LoopParts("each", body, node.child_by_field_name("value"), () if name is None else (name,))
+
+
+def _while(node: Node) -> LoopParts | None:
+    body, condition = node.child_by_field_name("body"), node.child_by_field_name("condition")
+    if body is None:
+        return None
+    return LoopParts("endless" if text_of(condition) == "(true)" else "while", body, condition)
+
+
+def _try(node: Node) -> TryParts | None:
+    body = node.child_by_field_name("body")
+    if body is None:
+        return None
+    handlers, final = [], None
+    for child in node.named_children:
+        if child.type == "catch_clause":
+            block, parameter = child.child_by_field_name("body"), child_of(child, "catch_formal_parameter")
+            if block is not None and parameter is not None:
+                listed = child_of(parameter, "catch_type")
+                types = () if listed is None else tuple(listed.named_children)
+                handlers.append(CatchParts(child, block, types, parameter.child_by_field_name("name")))
+        elif child.type == "finally_clause":
+            final = child_of(child, "block")
+    return TryParts(body, tuple(handlers), final)
+
+
+def _callee(node: Node) -> Node | None:
+    return node.child_by_field_name("object") or node.child_by_field_name("type")
+
+
+def _own_name(node: Node) -> str:
+    return text_of(node.child_by_field_name("name")) if node.type == "method_invocation" else ""
+
+
+def _parameters(node: Node) -> Iterator[ParameterParts]:
+    listed = node.child_by_field_name("parameters")
+    if listed is None:
+        return
+    if listed.type == "identifier":
+        yield ParameterParts(listed)
+        return
+    for each in listed.named_children:
+        name = each.child_by_field_name("name")
+        if each.type == "identifier":
+            yield ParameterParts(each)
+        elif name is not None:
+            yield ParameterParts(name, each.child_by_field_name("type"))
+
+
+def _decorators(node: Node) -> Iterable[Node]:
+    listed = child_of(node, "modifiers")
+    for each in listed.named_children if listed is not None else ():
+        if each.type in ("annotation", "marker_annotation"):
+            yield each
+
+
+def _keyword(node: Node) -> tuple[str, Node] | None:
+    if node.type != "element_value_pair":
+        return None
+    value = node.child_by_field_name("value")
+    return None if value is None else (text_of(node.child_by_field_name("key")), value)
+
+
+def _type_name(node: Node) -> str:
+    text = text_of(node).partition("<")[0].rstrip("[] ")
+    return "" if text == "var" else text
+
+
+def _bases(node: Node) -> Iterator[str]:
+    for field in ("superclass", "interfaces"):
+        listed = node.child_by_field_name(field)
+        if listed is not None:
+            yield from text_of(listed).replace(",", " ").split()[1:]
+
+
+JAVA = Grammar(
+    names=frozenset({"identifier", "type_identifier"}),
+    selves=frozenset({"this"}),
+    members={
+        "method_invocation": ("object", "name"),
+        "field_access": ("object", "field"),
+        "scoped_identifier": ("scope", "name"),
+        "annotation": ("", "name"),
+        "marker_annotation": ("", "name"),
+    },
+    subscripts={"array_access": "array"},
+    calls=frozenset({"method_invocation", "object_creation_expression", "annotation"}),
+    makers=frozenset({"object_creation_expression"}),
+    functions=frozenset({"method_declaration", "constructor_declaration", "lambda_expression"}),
+    types=frozenset({"class_declaration", "interface_declaration", "enum_declaration", "record_declaration"}),
+    transparent=frozenset({"parenthesized_expression", "cast_expression"}),
+    awaits=frozenset(),
+    shapes={
+        "string_literal": "text",
+        "decimal_integer_literal": "number",
+        "decimal_floating_point_literal": "number",
+        "true": "true",
+        "false": "false",
+        "null_literal": "none",
+        "identifier": "name",
+        "field_access": "name",
+        "method_invocation": "call",
+        "object_creation_expression": "call",
+        "lambda_expression": "function",
+        "element_value_array_initializer": "list",
+        "array_initializer": "list",
+    },
+    statements=frozenset({"expression_statement"}),
+    returns=frozenset({"return_statement", "yield_statement"}),
+    steps={
+        "return_statement": "return",
+        "break_statement": "break",
+        "continue_statement": "continue",
+        "throw_statement": "raise",
+        "yield_statement": "yield",
+        "if_statement": "branch",
+        "switch_expression": "branch",
+        "ternary_expression": "branch",
+        "assert_statement": "assert",
+        "binary_expression": "binary",
+    },
+    binaries=frozenset({"binary_expression"}),
+    texts=frozenset({"string_literal"}),
+    holes=frozenset(),
+    empty=frozenset({"line_comment", "block_comment", "continue_statement"}),
+    managed=frozenset({"resource"}),
+    bindings={
+        "local_variable_declaration": _declaration,
+        "field_declaration": _declaration,
+        "resource": _resource,
+        "assignment_expression": _assignment,
+        "update_expression": _update,
+    },
+    imports={"import_declaration": _import},
+    loops={
+        "for_statement": _for,
+        "enhanced_for_statement": _each,
+        "while_statement": _while,
+        "do_statement": _while,
+    },
+    tries={"try_statement": _try, "try_with_resources_statement": _try},
+    callee=_callee,
+    own_name=_own_name,
+    keyword=_keyword,
+    parameters=_parameters,
+    decorators=_decorators,
+    managed_body=_managed_body,
+    type_name=_type_name,
+    bases=_bases,
+    bare_fields=True,
+    broad=frozenset({"Exception", "Throwable", "java.lang.Exception", "java.lang.Throwable"}),
+    known={name: f"{package}.{name}" for package, names in _KNOWN.items() for name in names.split()},
+    loopers=frozenset({"map", "forEach", "flatMap", "filter", "peek"}),
+)

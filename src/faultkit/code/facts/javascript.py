@@ -1,0 +1,301 @@
+"""How JavaScript, TypeScript and TSX write what facts are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from faultkit.code.dialects.dialect import child_of, text_of
+from faultkit.code.facts.grammar import Binding, CatchParts, Grammar, LoopParts, ParameterParts, TryParts
+from faultkit.code.syntax import Node
+
+_ENDLESS = ("(true)", "(1)", "true")
+_PATTERNS = ("object_pattern", "array_pattern")
+
+
+def _module(node: Node | None) -> str:
+    return text_of(node).strip("\"'`").removeprefix("node:")
+
+
+def _import(node: Node) -> Iterator[tuple[str, str]]:
+    module = _module(node.child_by_field_name("source"))
+    yield "", module
+    clause = child_of(node, "import_clause")
+    for each in clause.named_children if clause is not None else ():
+        if each.type == "identifier":
+            yield text_of(each), module
+        elif each.type == "namespace_import" and each.named_child_count:
+            yield text_of(each.named_children[-1]), module
+        elif each.type == "named_imports":
+            for one in each.named_children:
+                name = one.child_by_field_name("name")
+                alias = one.child_by_field_name("alias") or name
+                # What a package exports as its default goes by the package's own name.
+                whole = module if text_of(name) == "default" else f"{module}.{text_of(name)}"
+                yield text_of(alias), whole
+
+
+def _required(node: Node) -> Iterator[tuple[str, str]]:
+    """`const x = require("y")`, `const {a: b} = require("y")`, `const x = require("y").z`."""
+    value, name = node.child_by_field_name("value"), node.child_by_field_name("name")
+    rest = ""
+    if value is not None and value.type == "await_expression" and value.named_child_count:
+        value = value.named_children[0]
+    if value is not None and value.type == "member_expression":
+        rest = "." + text_of(value.child_by_field_name("property"))
+        value = value.child_by_field_name("object")
+    if value is None or value.type != "call_expression" or name is None:
+        return
+    if text_of(value.child_by_field_name("function")) not in ("require", "import"):
+        return
+    listed = value.child_by_field_name("arguments")
+    if listed is None or not listed.named_child_count or listed.named_children[0].type != "string":
+        return
+    module = _module(listed.named_children[0]) + rest
+    yield "", module
+    if name.type == "identifier":
+        yield text_of(name), module
+    for each in name.named_children if name.type == "object_pattern" else ():
+        if each.type == "pair_pattern":
+            key, alias = each.child_by_field_name("key"), each.child_by_field_name("value")
+            yield text_of(alias), f"{module}.{text_of(key)}"
+        else:
+            yield text_of(each), f"{module}.{text_of(each)}"
+
+
+def _declarator(node: Node) -> Iterator[Binding]:
+    name = node.child_by_field_name("name")
+    if name is None:
+        return
+    parent = node.parent
+    constant = parent is not None and text_of(parent.child_by_field_name("kind")) == "const"
+    value, type_ = node.child_by_field_name("value"), node.child_by_field_name("type")
+    yield Binding((name,), value, type_, is_constant=constant)
+
+
+def _assignment(node: Node) -> Iterator[Binding]:
+    left = node.child_by_field_name("left")
+    if left is not None:
+        operator = text_of(node.child_by_field_name("operator")) or "="
+        yield Binding((left,), node.child_by_field_name("right"), None, operator)
+
+
+def _update(node: Node) -> Iterator[Binding]:
+    target = node.child_by_field_name("argument")
+    if target is not None:
+        yield Binding((target,), None, None, text_of(node.child_by_field_name("operator")))
+
+
+def _field(node: Node) -> Iterator[Binding]:
+    name = node.child_by_field_name("name") or node.child_by_field_name("property")
+    if name is not None:
+        value, type_ = node.child_by_field_name("value"), node.child_by_field_name("type")
+        yield Binding((name,), value, type_, is_field=True)
+
+
+def _for(node: Node) -> LoopParts | None:
+    body, condition = node.child_by_field_name("body"), node.child_by_field_name("condition")
+    if body is None:
+        return None
+    endless = condition is None or text_of(condition).strip() in ("", ";")
+    return LoopParts("endless" if endless else "count", body, condition)
+
+
+def _for_in(node: Node) -> LoopParts | None:
+    body, left = node.child_by_field_name("body"), node.child_by_field_name("left")
+    if body is None:
+        return None
+    is_async = any(child.type == "await" for child in node.children)
+    targets = () if left is None else (left,)
+    return LoopParts("each", body, node.child_by_field_name("right"), targets, is_async)
+
+
+def _while(node: Node) -> LoopParts | None:
+    body, condition = node.child_by_field_name("body"), node.child_by_field_name("condition")
+    if body is None:
+        return None
+    return LoopParts("endless" if text_of(condition) in _ENDLESS else "while", body, condition)
+
+
+def _try(node: Node) -> TryParts | None:
+    body = node.child_by_field_name("body")
+    if body is None:
+        return None
+    clause, final = node.child_by_field_name("handler"), node.child_by_field_name("finalizer")
+    block = None if clause is None else clause.child_by_field_name("body")
+    handlers: tuple[CatchParts, ...] = ()
+    if clause is not None and block is not None:
+        handlers = (CatchParts(clause, block, (), clause.child_by_field_name("parameter")),)
+    return TryParts(body, handlers, None if final is None else final.child_by_field_name("body"))
+
+
+def _keyword(node: Node) -> tuple[str, Node] | None:
+    if node.type == "pair":
+        key, value = node.child_by_field_name("key"), node.child_by_field_name("value")
+        return None if key is None or value is None else (text_of(key).strip("\"'[]`"), value)
+    if node.type in ("shorthand_property_identifier", "shorthand_property_identifier_pattern"):
+        return text_of(node), node
+    return None
+
+
+def _spread(node: Node) -> str:
+    return "..." if node.type == "spread_element" else ""
+
+
+def _pairs(node: Node) -> Iterable[Node]:
+    return node.named_children if node.type == "object" else ()
+
+
+def _arguments(node: Node) -> Iterable[Node]:
+    listed = node.child_by_field_name("arguments")
+    if listed is None:
+        return ()
+    if listed.type == "template_string":
+        return (listed,)
+    return [each for each in listed.named_children if each.type != "comment"]
+
+
+def _callee(node: Node) -> Node | None:
+    return node.child_by_field_name("function") or node.child_by_field_name("constructor")
+
+
+def _parameters(node: Node) -> Iterator[ParameterParts]:
+    single = node.child_by_field_name("parameter")
+    if single is not None:
+        yield ParameterParts(single)
+    listed = node.child_by_field_name("parameters")
+    for each in listed.named_children if listed is not None else ():
+        if each.type in ("required_parameter", "optional_parameter"):
+            pattern = each.child_by_field_name("pattern")
+            if pattern is not None:
+                type_, value = each.child_by_field_name("type"), each.child_by_field_name("value")
+                yield ParameterParts(pattern, type_, value)
+        elif each.type == "assignment_pattern":
+            left = each.child_by_field_name("left")
+            if left is not None:
+                yield ParameterParts(left, None, each.child_by_field_name("right"))
+        elif each.type != "comment":
+            yield ParameterParts(each)
+
+
+def _decorators(node: Node) -> Iterator[Node]:
+    before = node.prev_named_sibling
+    found = [child for child in node.children if child.type == "decorator"]
+    while before is not None and before.type == "decorator":
+        found.append(before)
+        before = before.prev_named_sibling
+    for each in found:
+        if each.named_child_count:
+            yield each.named_children[0]
+
+
+def _type_name(node: Node) -> str:
+    text = text_of(node).lstrip(": ")
+    real = [each.strip() for each in text.split("|") if each.strip() not in ("null", "undefined")]
+    name = real[0].partition("<")[0] if len(real) == 1 else ""
+    return "" if any(sign in name for sign in "{([ ") else name
+
+
+def _bases(node: Node) -> Iterator[str]:
+    heritage = child_of(node, "class_heritage")
+    if heritage is not None:
+        yield text_of(heritage).removeprefix("extends").strip().partition(" ")[0].partition("<")[0]
+
+
+_TRANSPARENT = frozenset(
+    {
+        "parenthesized_expression",
+        "await_expression",
+        "non_null_expression",
+        "as_expression",
+        "satisfies_expression",
+        "type_assertion",
+    }
+)
+
+JAVASCRIPT = Grammar(
+    names=frozenset(
+        {"identifier", "property_identifier", "shorthand_property_identifier", "type_identifier"}
+    ),
+    selves=frozenset({"this"}),
+    members={"member_expression": ("object", "property")},
+    subscripts={"subscript_expression": "object"},
+    calls=frozenset({"call_expression", "new_expression"}),
+    makers=frozenset({"new_expression"}),
+    functions=frozenset(
+        {
+            "function_declaration",
+            "function_expression",
+            "generator_function",
+            "generator_function_declaration",
+            "arrow_function",
+            "method_definition",
+        }
+    ),
+    types=frozenset({"class_declaration", "class", "abstract_class_declaration"}),
+    transparent=_TRANSPARENT,
+    awaits=frozenset({"await_expression"}),
+    shapes={
+        "string": "text",
+        "template_string": "text",
+        "number": "number",
+        "true": "true",
+        "false": "false",
+        "null": "none",
+        "undefined": "none",
+        "identifier": "name",
+        "member_expression": "name",
+        "shorthand_property_identifier": "name",
+        "call_expression": "call",
+        "new_expression": "call",
+        "arrow_function": "function",
+        "function_expression": "function",
+        "object": "object",
+        "array": "list",
+    },
+    statements=frozenset({"expression_statement"}),
+    returns=frozenset({"return_statement", "yield_expression"}),
+    steps={
+        "return_statement": "return",
+        "break_statement": "break",
+        "continue_statement": "continue",
+        "throw_statement": "raise",
+        "yield_expression": "yield",
+        "if_statement": "branch",
+        "switch_statement": "branch",
+        "ternary_expression": "branch",
+        "await_expression": "await",
+        "binary_expression": "binary",
+    },
+    binaries=frozenset({"binary_expression"}),
+    texts=frozenset({"string", "template_string"}),
+    holes=frozenset({"template_substitution"}),
+    empty=frozenset({"empty_statement", "continue_statement", "comment"}),
+    managed=frozenset(),
+    bindings={
+        "variable_declarator": _declarator,
+        "assignment_expression": _assignment,
+        "augmented_assignment_expression": _assignment,
+        "update_expression": _update,
+        "public_field_definition": _field,
+        "field_definition": _field,
+    },
+    imports={"import_statement": _import, "variable_declarator": _required},
+    loops={
+        "for_statement": _for,
+        "for_in_statement": _for_in,
+        "while_statement": _while,
+        "do_statement": _while,
+    },
+    tries={"try_statement": _try},
+    callee=_callee,
+    arguments=_arguments,
+    keyword=_keyword,
+    spread=_spread,
+    pairs=_pairs,
+    parameters=_parameters,
+    decorators=_decorators,
+    type_name=_type_name,
+    bases=_bases,
+    gives_on=frozenset({"reject", "next", "done", "callback", "cb"}),
+    loopers=frozenset({"map", "forEach", "flatMap", "filter", "some", "every"}),
+)

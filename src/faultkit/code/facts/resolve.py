@@ -1,0 +1,417 @@
+"""Names: what a call is called on, through imports, variables, members, types and local factories."""
+
+from __future__ import annotations
+
+from faultkit.code.dialects.dialect import text_of
+from faultkit.code.facts.collect import Collected, RawBinding, RawCall, RawScope, bare, span, value_of
+from faultkit.code.facts.grammar import Binding
+from faultkit.code.facts.model import Access, Argument, Assignment, Call, Parameter, Route, Scope, Value
+from faultkit.code.syntax import Node, Span
+
+Named = tuple[str, Call | None]
+_UNKNOWN = "?"
+_DEEPEST = 40
+"""Of a chain of variables or members; who goes on longer is not followed."""
+
+
+class Resolver:
+    def __init__(self, found: Collected) -> None:
+        self.found = found
+        self.grammar = found.grammar
+        self._calls: dict[int, Call] = {}
+        self._making: set[int] = set()
+        self._scopes: dict[RawScope, Scope] = {}
+        self._depth = 0
+        self._assigned = self._targets_of_calls()
+        self._factories = self._local_factories()
+
+    # What callers want.
+
+    def calls(self) -> tuple[Call, ...]:
+        return tuple(self.call(raw.node) for raw in self.found.calls.values())
+
+    def scope(self, raw: RawScope | None, route: Route | None = None) -> Scope | None:
+        if raw is None:
+            return None
+        if raw not in self._scopes:
+            self._scopes[raw] = Scope(
+                name=raw.name,
+                span=raw.span,
+                body=raw.body,
+                line=self.found.syntax.line(raw.node.start_byte),
+                is_async=raw.is_async,
+                is_anonymous=not raw.name,
+                parameters=tuple(
+                    Parameter(
+                        text_of(each.name),
+                        "" if each.type is None else self.whole(self.grammar.type_name(each.type)),
+                        None if each.default is None else value_of(self.grammar, each.default),
+                    )
+                    for each in raw.parameters
+                ),
+                decorators=tuple(self.decorator(each, raw) for each in raw.decorators),
+                outer=self.scope(raw.outer),
+                route=route,
+                owner=raw.owner,
+            )
+        return self._scopes[raw]
+
+    def assignments(self) -> tuple[Assignment, ...]:
+        return tuple(
+            Assignment(
+                targets=tuple(
+                    ("self." if raw.binding.is_field else "") + self.written(each, raw.scope)
+                    for each in raw.binding.targets
+                ),
+                value=None if raw.binding.value is None else value_of(self.grammar, raw.binding.value),
+                span=span(raw.node),
+                line=self.found.syntax.line(raw.node.start_byte),
+                scope=self.scope(raw.scope),
+                owner=raw.owner,
+                type="" if raw.binding.type is None else self.whole(self.grammar.type_name(raw.binding.type)),
+                call=self._call_in(raw.binding.value),
+                operator=raw.binding.operator,
+                is_constant=raw.binding.is_constant,
+            )
+            for raw in self.found.assignments
+        )
+
+    def accesses(self) -> tuple[Access, ...]:
+        accesses = []
+        for node, scope, owner in self.found.accesses:
+            name, origin = self.name(node, scope, owner)
+            line = self.found.syntax.line(node.start_byte)
+            accesses.append(Access(name, self.written(node, scope), span(node), line, origin))
+        return tuple(accesses)
+
+    def managed(self) -> tuple[tuple[Call, Span], ...]:
+        found = []
+        inside = [raw for raw in self.found.calls.values() if raw.flags.get("is_managed")]
+        for item, body in self.found.managed:
+            calls = [raw for raw in inside if _holds(item, raw.node)]
+            for raw in calls[:1]:
+                found.append((self.call(raw.node), body))
+            if not calls:
+                found.append((self._plain(item), body))
+        return tuple(found)
+
+    def _plain(self, item: Node) -> Call:
+        """`with lock:` names no call; it is given as one without arguments."""
+        inner = item.named_children[0] if item.named_child_count else item
+        if inner.type == "as_pattern" and inner.named_child_count:
+            inner = inner.named_children[0]
+        scope = self._scope_at(item)
+        name, origin = self.name(inner, scope, "" if scope is None else scope.owner)
+        line = self.found.syntax.line(item.start_byte)
+        return Call(
+            name, self.written(inner, scope), (), span(item), span(inner), line, line,
+            origin=origin, is_managed=True,
+        )  # fmt: skip
+
+    def _scope_at(self, node: Node) -> RawScope | None:
+        inside = [each for each in self.found.scopes if _holds(each.node, node)]
+        return inside[-1] if inside else None
+
+    # Calls.
+
+    def call(self, node: Node) -> Call:
+        known = self._calls.get(node.id)
+        if known is not None:
+            return known
+        raw = self.found.calls[node.id]
+        name, origin = self._callee_name(raw)
+        maker = node.type in self.grammar.makers
+        line = self.found.syntax.line
+        callee = self.grammar.callee(node) or node
+        end = callee.end_byte
+        if own := node.child_by_field_name("name") if self.grammar.own_name(node) else None:
+            end = own.end_byte
+        call = Call(
+            name=name,
+            written=self._callee_written(raw),
+            arguments=self._arguments(node),
+            span=span(node),
+            callee=Span(node.start_byte if self.grammar.own_name(node) else callee.start_byte, end),
+            line=line(node.start_byte),
+            end_line=line(max(node.start_byte, node.end_byte - 1)),
+            makes=maker or self.grammar.makes(name),
+            origin=origin,
+            assigned=self._assigned_names(raw),
+            **raw.flags,
+        )
+        self._calls[node.id] = call
+        return call
+
+    def _assigned_names(self, raw: RawCall) -> tuple[str, ...]:
+        binding = self._assigned.get(raw.node.id)
+        if binding is None:
+            return ()
+        prefix = "self." if binding.is_field else ""
+        return tuple(prefix + self.written(each, raw.scope) for each in binding.targets)
+
+    def decorator(self, node: Node, raw: RawScope) -> Call:
+        inner = bare(self.grammar, node)
+        if inner.id in self.found.calls:
+            return self.call(inner)
+        name, origin = self.name(inner, raw.outer, raw.owner)
+        line = self.found.syntax.line(node.start_byte)
+        return Call(
+            name, self.written(inner, raw.outer), (), span(node), span(node), line, line,
+            origin=origin, is_decorator=True,
+        )  # fmt: skip
+
+    def _callee_name(self, raw: RawCall) -> Named:
+        node, grammar = raw.node, self.grammar
+        if node.id in self._making:
+            return _UNKNOWN, None
+        self._making.add(node.id)
+        try:
+            callee, own = grammar.callee(node), grammar.own_name(node)
+            if node.type in grammar.makers and callee is not None:
+                if callee.type in grammar.names or callee.type in grammar.members:
+                    return self.name(callee, raw.scope, raw.owner)
+                return self.whole(grammar.type_name(callee)), None
+            if node.type == "annotation":
+                return self.whole(text_of(node.child_by_field_name("name"))), None
+            if own:
+                if callee is None:
+                    return self._own_method(own), None
+                base, origin = self.name(callee, raw.scope, raw.owner)
+                return f"{base}.{own}", origin
+            return (_UNKNOWN, None) if callee is None else self.name(callee, raw.scope, raw.owner)
+        finally:
+            self._making.discard(node.id)
+
+    def _own_method(self, name: str) -> str:
+        return self.found.imports.get(name, name)
+
+    def _callee_written(self, raw: RawCall) -> str:
+        callee, own = self.grammar.callee(raw.node), self.grammar.own_name(raw.node)
+        base = "" if callee is None else self.written(callee, raw.scope)
+        return f"{base}.{own}" if base and own else base or own
+
+    def _arguments(self, node: Node) -> tuple[Argument, ...]:
+        arguments: list[Argument] = []
+        place = 0
+        for each in self.grammar.arguments(node):
+            keyword = self.grammar.keyword(each)
+            spread = self.grammar.spread(each)
+            if keyword is not None:
+                arguments += self._keyed(keyword[0], keyword[1], -1)
+                continue
+            value = value_of(self.grammar, each)
+            arguments.append(Argument(value, spread, place))
+            if value.shape == "object":
+                arguments += self._inside(bare(self.grammar, each), "", place)
+            place += 1
+        return tuple(arguments)
+
+    def _keyed(self, name: str, value: Node, place: int) -> list[Argument]:
+        found = [Argument(value_of(self.grammar, value), name, place)]
+        inner = bare(self.grammar, value)
+        if self.grammar.shapes.get(inner.type) == "object" and name.count(".") < 4:
+            found += self._inside(inner, name + ".", place)
+        return found
+
+    def _inside(self, literal: Node, prefix: str, place: int) -> list[Argument]:
+        found: list[Argument] = []
+        for each in self.grammar.pairs(literal):
+            keyword = self.grammar.keyword(each)
+            if keyword is not None:
+                found += self._keyed(prefix + keyword[0], keyword[1], place)
+            elif (spread := self.grammar.spread(each)) and not prefix:
+                found.append(Argument(value_of(self.grammar, each), spread, place))
+        return found
+
+    # Names.
+
+    def whole(self, name: str) -> str:
+        """A dotted name with its first part looked up among the imports."""
+        head, dot, rest = name.partition(".")
+        known = self.found.imports.get(head)
+        if known is not None:
+            return known + dot + rest
+        known = self.grammar.known.get(head)
+        return name if known is None or head in self.found.classes else known + dot + rest
+
+    def written(self, node: Node, scope: RawScope | None) -> str:
+        """A path as it is written, in one line, with `self` for the object itself and `()` for calls."""
+        node = bare(self.grammar, node)
+        grammar = self.grammar
+        parts: list[str] = []
+        for _ in range(_DEEPEST):
+            if node.type in grammar.members:
+                owner, name = grammar.members[node.type]
+                parts.append(text_of(node.child_by_field_name(name)))
+                base = node.child_by_field_name(owner) if owner else None
+            elif node.type in grammar.subscripts:
+                base = node.child_by_field_name(grammar.subscripts[node.type])
+                parts.append("[]")
+            elif node.type in grammar.calls:
+                base = grammar.callee(node)
+                own = grammar.own_name(node)
+                parts.append("()")
+                if own:
+                    parts.append(own)
+                if base is None:
+                    break
+            else:
+                text = " ".join(text_of(node).split())
+                plain = node.type in grammar.names or text in grammar.selves
+                is_self = text in grammar.selves or (scope is not None and text == self._receiver(scope))
+                parts.append("self" if is_self and text else text if plain or len(text) < 40 else _UNKNOWN)
+                break
+            if base is None:
+                break
+            node = bare(grammar, base)
+        return ".".join(reversed(parts)).replace(".()", "()").replace(".[]", "[]")
+
+    def name(self, node: Node, scope: RawScope | None, owner: str) -> Named:
+        """A path resolved, and the call that made what it begins with."""
+        self._depth += 1
+        try:
+            return (_UNKNOWN, None) if self._depth > _DEEPEST else self._name(node, scope, owner)
+        finally:
+            self._depth -= 1
+
+    def _name(self, node: Node, scope: RawScope | None, owner: str) -> Named:
+        node = bare(self.grammar, node)
+        grammar = self.grammar
+        if node.id in self.found.calls:
+            return self._given(self.call(node))
+        if node.type in grammar.members:
+            owner_field, name_field = grammar.members[node.type]
+            base = node.child_by_field_name(owner_field) if owner_field else None
+            last = text_of(node.child_by_field_name(name_field))
+            if base is None:
+                return self.whole(last), None
+            if self._is_self(base, scope):
+                known = self._member(owner, last)
+                return known if known is not None else (f"self.{last}", None)
+            if base.type == "super":
+                return f"super().{last}", None
+            path, origin = self.name(base, scope, owner)
+            return f"{path}.{last}", origin
+        if node.type in grammar.subscripts:
+            base = node.child_by_field_name(grammar.subscripts[node.type])
+            path = _UNKNOWN if base is None else self.name(base, scope, owner)[0]
+            return f"{path}[]", None
+        text = text_of(node)
+        if self._is_self(node, scope):
+            return "self", None
+        if node.type in grammar.names:
+            return self._variable(text, node.start_byte, scope, owner)
+        return (text if len(text) < 40 and text.isidentifier() else _UNKNOWN), None
+
+    def _is_self(self, node: Node, scope: RawScope | None) -> bool:
+        text = text_of(node)
+        return text in self.grammar.selves or (
+            scope is not None and bool(text) and text == self._receiver(scope)
+        )
+
+    def _receiver(self, scope: RawScope) -> str:
+        at: RawScope | None = scope
+        while at is not None:
+            if at.receiver:
+                return at.receiver
+            at = at.outer
+        return ""
+
+    def _variable(self, name: str, at: int, scope: RawScope | None, owner: str) -> Named:
+        inner: RawScope | None = scope
+        while inner is not None:
+            bound = _before(inner.bound.get(name, []), at if inner is scope else None)
+            if bound:
+                return self._held(name, bound, owner)
+            inner = inner.outer
+        if self.grammar.bare_fields and (known := self._member(owner, name)) is not None:
+            return known
+        bound = _before(self.found.top.get(name, []), at if scope is None else None)
+        if bound and name not in self.found.imports:
+            return self._held(name, bound, owner)
+        return self.whole(name), None
+
+    def _held(self, name: str, bound: list[RawBinding], owner: str) -> Named:
+        real = [each for each in bound if not self._is_nothing(each.value)]
+        return self._from(name, (real or bound)[-1], owner)
+
+    def _is_nothing(self, value: Node | None) -> bool:
+        return value is not None and self.grammar.shapes.get(value.type) == "none"
+
+    def _member(self, owner: str, name: str) -> Named | None:
+        bound = self.found.fields.get((owner, name))
+        if not bound:
+            return None
+        real = [each for each in bound if each.value is not None and not self._is_nothing(each.value)]
+        known = self._from(f"self.{name}", (real or bound)[-1], owner)
+        typed = [each for each in bound if each.type is not None]
+        if known == (f"self.{name}", None) and typed:
+            return self._from(f"self.{name}", typed[0], owner)
+        return known
+
+    def _from(self, name: str, bound: RawBinding, owner: str) -> Named:
+        if bound.value is not None and bound.is_first:
+            value = bare(self.grammar, bound.value)
+            if value.id in self.found.calls:
+                return self._given(self.call(value))
+            if value.type in self.grammar.members or value.type in self.grammar.names:
+                if text_of(value) != name:
+                    found, origin = self.name(value, bound.scope, owner)
+                    if origin is not None or found != text_of(value) or "." in found:
+                        return found, origin
+                return name, None
+        if bound.type is not None and (type_ := self.grammar.type_name(bound.type)):
+            return self.whole(type_), None
+        return name, None
+
+    def _given(self, call: Call) -> Named:
+        """What a call leaves in a variable: a thing of its type, or what a local factory made."""
+        factory = self._factories.get(call.name)
+        if factory is not None:
+            made = self.call(factory)
+            if made.makes or made.name not in self._factories:
+                call = made
+        return (call.name if call.makes else f"{call.name}()"), call
+
+    def _local_factories(self) -> dict[str, Node]:
+        """Functions of this text that give back what one constructor made."""
+        returned: dict[str, list[RawCall]] = {}
+        for raw in self.found.calls.values():
+            if raw.flags.get("is_returned") and raw.scope is not None and raw.scope.name:
+                returned.setdefault(raw.scope.name, []).append(raw)
+        return {
+            name: raws[0].node
+            for name, raws in returned.items()
+            if len(raws) == 1 and self._constructs(raws[0].node)
+        }
+
+    def _constructs(self, node: Node) -> bool:
+        callee = self.grammar.callee(node)
+        return node.type in self.grammar.makers or (
+            callee is not None and self.grammar.makes(text_of(callee))
+        )
+
+    def _targets_of_calls(self) -> dict[int, Binding]:
+        targets: dict[int, Binding] = {}
+        for raw in self.found.assignments:
+            if raw.binding.value is not None:
+                targets[bare(self.grammar, raw.binding.value).id] = raw.binding
+        return targets
+
+    def _call_in(self, value: Node | None) -> Call | None:
+        if value is None:
+            return None
+        inner = bare(self.grammar, value)
+        return self.call(inner) if inner.id in self.found.calls else None
+
+    def value(self, node: Node) -> Value:
+        return value_of(self.grammar, node)
+
+
+def _before(bound: list[RawBinding], at: int | None) -> list[RawBinding]:
+    """What a name was given up to a place in its own function; of outer ones all: they may run later."""
+    return [each for each in bound if at is None or each.at <= at]
+
+
+def _holds(outer: Node, inner: Node) -> bool:
+    return outer.start_byte <= inner.start_byte and inner.end_byte <= outer.end_byte

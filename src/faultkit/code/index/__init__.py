@@ -1,0 +1,33 @@
+"""A project's code, to be searched by meaning and by words.
+
+    with open_store(folder_of("."), write=True) as store:
+        index_project(".", None, store, WordEmbedder())
+        search(store, WordEmbedder(), "retry with backoff")
+
+No provider is known here: a model of one is given as a `GivenEmbedder`.
+"""
+
+from faultkit.code.index.embeddings import Embedder, GivenEmbedder, WordEmbedder, given_embedder
+from faultkit.code.index.indexer import index_project
+from faultkit.code.index.search import MODES, Hit, Mode, search
+from faultkit.code.index.store import Store, collection_name, default_index_dir, open_store
+from faultkit.code.index.summary import IndexSummary, Progress, Skipped
+
+__all__ = [
+    "MODES",
+    "Embedder",
+    "GivenEmbedder",
+    "Hit",
+    "IndexSummary",
+    "Mode",
+    "Progress",
+    "Skipped",
+    "Store",
+    "WordEmbedder",
+    "collection_name",
+    "default_index_dir",
+    "given_embedder",
+    "index_project",
+    "open_store",
+    "search",
+]

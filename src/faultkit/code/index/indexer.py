@@ -1,0 +1,277 @@
+"""Brings a project's index up to date: what is new or changed is written, what is gone is taken out.
+
+What is already there is read from the store, which has an entry for each file, written together with its
+chunks. Before old chunks of a changed file go, its entry says that it is being changed and lists all of them.
+So a run may be cut off anywhere: the next one ends where an undisturbed one would have.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from pathlib import Path
+
+from faultkit.code.index.embeddings import Embedder
+from faultkit.code.index.points import FileEntry, Manifest, Point, check_fits
+from faultkit.code.index.prepare import Prepared, Task, prepare_all
+from faultkit.code.index.store import Store, collection_name
+from faultkit.code.index.summary import IndexSummary, Progress, Skipped
+from faultkit.code.languages import Language
+from faultkit.code.walk import FoundFile, folder_of, languages_with, source_files
+
+BATCH_FILES = 16
+MOST_FLOATS = 256_000
+"""Of vectors in one write: as text, which is what a server is sent, some 6 MB."""
+FLUSH_EVERY = 20
+"""Batches. What is not flushed is read again from the log when the index is next opened, which takes time."""
+
+
+def index_project(
+    root: str | os.PathLike[str],
+    language: Language | None,
+    store: Store,
+    embedder: Embedder,
+    progress: Callable[[Progress], None] | None = None,
+    *,
+    rebuild: bool = False,
+    workers: int | None = None,
+) -> IndexSummary:
+    """With a language, only its files are looked at, and those of others stay as they are.
+
+    An index of another embedder is an error, unless `rebuild` says to make it anew."""
+    return _Run(folder_of(root), language, store, embedder, progress or (lambda _: None), workers).run(
+        rebuild
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Embedded:
+    files: list[Prepared]
+    vectors: dict[str, list[float]]
+    """By the chunk's id."""
+    made: int
+
+
+class _Run:
+    def __init__(
+        self,
+        root: Path,
+        language: Language | None,
+        store: Store,
+        embedder: Embedder,
+        progress: Callable[[Progress], None],
+        workers: int | None,
+    ) -> None:
+        self._root = root
+        self._project = collection_name(root)
+        self._language = language
+        self._store = store
+        self._embedder = embedder
+        self._progress = progress
+        self._workers = workers
+        self._manifest = Manifest(embedder.name, embedder.dim, complete=True)
+        self._known: dict[str, FileEntry] = {}
+        self._skipped: list[Skipped] = []
+        self._is_complete = True
+        self._has_deleted = False
+        self._indexed = self._removed = self._embedded = 0
+
+    def run(self, rebuild: bool) -> IndexSummary:
+        began = time.monotonic()
+        self._ready(rebuild)
+        self._known = {entry.path: entry for entry in self._store.files()}
+        found = self._scan()
+        todo = [task for path, task in found.items() if not self._is_there(path, task.file_hash)]
+        wanted = languages_with(self._language)
+        gone = [
+            entry for path, entry in self._known.items() if path not in found and entry.language in wanted
+        ]
+        self._remove(gone)
+        self._index(todo)
+        self._finish()
+        return IndexSummary(
+            root=str(self._root),
+            place=self._store.place,
+            embedder=self._embedder.name,
+            files=len(self._known),
+            chunks=sum(len(each.chunks) for each in self._known.values()),
+            indexed=self._indexed,
+            unchanged=len(found) - len(todo),
+            removed=self._removed,
+            embedded=self._embedded,
+            skipped=tuple(sorted(self._skipped, key=lambda each: each.path)),
+            seconds=time.monotonic() - began,
+            size_bytes=self._store.size_bytes(),
+        )
+
+    def _ready(self, rebuild: bool) -> None:
+        there = None if rebuild else self._store.manifest()
+        if there is None:
+            self._store.create(replace(self._manifest, complete=False))
+            self._is_complete = False
+            return
+        check_fits(there, self._manifest)
+        self._is_complete = there.complete
+
+    def _is_there(self, path: str, file_hash: str) -> bool:
+        known = self._known.get(path)
+        return known is not None and known.file_hash == file_hash
+
+    def _scan(self) -> dict[str, Task]:
+        found: dict[str, Task] = {}
+        for file in source_files(self._root, self._language, self._skip):
+            try:
+                # The hash is of what was there before the file is read again: if it changes in between, the
+                # next run sees another hash, and does it again.
+                file_hash = _hash(file)
+            except OSError as error:
+                self._skip(file.relative, f"cannot be read: {(error.strerror or str(error)).lower()}")
+                continue
+            if file_hash:
+                name = file.language.name
+                task = Task(self._project, file.path, file.relative, name, file_hash, self._embedder.form)
+                found[file.relative] = task
+            self._progress(Progress("scan", len(found), 0))
+        return found
+
+    def _skip(self, path: str, why: str) -> None:
+        self._skipped.append(Skipped(path, why))
+
+    def _begin_to_write(self) -> None:
+        if self._is_complete:
+            self._store.put_manifest(replace(self._manifest, complete=False))
+            self._is_complete = False
+
+    def _remove(self, gone: Sequence[FileEntry]) -> None:
+        """A file and its chunks go in one step."""
+        if gone:
+            self._begin_to_write()
+        for start in range(0, len(gone), BATCH_FILES):
+            batch = gone[start : start + BATCH_FILES]
+            self._delete([id for entry in batch for id in (entry.id, *sorted(entry.chunks))])
+        for entry in gone:
+            del self._known[entry.path]
+        self._removed += len(gone)
+
+    def _delete(self, ids: Sequence[str]) -> None:
+        if ids:
+            self._store.delete(ids)
+            self._has_deleted = True
+
+    def _index(self, todo: Sequence[Task]) -> None:
+        batches = [todo[start : start + BATCH_FILES] for start in range(0, len(todo), BATCH_FILES)]
+        done = 0
+        with (
+            closing(prepare_all(batches, self._workers)) as prepared,
+            closing(self._embed_all(prepared)) as made,
+        ):
+            for number, batch in enumerate(made, start=1):
+                self._write(batch)
+                if number % FLUSH_EVERY == 0:
+                    self._store.flush()
+                done += len(batch.files)
+                self._progress(Progress("index", done, len(todo)))
+
+    def _embed_all(self, batches: Iterator[list[Prepared]]) -> Generator[_Embedded, None, None]:
+        """In order, while the next batches are being prepared and, if the embedder allows, embedded."""
+        under_way: deque[Future[_Embedded]] = deque()
+        with ThreadPoolExecutor(self._embedder.parallel) as pool:
+            try:
+                for files in batches:
+                    under_way.append(pool.submit(self._embed, files, self._kept(files)))
+                    if len(under_way) > self._embedder.parallel:
+                        yield under_way.popleft().result()
+                while under_way:
+                    yield under_way.popleft().result()
+            finally:
+                pool.shutdown(wait=True, cancel_futures=True)
+
+    def _kept(self, files: Sequence[Prepared]) -> dict[str, list[float]]:
+        """Vectors of chunks that are already there: of a changed file, most are as they were."""
+        there = [
+            chunk.id
+            for file in files
+            if (known := self._known.get(file.task.relative)) is not None
+            for chunk in file.chunks
+            if chunk.id in known.chunks
+        ]
+        return self._store.vectors(there)
+
+    def _embed(self, files: list[Prepared], kept: dict[str, list[float]]) -> _Embedded:
+        texts = {
+            chunk.id: text
+            for file in files
+            for chunk, text in zip(file.chunks, file.texts, strict=True)
+            if chunk.id not in kept
+        }
+        made = self._embedder.embed(list(texts.values())) if texts else []
+        return _Embedded(files, {**kept, **dict(zip(texts, made, strict=True))}, len(texts))
+
+    def _write(self, batch: _Embedded) -> None:
+        points: list[Point] = []
+        changing: list[FileEntry] = []
+        done: list[FileEntry] = []
+        stale: list[str] = []
+        for file in batch.files:
+            task = file.task
+            if file.problem:
+                self._skip(task.relative, file.problem)
+            known = self._known.get(task.relative)
+            if not file.chunks:
+                self._remove([known] if known is not None else [])
+                continue
+            entry = FileEntry(
+                task.relative, task.language, task.file_hash, frozenset(chunk.id for chunk in file.chunks)
+            )
+            points += [
+                Point(chunk, batch.vectors[chunk.id], sparse)
+                for chunk, sparse in zip(file.chunks, file.sparse, strict=True)
+            ]
+            old = known.chunks - entry.chunks if known is not None else frozenset()
+            if old:
+                changing.append(replace(entry, file_hash="", chunks=entry.chunks | old))
+                stale += sorted(old)
+            done.append(entry)
+        if not done:
+            return
+        self._begin_to_write()
+        at_once = max(1, MOST_FLOATS // self._embedder.dim)
+        if len(points) > at_once:
+            # What does not go in one step is marked before it, like a file that loses chunks.
+            paths = {entry.path for entry in changing}
+            changing += [replace(each, file_hash="") for each in done if each.path not in paths]
+            self._store.write((), changing)
+            for start in range(0, len(points), at_once):
+                self._store.write(points[start : start + at_once], ())
+            points = []
+        unfinished = {entry.path for entry in changing}
+        if points:
+            self._store.write(points, [*changing, *(each for each in done if each.path not in unfinished)])
+        self._delete(stale)
+        self._store.write((), [each for each in done if each.path in unfinished])
+        self._known.update({entry.path: entry for entry in done})
+        self._indexed += len(done)
+        self._embedded += batch.made
+
+    def _finish(self) -> None:
+        if not self._is_complete:
+            if self._has_deleted:
+                self._store.tidy()
+            self._store.flush()
+            self._store.put_manifest(self._manifest)
+            self._store.flush()
+
+
+def _hash(file: FoundFile) -> str:
+    """Of the content and the language it is read as; empty for a file of blanks: it has nothing to index."""
+    with open(file.path, "rb") as opened:
+        data = opened.read()
+    if not data.strip():
+        return ""
+    return blake2b(data, digest_size=16, key=file.language.name.encode()).hexdigest()

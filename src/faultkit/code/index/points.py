@@ -1,0 +1,156 @@
+"""What a store keeps and what it gives back, and how that is written as a payload. Pure.
+
+The store itself says what is in it: beside the chunks there is a point for each file, with its hash and the
+ids of its chunks, written together with them. So no list beside the store can disagree with it. Ids of files
+begin with zeros and those of chunks do not: in the order of ids, files come first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+from uuid import UUID
+
+from faultkit.base.errors import InputError
+from faultkit.code.index.chunks import Chunk
+from faultkit.code.index.lexical import SparseVector
+
+FORMAT = 1
+"""Of chunks, words and payloads together. Raised when one changes, so that old indexes are made anew."""
+DENSE, LEXICAL = "dense", "lexical"
+MANIFEST_ID = str(UUID(int=0))
+"""It and the files are points without vectors, so no search finds them."""
+FILE_PREFIX = "00000000-"
+HIT_FIELDS = ("path", "name", "language", "start_line", "end_line", "text")
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    embedder: str
+    dim: int
+    complete: bool
+    """Whether the last run got to its end."""
+    format: int = FORMAT
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    chunk: Chunk
+    dense: list[float]
+    sparse: SparseVector
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """What is there of a file."""
+
+    path: str
+    language: str
+    file_hash: str
+    """Empty while it is being changed."""
+    chunks: frozenset[str]
+    """Ids; no chunk of the file is in the store that is not among them."""
+
+    @property
+    def id(self) -> str:
+        digest = blake2b(self.path.encode(), digest_size=12).hexdigest()
+        return str(UUID(f"{0:08x}{digest}"))
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A point as a search sees it."""
+
+    id: str
+    score: float
+    path: str
+    name: str
+    language: str
+    start_line: int
+    end_line: int
+    text: str
+
+
+def manifest_payload(manifest: Manifest) -> dict[str, Any]:
+    return {
+        "kind": "manifest",
+        "embedder": manifest.embedder,
+        "dim": manifest.dim,
+        "complete": manifest.complete,
+        "format": manifest.format,
+    }
+
+
+def manifest_from(payload: Mapping[str, Any] | None) -> Manifest | None:
+    """None if it is not one of ours."""
+    match payload:
+        case {
+            "kind": "manifest",
+            "embedder": str(embedder),
+            "dim": int(dim),
+            "complete": bool(complete),
+            "format": int(format),
+        }:
+            return Manifest(embedder, dim, complete, format)
+    return None
+
+
+def check_fits(there: Manifest, wanted: Manifest) -> None:
+    """Whether an index that is there can be used, or has to be made anew."""
+    again = "; make it anew with `fault index --rebuild`"
+    if there.format != wanted.format:
+        raise InputError("index", f"expected one of format {wanted.format}, got {there.format}{again}")
+    if (there.embedder, there.dim) != (wanted.embedder, wanted.dim):
+        ours, its = (f"{each.embedder} ({each.dim} dimensions)" for each in (wanted, there))
+        raise InputError("index", f"expected vectors made by {ours}, got those of {its}{again}")
+
+
+def point_payload(point: Point) -> dict[str, Any]:
+    chunk = point.chunk
+    return {
+        "path": chunk.path,
+        "name": chunk.name,
+        "language": chunk.language,
+        "start_line": chunk.start_line,
+        "end_line": chunk.end_line,
+        "text": chunk.text,
+    }
+
+
+def file_payload(entry: FileEntry) -> dict[str, Any]:
+    return {
+        "kind": "file",
+        "path": entry.path,
+        "language": entry.language,
+        "file_hash": entry.file_hash,
+        "chunks": sorted(entry.chunks),
+    }
+
+
+def file_from(payload: Mapping[str, Any] | None) -> FileEntry | None:
+    match payload:
+        case {
+            "kind": "file",
+            "path": str(path),
+            "language": str(language),
+            "file_hash": str(file_hash),
+            "chunks": list(chunks),
+        }:
+            return FileEntry(path, language, file_hash, frozenset(map(str, chunks)))
+    return None
+
+
+def scored_from(id: str, score: float, payload: Mapping[str, Any] | None) -> Scored | None:
+    match payload:
+        case {
+            "path": str(path),
+            "name": str(name),
+            "language": str(language),
+            "start_line": int(start_line),
+            "end_line": int(end_line),
+            "text": str(text),
+        }:
+            return Scored(id, score, path, name, language, start_line, end_line, text)
+    return None

@@ -1,0 +1,110 @@
+"""One round trip for every item of a list: N+1."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Loop
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.often import is_over_items, is_tried_again, uses_item
+from faultkit.code.rules.vocabulary.remote import Remote, remotes
+
+_TOGETHER = frozenset(
+    ("gather", "wait", "as_completed", "all", "allSettled", "create_task", "submit", "ensure_future")
+)
+_GROUPS = re.compile(
+    r"batch|chunk|page|bulk|shard|partition|region|retr|attempt|backoff|delay|mirror|replica|fallback",
+    re.IGNORECASE,
+)
+_MESSAGES = re.compile(r"message|event|job|task|record|msgs|consumer", re.IGNORECASE)
+_FETCHES = re.compile(
+    r"^_?(fetch|load|get|query|find|lookup|request|download|send|post|notify|enrich|resolve)(_|[A-Z]|$)"
+)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    seen: set[Call] = set()
+    for remote in remotes(facts):
+        call = remote.call
+        loop = _loop(call, facts)
+        if loop is None or call in seen or (remote.kind != "database" and _is_together(call, loop, facts)):
+            continue
+        seen.add(call)
+        if not remote.is_read and remote.kind == "database":
+            continue  # Writes row by row are FK-P019.
+        if not remote.is_read and _MESSAGES.search(loop.over):
+            continue  # Each message is a piece of work of its own.
+        what = f"{call.written}() goes out once for every item of {_over(loop)}"
+        yield Hit(call.span, what + _through(remote), LIKELY if remote.is_read else POSSIBLE)
+    for call in facts.calls:
+        if call.is_awaited and call not in seen and _FETCHES.match(call.method) and call.arguments:
+            loop = _loop(call, facts)
+            if loop is not None and not loop.is_async and not _is_together(call, loop, facts):
+                what = f"{call.written}() is awaited once for every item of {_over(loop)}, one after another"
+                yield Hit(call.span, what, POSSIBLE)
+
+
+def _loop(call: Call, facts: Facts) -> Loop | None:
+    """The innermost loop over items that it is in, if each item makes another call."""
+    around = facts.loops_around(call)
+    if len(around) > 1 and not is_over_items(around[-1]) and is_tried_again(call, facts):
+        around = around[:-1]  # For each item, until it works.
+    elif around and is_tried_again(call, facts):
+        return None
+    if not around or call.is_launched or not is_over_items(around[-1]):
+        return None
+    loop = around[-1]
+    if _GROUPS.search(loop.over) or any(_GROUPS.search(name) for name in loop.targets):
+        return None
+    if _leaves_at_once(loop, facts) or not (loop.kind == "count" or uses_item(call, loop, facts)):
+        return None
+    return loop
+
+
+def _leaves_at_once(loop: Loop, facts: Facts) -> bool:
+    """It looks for the first that works: `for url in mirrors: try: return get(url)`."""
+    for each in facts.within(facts.tries, loop.body):
+        if any(step.kind == "return" for step in facts.within(facts.steps, each.body)):
+            return True
+    return False
+
+
+def _is_together(call: Call, loop: Loop, facts: Facts) -> bool:
+    """All of them at the same time: `Promise.all(xs.map(…))`, `gather(*(f(x) for x in xs))`."""
+    around = [each for each in facts.calls_around(call) if each.method in _TOGETHER]
+    if around:
+        return True
+    if loop.kind != "comprehension" or facts.language == "java":
+        return False
+    if facts.language == "python":
+        return not call.is_awaited and facts.imports_any("asyncio", "anyio") and _in_async(call, facts)
+    # `const all = xs.map(async …)` starts all; who waits for them is told elsewhere.
+    return True
+
+
+def _in_async(call: Call, facts: Facts) -> bool:
+    scope = facts.function_of(call)
+    return scope is not None and scope.is_async
+
+
+def _over(loop: Loop) -> str:
+    return loop.over if loop.kind != "count" and len(loop.over) < 40 else "the loop"
+
+
+def _through(remote: Remote) -> str:
+    return "" if remote.through is None else f" (it calls {remote.through.written}())"
+
+
+RULE = Rule(
+    id="FK-P004",
+    slug="call-per-item",
+    title="A round trip for every item",
+    why="A list of a hundred items waits a hundred times for the network; it is fast in tests and slow with "
+    "real data.",
+    fix="Ask for all items in one query or batch request, or run a bounded number of requests at a time.",
+    kind="performance",
+    severity="high",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)

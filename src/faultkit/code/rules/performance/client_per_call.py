@@ -1,0 +1,140 @@
+"""HTTP clients that are made for one request and thrown away with their connections."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
+from faultkit.code.rules.vocabulary.http import is_variable, library_of
+from faultkit.code.rules.vocabulary.often import how_often, is_done_once
+
+_PYTHON = frozenset(
+    (
+        "httpx.AsyncClient", "httpx.Client", "aiohttp.ClientSession", "requests.Session",
+        "requests.session", "urllib3.PoolManager", "boto3.client", "boto3.resource", "boto3.Session",
+        "openai.OpenAI", "openai.AsyncOpenAI", "grpc.insecure_channel", "grpc.secure_channel",
+        "grpc.aio.insecure_channel",
+    )
+)  # fmt: skip
+_FUNCTIONS = re.compile(r"^(httpx|requests)\.(get|post|put|patch|delete|head|options|request|stream)$")
+_JAVASCRIPT = frozenset(
+    ("axios.create", "http.Agent", "https.Agent", "undici.Agent", "undici.Pool", "got.extend")
+)
+_AWS = re.compile(
+    r"^(@aws-sdk/client-[\w-]+\.\w+Client|aws-sdk\.\w+|nodemailer\.createTransport|openai|openai\.OpenAI)$"
+)
+_JAVA = re.compile(
+    r"(^|\.)(java\.net\.http\.HttpClient\.newHttpClient|RestTemplate|OkHttpClient|HttpClients\.(createDefault|custom)"
+    r"|HttpClientBuilder\.create|WebClient\.(create|builder)|CloseableHttpClient)$|"
+    r"java\.net\.http\.HttpClient\.newBuilder\(\).*\.build$|OkHttpClient\.Builder.*\.build$"
+)
+_GO = ("net/http.Client", "net/http.Transport")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for call in facts.calls:
+        if call.is_decorator or facts.function_of(call) is None:
+            continue
+        if facts.language == "python":
+            yield from _python(call, facts)
+        elif facts.language == "go":
+            yield from _go(call, facts)
+        elif facts.language == "java":
+            if _JAVA.search(call.name) and _is_short_lived(call, facts):
+                yield Hit(call.span, f"{call.written}() makes a new client, with new connections, each time")
+        elif (
+            (call.name in _JAVASCRIPT or _AWS.match(call.name))
+            and how_often(call, facts)
+            and _is_short_lived(call, facts)
+        ):
+            yield Hit(call.span, f"{call.written}() makes a new client, with new connections, each time")
+
+
+def _python(call: Call, facts: Facts) -> Iterator[Hit]:
+    often = how_often(call, facts) if call.name in _PYTHON or _FUNCTIONS.match(call.name) else None
+    if _FUNCTIONS.match(call.name):
+        if often and not is_variable(call, facts):
+            what = f"{call.written}() has no client that keeps connections: every {often} opens a new one"
+            yield Hit(call.span, what, LIKELY)
+    elif call.name in _PYTHON and _is_short_lived(call, facts):
+        if often:
+            what = f"{call.written}() is made anew for every {often}, and its connections with it"
+            yield Hit(call.span, what, LIKELY)
+        elif _serves_one(call, facts):
+            yield Hit(call.span, f"{call.written}() is made for one request and then thrown away", POSSIBLE)
+
+
+def _go(call: Call, facts: Facts) -> Iterator[Hit]:
+    if call.name not in _GO or not _is_short_lived(call, facts):
+        return
+    owns_transport = call.name.endswith("Transport") or call.has("Transport")
+    if any(call is not each and each.name in _GO for each in facts.calls_around(call)):
+        return
+    if owns_transport and (how_often(call, facts) or _sends(call, facts)):
+        yield Hit(call.span, f"{call.written}{{}} with a transport of its own shares no connections", LIKELY)
+    elif not owns_transport and how_often(call, facts):
+        # Without a transport of its own it still shares the default one.
+        mild: Severity = "low"
+        yield Hit(call.span, f"{call.written}{{}} is made anew each time", POSSIBLE, mild)
+
+
+def _is_short_lived(call: Call, facts: Facts) -> bool:
+    """Neither kept in an object or a global, nor given back by a factory, nor made at the start."""
+    scope = facts.named_function_of(call) or facts.function_of(call)
+    if scope is None or call.is_returned or (is_done_once(scope) and scope.route is None):
+        return False
+    if any("." in name or "[" in name for name in call.assigned):
+        return False
+    declared = {name for step in facts.within(facts.steps, scope.body) if step.kind == "global"
+                for name in re.findall(r"\w+", facts.text(step.span))}  # fmt: skip
+    if declared & {*call.assigned}:
+        return False
+    held = {*call.assigned}
+    for step in facts.within(facts.steps, scope.body):
+        if step.kind in ("return", "yield") and step.text in held:
+            return False
+    for each in facts.within(facts.assignments, scope.body):
+        if each.value is not None and each.value.text in held and any("." in name for name in each.targets):
+            return False
+    return not _is_global(call, facts)
+
+
+def _is_global(call: Call, facts: Facts) -> bool:
+    """Assigned to a name of the whole file: `client = client ?? axios.create()`."""
+    tops = {name for each in facts.assignments if each.scope is None for name in each.targets}
+    return facts.language != "python" and any(name in tops for name in call.assigned)
+
+
+def _sends(call: Call, facts: Facts) -> bool:
+    scope = facts.function_of(call)
+    return scope is not None and any(
+        library_of(each, facts.language) for each in facts.own(facts.calls, scope)
+    )
+
+
+def _serves_one(call: Call, facts: Facts) -> bool:
+    """In a function that is called with something, sends just one request, and has no loop around that."""
+    scope = facts.named_function_of(call)
+    if (
+        scope is None
+        or not call.is_managed
+        or not any(p.name not in ("self", "cls") for p in scope.parameters)
+    ):
+        return False
+    sent = [each for each in facts.calls_on(call) if library_of(each, facts.language) is not None]
+    return len(sent) == 1 and not facts.loops_around(sent[0])
+
+
+RULE = Rule(
+    id="FK-P002",
+    slug="http-client-per-call",
+    title="HTTP client made for each call",
+    why="Every request pays for a new connection and handshake, and under load ports and sockets run out.",
+    fix="Make one client for the process, give it limits and timeouts, and close it at shutdown.",
+    kind="performance",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)

@@ -1,0 +1,85 @@
+"""Patterns and templates that are compiled again and again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
+from faultkit.code.rules.vocabulary.often import how_often, is_done_once
+
+_PATTERNS = frozenset(
+    (
+        "re.compile", "regexp.MustCompile", "regexp.Compile", "java.util.regex.Pattern.compile",
+        "Pattern.compile", "RegExp", "regexp.MatchString",
+    )
+)  # fmt: skip
+_TEMPLATES = frozenset(
+    (
+        "jinja2.Template", "jinja2.Environment", "html/template.ParseFiles",
+        "text/template.ParseFiles", "html/template.ParseGlob", "mako.template.Template",
+        "handlebars.compile", "Handlebars.compile", "ejs.compile", "pug.compileFile", "ajv.compile", "ajv",
+        "jsonschema.Draft7Validator", "html/template.New", "text/template.New",
+        "com.fasterxml.jackson.databind.ObjectMapper", "ObjectMapper",
+    )
+)  # fmt: skip
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for call in facts.calls:
+        if call.name in _PATTERNS:
+            yield from _pattern(call, facts)
+        elif (
+            call.name in _TEMPLATES
+            and not call.is_returned
+            and not any("." in name for name in call.assigned)
+            and how_often(call, facts)
+        ):
+            yield Hit(call.span, f"{call.written}() is made anew each time", LIKELY)
+
+
+def _pattern(call: Call, facts: Facts) -> Iterator[Hit]:
+    first, scope = call.argument(place=0), facts.named_function_of(call) or facts.function_of(call)
+    if first is None or first.value.shape != "text" or scope is None or call.is_returned:
+        return
+    if any("." in name for name in call.assigned) or _is_global(call, facts):
+        return
+    loops = facts.loops_around(call)
+    what = f"{call.written}() compiles the same pattern each time"
+    if facts.language == "python":
+        # Python keeps the last few hundred patterns, so it is a look-up and not a compilation.
+        mild: Severity = "low"
+        if loops:
+            yield Hit(call.span, what, POSSIBLE, mild)
+    elif facts.language in ("go", "java"):
+        if loops or how_often(call, facts):
+            yield Hit(call.span, what, LIKELY)
+        elif not is_done_once(scope):
+            yield Hit(call.span, what, POSSIBLE)
+    elif loops:
+        yield Hit(call.span, what, LIKELY)
+
+
+def _is_global(call: Call, facts: Facts) -> bool:
+    tops = {name for each in facts.assignments if each.scope is None for name in each.targets}
+    scope = facts.function_of(call)
+    if scope is None:
+        return True
+    return (
+        any(name in tops for name in call.assigned)
+        and re.search(r"\bglobal\b", facts.text(scope.body)) is not None
+    )
+
+
+RULE = Rule(
+    id="FK-P018",
+    slug="compiled-per-call",
+    title="Pattern or template compiled each time",
+    why="Compiling takes many times as long as using it, and it is the same each time.",
+    fix="Compile it once, at the top of the file or when the object is made.",
+    kind="performance",
+    severity="low",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)

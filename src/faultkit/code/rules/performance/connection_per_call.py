@@ -1,0 +1,72 @@
+"""Database connections and pools that are made for one request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.often import how_often, is_done_once
+
+_PYTHON = frozenset(
+    (
+        "psycopg2.connect", "psycopg.connect", "psycopg.AsyncConnection.connect", "pymysql.connect",
+        "MySQLdb.connect", "mysql.connector.connect", "pyodbc.connect", "asyncpg.connect",
+        "asyncpg.create_pool", "aiomysql.connect", "sqlalchemy.create_engine",
+        "sqlalchemy.ext.asyncio.create_async_engine", "redis.Redis", "redis.StrictRedis", "redis.from_url",
+        "redis.Redis.from_url", "redis.asyncio.Redis", "redis.asyncio.from_url", "pymongo.MongoClient",
+        "motor.motor_asyncio.AsyncIOMotorClient", "elasticsearch.Elasticsearch", "pika.BlockingConnection",
+        "kafka.KafkaProducer", "confluent_kafka.Producer",
+    )
+)  # fmt: skip
+_JAVASCRIPT = re.compile(
+    r"^(pg\.(Pool|Client)|mysql2?(/promise)?\.(createConnection|createPool)|mongodb\.MongoClient(\.connect)?|ioredis(\.Redis)?"
+    r"|redis\.createClient|@prisma/client\.PrismaClient|mongoose\.(connect|createConnection)|knex|sequelize\.Sequelize"
+    r"|amqplib\.connect|kafkajs\.Kafka)$"
+)
+_GO = re.compile(
+    r"^(database/sql\.Open|github\.com/jackc/pgx/v\d(/pgxpool)?\.(Connect|New)|gorm\.io/gorm\.Open"
+    r"|github\.com/(redis/)?go-redis/(redis/)?v?\d*\.?NewClient|github\.com/jmoiron/sqlx\.(Open|Connect)"
+    r"|go\.mongodb\.org/mongo-driver/mongo\.Connect)$"
+)
+_JAVA = re.compile(
+    r"(java\.sql\.DriverManager\.getConnection|MongoClients\.create|(^|\.)Jedis|HikariDataSource)$"
+)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for call in facts.calls:
+        if not _opens(call, facts.language):
+            continue
+        scope = facts.named_function_of(call) or facts.function_of(call)
+        if scope is None or call.is_returned or any("." in name for name in call.assigned):
+            continue
+        often = how_often(call, facts)
+        if often:
+            yield Hit(call.span, f"{call.written}() connects anew for every {often}", LIKELY)
+        elif facts.language == "java" and not is_done_once(scope) and scope.parameters:
+            yield Hit(call.span, f"{call.written}() connects anew each time", POSSIBLE)
+
+
+def _opens(call: Call, language: str) -> bool:
+    if call.is_decorator:
+        return False
+    if language == "python":
+        return call.name in _PYTHON
+    pattern = {"go": _GO, "java": _JAVA}.get(language, _JAVASCRIPT)
+    return pattern.search(call.name) is not None
+
+
+RULE = Rule(
+    id="FK-P003",
+    slug="connection-per-call",
+    title="Database connection made for each call",
+    why="Connecting costs more than most queries, and a database takes only so many connections: a burst of "
+    "requests locks everybody out.",
+    fix="Make one pool for the process, with a maximum, and borrow connections from it.",
+    kind="performance",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)

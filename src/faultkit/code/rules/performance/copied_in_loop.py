@@ -1,0 +1,118 @@
+"""Collections that are copied or sorted whole for every item that is added."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Assignment, Call, Facts
+from faultkit.code.facts.facts import is_within
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.often import is_over_items
+
+_SORTS = frozenset(
+    ("sorted", "sort.Slice", "sort.Strings", "sort.Ints", "slices.Sort", "java.util.Collections.sort")
+)
+_FRAMES = ("pandas.concat", "pandas.DataFrame.append", "numpy.append", "numpy.concatenate", "numpy.vstack")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for each in facts.assignments:
+        if each.value is None or len(each.targets) != 1 or each.operator not in ("=", ":="):
+            continue
+        name, text = each.targets[0], each.value.text
+        copied = _is_copy(name, text) or _is_sum_of_lists(name, text, each, facts)
+        if not copied and not _is_framed(name, each.call, text):
+            continue
+        if not each.is_constant and facts.loops_around(each):
+            yield Hit(each.span, f"{name} is copied whole for every item that is added", LIKELY)
+    yield from _reduced(facts)
+    yield from _sorted(facts)
+
+
+def _is_copy(name: str, text: str) -> bool:
+    """`xs + [x]`, `[...xs, x]`, `{...xs, [k]: v}`, `xs.concat(x)`, `[*xs, x]`."""
+    bare = text.replace(" ", "")
+    return bare.startswith((f"{name}+[", f"[...{name},", f"{{...{name},", f"{name}.concat(", f"[*{name},"))
+
+
+def _is_sum_of_lists(name: str, text: str, added: Assignment, facts: Facts) -> bool:
+    """`found = found + more(x)`, where `found` began as a list."""
+    if not text.startswith(f"{name} + ") or facts.language != "python":
+        return False
+    return any(
+        each is not added
+        and name in each.targets
+        and each.value is not None
+        and each.value.text.startswith("[")
+        and facts.function_of(each) is facts.function_of(added)
+        for each in facts.assignments
+    )
+
+
+def _is_framed(name: str, call: Call | None, text: str) -> bool:
+    return call is not None and call.name in _FRAMES and name in re.findall(r"\w+", text)
+
+
+def _reduced(facts: Facts) -> Iterator[Hit]:
+    """`xs.reduce((all, x) => [...all, x], [])`."""
+    if facts.language not in JAVASCRIPT:
+        return
+    for call in facts.calls_of_method("reduce"):
+        given = call.argument(place=0)
+        if given is None or given.value.shape != "function":
+            continue
+        first = re.match(r"\(?\s*(\w+)", given.value.text)
+        if first and re.search(rf"[\[{{]\s*\.\.\.{first[1]}\s*,", given.value.text):
+            yield Hit(call.span, f"{call.written}() copies all it has for every item", LIKELY)
+
+
+def _sorted(facts: Facts) -> Iterator[Hit]:
+    for call in facts.calls:
+        if call.name not in _SORTS and not (call.method == "sort" and call.receiver_written):
+            continue
+        loops = [
+            loop
+            for loop in facts.loops_around(call)
+            if is_over_items(loop) or loop.kind in ("while", "endless")
+        ]
+        first = call.argument(place=0)
+        subject = call.receiver_written if call.method == "sort" and not call.name.startswith("java") else (
+            "" if first is None else first.value.text
+        )  # fmt: skip
+        if not loops or not re.fullmatch(r"[A-Za-z_][\w.]*", subject):
+            continue
+        loop = loops[-1]
+        head = subject.partition(".")[0]
+        changes = any(
+            is_within(each.span, loop.body) and head in {name.partition(".")[0] for name in each.targets}
+            for each in facts.assignments
+        )
+        if head in {word for name in loop.targets for word in re.findall(r"\w+", name)} or changes:
+            continue
+        yield Hit(
+            call.span,
+            f"{call.written}() sorts {subject} again in every round",
+            LIKELY if _grows(subject, call, facts) else POSSIBLE,
+        )
+
+
+def _grows(name: str, call: Call, facts: Facts) -> bool:
+    loop = facts.loops_around(call)[-1]
+    return any(
+        each.receiver_written == name and each.method in ("append", "push", "add", "insert", "extend")
+        for each in facts.within(facts.calls, loop.body)
+    )
+
+
+RULE = Rule(
+    id="FK-P010",
+    slug="copied-or-sorted-in-loop",
+    title="Collection copied or sorted in a loop",
+    why="The work grows with the square of the data, and the garbage with it.",
+    fix="Append in place and sort once at the end, or use a heap or a sorted structure.",
+    kind="performance",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)

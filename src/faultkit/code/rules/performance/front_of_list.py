@@ -1,0 +1,58 @@
+"""Adding or taking at the front of a list, which moves all the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.often import is_over_items
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for call in facts.calls_of_method("insert", "pop", "shift", "unshift"):
+        if not facts.loops_around(call) or not call.receiver_written or not _is_front(call, facts):
+            continue
+        if _ends_the_loop(call, facts):
+            continue
+        yield Hit(call.span, f"{call.written}() moves every other item of the list", LIKELY)
+
+
+def _ends_the_loop(call: Call, facts: Facts) -> bool:
+    """It is the last thing that is done before the way out: `rest.insert(0, x)`, then `return`."""
+    loop = facts.loops_around(call)[-1]
+    after = facts.syntax.source[call.span.end : loop.span.end].lstrip(b" \t\r\n;)")
+    return after.startswith((b"return", b"break", b"raise", b"throw"))
+
+
+def _is_front(call: Call, facts: Facts) -> bool:
+    first = call.argument(place=0)
+    if facts.language == "python":
+        zero = first is not None and first.value.text == "0"
+        if call.method == "insert":
+            return zero and len(call.positional) == 2
+        return zero and call.method == "pop" and len(call.positional) == 1
+    if call.method == "unshift":
+        return any(map(is_over_items, facts.loops_around(call)))
+    # Engines move small arrays quickly; only one that feeds a loop by itself is worth a word.
+    return (
+        call.method == "shift"
+        and not call.arguments
+        and any(
+            loop.kind == "while" and f"{call.receiver_written}.length" in loop.over
+            for loop in facts.loops_around(call)
+        )
+    )
+
+
+RULE = Rule(
+    id="FK-P008",
+    slug="front-of-list-in-loop",
+    title="Work at the front of a list in a loop",
+    why="Each step moves all other items, so the work grows with the square of the list.",
+    fix="Use a deque, walk with an index, or append and reverse once.",
+    kind="performance",
+    severity="low",
+    languages=(*PYTHON, *JAVASCRIPT),
+    check=_check,
+)

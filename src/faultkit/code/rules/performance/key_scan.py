@@ -1,0 +1,36 @@
+"""Asking Redis for all keys that match."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+
+_OWNER = re.compile(r"redis|jedis|(^|[._])(rdb|cache|store)$", re.IGNORECASE)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for call in facts.calls_of_method("keys", "Keys", "KEYS"):
+        if _has_pattern(call) and (_OWNER.search(call.receiver) or _OWNER.search(call.receiver_written)):
+            yield Hit(
+                call.span, f"{call.written}() goes through every key while all other clients wait", LIKELY
+            )
+
+
+def _has_pattern(call: Call) -> bool:
+    return any("*" in each.value.text and each.value.shape in ("text", "other") for each in call.positional)
+
+
+RULE = Rule(
+    id="FK-P025",
+    slug="key-scan",
+    title="Scan of all keys",
+    why="Redis does one thing at a time: while it goes through millions of keys, every other client waits.",
+    fix="Keep a set or sorted set of what you look for, or go through the keys with SCAN.",
+    kind="performance",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)

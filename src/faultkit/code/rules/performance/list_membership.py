@@ -1,0 +1,104 @@
+"""Looking for something in a list, over and over."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts, Loop, Scope
+from faultkit.code.facts.facts import Placed, is_within
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.often import is_over_items
+
+_LONG = re.compile(
+    r"^(list|sorted|await)\b|^\[.*\bfor\b.*\]$|\.(split|splitlines|readlines|fetchall|map|filter|keys)\(",
+    re.DOTALL,
+)
+_OF_ONE = re.compile(r"\.(split|splitlines|readlines)\([^()]*\)\[-?\d+\]")
+"""One word out of a list is a text."""
+_LISTS = ("java.util.List", "java.util.ArrayList", "java.util.LinkedList")
+_GROWS = ("append", "push", "add", "extend", "concat")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.language == "python":
+        for step in facts.steps_of("binary"):
+            if step.word in ("in", "not in") and len(step.sides) == 2 and step.sides[1].shape == "name":
+                yield from _hits(step.sides[1].text, step, facts)
+        return
+    for call in facts.calls_of_method("includes", "indexOf", "contains", "Contains"):
+        if facts.language == "java" and call.receiver not in _LISTS:
+            continue
+        if call.name == "slices.Contains":
+            first = call.argument(place=0)
+            yield from _hits("" if first is None else first.value.text, call, facts)
+        elif facts.language != "go":
+            yield from _hits(call.receiver_written, call, facts)
+
+
+def _hits(name: str, place: Placed, facts: Facts) -> Iterator[Hit]:
+    around = [loop for loop in facts.loops_around(place) if is_over_items(loop)]
+    around += [
+        loop
+        for loop in facts.loops
+        if loop.kind == "comprehension" and is_within(place.span, loop.span) and is_over_items(loop)
+    ]
+    scope = facts.named_function_of(place) or facts.function_of(place)
+    if (
+        not name
+        or not around
+        or scope is None
+        or any(name in loop.targets for loop in facts.loops_around(place))
+    ):
+        return
+    long = _is_long(name, scope, around[0], facts)
+    if long is not None:
+        yield Hit(
+            place.span, f"every look into {name} goes through the whole list", LIKELY if long else POSSIBLE
+        )
+
+
+def _is_long(name: str, scope: Scope, loop: Loop, facts: Facts) -> bool | None:
+    """True if the list grows or is made of many things, False if it may be short, None if it is no list."""
+    bound = [each for each in facts.assignments if name in each.targets and facts.function_of(each) is scope]
+    for each in bound:
+        if each.span.start >= loop.body.start and each.span.end <= loop.body.end:
+            return None  # Made anew for each item.
+    if not bound:
+        given = [each for each in scope.parameters if each.name == name]
+        if given and given[0].type in ("list", "typing.List", "java.util.List"):
+            return False
+        return None
+    value = bound[-1].value
+    text = "" if value is None else value.text
+    if value is None:
+        return None
+    if _OF_ONE.search(text):
+        return None
+    empty = re.fullmatch(r"\[\]|list\(\)|new (Array|Linked)?List<.*>\(\)|new ArrayList\(\)|\[\]\w+\{\}", text)
+    if empty:
+        grown = any(
+            call.method in _GROWS and call.receiver_written == name
+            for call in facts.within(facts.calls, scope.body)
+        )
+        return True if grown else None
+    if facts.language == "java":
+        return False
+    if re.match(r"(set|frozenset|dict|new Set|new Map|Counter)\b|\{", text) or value.shape == "text":
+        return None
+    if re.search(r"\bin _*[A-Z][A-Z0-9_]+\]?$", text):
+        return None  # Made of a constant.
+    return True if _LONG.search(text) and not re.search(r"\bSet\(|\bset\(", text) else None
+
+
+RULE = Rule(
+    id="FK-P006",
+    slug="list-membership-in-loop",
+    title="Membership test on a list in a loop",
+    why="The work grows with the square of the data: ten times the items take a hundred times as long.",
+    fix="Keep what you look for in a set or map.",
+    kind="performance",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)

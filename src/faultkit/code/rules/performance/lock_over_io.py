@@ -1,0 +1,120 @@
+"""Locks that are held while waiting for somebody else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts.facts import is_within
+from faultkit.code.rules.rule import GO, JAVA, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.database import sql_calls
+from faultkit.code.rules.vocabulary.http import http_requests
+from faultkit.code.rules.vocabulary.remote import remotes
+from faultkit.code.syntax import Node, Span
+
+_LOCK = re.compile(r"(^|[._])\w*(lock|mutex|mu)\w*$", re.IGNORECASE)
+_NOT_LOCK = re.compile(r"block|clock|unlock|multi|mute", re.IGNORECASE)
+_SLEEPS = frozenset(("time.sleep", "time.Sleep", "Thread.sleep", "java.lang.Thread.sleep", "subprocess.run",
+                     "subprocess.check_output", "asyncio.sleep"))  # fmt: skip
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    waits = {request.call for request in http_requests(facts)} | {*facts.calls_named(*_SLEEPS)}
+    waits |= {each.call for each in remotes(facts) if each.kind == "http"}
+    if facts.language != "python":
+        waits |= {sql.call for sql in sql_calls(facts)}
+    for call in sorted(waits, key=lambda each: each.span):
+        held = _held(call, facts)
+        if held is not None:
+            lock, is_shared = held
+            yield Hit(
+                call.span, f"{call.written}() waits while {lock} is held", LIKELY if is_shared else POSSIBLE
+            )
+
+
+def _held(call: Call, facts: Facts) -> tuple[str, bool] | None:
+    """The lock, and whether threads wait for it; tasks wait more cheaply, and often on purpose."""
+    scope = facts.function_of(call)
+    if scope is None:
+        return None
+    for each in facts.managed_around(call):
+        if is_within(each.span, scope.span) and _is_lock(each.written or each.name, each.name):
+            return each.written, not call.is_awaited
+    if facts.language == "go":
+        return _go(call, scope, facts)
+    return _java(call, scope, facts) if facts.language == "java" else _acquired(call, scope, facts)
+
+
+def _is_lock(written: str, name: str) -> bool:
+    last = written.replace("()", "").rpartition(".")[2]
+    return name in ("threading.Lock", "threading.RLock") or (
+        _LOCK.search(last) is not None and _NOT_LOCK.search(last) is None
+    )
+
+
+def _go(call: Call, scope: Scope, facts: Facts) -> tuple[str, bool] | None:
+    if call.is_launched:
+        return None
+    for lock in facts.own(facts.calls_of_method("Lock"), scope):
+        if lock.span.start > call.span.start or lock.arguments:
+            continue
+        name = lock.receiver_written
+        ends = [
+            each.span.start
+            for each in facts.own(facts.calls_of_method("Unlock"), scope)
+            if each.receiver_written == name and not each.is_deferred and each.span.start > lock.span.start
+        ]
+        if not ends or call.span.start < min(ends):
+            return name, True
+    return None
+
+
+def _acquired(call: Call, scope: Scope, facts: Facts) -> tuple[str, bool] | None:
+    for lock in facts.own(facts.calls_of_method("acquire", "lock"), scope):
+        name = lock.receiver_written
+        if lock.span.start > call.span.start or not _is_lock(name, ""):
+            continue
+        ends = [
+            each.span.start
+            for each in facts.own(facts.calls_of_method("release", "unlock"), scope)
+            if each.receiver_written == name and each.span.start > lock.span.start
+        ]
+        if ends and call.span.start < max(ends):
+            return name, not call.is_awaited
+    return None
+
+
+def _java(call: Call, scope: Scope, facts: Facts) -> tuple[str, bool] | None:
+    if re.search(r"\bsynchronized\b", facts.text(Span(scope.span.start, scope.body.start))):
+        return "this", True
+    for name, body in _blocks(facts):
+        if is_within(call.span, body) and is_within(body, scope.body):
+            return name, True
+    return _acquired(call, scope, facts)
+
+
+def _blocks(facts: Facts) -> Iterator[tuple[str, Span]]:
+    """`synchronized (x) { … }` is no fact of its own."""
+    todo: list[Node] = [facts.syntax.root] if b"synchronized" in facts.syntax.source else []
+    while todo:
+        node = todo.pop()
+        if node.type == "synchronized_statement" and (body := node.child_by_field_name("body")) is not None:
+            head = (
+                facts.text(Span(node.start_byte, body.start_byte)).removeprefix("synchronized").strip(" ()")
+            )
+            yield head, Span(body.start_byte, body.end_byte)
+        todo += node.named_children
+
+
+RULE = Rule(
+    id="FK-P017",
+    slug="lock-held-over-io",
+    title="Lock held over I/O",
+    why="Everybody who needs the lock waits for the slowest dependency; one that hangs stops them all.",
+    fix="Do the call without the lock, and take it only to read or store the result.",
+    kind="performance",
+    severity="high",
+    languages=(*PYTHON, *GO, *JAVA),
+    check=_check,
+)

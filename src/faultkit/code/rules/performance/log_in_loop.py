@@ -1,0 +1,74 @@
+"""A line of log for every item of a request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Loop
+from faultkit.code.facts.facts import is_within
+from faultkit.code.facts.handlers import is_logging
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.often import how_often, is_over_items
+
+_OFTEN = (
+    "debug",
+    "info",
+    "log",
+    "trace",
+    "print",
+    "println",
+    "printf",
+    "Println",
+    "Printf",
+    "Print",
+    "Debug",
+    "Info",
+)
+_GO = ("fmt.Println", "fmt.Printf", "log.Println", "log.Printf", "log.Print")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for call in facts.calls:
+        if call.method not in _OFTEN or not (
+            is_logging(call) or call.name in _GO or call.written == "System.out.println"
+        ):
+            continue
+        loops = [loop for loop in facts.loops_around(call) if is_over_items(loop)]
+        if not loops or _is_rare(call, loops[-1], facts):
+            continue
+        if _serves(loops[0], facts):
+            yield Hit(call.span, f"{call.written}() writes a line for every item of every request", POSSIBLE)
+        elif len(loops) > 1 and call.method not in ("debug", "Debug", "trace"):
+            yield Hit(
+                call.span, f"{call.written}() writes a line in the innermost of {len(loops)} loops", POSSIBLE
+            )
+
+
+def _serves(loop: Loop, facts: Facts) -> bool:
+    return how_often(loop, facts) in ("request", "message")
+
+
+def _is_rare(call: Call, loop: Loop, facts: Facts) -> bool:
+    """Only on a condition, or when something fails."""
+    for step in facts.within(facts.steps, loop.body):
+        if step.kind == "branch" and is_within(call.span, step.span):
+            return True
+    return any(
+        is_within(call.span, handler.span)
+        for each in facts.within(facts.tries, loop.body)
+        for handler in each.handlers
+    )
+
+
+RULE = Rule(
+    id="FK-P015",
+    slug="log-line-per-item",
+    title="Log line for every item",
+    why="Logging takes a lock and a write each time; with large lists it costs more than the work, and hides "
+    "what matters.",
+    fix="Log once after the loop with the count, or only what is unusual.",
+    kind="performance",
+    severity="low",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)

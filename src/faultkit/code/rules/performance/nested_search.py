@@ -1,0 +1,104 @@
+"""Two lists matched by going through one of them for every item of the other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts, Loop
+from faultkit.code.facts.facts import is_within
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.often import is_over_items
+from faultkit.code.syntax import Span
+
+_SEARCHES = ("find", "findIndex", "filter", "some")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    loops = [loop for loop in facts.loops if is_over_items(loop) and not loop.is_async and loop.targets]
+    for inner in loops:
+        outer = [each for each in loops if each is not inner and is_within(inner.span, each.body)]
+        if outer and _matches(inner.span, inner, outer[-1], facts):
+            head = Span(inner.span.start, max(inner.span.start + 1, min(inner.body.start, inner.span.end)))
+            place = inner.span if inner.kind == "comprehension" else head
+            yield Hit(
+                place,
+                f"{_name(inner)} is searched from its start for every item of {_name(outer[-1])}",
+                LIKELY,
+            )
+    if facts.language in JAVASCRIPT:
+        yield from _found(loops, facts)
+
+
+def _matches(span: Span, inner: Loop, outer: Loop, facts: Facts) -> bool:
+    """It compares an item of the one with an item of the other, and the inner list is not the outer's own."""
+    mine, other = _words(inner, facts), _words(outer, facts)
+    if (
+        not mine
+        or not other
+        or _mentions(inner.over, other)
+        or not re.fullmatch(r"[\w.:&*\s]+|enumerate\(\w+\)", inner.over)
+    ):
+        return False
+    for step in facts.within(facts.steps, span):
+        if step.kind == "binary" and step.word in ("==", "===") and len(step.sides) == 2:
+            left, right = step.sides[0].text, step.sides[1].text
+            if (_mentions(left, mine) and _mentions(right, other)) or (
+                _mentions(left, other) and _mentions(right, mine)
+            ):
+                return True
+    if facts.language == "java":
+        for call in facts.within(facts.calls, span):
+            text = facts.text(call.span)
+            if call.method == "equals" and _mentions(text, mine) and _mentions(text, other):
+                return True
+    return False
+
+
+def _found(loops: list[Loop], facts: Facts) -> Iterator[Hit]:
+    for call in facts.calls_of_method(*_SEARCHES):
+        given = call.argument(place=0)
+        if given is None or given.value.shape != "function" or "=" not in given.value.text:
+            continue
+        for loop in loops:
+            other = _words(loop, facts)
+            if (
+                is_within(call.span, loop.body)
+                and call.span != loop.span
+                and not _mentions(call.receiver_written, other)
+                and re.fullmatch(r"[\w.]+", call.receiver_written)
+                and re.search(r"===?", given.value.text)
+                and _mentions(given.value.text, other)
+            ):
+                what = f"{call.written}() searches from the start for every item of {_name(loop)}"
+                yield Hit(call.span, what, LIKELY)
+                break
+
+
+def _words(loop: Loop, facts: Facts) -> set[str]:
+    """Names of items; an index compares with another index, which is no search."""
+    counted = loop.over.startswith("enumerate(") and len(loop.targets) > 1
+    indexed = counted or (facts.language == "go" and loop.kind == "each")
+    targets = loop.targets[1:] if indexed else loop.targets
+    return {word for target in targets for word in re.findall(r"[A-Za-z_]\w*", target)} - {"_", "const"}
+
+
+def _mentions(text: str, words: set[str]) -> bool:
+    return any(re.search(rf"(?<![\w.]){re.escape(word)}\b", text) for word in words)
+
+
+def _name(loop: Loop) -> str:
+    return loop.over if 0 < len(loop.over) < 40 else "the other list"
+
+
+RULE = Rule(
+    id="FK-P009",
+    slug="nested-search",
+    title="List searched for every item of another",
+    why="The work is one list times the other: a thousand of each is a million steps for one request.",
+    fix="Put one list into a map by its key first, then look each item up.",
+    kind="performance",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)

@@ -1,0 +1,94 @@
+"""Awaits that do not need each other and still wait for each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.facts.facts import is_within
+from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.http import http_requests
+from faultkit.code.syntax import Span
+
+_ASKS = re.compile(r"^_?(fetch|load|get|list|query|find|lookup|count|read|search)(_|[A-Z]|$)")
+_ONE_LINE = re.compile(
+    r"(^|[._])(session|tx|trx|conn|connection|cursor|cur|db|redis|lock|queue|reader|request|req)$", re.I
+)
+"""Things that do one thing at a time; asking them twice at once is an error or no gain."""
+_FIRST = re.compile(r"token|auth|login|csrf|permission|current_?user", re.IGNORECASE)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    safe = {request.call for request in http_requests(facts) if request.is_safe}
+    asked = [call for call in facts.calls if call.is_awaited and _asks(call, safe)]
+    for first, second in pairwise(asked):
+        scope = facts.function_of(first)
+        if scope is None or facts.function_of(second) is not scope or is_within(second.span, first.span):
+            continue
+        between = Span(first.span.end, second.span.start)
+        if _is_guarded(between, facts) or _places(first, facts) != _places(second, facts):
+            continue
+        if _needs(second, first, between, facts):
+            continue
+        what = f"{second.written}() waits for {first.written}(), though it needs nothing of it"
+        yield Hit(second.span, what, LIKELY if {first, second} <= safe else POSSIBLE)
+
+
+def _asks(call: Call, safe: set[Call]) -> bool:
+    if call in safe:
+        return True
+    if _ONE_LINE.search(call.receiver_written) or _FIRST.search(call.method):
+        return False
+    return _ASKS.match(call.method) is not None and bool(call.assigned) and bool(call.arguments)
+
+
+def _is_guarded(between: Span, facts: Facts) -> bool:
+    """Something is decided in between."""
+    if any(
+        step.kind in ("branch", "return", "raise", "yield") for step in facts.within(facts.steps, between)
+    ):
+        return True
+    # An expression that holds both, such as `a or await b`.
+    return (
+        between.end - between.start > 600
+        or re.search(r"\bor\b|\|\||&&|\?\?|\?", facts.text(between)) is not None
+    )
+
+
+def _places(call: Call, facts: Facts) -> tuple[int, ...]:
+    around = [each.span for each in facts.loops if is_within(call.span, each.body)]
+    around += [each.body for each in facts.tries if is_within(call.span, each.body)]
+    around += [each.span for each in facts.steps if each.kind == "branch" and is_within(call.span, each.span)]
+    around += [
+        handler.span
+        for each in facts.tries
+        for handler in each.handlers
+        if is_within(call.span, handler.span)
+    ]
+    return tuple(sorted(span.start for span in around))
+
+
+def _needs(second: Call, first: Call, between: Span, facts: Facts) -> bool:
+    names = set(first.assigned)
+    after = Span(max(0, first.span.start - 1), between.end)
+    for each in facts.assignments:
+        if is_within(first.span, each.span) or is_within(each.span, after):
+            names.update(each.targets)
+    words = {word for name in names for word in re.findall(r"[A-Za-z_]\w*", name)} - {"const", "let", "self"}
+    text = facts.text(second.span)
+    return not words or any(re.search(rf"(?<![\w.]){re.escape(word)}\b", text) for word in words)
+
+
+RULE = Rule(
+    id="FK-P005",
+    slug="sequential-awaits",
+    title="Independent awaits one after another",
+    why="The caller waits for the sum of all times instead of for the longest of them.",
+    fix="Start them together: asyncio.gather or a TaskGroup, Promise.all.",
+    kind="performance",
+    severity="low",
+    languages=(*PYTHON, *JAVASCRIPT),
+    check=_check,
+)

@@ -1,0 +1,66 @@
+"""Texts that are copied whole for every piece that is added."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from faultkit.code.facts import Assignment, Facts
+from faultkit.code.facts.facts import is_within
+from faultkit.code.rules.rule import GO, JAVA, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.syntax import Span
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    told: set[tuple[str, Span]] = set()
+    for each in facts.assignments:
+        if each.value is None or len(each.targets) != 1 or each.value.shape == "text":
+            continue
+        name = each.targets[0]
+        if not _adds(each, name):
+            continue
+        around = facts.loops_around(each)
+        if around and (name, around[-1].span) not in told and _is_text(name, each, facts):
+            told.add((name, around[-1].span))
+            # CPython can often add in place; Go and Java never do.
+            yield Hit(each.span, f"{name} is copied whole for every piece that is added",
+                      LIKELY, "low" if facts.language == "python" else None)  # fmt: skip
+
+
+def _adds(each: Assignment, name: str) -> bool:
+    again = each.operator == "=" and each.value is not None and each.value.text.startswith(f"{name} + ")
+    return each.operator == "+=" or again
+
+
+def _is_text(name: str, added: Assignment, facts: Facts) -> bool:
+    scope, loop = facts.function_of(added), facts.loops_around(added)[-1]
+    given = [
+        each
+        for each in facts.assignments
+        if name in each.targets and not _adds(each, name) and facts.function_of(each) is scope
+    ]
+    # Begun anew in the loop, it stays short; a bytearray grows in place.
+    if any(
+        each.value is not None
+        and (is_within(each.span, loop.body) or each.value.text.startswith("bytearray("))
+        for each in given
+    ):
+        return False
+    for each in given:
+        if each.type in ("string", "String", "str") or (
+            each.value is not None and each.value.shape == "text"
+        ):
+            return True
+    return False
+
+
+RULE = Rule(
+    id="FK-P007",
+    slug="text-built-in-loop",
+    title="Text built by adding in a loop",
+    why="Each addition copies all that is there: a text of a megabyte costs gigabytes of copying.",
+    fix="Collect the pieces and join them once, or use strings.Builder or StringBuilder.",
+    kind="performance",
+    severity="medium",
+    languages=(*PYTHON, *GO, *JAVA),
+    check=_check,
+)

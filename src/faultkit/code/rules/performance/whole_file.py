@@ -1,0 +1,163 @@
+"""Files that are read whole, where a piece at a time would do or anybody decides how big they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.often import how_often
+
+_LINES = re.compile(r"\.(split\(\s*['\"]\\n['\"]|split\(/\\r\?\\n/|splitlines\()")
+_OPENED = re.compile(r"^(open|io\.open|gzip\.open|bz2\.open|codecs\.open|pathlib\.Path\.open)\(\)\.read$")
+_WHOLE = {
+    "javascript": re.compile(r"^fs(/promises)?(\.promises)?\.readFile(Sync)?$"),
+    "go": re.compile(r"^(os\.ReadFile|io/ioutil\.ReadFile)$"),
+    "java": re.compile(r"^java\.nio\.file\.Files\.(readAllLines|readString|readAllBytes)$"),
+    "python": re.compile(r"^pathlib\.Path\.(read_text|read_bytes)$"),
+}
+_UPLOADS = frozenset(("fastapi.UploadFile.read", "starlette.datastructures.UploadFile.read"))
+_HANDED_ON = ("Body", "data", "content", "body")
+_GO_BODIES = frozenset(("io.ReadAll", "io/ioutil.ReadAll"))
+_BOUNDS = re.compile(r"MaxBytesReader|LimitReader|LimitedReader|ContentLength")
+_SETTINGS = re.compile(
+    r"config|settings|\.env|secret|token|key|cert|schema|template|\.ya?ml|\.toml|\.sql|version|/proc/",
+    re.IGNORECASE,
+)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    whole = _WHOLE.get("javascript" if facts.language in JAVASCRIPT else facts.language)
+    for call in facts.calls:
+        if call.method == "readlines" and facts.language == "python" and not call.arguments:
+            if _is_iterated(call, facts):
+                yield Hit(
+                    call.span, f"{call.written}() holds all lines, though they are used one by one", LIKELY
+                )
+        elif _is_read_whole(call, facts) or (whole is not None and whole.match(call.name)):
+            yield from _hit(call, facts)
+        elif facts.language == "go" and call.name in _GO_BODIES:
+            yield from _body(call, facts)
+        elif facts.language == "java" and call.method == "readAllBytes" and _is_upload(call, facts):
+            yield Hit(call.span, f"{call.written}() takes a body of any size into memory", LIKELY)
+        elif call.name in _UPLOADS and not call.arguments:
+            yield Hit(call.span, f"{call.written}() takes an upload of any size into memory", LIKELY)
+
+
+def _is_read_whole(call: Call, facts: Facts) -> bool:
+    if facts.language != "python":
+        return False
+    if call.method == "read" and not call.arguments:
+        return _OPENED.match(call.name) is not None
+    return False
+
+
+def _hit(call: Call, facts: Facts) -> Iterator[Hit]:
+    opened = call.origin or call
+    if _SETTINGS.search(facts.text(opened.span)) or _SETTINGS.search(_function(call, facts)):
+        return
+    if _split(call, facts) or call.method == "readAllLines":
+        yield Hit(call.span, f"{call.written}() holds the whole file, though it is used line by line", LIKELY)
+    elif _is_handed_on(call, facts):
+        yield Hit(call.span, f"{call.written}() holds the whole file only to hand it on", LIKELY)
+    elif how_often(call, facts) == "request" and not _is_literal(opened):
+        yield Hit(call.span, f"{call.written}() holds a whole file in memory for each request", POSSIBLE)
+
+
+def _is_handed_on(call: Call, facts: Facts) -> bool:
+    """Given to somebody who would take the open file as well: `put_object(Body=open(p).read())`."""
+    scope, text = facts.function_of(call), facts.text(call.span)
+    names = {text, *call.assigned}
+    return any(
+        argument.name in _HANDED_ON and argument.value.text in names
+        for each in facts.calls
+        if facts.function_of(each) is scope and each.span != call.span
+        for argument in each.arguments
+    )
+
+
+def _function(call: Call, facts: Facts) -> str:
+    scope = facts.named_function_of(call)
+    return "" if scope is None else scope.short_name
+
+
+def _is_literal(call: Call) -> bool:
+    first = call.argument(place=0)
+    return first is not None and first.value.shape == "text"
+
+
+def _split(call: Call, facts: Facts) -> bool:
+    """Taken apart into lines, at once or by its name."""
+    if any(each.method in ("splitlines", "split", "toString") and _LINES.search(facts.text(each.span))
+           for each in _later(call, facts)):  # fmt: skip
+        return True
+    if facts.language != "go" or not call.assigned:
+        return False
+    scope = facts.function_of(call)
+    return (
+        scope is not None
+        and re.search(
+            rf"(strings|bytes)\.(Split|Fields)\((string\()?{re.escape(call.assigned[0])}\b",
+            facts.text(scope.body),
+        )
+        is not None
+    )
+
+
+def _later(call: Call, facts: Facts) -> Iterator[Call]:
+    todo = list(facts.calls_on(call))
+    for _ in range(40):
+        if not todo:
+            return
+        each = todo.pop()
+        yield each
+        todo += facts.calls_on(each)
+
+
+def _is_iterated(call: Call, facts: Facts) -> bool:
+    text = facts.text(call.span)
+    if any(loop.over == text or loop.over == f"enumerate({text})" for loop in facts.loops):
+        return True
+    if len(call.assigned) != 1:
+        return False
+    scope = facts.function_of(call)
+    used = [
+        each
+        for each in facts.accesses
+        if each.written == call.assigned[0] and facts.function_of(each) is scope
+    ]
+    overs = [loop for loop in facts.loops if loop.over == call.assigned[0]]
+    return len(used) == 1 and bool(overs)
+
+
+def _is_upload(call: Call, facts: Facts) -> bool:
+    """Java: what a client sends, without a look at how long it is."""
+    scope, made = facts.named_function_of(call), call.origin
+    if scope is None or made is None or made.method != "getInputStream":
+        return False
+    from_client = any(each.type.endswith(("ServletRequest", "MultipartFile")) for each in scope.parameters)
+    return from_client and "getContentLength" not in facts.text(scope.body)
+
+
+def _body(call: Call, facts: Facts) -> Iterator[Hit]:
+    """A request's body is as long as the one who sends it likes."""
+    first, scope = call.argument(place=0), facts.route_of(call)
+    if first is None or scope is None or _BOUNDS.search(facts.text(scope.body)):
+        return
+    requests = {each.name for each in scope.parameters if each.type == "net/http.Request"}
+    if any(first.value.text == f"{name}.Body" for name in requests) or first.value.text == "c.Request.Body":
+        yield Hit(call.span, f"{call.written}() takes a body of any size into memory", LIKELY)
+
+
+RULE = Rule(
+    id="FK-P011",
+    slug="whole-file-loaded",
+    title="Whole file loaded into memory",
+    why="Memory grows with the size of the file and the number of requests; one big file ends the process.",
+    fix="Iterate over lines or chunks, stream it, or refuse what is larger than a limit.",
+    kind="performance",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)

@@ -1,0 +1,51 @@
+"""Queries that take every row of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.rows import row_queries
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for rows in row_queries(facts):
+        if rows.is_narrowed or rows.is_limited or rows.is_one or facts.function_of(rows.call) is None:
+            continue
+        if facts.language == "go" and not _collects(rows.call, facts):
+            continue
+        sure = facts.route_of(rows.call) is not None or not _is_streamed(rows.call, facts)
+        yield Hit(
+            rows.call.span,
+            f"{rows.call.written}() takes every row of the table",
+            LIKELY if sure else POSSIBLE,
+        )
+
+
+def _collects(call: Call, facts: Facts) -> bool:
+    if call.method == "Find":
+        return True
+    scope = facts.function_of(call)
+    return scope is not None and any(each.name == "append" for each in facts.within(facts.calls, scope.body))
+
+
+def _is_streamed(call: Call, facts: Facts) -> bool:
+    """`for row in cursor`, and `rows.Next()`."""
+    if call.method in ("all", "toArray", "findMany", "findAll", "fetchall", "getResultList", "Find"):
+        return False
+    names = {*call.assigned, call.receiver_written}
+    return any(loop.over in names or facts.text(call.span) == loop.over for loop in facts.loops)
+
+
+RULE = Rule(
+    id="FK-P012",
+    slug="whole-table-loaded",
+    title="Whole table loaded",
+    why="It is quick while the table is small; with real data it takes all memory and the database's time.",
+    fix="Add a condition and a LIMIT, go through it page by page, or let the database do the sum.",
+    kind="performance",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)

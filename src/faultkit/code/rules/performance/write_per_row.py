@@ -1,0 +1,78 @@
+"""Rows that are written or committed one at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Loop
+from faultkit.code.rules.rule import CERTAIN, GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.often import is_over_items, is_tried_again, uses_item
+from faultkit.code.rules.vocabulary.remote import remotes
+
+_GROUPS = re.compile(r"batch|chunk|page|bulk|shard|partition|migration|statement", re.IGNORECASE)
+_COMMITS = ("commit", "Commit")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    commits = [
+        call for call in facts.calls_of_method(*_COMMITS) if call.receiver_written and not call.is_deferred
+    ]
+    for call in commits:
+        loop = _loop(call, facts)
+        if loop is not None and not _counts(call, loop, facts):
+            yield Hit(call.span, f"{call.written}() waits for the disk after every row", CERTAIN)
+    for remote in remotes(facts):
+        call = remote.call
+        if remote.kind != "database" or remote.is_read or _is_batched(call, facts):
+            continue
+        loop = _loop(call, facts)
+        if loop is None or not uses_item(call, loop, facts):
+            continue
+        # Inside a transaction the disk waits once; the round trips are still many.
+        what = f"{call.written}() sends one row at a time"
+        yield Hit(call.span, what, LIKELY if remote.through is None else POSSIBLE)
+
+
+def _loop(call: Call, facts: Facts) -> Loop | None:
+    around = facts.loops_around(call)
+    if not around or not is_over_items(around[-1]) or is_tried_again(call, facts):
+        return None
+    loop = around[-1]
+    if loop.is_async or _GROUPS.search(loop.over) or any(_GROUPS.search(name) for name in loop.targets):
+        return None
+    return loop
+
+
+def _counts(call: Call, loop: Loop, facts: Facts) -> bool:
+    """Only every so often: `if n % 1000 == 0: conn.commit()`."""
+    return any(
+        step.kind == "branch" and step.span.start <= call.span.start and call.span.end <= step.span.end
+        for step in facts.within(facts.steps, loop.body)
+    )
+
+
+def _is_batched(call: Call, facts: Facts) -> bool:
+    owner = call.receiver_written.lower()
+    if any(word in owner for word in ("pipe", "batch", "bulk", "stmt", "multi")):
+        return True
+    scope = facts.named_function_of(call)
+    text = "" if scope is None else facts.text(scope.body)
+    return (
+        re.search(r"\bpipeline\(|\.addBatch\(|executemany|\.multi\(\)|COPY |Prepare(Context)?\(", text)
+        is not None
+    )
+
+
+RULE = Rule(
+    id="FK-P019",
+    slug="write-per-row",
+    title="Rows written one at a time",
+    why="Every row pays for a round trip, and with a commit for a wait for the disk: a thousand rows take "
+    "seconds instead of milliseconds.",
+    fix="Write them in batches (executemany, a multi-row INSERT, saveAll) and commit once.",
+    kind="performance",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)

@@ -1,0 +1,67 @@
+"""Code that ends the process from within a function that others call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.rule import CERTAIN, GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+
+_EXITS = {
+    "python": ("os._exit", "os.abort", "sys.exit", "exit", "quit"),
+    "go": ("os.Exit", "log.Fatal", "log.Fatalf", "log.Fatalln"),
+    "java": ("System.exit", "Runtime.getRuntime().halt"),
+}
+_NODE = ("process.exit", "process.abort")
+_STARTS = (
+    "main",
+    "init",
+    "cli",
+    "run",
+    "start",
+    "bootstrap",
+    "entrypoint",
+    "command",
+    "usage",
+    "shutdown",
+    "_main",
+)
+_HARD = ("os._exit", "os.abort", "Runtime.getRuntime().halt", "process.abort")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for call in facts.calls_named(*_EXITS.get(facts.language, _NODE)):
+        if call.name in _HARD and not _after_fork(call, facts):
+            yield Hit(call.span, f"{call.written}() ends the process without any clean-up", LIKELY)
+        elif facts.route_of(call) is not None:
+            yield Hit(call.span, f"{call.written}() ends the whole service for one request", CERTAIN)
+        elif facts.language in ("go", "java") and _in_library(call, facts):
+            yield Hit(
+                call.span,
+                f"{call.written}() ends the process; deferred calls and callers have no say",
+                LIKELY,
+            )
+
+
+def _after_fork(call: Call, facts: Facts) -> bool:
+    return bool(facts.calls_named("os.fork", "os.forkpty"))
+
+
+def _in_library(call: Call, facts: Facts) -> bool:
+    scope = next(iter(facts.functions_around(call)), None)
+    if scope is None or not scope.name:
+        return False
+    return not scope.short_name.lower().startswith(_STARTS) and facts.route_of(call) is None
+
+
+RULE = Rule(
+    id="FK-R029",
+    slug="abrupt-exit",
+    title="Process ended from inside",
+    why="Requests that run are cut off, nothing is flushed or released, and callers cannot handle the error.",
+    fix="Return or raise the error and let the entry point decide; end the process only there.",
+    kind="reliability",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)

@@ -1,0 +1,57 @@
+"""Python: checks of input that are gone with `python -O`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts
+from faultkit.code.rules.rule import LIKELY, POSSIBLE, PYTHON, Hit, Rule
+
+_WITH_LITERAL = re.compile(r"([<>]=?|==|!=|\bin)\s*[\"'\d({\[-]|\d\s*[<>]")
+_ASGI = {"scope", "receive"}
+_TESTS = ("test_", "Test", "check", "_check", "assert", "_assert", "expect", "verify")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.imports_any("pytest", "unittest", "hypothesis"):
+        return
+    for step in facts.steps_of("assert"):
+        scope = facts.named_function_of(step)
+        if scope is None or scope.short_name.startswith(_TESTS) or scope.owner.startswith(_TESTS):
+            continue
+        if scope.short_name.startswith("_") and not scope.short_name.startswith("__"):
+            continue  # Its callers are known.
+        if {each.name for each in scope.parameters} >= _ASGI:
+            continue  # The server promises what is in the scope.
+        route = facts.route_of(step)
+        if route is not None:
+            yield Hit(step.span, "this check of a request is gone with python -O", LIKELY)
+        elif _tells_of_input(step.text, scope.parameters and {each.name for each in scope.parameters}, facts):
+            yield Hit(step.span, "this check of an argument is gone with python -O", POSSIBLE)
+
+
+def _tells_of_input(condition: str, names: object, facts: Facts) -> bool:
+    """A comparison of a parameter with a value; `isinstance` and `is not None` are for type checkers."""
+    if (
+        not isinstance(names, set)
+        or "isinstance" in condition
+        or "is not None" in condition
+        or "is None" in condition
+    ):
+        return False
+    words = {*re.findall(r"[A-Za-z_]\w*", condition)} - {"self", "cls"}
+    return bool(words & names) and _WITH_LITERAL.search(condition) is not None
+
+
+RULE = Rule(
+    id="FK-R039",
+    slug="assert-for-validation",
+    title="Input checked with assert",
+    why="Asserts are left out of optimised runs, and elsewhere they turn bad input into a 500.",
+    fix="Raise an error that says what was expected, and answer with 400 or 422.",
+    kind="reliability",
+    severity="low",
+    languages=PYTHON,
+    check=_check,
+)

@@ -1,0 +1,76 @@
+"""Handlers that take everything, bugs included, and go on as if nothing were."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts, Handler, Try
+from faultkit.code.facts.handlers import is_logging
+from faultkit.code.rules.rule import CERTAIN, JAVA, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.syntax import Span
+
+_ALL = frozenset({"BaseException", "builtins.BaseException", "Throwable", "java.lang.Throwable"})
+
+_REPORTS = re.compile(r"warn|report|handle_?error|trace_?back|_exc$|capture_?exception", re.IGNORECASE)
+_ASKS = re.compile(r"^_*(is|has|can|could|supports|should)_?|able$|^_?check", re.IGNORECASE)
+"""Names of functions that are asked for a yes or no."""
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for each in facts.tries:
+        for handler in each.handlers:
+            # An empty one is a matter of `swallowed-error`.
+            if handler.is_broad and not handler.raises and not handler.is_empty:
+                confidence = _confidence(each, handler, facts)
+                if confidence:
+                    what = ", ".join(handler.types) or "everything"
+                    head = Span(handler.span.start, max(handler.span.start + 1, handler.body.start))
+                    yield Hit(head, f"this catches {what} and does not raise it again", confidence)
+
+
+def _confidence(each: Try, handler: Handler, facts: Facts) -> float:
+    # Who hands the error itself to somebody has not lost it, and at a boundary (an endless loop, an answer to
+    # a client) to log all of it is how it is done.
+    if handler.uses_error or _tells_all(handler, facts) or _is_question(each, handler, facts):
+        return 0.0
+    if not handler.types or any(name in _ALL for name in handler.types):
+        return CERTAIN
+    return POSSIBLE if handler.exits and len(list(facts.within(facts.calls, each.body))) < 3 else LIKELY
+
+
+def _tells_all(handler: Handler, facts: Facts) -> bool:
+    inside = list(facts.within(facts.calls, handler.body))
+    if any(_REPORTS.search(call.method) and not is_logging(call) for call in inside):
+        return True
+    return "exc_info" in facts.text(handler.body) or any(
+        is_logging(call) and call.method == "exception" for call in inside
+    )
+
+
+def _is_question(each: Try, handler: Handler, facts: Facts) -> bool:
+    """`return False` after a call or two is a question that was answered with no."""
+    returns = [step for step in facts.within(facts.steps, handler.body) if step.kind == "return"]
+    scope = facts.named_function_of(handler)
+    if scope is not None and scope.short_name in ("__str__", "__repr__", "__del__"):
+        return True
+    if scope is None or not returns or len(list(facts.within(facts.calls, each.body))) > 2:
+        return False
+    named = _ASKS.search(scope.short_name)
+    # isatty() of a wrapper asks isatty() of what it wraps.
+    passed_on = any(call.method == scope.short_name for call in facts.within(facts.calls, each.body))
+    return bool(named) or (passed_on and all(step.text == "False" for step in returns))
+
+
+RULE = Rule(
+    id="FK-R010",
+    slug="broad-catch",
+    title="Catch of everything",
+    why="Bugs, cancellation and lack of memory look the same as the failure that was meant, and are "
+    "hidden with it.",
+    fix="Catch the errors that you can handle, by their types, and let the others go up.",
+    kind="reliability",
+    severity="medium",
+    languages=(*PYTHON, *JAVA),
+    check=_check,
+)

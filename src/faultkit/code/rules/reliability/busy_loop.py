@@ -1,0 +1,65 @@
+"""Loops without an end and without a pause."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.facts.handlers import is_logging
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.syntax import Span
+
+_POLLS = frozenset(
+    (
+        "poll", "get_nowait", "empty", "is_alive", "isAlive", "isDone", "done", "qsize", "is_set",
+        "locked", "alive", "ready", "now", "len", "isEmpty", "size",
+    )
+)  # fmt: skip
+_LEAVES = ("return", "break", "raise", "yield", "await")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for loop in facts.loops:
+        if loop.kind == "while":
+            yield from _spinning(loop.body, loop.span, loop.over, facts)
+        if loop.kind != "endless":
+            continue
+        steps = [step for step in facts.within(facts.steps, loop.body) if step.kind in _LEAVES]
+        calls = list(facts.within(facts.calls, loop.body))
+        if steps or not all(map(_is_quick, calls)):
+            continue
+        head = Span(loop.span.start, max(loop.span.start + 1, loop.body.start))
+        yield Hit(head, "this loop has no end and no pause", LIKELY)
+
+
+def _spinning(body: Span, span: Span, condition: str, facts: Facts) -> Iterator[Hit]:
+    """`while not done: pass`: waits by asking as fast as it can."""
+    if [
+        *facts.within(facts.calls, body),
+        *facts.within(facts.assignments, body),
+        *facts.within(facts.steps, body),
+    ]:
+        return
+    if facts.syntax.source[body.start : body.end].strip(b"{} \n;") not in (b"", b"pass", b"...", b"continue"):
+        return
+    if "(" in condition.strip("()") and not any(f"{word}(" in condition for word in _POLLS):
+        return
+    yield Hit(Span(span.start, body.start), f"this waits for {condition[:40]} without a pause", LIKELY)
+
+
+def _is_quick(call: Call) -> bool:
+    """A call that neither waits nor ends the loop, as far as its name tells."""
+    return call.method in _POLLS or is_logging(call)
+
+
+RULE = Rule(
+    id="FK-R040",
+    slug="busy-loop",
+    title="Loop without an end or a pause",
+    why="It takes a whole core for nothing, and starves what it waits for.",
+    fix="Wait for an event, a queue or a condition with a timeout, or sleep between looks.",
+    kind="reliability",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)

@@ -1,0 +1,43 @@
+"""Clients with a pool of connections that a function makes and forgets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts
+from faultkit.code.rules.rule import LIKELY, PYTHON, Hit, Rule, Severity
+from faultkit.code.rules.vocabulary.resources import is_kept
+
+_CLIENTS = (
+    "aiohttp.ClientSession",
+    "httpx.AsyncClient",
+    "httpx.Client",
+    "requests.Session",
+    "requests.session",
+    "grpc.insecure_channel",
+    "grpc.secure_channel",
+    "concurrent.futures.ThreadPoolExecutor",
+    "concurrent.futures.ProcessPoolExecutor",
+    "multiprocessing.Pool",
+)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for call in facts.calls_named(*_CLIENTS):
+        if facts.function_of(call) is None or is_kept(call, facts):
+            continue
+        mild: Severity | None = "low" if call.name.startswith("requests") else None
+        yield Hit(call.span, f"{call.written}() is made here and never closed", LIKELY, mild)
+
+
+RULE = Rule(
+    id="FK-R015",
+    slug="client-not-closed",
+    title="Client or pool not closed",
+    why="Its connections and threads stay open after the function has ended, a few more with every call.",
+    fix="Use it in a with block, or make one for the whole process and close it at shutdown.",
+    kind="reliability",
+    severity="medium",
+    languages=PYTHON,
+    check=_check,
+)

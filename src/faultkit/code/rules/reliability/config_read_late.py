@@ -1,0 +1,53 @@
+"""Settings that are read, and found missing, when a request comes in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts
+from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.language == "python":
+        for access in facts.accesses:
+            if access.name not in ("os.environ", "environ"):
+                continue
+            after = facts.syntax.source[access.span.end : access.span.end + 1]
+            scope = facts.function_of(access)
+            if (
+                after != b"["
+                or scope is None
+                or facts.tries_around(access)
+                or _is_written(access.span.start, facts)
+            ):
+                continue
+            in_route = facts.route_of(access) is not None
+            if in_route or scope.is_async:
+                what = "os.environ[…] raises KeyError in the middle of a request if it is not set"
+                yield Hit(access.span, what, LIKELY if in_route else POSSIBLE)
+        return
+    for access in facts.accesses:
+        if not access.written.startswith("process.env.") or facts.route_of(access) is None:
+            continue
+        rest = facts.syntax.source[access.span.end : access.span.end + 6].lstrip()
+        if not rest.startswith((b"||", b"??", b"!", b"=", b")")):
+            what = f"{access.written} is undefined in the middle of a request if it is not set"
+            yield Hit(access.span, what, POSSIBLE)
+
+
+def _is_written(start: int, facts: Facts) -> bool:
+    return any(each.span.start == start and each.targets[0].endswith("[]") for each in facts.assignments)
+
+
+RULE = Rule(
+    id="FK-R036",
+    slug="config-read-late",
+    title="Required setting read during a request",
+    why="A deployment without the setting looks healthy, and fails with the first request that needs it.",
+    fix="Read all settings once at the start, with defaults or a clear error that names what is missing.",
+    kind="reliability",
+    severity="low",
+    languages=(*PYTHON, *JAVASCRIPT),
+    check=_check,
+)

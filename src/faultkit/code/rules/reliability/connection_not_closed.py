@@ -1,0 +1,60 @@
+"""Connections, rows and sockets that are opened and not closed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.resources import is_kept
+
+_OPENS = (
+    "sqlite3.connect",
+    "psycopg2.connect",
+    "psycopg.connect",
+    "pymysql.connect",
+    "MySQLdb.connect",
+    "asyncpg.connect",
+    "socket.create_connection",
+    "socket.socket",
+    "smtplib.SMTP",
+    "sqlalchemy.orm.sessionmaker()",
+    "sqlalchemy.orm.Session",
+    "sqlalchemy.ext.asyncio.async_sessionmaker()",
+    "sqlalchemy.ext.asyncio.AsyncSession",
+    "sqlalchemy.create_engine().connect",
+    "ftplib.FTP",
+    "java.sql.DriverManager.getConnection",
+    "java.net.Socket",
+    "net.Dial",
+    "net.DialTimeout",
+    "net.Listen",
+    "pg.Pool.connect",
+    "pg.Client",
+    "mysql2/promise.createConnection",
+    "mongodb.MongoClient",
+)
+_ROWS = ("Query", "QueryContext")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for call in facts.calls_named(*_OPENS):
+        if facts.function_of(call) is not None and not is_kept(call, facts):
+            yield Hit(call.span, f"what {call.written}() opens is not closed", LIKELY)
+    if facts.language == "go" and facts.imports_any("database/sql"):
+        for call in facts.calls_of_method(*_ROWS):
+            if call.assigned and not is_kept(call, facts):
+                yield Hit(call.span, f"the rows of {call.written}() are never closed", LIKELY)
+
+
+RULE = Rule(
+    id="FK-R016",
+    slug="connection-not-closed",
+    title="Connection not closed",
+    why="The database or peer runs out of connections long before this process runs out of anything.",
+    fix="Close it in a with or finally block (Go: defer Close), or take it from a pool that does.",
+    kind="reliability",
+    severity="high",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)

@@ -1,0 +1,68 @@
+"""Connections to databases and caches that may wait for ever."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts
+from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+
+_TIMEOUTS: dict[str, tuple[str, ...]] = {
+    "psycopg2.connect": ("connect_timeout", "options"),
+    "psycopg.connect": ("connect_timeout", "options"),
+    "psycopg.AsyncConnection.connect": ("connect_timeout", "options"),
+    "asyncpg.connect": ("timeout", "command_timeout"),
+    "asyncpg.create_pool": ("timeout", "command_timeout"),
+    "pymysql.connect": ("connect_timeout", "read_timeout"),
+    "MySQLdb.connect": ("connect_timeout", "read_timeout"),
+    "mysql.connector.connect": ("connection_timeout", "connect_timeout"),
+    "redis.Redis": ("socket_timeout", "socket_connect_timeout", "connection_pool"),
+    "redis.StrictRedis": ("socket_timeout", "socket_connect_timeout", "connection_pool"),
+    "redis.asyncio.Redis": ("socket_timeout", "socket_connect_timeout", "connection_pool"),
+    "redis.from_url": ("socket_timeout", "socket_connect_timeout"),
+    "redis.Redis.from_url": ("socket_timeout", "socket_connect_timeout"),
+    "redis.asyncio.from_url": ("socket_timeout", "socket_connect_timeout"),
+    "sqlalchemy.create_engine": ("connect_args", "creator", "pool"),
+    "sqlalchemy.ext.asyncio.create_async_engine": ("connect_args", "creator", "pool"),
+    "pymongo.MongoClient": ("timeoutMS", "socketTimeoutMS", "serverSelectionTimeoutMS"),
+    "motor.motor_asyncio.AsyncIOMotorClient": ("timeoutMS", "socketTimeoutMS", "serverSelectionTimeoutMS"),
+    "pg.Pool": ("connectionTimeoutMillis", "statement_timeout", "query_timeout"),
+    "pg.Client": ("connectionTimeoutMillis", "statement_timeout", "query_timeout"),
+    "ioredis": ("connectTimeout", "commandTimeout"),
+}
+_SAID = dict.fromkeys(
+    ("sqlalchemy.create_engine", "sqlalchemy.ext.asyncio.create_async_engine"), "connect_args with a timeout"
+)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for name, timeouts in _TIMEOUTS.items():
+        for call in facts.calls_named(name):
+            if call.spreads or call.has(*timeouts):
+                continue
+            if (
+                call.positional
+                and call.positional[0].value.shape == "name"
+                and name in ("pg.Pool", "pg.Client")
+            ):
+                continue
+            if any("timeout" in each.value.text.lower() for each in call.positional):
+                continue
+            if any(each.value.literal.startswith("sqlite") for each in call.positional):
+                # A file on this machine: its driver waits for 5 s by itself.
+                continue
+            wanted = _SAID.get(name, " or ".join(timeouts[:2]))
+            yield Hit(call.span, f"{call.written}() sets no {wanted}", LIKELY)
+
+
+RULE = Rule(
+    id="FK-R002",
+    slug="database-without-timeout",
+    title="Database or cache connection without a timeout",
+    why="A database that accepts the connection and then says nothing blocks every request that needs it.",
+    fix="Set a connect timeout and a statement or socket timeout where the connection or pool is made.",
+    kind="reliability",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT),
+    check=_check,
+)

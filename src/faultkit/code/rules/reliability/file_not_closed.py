@@ -1,0 +1,89 @@
+"""Files that are opened and not closed on every way out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.resources import is_kept, only_uses
+
+_OPENS = {
+    "python": (
+        "open",
+        "io.open",
+        "gzip.open",
+        "bz2.open",
+        "codecs.open",
+        "zipfile.ZipFile",
+        "tarfile.open",
+        "os.fdopen",
+        "builtins.open",
+    ),
+    "go": ("os.Open", "os.Create", "os.OpenFile"),
+    "java": tuple(
+        f"java.io.{name}"
+        for name in (
+            "FileInputStream",
+            "FileOutputStream",
+            "FileReader",
+            "FileWriter",
+            "RandomAccessFile",
+            "PrintWriter",
+        )
+    ),
+}
+_NODE = ("fs.openSync", "fs/promises.open", "fs.promises.open")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    own = {scope.name for scope in facts.scopes if scope.name}
+    for call in facts.calls_named(*_OPENS.get(facts.language, _NODE)):
+        if call.name in own or (call.name == "open" and facts.calls_of_method("mock_open")):
+            continue
+        if call.name == "zipfile.ZipFile" and _is_given_a_file(call, facts):
+            continue
+        if call.is_argument and facts.language == "java" and not _wrapper_managed(call.span.start, facts):
+            yield Hit(call.span, f"what {call.written}() opens is not closed when something fails", LIKELY)
+        elif not is_kept(call, facts) or (facts.language == "python" and _is_held_by_nobody(call, facts)):
+            yield Hit(call.span, f"what {call.written}() opens is not closed", LIKELY)
+
+
+def _is_given_a_file(call: Call, facts: Facts) -> bool:
+    """An archive in a file that is open already leaves that file to its owner."""
+    first = call.argument("file", place=0)
+    if first is None:
+        return False
+    name = first.value.text
+    opened = any(name in each.assigned for each in facts.calls_named(*_OPENS["python"]))
+    return name == "self" or opened or first.value.shape == "call"
+
+
+def _wrapper_managed(start: int, facts: Facts) -> bool:
+    """`new BufferedReader(new FileReader(p))`: the outer one closes the inner one, if it is closed itself."""
+    around = [call for call in facts.calls if call.makes and call.span.start < start < call.span.end]
+    return any(is_kept(call, facts) for call in around) or not around
+
+
+def _is_held_by_nobody(call: Call, facts: Facts) -> bool:
+    """`open(p).read()`, `json.load(open(p))`: nobody has it, so nobody can close it."""
+    end = call.span.end
+    if facts.syntax.source[end : end + 1] == b".":
+        return not any(each.method == "close" for each in facts.calls_on(call))
+    if not call.is_argument:
+        return False
+    around = facts.calls_around(call)
+    return bool(around) and only_uses(around[-1], facts)
+
+
+RULE = Rule(
+    id="FK-R013",
+    slug="file-not-closed",
+    title="File not closed",
+    why="Descriptors run out under load, and what was written may not be on disk when the process ends.",
+    fix="Open it in a with block (Go: defer Close; Java: try-with-resources; JavaScript: finally).",
+    kind="reliability",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)

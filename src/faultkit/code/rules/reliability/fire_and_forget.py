@@ -1,0 +1,111 @@
+"""Tasks and promises that nobody waits for or listens to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.rule import CERTAIN, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.database import sql_calls
+from faultkit.code.rules.vocabulary.http import library_of
+
+_TASKS = ("asyncio.create_task", "asyncio.ensure_future", "asyncio.get_event_loop().create_task",
+          "asyncio.get_running_loop().create_task")  # fmt: skip
+
+_STORES = re.compile(
+    r"(^|\.)prisma\.\w+\.(create|update|upsert|delete)(Many)?$"
+    r"|(^|\.)\w*[rR]epo(sitory)?\.(save|insert|update|delete|remove|softDelete)$"
+    r"|\.(insertOne|insertMany|updateOne|updateMany|deleteOne|deleteMany|bulkWrite|findOneAndUpdate)$"
+)
+_QUERIES = ("query", "execute")
+_WITH_CALLBACKS = ("mysql", "sqlite3", "better-sqlite3", "node:sqlite", "sqlite")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for call in facts.calls_named(*_TASKS):
+        if call.is_discarded:
+            yield Hit(
+                call.span, f"nobody keeps the task of {call.written}(), so it may vanish half done", CERTAIN
+            )
+    dropped = _queries(facts)
+    asynchronous = {scope.name for scope in facts.scopes if scope.is_async and scope.name}
+    for call in facts.calls:
+        if not call.is_discarded or call.is_awaited:
+            continue
+        if facts.language == "python":
+            if _local(call, asynchronous, facts) and _in_async(call, facts):
+                yield Hit(call.span, f"{call.written}() is async and never awaited: it does nothing", LIKELY)
+        elif _floats(call, asynchronous, facts):
+            yield Hit(call.span, f"an error of {call.written}() is not handled by anybody", LIKELY)
+        elif call in dropped:
+            what = f"nobody waits for {call.written}(): what follows runs before it, and its error is lost"
+            yield Hit(call.span, what, LIKELY)
+
+
+def _queries(facts: Facts) -> frozenset[Call]:
+    """JavaScript: calls that give a promise of rows, as far as they are not told to call back."""
+    if facts.language not in JAVASCRIPT or facts.imports_any(*_WITH_CALLBACKS):
+        return frozenset()
+    if facts.imports_any("mysql2") and not facts.imports_any("mysql2/promise"):
+        return frozenset()
+    sent = [each.call for each in sql_calls(facts) if each.call.method in _QUERIES]
+    sent += [call for call in facts.calls if _STORES.search(call.written)]
+    return frozenset(call for call in sent if facts.function_of(call) is not None and not _calls_back(call))
+
+
+def _calls_back(call: Call) -> bool:
+    last = call.positional[-1].value if call.positional else None
+    return last is not None and (
+        last.shape == "function" or last.text in ("cb", "callback", "done", "next", "fn", "resolve")
+    )
+
+
+def _local(call: Call, asynchronous: set[str], facts: Facts) -> bool:
+    if not call.receiver:
+        return call.name in asynchronous
+    scope = facts.named_function_of(call)
+    return call.receiver == "self" and scope is not None and f"{scope.owner}.{call.method}" in asynchronous
+
+
+def _in_async(call: Call, facts: Facts) -> bool:
+    scope = facts.function_of(call)
+    return scope is not None and scope.is_async
+
+
+def _floats(call: Call, asynchronous: set[str], facts: Facts) -> bool:
+    """A promise that is dropped, without `.catch`. At the top of a file that is how programs are started."""
+    if facts.function_of(call) is None:
+        return False
+    made = call
+    while made.method in ("then", "finally") and made.origin is not None:
+        if made.method == "then" and len(made.positional) > 1:
+            return False
+        made = made.origin
+    library = library_of(made, facts.language)
+    if library is not None and library.name not in ("http", "superagent"):
+        return True
+    return _local(made, asynchronous, facts) and not _handles_its_own(made, facts)
+
+
+def _handles_its_own(call: Call, facts: Facts) -> bool:
+    """The function that is called catches what fails in it."""
+    named = [scope for scope in facts.scopes if scope.short_name == call.method]
+    return any(
+        each.handlers and not any(handler.raises for handler in each.handlers)
+        for scope in named
+        for each in facts.within(facts.tries, scope.body)
+    )
+
+
+RULE = Rule(
+    id="FK-R023",
+    slug="fire-and-forget",
+    title="Task or promise that nobody waits for",
+    why="Its errors are lost, it may be collected half done, and a shutdown cuts it off.",
+    fix="Await it, or keep it in a set and handle its errors; for work that must be done, use a queue.",
+    kind="reliability",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT),
+    check=_check,
+)

@@ -1,0 +1,66 @@
+"""Go: calls that cannot be cancelled although a context is at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.rules.rule import GO, LIKELY, Hit, Rule
+from faultkit.code.rules.vocabulary.database import sql_calls
+
+_CONTEXT = ("context.Context", "net/http.Request", "github.com/gin-gonic/gin.Context")
+_PLAIN = {
+    "net/http.NewRequest": "http.NewRequestWithContext",
+    "net/http.Get": "http.NewRequestWithContext and Do",
+    "net/http.Post": "http.NewRequestWithContext and Do",
+    "os/exec.Command": "exec.CommandContext",
+}
+_SQL = {"Query": "QueryContext", "QueryRow": "QueryRowContext", "Exec": "ExecContext"}
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    sql = {each.call for each in sql_calls(facts)}
+    for call in facts.calls:
+        scope = _with_context(call, facts)
+        if scope is None:
+            continue
+        if call.name in _PLAIN:
+            yield Hit(
+                call.span,
+                f"{call.written}() goes on when the caller has gone; use {_PLAIN[call.name]}",
+                LIKELY,
+            )
+        elif call in sql and call.method in _SQL:
+            what = f"{call.written}() goes on when the caller has gone; use {_SQL[call.method]}"
+            yield Hit(call.span, what, LIKELY)
+        elif call.name in ("context.Background", "context.TODO") and not _in_goroutine(call, scope, facts):
+            yield Hit(call.span, f"{call.written}() hides the caller's context", LIKELY)
+
+
+def _with_context(call: Call, facts: Facts) -> Scope | None:
+    """The function around it that was given a context, or a request that has one."""
+    for scope in facts.functions_around(call):
+        if any(each.type in _CONTEXT for each in scope.parameters):
+            return scope
+    return None
+
+
+def _in_goroutine(call: Call, scope: Scope, facts: Facts) -> bool:
+    """What outlives the request must not use its context; a shutdown has a new one, too."""
+    launched = [each for each in facts.calls if each.is_launched]
+    inside = any(each.span.start <= call.span.start < each.span.end for each in launched)
+    return inside or "hutdown" in facts.text(scope.span)
+
+
+RULE = Rule(
+    id="FK-R027",
+    slug="missing-cancellation",
+    title="Call without the caller's context",
+    why="When the client goes away or its deadline is over, the work goes on and holds connections "
+    "for nobody.",
+    fix="Pass the context on: r.Context(), http.NewRequestWithContext, QueryContext, exec.CommandContext.",
+    kind="reliability",
+    severity="medium",
+    languages=GO,
+    check=_check,
+)

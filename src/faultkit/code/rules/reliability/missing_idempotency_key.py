@@ -1,0 +1,44 @@
+"""Requests that move money or place orders, and carry nothing to tell a repetition by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts
+from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.http import http_requests
+
+_MATTERS = re.compile(
+    r"(payment|charge|refund|transfer|payout|checkout|invoice|order|withdraw|purchase)s?\b", re.IGNORECASE
+)
+_KEY = re.compile(r"idempot|request[-_]?id|dedup", re.IGNORECASE)
+_STRIPE = re.compile(r"^stripe\.(Charge|PaymentIntent|Refund|Transfer|Payout|Subscription|Invoice)\.create$")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for request in http_requests(facts):
+        if request.method != "POST" or not _MATTERS.search(request.url):
+            continue
+        scope = facts.named_function_of(request.call)
+        around = facts.text(request.call.span if scope is None else scope.span)
+        made = "" if request.client is None else facts.text(request.client.span)
+        if not _KEY.search(around + made):
+            what = f"{request.call.written}({request.url[:60]}) sends no idempotency key"
+            yield Hit(request.call.span, what, LIKELY)
+    for call in facts.calls:
+        if _STRIPE.match(call.name) and not call.has("idempotency_key") and not call.spreads:
+            yield Hit(call.span, f"{call.written}() sends no idempotency_key", LIKELY)
+
+
+RULE = Rule(
+    id="FK-R018",
+    slug="missing-idempotency-key",
+    title="Order or payment without an idempotency key",
+    why="When the answer is lost, neither side can tell whether it was done, and a repetition does it twice.",
+    fix="Make a key for each intent, send it with the request, and send the same key when trying again.",
+    kind="reliability",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT, *GO),
+    check=_check,
+)

@@ -1,0 +1,58 @@
+"""Python: default values that all calls share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts
+from faultkit.code.rules.rule import CERTAIN, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.syntax import Span
+
+_MAKERS = ("list()", "dict()", "set()", "[]", "{}")
+_CHANGES = frozenset(["append", "add", "update", "pop", "remove", "insert", "extend", "setdefault", "clear"])
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for scope in facts.scopes:
+        for each in scope.parameters:
+            if each.default is None:
+                continue
+            changeable = each.default.shape in ("object", "list") and not each.default.text.startswith("(")
+            if not changeable and each.default.text not in _MAKERS:
+                continue
+            sure = _confidence(each.name, scope.body, facts)
+            if sure:
+                yield Hit(each.default.span, f"all calls share the default of {each.name}", sure)
+
+
+def _confidence(name: str, body: Span, facts: Facts) -> float:
+    """One that is only read does no harm."""
+    if _is_changed(name, body, facts):
+        return CERTAIN
+    returned = any(step.kind == "return" and step.text == name for step in facts.within(facts.steps, body))
+    stored = any(
+        each.value is not None and each.value.text == name and each.targets[0].startswith("self.")
+        for each in facts.within(facts.assignments, body)
+    )
+    return LIKELY if returned or stored else 0.0
+
+
+def _is_changed(name: str, body: Span, facts: Facts) -> bool:
+    if any(
+        call.receiver_written == name and call.method in _CHANGES for call in facts.within(facts.calls, body)
+    ):
+        return True
+    return any(f"{name}[]" in each.targets for each in facts.within(facts.assignments, body))
+
+
+RULE = Rule(
+    id="FK-R025",
+    slug="mutable-default-argument",
+    title="Mutable default argument",
+    why="What one call puts into it is there in the next: data of one user turns up with another.",
+    fix="Use None as the default and make the list or dict inside the function.",
+    kind="reliability",
+    severity="medium",
+    languages=PYTHON,
+    check=_check,
+)

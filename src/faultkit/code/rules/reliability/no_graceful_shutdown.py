@@ -1,0 +1,51 @@
+"""Servers that are started with no way to stop them in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts
+from faultkit.code.rules.rule import GO, JAVASCRIPT, POSSIBLE, Hit, Rule
+
+_GO = (
+    "net/http.ListenAndServe",
+    "net/http.ListenAndServeTLS",
+    "net/http.Server.ListenAndServe",
+    "net/http.Serve",
+)
+_NODE = ("express().listen", "http.createServer().listen", "https.createServer().listen")
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    if facts.language == "go":
+        if facts.calls_of_method("Shutdown") or facts.imports_any("os/signal"):
+            return
+        for call in facts.calls_named(*_GO):
+            yield Hit(
+                call.span,
+                f"nothing stops {call.written}() in order: it is cut off with its requests",
+                POSSIBLE,
+            )
+        return
+    signals = any("SIGTERM" in text.text or "SIGINT" in text.text for text in facts.texts)
+    for call in facts.calls_named(*_NODE):
+        if not signals:
+            yield Hit(
+                call.span,
+                f"{call.written}() is cut off with its requests when the process is ended",
+                POSSIBLE,
+            )
+
+
+RULE = Rule(
+    id="FK-R030",
+    slug="no-graceful-shutdown",
+    title="Server without a graceful shutdown",
+    why="Every deployment breaks the requests that are being answered, and clients see resets.",
+    fix="Handle SIGTERM: stop accepting, finish what runs within a deadline (server.Shutdown, "
+    "server.close), then exit.",
+    kind="reliability",
+    severity="low",
+    languages=(*JAVASCRIPT, *GO),
+    check=_check,
+)

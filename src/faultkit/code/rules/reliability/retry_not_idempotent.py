@@ -1,0 +1,59 @@
+"""Retries of calls that do their work twice when they are sent twice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.database import sql_calls
+from faultkit.code.rules.vocabulary.http import http_requests
+from faultkit.code.rules.vocabulary.retries import retries
+from faultkit.code.rules.vocabulary.variables import given_to, text_around
+from faultkit.code.syntax import Span
+
+_KEY = re.compile(r"idempot|dedup|request[-_]?id|if-match|on conflict", re.IGNORECASE)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    again = retries(facts)
+    for request in http_requests(facts):
+        if request.method not in ("POST", "PATCH"):
+            continue
+        for retry in again:
+            if is_within(request.call.span, retry.body) and not _has_key(request.call, retry.body, facts):
+                what = f"{request.call.written}() is a {request.method} and is tried again"
+                sure = POSSIBLE if _headers_from_elsewhere(request.call, facts) else LIKELY
+                yield Hit(request.call.span, what, sure)
+    for sql in sql_calls(facts):
+        if sql.verb == "insert" and not _KEY.search(sql.sql):
+            for retry in again:
+                if is_within(sql.call.span, retry.body) and "rollback" not in facts.text(retry.body).lower():
+                    yield Hit(sql.call.span, f"{sql.call.written}() inserts and is tried again", LIKELY)
+
+
+def _has_key(call: Call, tried: Span, facts: Facts) -> bool:
+    return any(_KEY.search(each) for each in (facts.text(tried), text_around(call, facts)))
+
+
+def _headers_from_elsewhere(call: Call, facts: Facts) -> bool:
+    """They came as a parameter: a key may be among them."""
+    given = call.argument("headers")
+    if given is None or given.value.shape != "name":
+        return call.spreads
+    return not given_to(given.value.text, call, facts)
+
+
+RULE = Rule(
+    id="FK-R008",
+    slug="retry-of-non-idempotent-call",
+    title="Retry of a call that is not idempotent",
+    why="When only the answer was lost, the work was done: the retry charges, orders or inserts a "
+    "second time.",
+    fix="Send an idempotency key with every try, or do not retry this call.",
+    kind="reliability",
+    severity="high",
+    languages=(*PYTHON, *JAVASCRIPT, *GO),
+    check=_check,
+)

@@ -1,0 +1,32 @@
+"""Retries that follow each other at once, or always after the same time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.retries import retries
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for retry in retries(facts):
+        if retry.waits is False:
+            yield Hit(retry.span, "this retries at once, without a wait between tries", LIKELY)
+        elif retry.waits_longer is False:
+            what = "this waits the same time before every try, however often it failed"
+            yield Hit(retry.span, what, LIKELY, "low")
+
+
+RULE = Rule(
+    id="FK-R006",
+    slug="retry-without-backoff",
+    title="Retry without backoff",
+    why="All clients come back at the same moment, and a dependency that was slow is kept down by "
+    "its own callers.",
+    fix="Wait longer after each failure (exponential backoff) and add jitter.",
+    kind="reliability",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)

@@ -1,0 +1,53 @@
+"""Passwords and keys that are written in the source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts
+from faultkit.code.rules.rule import CERTAIN, GO, JAVA, JAVASCRIPT, POSSIBLE, PYTHON, Hit, Rule
+
+_NAMED = re.compile(
+    r"(password|passwd|secret|api_?key|access_?key|private_?key|auth_?token|client_?secret)$", re.IGNORECASE
+)
+_KNOWN = re.compile(
+    r"^(AKIA[0-9A-Z]{16}|sk_live_\w{16,}|ghp_\w{30,}|xox[abp]-[\w-]{20,}|-----BEGIN [A-Z ]*PRIVATE KEY)"
+)
+_IN_ADDRESS = re.compile(r"^[a-z][\w+.-]*://[^\s:/@]+:([^\s/@]{8,})@", re.IGNORECASE)
+_EXAMPLE = re.compile(
+    r"example|changeme|placeholder|dummy|test|fake|your|xxx|<|\$\{|\{\{|todo|secret$|^password$|none",
+    re.IGNORECASE,
+)
+
+
+_USUAL = re.compile(r"^(postgres|password\w*|root|admin|guest|mysql|mongo|redis|%|\{|\$)", re.IGNORECASE)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for text in facts.texts:
+        if _KNOWN.match(text.text):
+            yield Hit(text.span, "this looks like a real key", CERTAIN, "high")
+        inside = _IN_ADDRESS.match(text.text)
+        if inside and not _EXAMPLE.search(inside[1]) and not _USUAL.match(inside[1]):
+            yield Hit(text.span, "this address has a password in it", POSSIBLE)
+    for each in facts.assignments:
+        name = each.targets[0].rpartition(".")[2] if len(each.targets) == 1 else ""
+        if each.value is None or each.value.shape != "text" or not _NAMED.search(name):
+            continue
+        value = each.value.literal
+        if len(value) >= 8 and " " not in value and not _EXAMPLE.search(value) and not _KNOWN.match(value):
+            yield Hit(each.value.span, f"{name} is written in the source", POSSIBLE)
+
+
+RULE = Rule(
+    id="FK-R038",
+    slug="secret-in-code",
+    title="Secret in the source",
+    why="It cannot be changed without a release, and everybody who can read the code has it.",
+    fix="Read it from the environment or a secret store at the start.",
+    kind="reliability",
+    severity="low",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)

@@ -1,0 +1,99 @@
+"""State of the whole process that handlers of requests change side by side."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts, Scope
+from faultkit.code.rules.rule import GO, JAVA, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.syntax import Span
+
+_CHANGES = frozenset(
+    [
+        "append",
+        "add",
+        "update",
+        "pop",
+        "remove",
+        "insert",
+        "extend",
+        "setdefault",
+        "clear",
+        "discard",
+        "popitem",
+    ]
+)
+_GUARDS = re.compile(r"\block|mutex|\.Lock\(\)|synchronized|atomic|sync\.Map|RLock|acquire", re.IGNORECASE)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    shared = _shared(facts)
+    if not shared:
+        return
+    for scope in facts.routes():
+        if scope.is_async and facts.language == "python":
+            # One at a time between awaits; a change that spans an await is rare and hard to see.
+            continue
+        if _GUARDS.search(facts.text(scope.span)):
+            continue
+        for span, name in _changes(scope, shared, facts):
+            yield Hit(span, f"{name} is shared by all requests and changed here without a lock", LIKELY)
+
+
+def _shared(facts: Facts) -> set[str]:
+    """Names at the top of the file that hold something that can change."""
+    names = set()
+    for each in facts.assignments:
+        if each.scope is None and not each.owner and each.value is not None and len(each.targets) == 1:
+            changeable = each.value.shape in ("object", "list") or each.value.text in (
+                "dict()",
+                "list()",
+                "set()",
+            )
+            made = each.call is not None and each.call.name in (
+                "collections.defaultdict",
+                "collections.deque",
+                "map",
+            )
+            if changeable or made or each.value.shape == "number":
+                names.add(each.targets[0])
+    return names
+
+
+def _changes(scope: Scope, shared: set[str], facts: Facts) -> Iterator[tuple[Span, str]]:
+    local = {
+        target
+        for each in facts.within(facts.assignments, scope.body)
+        if each.operator in ("=", ":=") and not _is_global(scope, each.targets, facts)
+        for target in each.targets
+    } | {each.name for each in scope.parameters}
+    for each in facts.within(facts.assignments, scope.body):
+        for target in each.targets:
+            name = target.removesuffix("[]")
+            held = name in shared and name not in local
+            if held and (target.endswith("[]") or each.operator in ("+=", "-=", "++", "--") or "[" in target):
+                yield each.span, name
+    for call in facts.within(facts.calls, scope.body):
+        name = call.receiver_written
+        if name in shared and name not in local and call.method in _CHANGES and facts.language == "python":
+            yield call.span, name
+
+
+def _is_global(scope: Scope, targets: tuple[str, ...], facts: Facts) -> bool:
+    named = " ".join(step.text for step in facts.within(facts.steps, scope.body) if step.kind == "global")
+    return any(target in named.split() for target in targets)
+
+
+RULE = Rule(
+    id="FK-R024",
+    slug="shared-mutable-state",
+    title="Shared state changed without a lock",
+    why="Requests run side by side: updates are lost, maps break (Go ends the process), and a "
+    "restart forgets all of it.",
+    fix="Keep it in a database or cache, or guard every use with the same lock.",
+    kind="reliability",
+    severity="medium",
+    languages=(*PYTHON, *GO, *JAVA),
+    check=_check,
+)

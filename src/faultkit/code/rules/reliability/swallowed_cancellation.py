@@ -1,0 +1,78 @@
+"""Handlers that take a cancellation and go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts, Handler
+from faultkit.code.rules.rule import CERTAIN, JAVA, LIKELY, PYTHON, Hit, Rule
+from faultkit.code.syntax import Span
+
+_CANCELLED = frozenset(
+    {"asyncio.CancelledError", "CancelledError", "concurrent.futures.CancelledError", "trio.Cancelled"}
+)
+_BASE = frozenset({"BaseException", "builtins.BaseException"})
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for each in facts.tries:
+        scope = facts.function_of(each)
+        is_async = scope is not None and scope.is_async
+        earlier: set[str] = set()
+        for handler in each.handlers:
+            head = Span(handler.span.start, max(handler.span.start + 1, handler.body.start))
+            if facts.language == "java":
+                if _interrupted(handler, facts):
+                    yield Hit(
+                        head, "InterruptedException is caught and the thread's flag is not set again", CERTAIN
+                    )
+                continue
+            if handler.raises or not is_async or earlier & _CANCELLED:
+                continue
+            if (
+                {*handler.types} & _CANCELLED
+                and not _awaits_cancelled(each.body, facts)
+                and not handler.exits
+            ):
+                yield Hit(head, "the cancellation is caught here and ends here", LIKELY)
+            elif (
+                (not handler.types or {*handler.types} & _BASE)
+                and not handler.uses_error
+                and _awaits(each.body, facts)
+            ):
+                yield Hit(head, "this also catches cancellations, and does not raise them again", LIKELY)
+            earlier |= {*handler.types}
+
+
+def _interrupted(handler: Handler, facts: Facts) -> bool:
+    if not any(name.rpartition(".")[2] == "InterruptedException" for name in handler.types):
+        return False
+    calls = [call.method for call in facts.within(facts.calls, handler.body)]
+    return not handler.raises and "interrupt" not in calls
+
+
+def _awaits(body: Span, facts: Facts) -> bool:
+    return any(step.kind == "await" for step in facts.within(facts.steps, body))
+
+
+def _awaits_cancelled(body: Span, facts: Facts) -> bool:
+    """`await task` of a task that was cancelled on purpose."""
+    scope = next(
+        (each for each in facts.scopes if each.body.start <= body.start and body.end <= each.body.end), None
+    )
+    inside = facts.calls if scope is None else tuple(facts.within(facts.calls, scope.body))
+    return any(call.method == "cancel" and call.span.start < body.end for call in inside)
+
+
+RULE = Rule(
+    id="FK-R028",
+    slug="swallowed-cancellation",
+    title="Cancellation swallowed",
+    why="Timeouts and shutdowns work by cancelling: who swallows it cannot be stopped and holds up "
+    "the whole process.",
+    fix="Clean up and raise it again (Java: Thread.currentThread().interrupt()).",
+    kind="reliability",
+    severity="high",
+    languages=(*PYTHON, *JAVA),
+    check=_check,
+)

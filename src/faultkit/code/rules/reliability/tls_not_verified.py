@@ -1,0 +1,51 @@
+"""TLS without a look at the certificate."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts
+from faultkit.code.rules.rule import CERTAIN, GO, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for call in facts.calls:
+        for argument in call.arguments:
+            off = argument.value.shape == "false"
+            last = argument.name.rpartition(".")[2]
+            if (last in ("rejectUnauthorized", "strictSSL") and off) or (
+                last == "InsecureSkipVerify" and argument.value.shape == "true"
+            ):
+                yield Hit(
+                    argument.value.span, f"{last} is {argument.value.text}: any certificate will do", CERTAIN
+                )
+            elif argument.name in ("verify", "verify_ssl", "ssl") and off and facts.language == "python":
+                known = (
+                    call.name.startswith(("requests", "httpx", "aiohttp", "urllib3"))
+                    or argument.name != "verify"
+                )
+                what = f"{argument.name}=False lets {call.written}() take any certificate"
+                yield Hit(argument.value.span, what, CERTAIN if known else LIKELY)
+        if call.name in ("ssl._create_unverified_context", "urllib3.disable_warnings"):
+            yield Hit(call.span, f"{call.written}() turns verification off", LIKELY)
+    for each in facts.assignments:
+        target = each.targets[0] if each.targets else ""
+        value = "" if each.value is None else each.value.text
+        if target.endswith(".verify_mode") and value.endswith("CERT_NONE"):
+            yield Hit(each.span, "verify_mode is CERT_NONE: any certificate will do", CERTAIN)
+        elif "NODE_TLS_REJECT_UNAUTHORIZED" in facts.text(each.span) and value.strip("\"'") == "0":
+            yield Hit(each.span, "NODE_TLS_REJECT_UNAUTHORIZED is 0: any certificate will do", CERTAIN)
+
+
+RULE = Rule(
+    id="FK-R037",
+    slug="tls-not-verified",
+    title="TLS verification off",
+    why="Anybody on the way can read and change the traffic, and a wrong endpoint is not noticed.",
+    fix="Leave verification on, and give the client the certificate authority that signed the "
+    "server's certificate.",
+    kind="reliability",
+    severity="high",
+    languages=(*PYTHON, *JAVASCRIPT, *GO),
+    check=_check,
+)

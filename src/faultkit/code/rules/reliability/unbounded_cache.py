@@ -1,0 +1,106 @@
+"""Caches that only grow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Assignment, Facts, Scope
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+
+_OF_OBJECTS = re.compile(r"cache|memo", re.IGNORECASE)
+"""Many objects live shorter than what they have seen."""
+_NAMED = re.compile(r"cache|memo|seen|sessions|registry_by|lookup", re.IGNORECASE)
+_STATIC = re.compile(r"^[^=]*\bstatic\b")
+"""Java and TypeScript: a member of the class, which lives as long as the process."""
+_MAPS = ("dict", "collections.defaultdict", "collections.OrderedDict", "Map", "java.util.HashMap", "map",
+         "java.util.concurrent.ConcurrentHashMap", "set", "Set")  # fmt: skip
+_SHRINKS = frozenset(
+    ["pop", "popitem", "clear", "delete", "remove", "evict", "expire", "prune", "discard", "removeIf"]
+)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for scope in facts.scopes:
+        yield from _decorated(scope, facts)
+    for each in facts.assignments:
+        if not _is_store(each):
+            continue
+        name = each.targets[0]
+        of_an_object = name.startswith("self.") and not _STATIC.match(facts.text(each.span))
+        named = _OF_OBJECTS if of_an_object else _NAMED
+        if named.search(name) and _grows(name, facts) and not _shrinks(name, facts):
+            yield Hit(
+                each.span,
+                f"{name.removeprefix('self.')} grows with every new key and is never trimmed",
+                LIKELY,
+            )
+
+
+def _decorated(scope: Scope, facts: Facts) -> Iterator[Hit]:
+    takes = [each for each in scope.parameters if each.name not in ("self", "cls")]
+    for each in scope.decorators:
+        size = each.argument("maxsize", place=0)
+        endless = each.name in ("functools.cache", "cache") or (
+            each.name in ("functools.lru_cache", "lru_cache")
+            and size is not None
+            and size.value.shape == "none"
+        )
+        if endless and takes:
+            what = f"{scope.short_name} keeps every result that it ever gave"
+            yield Hit(each.span, what, POSSIBLE, "low")
+
+
+def _is_store(each: Assignment) -> bool:
+    """A map that outlives a call: at the top of a file, or a member."""
+    if len(each.targets) != 1 or (each.scope is not None and not each.targets[0].startswith("self.")):
+        return False
+    if each.value is None:
+        return False
+    empty = each.value.text.strip() in ("{}", "set()", "dict()")
+    made = each.call is not None and each.call.name in _MAPS and not each.call.positional
+    literal = each.value.shape == "object" and each.value.text.rstrip().endswith("{}")
+    return empty or made or literal
+
+
+def _grows(name: str, facts: Facts) -> bool:
+    bare = name.removeprefix("self.")
+    names = {name, bare, f"self.{bare}"}
+    for each in facts.assignments:
+        if each.scope is not None and any(target in {f"{one}[]" for one in names} for target in each.targets):
+            return True
+    return any(
+        call.receiver_written in names
+        and call.method in ("set", "put", "add", "setdefault", "computeIfAbsent")
+        for call in facts.calls
+        if facts.function_of(call) is not None
+    )
+
+
+def _shrinks(name: str, facts: Facts) -> bool:
+    bare = name.removeprefix("self.")
+    word = re.compile(rf"\b{re.escape(bare)}\b")
+    for call in facts.calls:
+        if call.receiver_written.removeprefix("self.") == bare and call.method in _SHRINKS:
+            return True
+        if call.name in ("delete", "len") and any(word.search(each.value.text) for each in call.positional):
+            return True
+    if any(each.written.endswith(f"{bare}.size") for each in facts.accesses):
+        return True
+    if re.search(rf"\bdel(ete)?\b[^\n]*\b{re.escape(bare)}\b", facts.syntax.text(facts.syntax.root)):
+        return True
+    again = [each.scope for each in facts.assignments if name in each.targets and each.scope is not None]
+    return any(scope.short_name not in ("__init__", "constructor") for scope in again)
+
+
+RULE = Rule(
+    id="FK-R020",
+    slug="unbounded-cache",
+    title="Cache without a bound",
+    why="Memory grows with the number of different keys, which clients choose, until the process is killed.",
+    fix="Use a cache with a size and an age (lru_cache(maxsize=…), cachetools, lru-cache, Caffeine).",
+    kind="reliability",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)

@@ -1,0 +1,107 @@
+"""As many tasks, threads or requests at once as there are items."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.syntax import Span
+
+_ALL = ("asyncio.gather", "Promise.all", "Promise.allSettled")
+_STARTS = (
+    "asyncio.create_task",
+    "asyncio.ensure_future",
+    "asyncio.TaskGroup.create_task",
+    "threading.Thread",
+    "multiprocessing.Process",
+    "Thread",
+)
+_LIMITS = re.compile(
+    r"semaphore|limit|pool|sem\b|worker|concurren(cy|t)|chunk|batch|throttl|SetLimit|p-map|<-\s*sem|\brate"
+    r"|chan struct\{\}, ",
+    re.IGNORECASE,
+)
+_MAPPED = re.compile(
+    r"\.map\(|\bfor\b|\*\s*\(?\w*(tasks|coros|jobs|futures|requests|calls|promises)"
+    r"|\b\w*(tasks|promises|requests|jobs)$"
+)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for call in facts.calls_named(*_ALL):
+        given = " ".join(each.value.text for each in call.arguments)
+        if call.arguments and _MAPPED.search(given) and "self." not in given and not _limited(call, facts):
+            yield Hit(call.span, f"{call.written}() starts one task for every item at once", LIKELY)
+    for call in facts.calls:
+        starts = call.name in _STARTS or call.is_launched
+        if starts and _per_item(call, facts) and not _limited(call, facts):
+            yield Hit(call.span, f"{_named(call)} is started for every item, however many there are", LIKELY)
+        elif call.is_launched and _per_client(call, facts) and not _limited(call, facts):
+            what = "a goroutine is started for every connection, however many clients come"
+            yield Hit(call.span, what, POSSIBLE)
+    for call in facts.calls_named("java.util.concurrent.Executors.newCachedThreadPool"):
+        yield Hit(call.span, f"{call.written}() makes a thread for every task that finds none free", LIKELY)
+
+
+def _named(call: Call) -> str:
+    return "a goroutine" if call.is_launched else f"{call.written}()"
+
+
+def _per_item(call: Call, facts: Facts) -> bool:
+    """In a loop over items. A loop that counts starts a known number, and one that waits is a server."""
+    around = facts.loops_around(call)
+    if not around:
+        return False
+    loop = around[-1]
+    if loop.kind == "comprehension" and facts.language == "python" and _counts(loop.over):
+        return False
+    if loop.kind not in ("each", "comprehension") or loop.is_async:
+        return False
+    return not _is_known(loop.over)
+
+
+def _per_client(call: Call, facts: Facts) -> bool:
+    """In a loop without an end that takes connections."""
+    around = facts.loops_around(call)
+    return bool(around) and any(
+        each.method in ("Accept", "AcceptTCP", "AcceptUnix") and is_within(each.span, around[-1].body)
+        for each in facts.calls_of_method("Accept", "AcceptTCP", "AcceptUnix")
+    )
+
+
+def _is_known(over: str) -> bool:
+    """A few that are written down, a constant, or what an object was made with: no request adds to it."""
+    return re.fullmatch(r"[\[({].*[\])}]|[A-Z][A-Z0-9_]*", over, re.DOTALL) is not None or "self." in over
+
+
+def _counts(over: str) -> bool:
+    return over.startswith("range(")
+
+
+def _limited(call: Call, facts: Facts) -> bool:
+    scope = facts.named_function_of(call) or facts.function_of(call)
+    span = Span(0, len(facts.syntax.source)) if scope is None else scope.span
+    if _LIMITS.search(facts.text(span)):
+        return True
+    # The limit may be in what is called.
+    words = {*re.findall(r"\w+", facts.text(call.span))}
+    return any(
+        other.name and other.short_name in words and _LIMITS.search(facts.text(other.span))
+        for other in facts.scopes
+    )
+
+
+RULE = Rule(
+    id="FK-R022",
+    slug="unbounded-fan-out",
+    title="Unbounded fan-out",
+    why="A list of ten thousand items becomes ten thousand connections at once: it drowns the "
+    "dependency, then itself.",
+    fix="Limit how many run at a time with a semaphore, a pool of workers or errgroup.SetLimit.",
+    kind="reliability",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)

@@ -1,0 +1,60 @@
+"""Queues that grow as long as there is memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.rule import JAVA, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+
+_QUEUES = (
+    "queue.Queue",
+    "queue.LifoQueue",
+    "queue.PriorityQueue",
+    "queue.SimpleQueue",
+    "asyncio.Queue",
+    "asyncio.PriorityQueue",
+    "asyncio.LifoQueue",
+    "multiprocessing.Queue",
+    "janus.Queue",
+    "java.util.concurrent.LinkedBlockingQueue",
+    "java.util.concurrent.LinkedBlockingDeque",
+    "java.util.concurrent.ConcurrentLinkedQueue",
+)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for call in facts.calls_named(*_QUEUES):
+        if not _is_bounded(call) and not _only_drained(call, facts):
+            # A simple queue cannot be bounded, and is often used to hand over one answer.
+            sure = POSSIBLE if call.method in ("SimpleQueue", "ConcurrentLinkedQueue") else LIKELY
+            yield Hit(call.span, f"{call.written}() takes any number of items", sure)
+
+
+def _is_bounded(call: Call) -> bool:
+    size = call.argument("maxsize", place=0)
+    return call.spreads or (size is not None and size.value.text.strip() not in ("0", "-1"))
+
+
+def _only_drained(call: Call, facts: Facts) -> bool:
+    """A work list that is filled and emptied in one function ends by itself."""
+    scope = facts.function_of(call)
+    if scope is None or not call.assigned or "." in call.assigned[0]:
+        return False
+    inside = [each for each in facts.calls_on(call) if facts.function_of(each) is scope]
+    empties = any(each.method in ("get_nowait", "empty") for each in inside)
+    return empties and len(inside) == len(facts.calls_on(call))
+
+
+RULE = Rule(
+    id="FK-R019",
+    slug="unbounded-queue",
+    title="Unbounded queue",
+    why="When its readers are slower than its writers, it hides the overload until the process runs "
+    "out of memory.",
+    fix="Give it a size, and decide what happens when it is full: wait, drop, or refuse.",
+    kind="reliability",
+    severity="medium",
+    languages=(*PYTHON, *JAVA),
+    check=_check,
+)

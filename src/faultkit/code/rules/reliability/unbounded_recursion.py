@@ -1,0 +1,98 @@
+"""Functions that call themselves without an end: no way out, or a retry by recursion."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+
+_COUNTS = re.compile(r"attempt|tries|retr|depth|level|left|remaining|limit|count|budget", re.IGNORECASE)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for scope in facts.scopes:
+        if not scope.name:
+            continue
+        for call in facts.callers_of(scope):
+            if facts.function_of(call) is not scope or call.is_launched:
+                continue
+            if not call.receiver and not _goes_by_its_name(scope, facts):
+                continue
+            if (facts.language != "java" or call.receiver) and _by_other_object(call, scope):
+                continue
+            if _in_handler(call, facts) and not _counted(call, scope):
+                yield Hit(
+                    call.span, f"{scope.short_name} calls itself after every error, without a count", LIKELY
+                )
+            elif not _has_way_out(call, scope, facts):
+                yield Hit(call.span, f"{scope.short_name} calls itself with nothing that ends it", LIKELY)
+
+
+def _goes_by_its_name(scope: Scope, facts: Facts) -> bool:
+    """In JavaScript, `{ done: () => done() }` calls another `done`."""
+    if facts.language not in JAVASCRIPT:
+        return True
+    if re.match(r"(export\s+)?(default\s+)?(async\s+)?function\b", facts.text(scope.span)):
+        return True
+    return any(
+        each.targets == (scope.short_name,) and each.value is not None and each.value.span == scope.span
+        for each in facts.assignments
+    )
+
+
+def _by_other_object(call: Call, scope: Scope) -> bool:
+    """A method `get` that calls the function `get`, or the other way round."""
+    head, _, rest = call.written.partition(".")
+    if "(" in head or "." in rest or (rest and head not in ("self", "cls", scope.owner)):
+        return True
+    return not scope.owner if head == "self" else bool(scope.owner) != bool(call.receiver)
+
+
+def _in_handler(call: Call, facts: Facts) -> bool:
+    """And under no condition there, which would be the end of it."""
+    if facts.language == "go":
+        return False
+    for each in facts.tries:
+        for handler in each.handlers:
+            if is_within(call.span, handler.body):
+                branches = [step for step in facts.within(facts.steps, handler.body) if step.kind == "branch"]
+                changes = any(facts.within(facts.assignments, handler.body))
+                return not changes and not any(is_within(call.span, step.span) for step in branches)
+    return False
+
+
+def _counted(call: Call, scope: Scope) -> bool:
+    # To try the same again is to pass the same on; anything else changes something.
+    own = [each.name for each in scope.parameters if each.name not in ("self", "cls")]
+    given = [each.value.text for each in call.arguments]
+    if given and given != own[: len(given)] and given != own[-len(given) :]:
+        return True
+    texts = [*(each.name for each in scope.parameters), *(each.value.text for each in call.arguments)]
+    return any(_COUNTS.search(text) for text in texts)
+
+
+def _has_way_out(call: Call, scope: Scope, facts: Facts) -> bool:
+    """Anything that may keep the call from being made: a branch, a loop, a try, a short circuit, a lambda."""
+    for step in facts.within(facts.steps, scope.body):
+        if step.kind in ("branch", "yield", "await") and step.kind != "await":
+            return True
+        if step.kind == "binary" and step.word in ("and", "or", "&&", "||", "??"):
+            return True
+        if step.kind in ("return", "raise") and step.span.end <= call.span.start:
+            return True
+    return bool(list(facts.within(facts.loops, scope.body)) or list(facts.within(facts.tries, scope.body)))
+
+
+RULE = Rule(
+    id="FK-R021",
+    slug="unbounded-recursion",
+    title="Recursion without an end",
+    why="The stack overflows, or a dependency that is down is called as fast as the machine can.",
+    fix="Add a condition that ends it, or a counter; retry in a loop with a limit and waits.",
+    kind="reliability",
+    severity="high",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)

@@ -1,0 +1,69 @@
+"""Text from elsewhere that is parsed as JSON with nobody to catch it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
+
+_PARSERS = ("json.loads", "JSON.parse", "orjson.loads", "ujson.loads")
+_DIRECT = re.compile(r"\.(text|content|body|data|value)\b|recv|localStorage")
+_PARSES = re.compile(r"json|pars|load|decode|read|from_", re.IGNORECASE)
+_REMOTE = re.compile(
+    r"\b(message|msg|event|payload|body|response|resp|res|req|request|raw|data|chunk|frame|packet)\b"
+    r"|\.text\b|\.content\b|\.body\b|\.recv\(|localStorage|\.value\b",
+    re.IGNORECASE,
+)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    for call in facts.calls_named(*_PARSERS):
+        given = call.argument(place=0)
+        if given is None or not _REMOTE.search(given.value.text) or facts.tries_around(call):
+            continue
+        if (
+            given.value.text.startswith("JSON.stringify")
+            or _has_catch(call, facts)
+            or _caller_guards(call, facts)
+        ):
+            continue
+        if given.value.text.startswith("self.") or _is_parser(call, facts):
+            continue
+        if _DIRECT.search(given.value.text) or facts.route_of(call) is not None:
+            what = f"{call.written}({given.value.text[:40]}) fails on anything that is not JSON"
+            yield Hit(call.span, what, LIKELY)
+
+
+def _is_parser(call: Call, facts: Facts) -> bool:
+    """A function that is there to parse tells its caller by the error."""
+    scope = facts.named_function_of(call)
+    return scope is not None and _PARSES.search(scope.short_name) is not None
+
+
+def _has_catch(call: Call, facts: Facts) -> bool:
+    return any(
+        each.method == "catch" for each in facts.calls if each.span.start <= call.span.start < each.span.end
+    )
+
+
+def _caller_guards(call: Call, facts: Facts) -> bool:
+    scope = facts.named_function_of(call)
+    if scope is None:
+        return False
+    callers = facts.callers_of(scope)
+    return bool(callers) and all(facts.tries_around(each) for each in callers)
+
+
+RULE = Rule(
+    id="FK-R035",
+    slug="unguarded-parse",
+    title="Remote data parsed without a guard",
+    why="One malformed message, or an HTML error page, ends the request, the consumer or the whole process.",
+    fix="Catch the parser's error and treat the message as bad input: refuse it or set it aside.",
+    kind="reliability",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT),
+    check=_check,
+)

@@ -1,0 +1,91 @@
+"""Durations and deadlines taken from a clock that can jump."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts, Step, Value
+from faultkit.code.rules.rule import CERTAIN, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule, Severity
+
+_CLOCKS = {
+    "python": (
+        "time.time",
+        "datetime.datetime.now",
+        "datetime.datetime.utcnow",
+        "datetime.now",
+        "datetime.utcnow",
+    ),
+    "java": ("System.currentTimeMillis", "java.time.Instant.now"),
+}
+_NODE = ("Date.now",)
+_BETTER = {"python": "time.monotonic()", "java": "System.nanoTime()"}
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    clocks = facts.calls_named(*_CLOCKS.get(facts.language, _NODE))
+    names = {_plain(name) for call in clocks for name in call.assigned}
+    better = _BETTER.get(facts.language, "performance.now()")
+    sure = CERTAIN if facts.language == "python" else LIKELY
+    mild: Severity | None = None if facts.language == "python" else "low"
+    for step in facts.steps_of("binary"):
+        if len(step.sides) != 2:
+            continue
+        if _is_deadline(step, clocks, facts):
+            shown = " ".join(facts.text(step.span).split())[:60]
+            yield Hit(step.span, f"{shown} is a deadline by the wall clock; use {better}", LIKELY, mild)
+        if step.word != "-":
+            continue
+        left, right = step.sides
+        reads = [
+            call
+            for call in clocks
+            if left.span.start <= call.span.start < left.span.end and _alone(call, left.text)
+        ]
+        if (reads or _plain(left.text) in names) and _plain(right.text) in names:
+            shown = " ".join(facts.text(step.span).split())[:60]
+            yield Hit(step.span, f"{shown} is a duration by the wall clock; use {better}", sure, mild)
+
+
+def _is_deadline(step: Step, clocks: tuple[Call, ...], facts: Facts) -> bool:
+    """`clock() < end`, where `end = clock() + 5` in the same function. One that is kept may be stored."""
+    if step.word not in ("<", "<=", ">", ">="):
+        return False
+    reads = [call for call in clocks if any(side.text == facts.text(call.span) for side in step.sides)]
+    ends = {side.text for side in step.sides if side.shape == "name" and "." not in side.text}
+    scope = facts.function_of(step)
+    if not ends or not any(step.span.start <= call.span.start < step.span.end for call in reads):
+        return False
+    return scope is not None and any(
+        ends & {*each.targets} and each.value is not None and _is_later(each.value, clocks, facts)
+        for each in facts.within(facts.assignments, scope.body)
+    )
+
+
+def _is_later(value: Value, clocks: tuple[Call, ...], facts: Facts) -> bool:
+    """`clock() + something`."""
+    for call in clocks:
+        if call.span.start == value.span.start and call.span.end < value.span.end:
+            return facts.syntax.source[call.span.end : value.span.end].lstrip().startswith(b"+")
+    return False
+
+
+def _plain(name: str) -> str:
+    return name.removeprefix("self.").removeprefix("this.")
+
+
+def _alone(call: Call, text: str) -> bool:
+    return re.sub(r"\(.*\)", "", text, flags=re.DOTALL).strip() == call.written
+
+
+RULE = Rule(
+    id="FK-R032",
+    slug="wall-clock-for-durations",
+    title="Duration measured with the wall clock",
+    why="The wall clock is set and slewed: a timeout fires hours late or at once, and a latency is negative.",
+    fix="Take both times from a monotonic clock (time.monotonic(), performance.now(), System.nanoTime()).",
+    kind="reliability",
+    severity="medium",
+    languages=(*PYTHON, *JAVASCRIPT, *JAVA),
+    check=_check,
+)

@@ -1,0 +1,74 @@
+"""Several writes that belong together and may be done by half."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Facts, Scope
+from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
+from faultkit.code.rules.vocabulary.database import SqlCall, sql_calls
+
+_BEGINS = re.compile(
+    r"\b(begin|transaction|atomic|savepoint|BeginTx|withTransaction|in_transaction)"
+    r"|setAutoCommit\(false|@Transactional",
+    re.IGNORECASE,
+)
+
+
+def _check(facts: Facts) -> Iterator[Hit]:
+    by_scope: dict[Scope, list[SqlCall]] = {}
+    for sql in sql_calls(facts):
+        scope = facts.named_function_of(sql.call) or facts.function_of(sql.call)
+        if sql.is_write and scope is not None:
+            by_scope.setdefault(scope, []).append(sql)
+    for scope, writes in by_scope.items():
+        text = facts.text(scope.span)
+        if len(writes) < 2 or _BEGINS.search(text) or _exclusive(writes, facts):
+            continue
+        receivers = {sql.call.receiver_written for sql in writes}
+        if receivers & {"tx", "trx", "self.tx", "transaction", "session"}:
+            continue
+        second = writes[1].call
+        if facts.language == "python":
+            between = _commits_between(writes, facts)
+            if not between:
+                # Without a commit in between, DB-API connections keep both in one transaction.
+                continue
+            yield Hit(second.span, f"{second.written}() is committed apart from the write before it", LIKELY)
+        else:
+            confidence = LIKELY if len(receivers) == 1 else POSSIBLE
+            what = f"{second.written}() may fail after {writes[0].call.written}() has been done"
+            yield Hit(second.span, what, confidence)
+
+
+def _commits_between(writes: list[SqlCall], facts: Facts) -> bool:
+    first, last = writes[0].call.span.end, writes[-1].call.span.start
+    commits = [call for call in facts.calls_of_method("commit") if first <= call.span.start <= last]
+    autocommit = any("autocommit" in target for each in facts.assignments for target in each.targets) or any(
+        call.has("autocommit") for call in facts.calls
+    )
+    return bool(commits) or autocommit
+
+
+def _exclusive(writes: list[SqlCall], facts: Facts) -> bool:
+    """Each in a branch of its own that returns: only one of them is done."""
+    returns = [step for step in facts.steps_of("return", "raise")]
+    first = writes[0].call
+    return first.is_returned or (
+        any(first.span.end <= step.span.start <= writes[1].call.span.start for step in returns)
+        and facts.language != "go"
+    )
+
+
+RULE = Rule(
+    id="FK-R017",
+    slug="writes-without-transaction",
+    title="Writes that belong together without a transaction",
+    why="A failure between the two leaves half of the change in the database, and no retry can repair it.",
+    fix="Do both in one transaction that is committed once and rolled back on errors.",
+    kind="reliability",
+    severity="high",
+    languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),
+    check=_check,
+)

@@ -1,0 +1,99 @@
+"""What a rule is, and what it finds. Values only: no rule is written here, and nothing is read or shown.
+
+A rule is written once, against `Facts`, and lives in a small file of its own:
+
+    from faultkit.code.facts import Facts
+    from faultkit.code.rules.rule import LIKELY, Hit, Rule
+
+    def _check(facts: Facts) -> Iterator[Hit]:
+        for call in facts.calls_named("time.sleep"):
+            if (scope := facts.function_of(call)) is not None and scope.is_async:
+                yield Hit(call.span, f"{call.written}() stops the event loop", LIKELY)
+
+    RULE = Rule(id="FK-P001", slug="blocking-call-in-async-code", ..., check=_check)
+
+and has one row in `faultkit.code.rules.table.RULES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from faultkit.code.facts.facts import Facts
+from faultkit.code.shown import one_line
+from faultkit.code.syntax import Span
+
+Kind: TypeAlias = Literal["reliability", "performance"]
+Severity: TypeAlias = Literal["low", "medium", "high", "critical"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+SEVERITIES: tuple[Severity, ...] = get_args(Severity)
+"""The mildest first."""
+
+CERTAIN, LIKELY, POSSIBLE = 0.95, 0.8, 0.5
+"""How sure a rule may be. `CERTAIN`: the text alone proves it. `LIKELY`: it holds unless code elsewhere does
+something unusual. `POSSIBLE`: code elsewhere may well make it right."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A place where a rule found what it looks for."""
+
+    span: Span
+    """As narrow as it can be: the call, not the function around it."""
+    message: str
+    """One sentence that names the thing: `httpx.get() has no timeout of its own`. No full stop."""
+    confidence: float = LIKELY
+    severity: Severity | None = None
+    """Where it is graver or milder than the rule says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    id: str
+    """`FK-R001` for reliability, `FK-P001` for performance. Never used twice, never changed."""
+    slug: str
+    """`http-call-without-timeout`: for people who write it in a comment or a command line."""
+    title: str
+    """What is wrong, in a few words: `HTTP call without a timeout`."""
+    why: str
+    """What happens in production because of it."""
+    fix: str
+    """What to do, in one sentence that begins with a verb."""
+    kind: Kind
+    severity: Severity
+    languages: tuple[str, ...]
+    """Names as in `faultkit.code.languages`. It is not asked about other texts."""
+    check: Callable[[Facts], Iterable[Hit]]
+    """Pure, and gives hits in any order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    rule: Rule
+    file: str
+    """As the user named it; empty for a snippet."""
+    function: str
+    """The qualified name of the innermost named function around it; empty at the top of a file."""
+    span: Span
+    """Bytes of the text that was given, and not of what was put around a snippet to read it."""
+    line: int
+    end_line: int
+    column: int
+    end_column: int
+    message: str
+    severity: Severity
+    confidence: float
+    """From 0 to 1; see CERTAIN, LIKELY and POSSIBLE."""
+
+    @property
+    def place(self) -> str:
+        return f"{one_line(self.file)}:{self.line}" if self.file else f"line {self.line}"
+
+
+PYTHON: tuple[str, ...] = ("python",)
+JAVASCRIPT: tuple[str, ...] = ("javascript", "typescript", "tsx")
+GO: tuple[str, ...] = ("go",)
+JAVA: tuple[str, ...] = ("java",)
+"""For `Rule.languages`: `(*PYTHON, *JAVASCRIPT)`."""

@@ -1,0 +1,191 @@
+"""Things that must be closed, and whether somebody closes them or takes them over."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from faultkit.code.facts import Call, Facts
+from faultkit.code.syntax import Span
+
+_CLOSES = frozenset(
+    (
+        "close", "aclose", "Close", "closeSync", "shutdown", "destroy", "end", "terminate", "release",
+        "disconnect", "quit", "Shutdown", "dispose", "closeQuietly", "wait_closed", "stop", "cancel",
+        "discard",
+    )
+)  # fmt: skip
+_TAKES = frozenset(
+    (
+        "closing", "contextlib.closing", "contextlib.aclosing", "enter_context", "enter_async_context",
+        "push_async_exit", "callback", "register", "addCleanup",
+    )
+)  # fmt: skip
+_USES = frozenset(
+    (
+        "io.ReadAll", "io.Copy", "io.CopyN", "io.ReadFull", "io.WriteString", "io/ioutil.ReadAll",
+        "fmt.Fprint", "fmt.Fprintf", "fmt.Fprintln", "fmt.Fscan", "fmt.Fscanf", "fmt.Fscanln",
+        "json.load", "json.dump", "pickle.load", "pickle.dump", "marshal.load", "marshal.dump",
+        "tomllib.load", "tomli.load", "yaml.load", "yaml.safe_load", "yaml.dump", "yaml.safe_dump",
+        "shutil.copyfileobj", "hashlib.file_digest", "ast.parse",
+        "xml.etree.ElementTree.parse", "numpy.load", "numpy.save", "pandas.read_csv",
+    )
+)  # fmt: skip
+"""What reads or writes a file that it is given, and leaves it open."""
+_WRAPS = frozenset(
+    (
+        "bufio.NewReader", "bufio.NewWriter", "bufio.NewScanner", "encoding/json.NewDecoder",
+        "encoding/json.NewEncoder", "encoding/csv.NewReader", "encoding/csv.NewWriter",
+        "encoding/xml.NewDecoder", "csv.reader", "csv.writer", "csv.DictReader", "csv.DictWriter",
+    )
+)  # fmt: skip
+"""What gives back something that reads or writes the file: who has that has the file."""
+_LIVES = frozenset(("execute", "executemany", "cursor", "makefile", "query"))
+"""Methods of connections whose results need the connection: who has such a cursor has it."""
+_BUILT_IN = frozenset(("print", "list", "tuple", "set", "sum", "len", "sorted", "max", "min"))
+"""Of Python; elsewhere such names may mean anything."""
+
+
+def is_kept(call: Call, facts: Facts) -> bool:
+    """Whether what a call opened is closed, or handed to somebody who may close it."""
+    if call.is_managed or call.is_returned or call.is_argument or call.is_deferred:
+        return True
+    if any(each.method in _CLOSES for each in facts.calls_on(call)):
+        return True
+    if not call.assigned:
+        return False
+    name = call.assigned[0]
+    if "." in name or "[" in name or "{" in name:
+        return True
+    function = facts.function_of(call)
+    if function is None:
+        return True
+    if facts.language == "go" and any(
+        each.call is call and each.operator == "=" for each in facts.assignments
+    ):
+        # A variable of somebody else, such as a named result.
+        return True
+    if _is_outer(name, call, facts):
+        return True
+    return _closed_by_name(name, function.body, facts) or _escapes(name, call, function.body, facts)
+
+
+def _is_outer(name: str, call: Call, facts: Facts) -> bool:
+    """The variable is one of a function around this one, or of the file."""
+    if facts.language == "python":
+        return any(
+            step.kind == "global" and re.search(rf"\b{re.escape(name)}\b", facts.text(step.span))
+            for step in facts.steps
+        )
+    function = facts.function_of(call)
+    if facts.language == "go" or function is None:
+        return False
+    outer = {None, *(scope for scope in facts.functions_around(call) if scope is not function)}
+    return any(name in each.targets and each.scope in outer for each in facts.assignments)
+
+
+def only_uses(call: Call, facts: Facts) -> bool:
+    """Whether it reads or writes what it is given, and neither keeps nor closes it."""
+    return (
+        call.name in _USES or call.name in _WRAPS or (facts.language == "python" and call.name in _BUILT_IN)
+    )
+
+
+def _closed_by_name(name: str, body: Span, facts: Facts) -> bool:
+    for each in facts.within(facts.calls, body):
+        owner = each.written.partition(".")[0]
+        if owner == name and each.method in _CLOSES:
+            return True
+        if (each.method in _CLOSES or each.method in _TAKES) and any(
+            argument.value.text == name for argument in each.arguments
+        ):
+            return True
+        # self.addCleanup(f.close): somebody else will call it.
+        if any(_is_closer(argument.value.text, name) for argument in each.arguments):
+            return True
+    return any(each.written == name and each.is_managed for each, _ in facts.managed)
+
+
+def _is_closer(text: str, name: str) -> bool:
+    owner, dot, method = text.rpartition(".")
+    return bool(dot) and owner == name and method in _CLOSES
+
+
+def _escapes(name: str, call: Call, body: Span, facts: Facts, deep: bool = True) -> bool:
+    """The variable itself is returned, stored or given to another function."""
+    word = re.compile(rf"(?<![\w.\"']){re.escape(name)}(?![\w.(\[\"'])".encode())
+    given = [
+        other
+        for other in facts.within(facts.calls, body)
+        if other is not call
+        # A descriptor is given to `fs` to read and write with it, not to keep.
+        and not other.name.startswith("fs.")
+        and any(argument.value.text in (name, f"&{name}", f"*{name}") for argument in other.arguments)
+    ]
+    if _is_carried_off(word, name, body, facts) or _cursor_escapes(call, body, facts):
+        return True
+    used = [other for other in given if only_uses(other, facts)]
+    if any(not only_uses(other, facts) or (deep and _wrapper_escapes(other, body, facts)) for other in given):
+        return True
+    for step in facts.within(facts.steps, body):
+        if step.kind in ("return", "yield") and any(_bare(word, step.span, used, facts)):
+            return True
+    for each in facts.within(facts.assignments, body):
+        value = None if each.call is call else each.value
+        stores = value is not None and value.shape in ("name", "object", "list")
+        if value is not None and stores and any(_bare(word, value.span, used, facts)):
+            return True
+    return False
+
+
+def _is_carried_off(word: re.Pattern[bytes], name: str, body: Span, facts: Facts) -> bool:
+    """`Thread(target=work, args=(f,))`, `go func() { … f … }()`: somebody else has it from now on."""
+    source = facts.syntax.source
+    uses = re.compile(rf"(?<![\w.\"']){re.escape(name)}(?![\w\"'])".encode())
+    for each in facts.within(facts.calls, body):
+        if each.is_launched and uses.search(source, each.span.start, each.span.end):
+            return True
+        if facts.language == "python" and any(
+            argument.value.shape in ("list", "object")
+            and word.search(source, argument.value.span.start, argument.value.span.end)
+            for argument in each.arguments
+        ):
+            return True
+    return False
+
+
+def _cursor_escapes(call: Call, body: Span, facts: Facts) -> bool:
+    """`return conn.execute(…)`, or `rows = conn.execute(…)` and then `return rows`."""
+    if facts.language != "python":
+        return False
+    for made in facts.calls_on(call):
+        if made.method not in _LIVES:
+            continue
+        if made.is_returned or _cursor_escapes(made, body, facts):
+            return True
+        if any(
+            step.kind in ("return", "yield") and step.text == name
+            for name in made.assigned[:1]
+            for step in facts.within(facts.steps, body)
+        ):
+            return True
+    return False
+
+
+def _bare(word: re.Pattern[bytes], span: Span, used: list[Call], facts: Facts) -> Iterator[bool]:
+    """True for each time that the word stands there, but not among the arguments of what only uses it."""
+    for found in word.finditer(facts.syntax.source, span.start, span.end):
+        if not any(other.callee.end <= found.start() < other.span.end for other in used):
+            yield True
+
+
+def _wrapper_escapes(wrapper: Call, body: Span, facts: Facts) -> bool:
+    """`return bufio.NewReader(f)`, or `r := bufio.NewReader(f)` and then `return r`."""
+    if wrapper.name not in _WRAPS:
+        return False
+    if wrapper.is_returned or wrapper.is_argument:
+        return True
+    return any(
+        "." in name or "[" in name or _escapes(name, wrapper, body, facts, deep=False)
+        for name in wrapper.assigned[:1]
+    )

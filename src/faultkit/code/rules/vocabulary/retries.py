@@ -1,0 +1,337 @@
+"""Code that tries again: loops, decorators, and helpers that call a function until it works."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from faultkit.code.facts import Call, Facts, Loop, Scope, Try, is_within
+from faultkit.code.rules.vocabulary.http import library_of
+from faultkit.code.rules.vocabulary.waits import is_constant, waits_in
+from faultkit.code.syntax import Span
+
+_WORD = re.compile(r"retr(y|ies|ier|ying)|backoff", re.IGNORECASE)
+_CLIENTS = ("RetryClient", "retryablehttp", "RetryTransport", "HTTPAdapter")
+_ON_CLIENT = ("transport", "retry", "retries", "retry_options", "adapter")
+_DEEPEST = 3
+_COUNTED = re.compile(
+    r"retr|attempt|backoff|delay|range|tries|trial|deadline|monotonic|max|left|<", re.IGNORECASE
+)
+"""In the head of a loop that tries again, and not of one that goes through what is to be done."""
+_FAILURES = ("Error", "Exception", "Timeout", "Failure", "Fault", "Failed", "Unavailable", "Reset")
+_SUCCESS = re.compile(r"\berr == nil\b|StatusCode")
+_SIZE = re.compile(r"\.length\b|\.size\b|\blen\(")
+_ROUND = re.compile(r"attempt|retr|tr(y|ies)|round|^_|^[inkx]$", re.IGNORECASE)
+_NO_FAILURES = frozenset(
+    {
+        "BlockingIOError",
+        "EOFError",
+        "IndexError",
+        "InterruptedError",
+        "KeyError",
+        "KeyboardInterrupt",
+        "SSLWantReadError",
+        "SSLWantWriteError",
+        "StopIteration",
+        "TypeError",
+        "UnicodeDecodeError",
+        "ValueError",
+    }
+)
+_ANSWERS = frozenset(
+    {"BlockingIOError", "FileExistsError", "InterruptedError", "SSLWantReadError", "SSLWantWriteError"}
+)
+"""Not yet, or not under this name."""
+_LOCAL = frozenset({"list", "tuple", "set", "dict", "sorted", "len", "next", "iter", "max", "min", "sum"})
+_OF_DATA = re.compile(r"(Header|Parse|Syntax|Decode|Format|Validation|Attribute|Lookup)Error$")
+"""The same data will be as wrong the next time."""
+_CONVERTS = re.compile(r"raise|throw|convert|translate|(^|_)fail", re.IGNORECASE)
+"""Names of functions that turn an error into another one, and do not come back."""
+_WAITS = frozenset(
+    {"result", "wait", "wait_for", "get", "join", "recv", "accept", "poll", "acquire", "input", "int"}
+)
+"""To wait once more for what is on its way is no retry."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    how: Literal["loop", "decorator", "helper"]
+    span: Span
+    """Of the loop's head, the decorator, or the helper's call: what a finding points at."""
+    body: Span
+    """What is tried again."""
+    call: Call | None
+    """The decorator or helper."""
+    loop: Loop | None
+    waits: bool | None
+    """Whether it waits between tries; None if a helper does as it likes."""
+    waits_longer: bool | None
+    limited: bool | None
+
+
+@lru_cache(maxsize=4)
+def retries(facts: Facts) -> tuple[Retry, ...]:
+    found = [_of_loop(loop, facts) for loop in facts.loops]
+    found += [_of_decorator(scope, each) for scope in facts.scopes for each in scope.decorators]
+    found += [_of_helper(call, facts) for call in facts.calls]
+    return tuple(each for each in found if each is not None)
+
+
+def is_retried(call: Call, facts: Facts) -> bool:
+    """Whether a call is tried again when it fails, as far as this text tells."""
+    return _is_retried(call, facts, retries(facts), 0)
+
+
+def _is_retried(call: Call, facts: Facts, known: tuple[Retry, ...], depth: int) -> bool:
+    if any(is_within(call.span, each.body) for each in known):
+        return True
+    if any(_WORD.search(each.written) for each in facts.calls_around(call)):
+        return True
+    if _client_retries(call, facts):
+        return True
+    scope = facts.named_function_of(call)
+    if scope is None or depth == _DEEPEST:
+        return False
+    if _WORD.search(scope.short_name):
+        return True
+    for each in facts.calls:
+        if _WORD.search(each.written) and any(
+            argument.value.text == scope.short_name for argument in each.arguments
+        ):
+            return True
+    callers = facts.callers_of(scope)
+    outside = [each for each in callers if facts.named_function_of(each) is not scope]
+    return bool(outside) and all(_is_retried(each, facts, known, depth + 1) for each in outside)
+
+
+def _client_retries(call: Call, facts: Facts) -> bool:
+    if any(word in call.name for word in _CLIENTS):
+        return True
+    made = call.origin
+    while made is not None:
+        if made.has(*_ON_CLIENT) or _WORD.search(made.name):
+            return True
+        if any(each.method in ("mount", "interceptors") for each in facts.calls_on(made)):
+            return True
+        # axiosRetry(client, …) is done to a client, and not by it.
+        names = {*made.assigned}
+        for each in facts.calls:
+            if _WORD.search(each.written) and any(one.value.text in names for one in each.arguments):
+                return True
+        made = made.origin
+    return False
+
+
+def _of_decorator(scope: Scope, call: Call) -> Retry | None:
+    if not _WORD.search(call.name):
+        return None
+    name = call.name
+    if name.startswith("tenacity.") or name == "retry" or call.method == "retry":
+        known = name.startswith(("tenacity", "retrying")) or call.has("stop", "wait", "retry", "reraise")
+        if not known:
+            return Retry("decorator", call.span, scope.body, call, None, None, None, None)
+        waits, limited = call.has("wait"), call.has("stop")
+        wait = call.argument("wait")
+        longer = wait is None or "fixed" not in wait.value.text
+        return Retry("decorator", call.span, scope.body, call, None, waits, longer, limited)
+    if name in ("backoff.on_exception", "backoff.on_predicate"):
+        limited = call.has("max_tries", "max_time")
+        return Retry("decorator", call.span, scope.body, call, None, True, True, limited)
+    return Retry("decorator", call.span, scope.body, call, None, None, None, None)
+
+
+def _of_helper(call: Call, facts: Facts) -> Retry | None:
+    """`pRetry(() => …)`, `retry.Do(func() …)`: a call that is given what to try."""
+    if call.is_decorator or not _WORD.search(call.written):
+        return None
+    given = [each for each in call.positional if each.value.shape == "function"]
+    if not given:
+        return None
+    return Retry("helper", call.callee, given[0].value.span, call, None, None, None, None)
+
+
+def _of_loop(loop: Loop, facts: Facts) -> Retry | None:
+    if loop.kind == "comprehension":
+        return None
+    again = _try_again(loop, facts)
+    if again is None:
+        return None
+    if loop.kind in ("each", "while") and not _COUNTED.search(loop.over):
+        return None
+    if loop.kind == "count" and _SIZE.search(loop.over) and not _ROUND.search(loop.over):
+        return None
+    waits = waits_in(loop, facts)
+    head = Span(loop.span.start, min(loop.body.start, loop.span.end))
+    longer = not waits or not all(map(is_constant, waits))
+    return Retry("loop", head, again, None, loop, bool(waits), longer, _is_limited(loop, facts))
+
+
+def _own(loop: Loop, facts: Facts, place: Span) -> bool:
+    if not is_within(place, loop.body):
+        return False
+    return not any(
+        is_within(place, each.body) for each in facts.within(facts.loops, loop.body) if each != loop
+    )
+
+
+def _try_again(loop: Loop, facts: Facts) -> Span | None:
+    """What is tried, if a failure leads to the next round and a success out of the loop."""
+    function = facts.function_of(loop)
+    for each in facts.tries:
+        if not each.handlers or not _own(loop, facts, each.span) or facts.function_of(each) is not function:
+            continue
+        if facts.language == "go":
+            if _go_again(loop, each, facts):
+                return loop.body
+        elif (
+            _is_other_thing(loop, each, facts)
+            or _goes_elsewhere(loop, each, facts)
+            or _asks(each)
+            or _is_local(each, facts)
+        ):
+            continue
+        elif any(_goes_on(each, place, facts) for place in range(len(each.handlers))) and _leaves(
+            loop, each, facts
+        ):
+            return each.body
+    if facts.language == "go" and _go_success(loop, facts):
+        return loop.body
+    return None
+
+
+def _is_other_thing(loop: Loop, each: Try, facts: Facts) -> bool:
+    """Each round tries with another item: that is a search, not a retry."""
+    items = [name for name in loop.targets if not _ROUND.search(name)]
+    before = Span(loop.body.start, each.body.end)
+    return any(facts.mentions(name, before) for name in items)
+
+
+def _goes_elsewhere(loop: Loop, each: Try, facts: Facts) -> bool:
+    """`path = path.parent` after a failure: the next round tries with something else."""
+    after = Span(each.body.end, loop.body.end)
+    changed = {
+        name
+        for assigned in facts.within(facts.assignments, after)
+        if assigned.operator == "=" and not assigned.targets[0].startswith("self.")
+        for name in assigned.targets
+        if name.isidentifier() and not _COUNTED.search(name) and not _ROUND.search(name)
+    }
+    return any(facts.mentions(name, each.body) for name in changed)
+
+
+def _asks(each: Try) -> bool:
+    """`except BlockingIOError: await readable(sock)`, `except FileExistsError: continue`: nothing failed."""
+    return any(
+        handler.types and all(name.rpartition(".")[2] in _ANSWERS for name in handler.types)
+        for handler in each.handlers
+    )
+
+
+def _is_local(each: Try, facts: Facts) -> bool:
+    """`list(things)` is tried again because another thread came between."""
+    calls = list(facts.within(facts.calls, each.body))
+    return bool(calls) and all(call.name in _LOCAL for call in calls)
+
+
+def _goes_on(each: Try, place: int, facts: Facts) -> bool:
+    """The handler lets the loop go on, at least sometimes."""
+    handler = each.handlers[place]
+    if handler.types and all(name.rpartition(".")[2] in _NO_FAILURES for name in handler.types):
+        return False
+    if handler.types and not any(map(_is_failure, handler.types)):
+        return False
+    inside = list(facts.within(facts.calls, handler.body))
+    if handler.uses_error and len(inside) == 1 and _CONVERTS.search(inside[0].method):
+        return False
+    if not handler.exits:
+        return True
+    leaving = [
+        step
+        for step in facts.within(facts.steps, handler.body)
+        if step.kind in ("return", "break", "raise") and step.span.end <= handler.body.end
+    ]
+    guards = [step for step in facts.within(facts.steps, handler.body) if step.kind == "branch"]
+    return all(any(is_within(step.span, guard.span) for guard in guards) for step in leaving)
+
+
+def _is_failure(name: str) -> bool:
+    """`InvalidResponse` of a prompt is none; a name that is given as a variable may be."""
+    last = name.rpartition(".")[2]
+    if _OF_DATA.search(last):
+        return False
+    return not last[:1].isupper() or last.endswith(_FAILURES) or len(last) < 3
+
+
+def _leaves(loop: Loop, each: Try, facts: Facts) -> bool:
+    """What is done when it works ends the loop."""
+    calls = list(facts.within(facts.calls, each.body))
+    if calls and all(call.method in _WAITS and library_of(call, facts.language) is None for call in calls):
+        return False
+    handlers = [handler.span for handler in each.handlers]
+    branches = [step.span for step in facts.within(facts.steps, loop.body) if step.kind == "branch"]
+    for step in facts.within(facts.steps, loop.body):
+        if step.kind not in ("return", "break") or step.span.start < each.span.start:
+            continue
+        if any(is_within(step.span, handler) for handler in handlers):
+            continue
+        # A way out under a condition is that of a loop that goes on when things work, unless it is
+        # `return answer` among what is tried.
+        under = any(is_within(step.span, branch) for branch in branches)
+        gives = step.kind == "return" and bool(step.text) and is_within(step.span, each.body)
+        if (gives or not under) and facts.function_of(step) is facts.function_of(loop):
+            return True
+    return False
+
+
+def _go_again(loop: Loop, each: Try, facts: Facts) -> bool:
+    if loop.kind == "each":
+        return False
+    if any(handler.exits for handler in each.handlers):
+        return False
+    steps = list(facts.within(facts.steps, loop.body))
+    branches = [step for step in steps if step.kind == "branch"]
+    return any(
+        step.kind in ("return", "break")
+        and all(_SUCCESS.search(branch.text) for branch in branches if is_within(step.span, branch.span))
+        for step in steps
+    )
+
+
+def _go_success(loop: Loop, facts: Facts) -> bool:
+    if loop.kind == "each":
+        return False
+    for step in facts.within(facts.steps, loop.body):
+        if step.kind == "branch" and _SUCCESS.search(step.text):
+            inside = facts.within(facts.steps, step.span)
+            if any(one.kind in ("return", "break") for one in inside):
+                return True
+    return False
+
+
+def _ends_with_its_caller(loop: Loop, facts: Facts) -> bool:
+    """Go: `case <-ctx.Done(): return`."""
+    return facts.language == "go" and any(
+        call.method == "Done" and "ctx" in call.receiver_written.lower()
+        for call in facts.within(facts.calls, loop.body)
+    )
+
+
+def _is_limited(loop: Loop, facts: Facts) -> bool:
+    if loop.kind != "endless" or _ends_with_its_caller(loop, facts):
+        return True
+    for each in facts.tries:
+        for handler in each.handlers:
+            if is_within(handler.span, loop.body) and handler.exits:
+                return True
+    counters = {
+        target
+        for each in facts.within(facts.assignments, loop.span)
+        if each.operator in ("+=", "-=", "++", "--")
+        for target in each.targets
+    }
+    return any(
+        step.kind == "branch" and any(re.search(rf"\b{re.escape(name)}\b", step.text) for name in counters)
+        for step in facts.within(facts.steps, loop.body)
+    )

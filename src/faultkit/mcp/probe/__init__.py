@@ -1,0 +1,1 @@
+"""Probes of MCP servers (`fault edge`) and of MCP clients (`fault profile`)."""

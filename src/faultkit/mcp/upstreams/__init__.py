@@ -1,0 +1,1 @@
+"""Connections to MCP servers behind the gateway, a client or a suite."""

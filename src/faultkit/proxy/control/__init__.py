@@ -1,0 +1,1 @@
+"""The control API of a running proxy: protocol, leases, server, client."""

@@ -1,0 +1,1 @@
+"""Reports of scenario runs: the values, and one renderer for each format."""

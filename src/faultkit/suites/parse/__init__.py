@@ -1,4 +1,0 @@
-"""Suite files as values: every mistake of a file at once, each with its file, its line and its path. Pure.
-
-What stands in other files (imports, manifests) is read by `faultkit.suites.file`, which gives it to these.
-"""

@@ -1,7 +1,0 @@
-"""The scripted provider of tests/advice/llm, for all tests of advice."""
-
-from __future__ import annotations
-
-from tests.advice.llm.conftest import clock, open_model, server
-
-__all__ = ["clock", "open_model", "server"]

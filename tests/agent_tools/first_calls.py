@@ -1,0 +1,37 @@
+"""A process in which every tool is called at once before any of them was imported; prints what crashed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import anyio
+
+from faultkit.agent_tools.calls import Calls, Failed
+from faultkit.agent_tools.services import Services
+from faultkit.agent_tools.table import TOOLS
+from tests.e2e.agent_clients.calls import calls_of
+
+NOBODY = "http://127.0.0.1:9/"
+"""So that no load is run: an app that is not there is told at once."""
+
+
+async def silent(done: float, of: float | None, message: str) -> None:
+    pass
+
+
+async def main(folder: Path) -> None:
+    calls = Calls(Services(index_dir=str(folder / "index")))
+
+    async def call(name: str, arguments: dict[str, object]) -> None:
+        outcome = await calls.run(TOOLS[name], arguments, silent)
+        if isinstance(outcome, Failed) and not outcome.text.startswith("url: expected an app"):
+            print(outcome.text)  # noqa: T201
+
+    async with anyio.create_task_group() as group:
+        for name, arguments in calls_of(folder, NOBODY).items():
+            group.start_soon(call, name, arguments)
+
+
+if __name__ == "__main__":
+    anyio.run(main, Path(sys.argv[1]))

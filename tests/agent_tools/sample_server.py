@@ -1,0 +1,13 @@
+"""A server of the sample tools over stdio, as a process of its own."""
+
+from __future__ import annotations
+
+import sys
+
+from faultkit.agent_tools.calls import Calls
+from faultkit.agent_tools.services import Services
+from faultkit.agent_tools.stdio import run_stdio
+from tests.agent_tools.sample_tools import SAMPLES
+
+if __name__ == "__main__":
+    print(f"ended: {run_stdio(Calls(Services()), SAMPLES)}", file=sys.stderr)  # noqa: T201

@@ -1,0 +1,47 @@
+"""Servers in memory for tests of suites: what they have done is kept, so that effects can be counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from faultkit.agents.execute.budget import Budget
+from faultkit.agents.execute.virtual import VirtualToolbox
+from faultkit.agents.kinds.agent import ToolInfo
+from faultkit.faults.call.call import Message, Transport
+from faultkit.mcp.injector import Injector
+from faultkit.mcp.specs import parse_specs
+from faultkit.plan import Plan
+
+
+class MemoryServer:
+    def __init__(self, name: str = "shop", transport: Transport = "stdio") -> None:
+        self.name = name
+        self.transport: Transport = transport
+        self.tools: Sequence[ToolInfo] = (
+            ToolInfo("search", name, read_only=True),
+            ToolInfo("grep", name, read_only=True),
+            ToolInfo("order", name),
+            ToolInfo("orders", name, read_only=True),
+        )
+        self.asked: list[tuple[str, Mapping[str, Any]]] = []
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> Message:
+        self.asked.append((tool, arguments))
+        text = f"{tool} answers"
+        if tool == "orders":
+            text = ", ".join(str(given["item"]) for name, given in self.asked if name == "order")
+        return {"jsonrpc": "2.0", "id": 0, "result": {"content": [{"type": "text", "text": text}]}}
+
+
+def toolbox(
+    *specs: str,
+    server: MemoryServer | None = None,
+    budget: Budget | None = None,
+    patience_ms: float = 3000.0,
+    seed: int = 0,
+) -> VirtualToolbox:
+    """With these faults before the server."""
+    server = server or MemoryServer()
+    injector = Injector(Plan(parse_specs(specs), seed), server.name)
+    return VirtualToolbox([server], {server.name: injector}, budget or Budget(), patience_ms)

@@ -1,0 +1,246 @@
+"""`fault test init`, `coverage` and `shrink`, `--watch`, and the plugin of pytest."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from faultkit.agents.coverage import coverage_of, phase_of
+from faultkit.agents.file import load_suite
+from faultkit.cli.main import invoke
+from faultkit.cli.suites import running
+from faultkit.mcp.specs import parse_spec
+from tests.agents.run.written import HEAD, TOOLS, program, server_code, write
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "tools.yml").write_text(TOOLS)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+# --- init -----------------------------------------------------------------------------------------
+
+
+def test_the_first_suite_of_a_manifest_is_one_that_runs(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "suites").mkdir()
+    assert invoke(["test", "init", "--tools-from", "tools.yml", "--out", "suites/a.suite.yml"]) == 0
+    assert capsys.readouterr().out == (
+        "suites/a.suite.yml: a suite for 4 tools; run it with: fault test suites/a.suite.yml\n"
+    )
+    suite = load_suite("suites/a.suite.yml")
+    # Two for each tool, and a lost answer for the one that changes something.
+    assert len(suite.agents) == 2 * 4 + 1
+    assert invoke(["test", "suites"]) == 0
+
+
+def test_the_first_suite_of_a_command_names_the_command(here: Path) -> None:
+    program(here, "server.py", server_code())
+    assert invoke(["test", "init", "--", sys.executable, "server.py"]) == 0
+    assert invoke(["test"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "says"),
+    [
+        ([], 2, "expected one of -- COMMAND, --url URL and --tools-from FILE"),
+        (["--url", "http://x/", "--tools-from", "tools.yml"], 2, "expected one of"),
+        (["--tools-from", "tools.yml", "--out", "tools.yml"], 2, "expected a new file"),
+        (["--tools-from", "nosuch.yml"], 2, "nosuch.yml"),
+        (["--", "no-such-program-anywhere"], 3, "no-such-program-anywhere"),
+    ],
+)
+def test_what_init_cannot_do_is_said_and_nothing_is_written(
+    here: Path, capsys: pytest.CaptureFixture[str], args: list[str], code: int, says: str
+) -> None:
+    assert invoke(["test", "init", *args]) == code
+    assert says in capsys.readouterr().err
+    assert sorted(path.name for path in here.iterdir()) == ["tools.yml"]
+    assert (here / "tools.yml").read_text() == TOOLS
+
+
+# --- coverage -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("spec", "phase"),
+    [
+        ("hang", "request"),
+        ("slow:10", "request"),
+        ("tool_error", "request"),
+        ("fail_from:2", "request"),
+        ("disconnect", "request"),
+        ("lost_reply", "reply"),
+        ("malformed_json", "reply"),
+        ("wrong_id", "reply"),
+        ("duplicate_reply", "reply"),
+    ],
+)
+def test_a_fault_strikes_on_the_way_there_or_on_the_way_back(spec: str, phase: str) -> None:
+    rule = parse_spec(spec)
+    assert rule is not None
+    assert phase_of(rule) == phase
+
+
+def test_what_is_tested_and_what_is_not(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    body = (
+        HEAD
+        + """
+  - { name: lost, spec: "lost_reply@order*" }
+agents:
+  - { name: a, agent: naive, inject: [hung, lost] }
+  - { name: b, agent: naive, inject: [hung] }
+  - { name: c, agent: naive, inject: [back], skip: later }
+tools:
+  - { name: t, tool: order, inject: [lost] }
+"""
+    )
+    suite = write(here, body)
+    coverage = coverage_of([load_suite(suite)])
+    assert [(each.tool, each.phase, each.fault, each.tests) for each in coverage.covered] == [
+        ("order", "reply", "lost_reply", ("t", "a")),
+        ("orders", "reply", "lost_reply", ("a",)),
+        ("search", "request", "hang", ("a", "b")),
+    ]
+    assert ("shop", "grep", "request") in coverage.untested
+    assert coverage.share == 3 / 8
+    assert invoke(["test", "coverage", "suite.yml", "--threshold", "37"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["tool", "phase", "fault", "tests"]
+    assert lines[-1] == "38 % of tools and phases meet a fault"
+    assert invoke(["test", "coverage", "suite.yml", "--threshold", "38", "--json"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert len(document["untested"]) == 5
+
+
+# --- shrink ---------------------------------------------------------------------------------------
+
+TANGLED = """
+servers: { shop: { mock: tools.yml } }
+faults:
+  - { name: late, spec: "slow:100@search" }
+  - { name: broken, target: { tool: search }, kind: hang, trigger: { first: 6 }, with: { limit_s: 77 } }
+  - { name: other, target: { tool: grep }, kind: tool_error }
+agents:
+  - name: gives up
+    agent: { script: [{ call: search, retry: { attempts: 3 }, fallback: { call: grep } }] }
+    inject: [other, broken, late]
+    recovery: { max_detection_ms: 3000, max_recovery_ms: 8000 }
+    allow_unhit: true
+  - { name: fine, agent: retrying, inject: [broken], recovery: { max_detection_ms: 3000 } }
+"""
+
+
+def test_a_failing_plan_is_reduced_to_what_it_takes_and_written_as_a_regression(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(here, TANGLED)
+    assert invoke(["test", "shrink", "suite.yml", "--filter", "gives up"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        'needed: hang target {"tool": "search"}',
+        "repro: fault test gives-up.suite.yml",
+    ]
+    regression = load_suite("gives-up.suite.yml")
+    (fault,) = regression.faults
+    assert (fault.name, fault.rule.trigger.always) == ("broken", True)
+    (test,) = regression.agents
+    assert test.inject == ("broken",)
+    assert invoke(["test", "gives-up.suite.yml"]) == 1
+    assert "max_recovery_ms is 8000" in capsys.readouterr().out
+    assert invoke(["test", "shrink", "suite.yml", "--filter", "gives up"]) == 2
+    assert "expected a new file" in capsys.readouterr().err
+
+
+def test_a_count_is_made_as_small_as_it_can_be(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    fault = "kind: recover_after, failures: 50 }"
+    write(here, TANGLED.replace("kind: hang, trigger: { first: 6 }, with: { limit_s: 77 } }", fault))
+    assert invoke(["test", "shrink", "suite.yml", "--filter", "gives up"]) == 0
+    # Two failures would end at 6 s, within the limit of 8.
+    assert 'needed: recover_after target {"tool": "search"}, with {"failures": 3}' in capsys.readouterr().out
+
+
+def test_only_a_test_that_fails_can_be_reduced(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(here, TANGLED)
+    assert invoke(["test", "shrink", "suite.yml", "--filter", "fine"]) == 2
+    assert "expected one test of an agent that fails with a fault, got none" in capsys.readouterr().err
+
+
+# --- watch ----------------------------------------------------------------------------------------
+
+
+def test_a_change_of_any_file_of_a_suite_runs_it_again(
+    here: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    suite = write(here, HEAD + "tools: [{ name: t, tool: search, expect: [{ contains: found }] }]\n")
+    tools = here / "tools.yml"
+    changes = [(tools, TOOLS.replace("found", "lost and gone")), None, (suite, "tools: 1\n")]
+
+    def somebody_works(seconds: float) -> None:
+        if not changes:
+            raise KeyboardInterrupt
+        change = changes.pop(0)
+        if change is not None:
+            change[0].write_text(change[1])
+
+    monkeypatch.setattr(running, "sleep", somebody_works)
+    assert invoke(["test", "suite.yml", "--watch"]) == 130
+    said = capsys.readouterr()
+    sums = [line for line in said.out.splitlines() if line.startswith("1 test:")]
+    assert [line.split()[3].rstrip(",") for line in sums] == ["passed", "failed"]
+    assert "error: suite.yml: line 1: tools: expected" in said.err
+    assert said.err.count("watching") == 3
+
+
+# --- pytest ---------------------------------------------------------------------------------------
+
+
+def test_pytest_collects_suites_and_shows_what_the_rows_say(here: Path) -> None:
+    body = (
+        HEAD
+        + """
+agents:
+  - { name: good, agent: retrying, inject: [back], recovery: { max_detection_ms: 3000 }, tags: [nightly] }
+  - { name: bad, agent: looping, inject: [hung], recovery: { max_detection_ms: 3000 } }
+  - { name: later, agent: naive, inject: [hung], skip: not yet }
+"""
+    )
+    write(here, body, "a.suite.yml")
+    write(here, "agents: 1\n", "wrong.suite.yml")
+    write(here, "agents: 1\n", "other.yml")
+    done = _pytest("-rs", "--continue-on-collection-errors")
+    assert done.returncode == 1, done.stdout
+    assert "wrong.suite.yml: line 1: agents" in done.stdout
+    assert "1 failed, 1 passed, 1 skipped, 1 error" in done.stdout
+    assert "failed: bad (recovery): did not recover" in done.stdout
+    assert "Traceback" not in done.stdout
+    assert "not yet" in done.stdout
+    assert "1 passed, 2 deselected" in _pytest("a.suite.yml", "-k", "nightly").stdout
+
+
+def test_the_plugin_costs_nothing_where_there_is_no_suite(here: Path) -> None:
+    code = "import sys, faultkit.agents.plugin; print([m for m in sys.modules if m.startswith('faultkit')])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True
+    )
+    assert done.stdout.strip() == "['faultkit', 'faultkit.agents', 'faultkit.agents.plugin']"
+
+
+def _pytest(*args: str) -> subprocess.CompletedProcess[str]:
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-p",
+        "faultkit.agents.plugin",
+        "-p",
+        "no:cacheprovider",
+        *args,
+    ]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)

@@ -1,0 +1,87 @@
+"""A loop with a real model on this machine: whatever it says, there is a run with a verdict.
+
+The model is tiny: that it calls the right tool is not to be expected, only that the way there and back works
+with a server that nobody wrote for us.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from faultkit.agents.execute.budget import Budget
+from faultkit.agents.gate import RecoveryGate, gate_recovery
+from faultkit.agents.kinds.agent import BudgetUsedUp, LastWord, Task
+from faultkit.agents.kinds.choose import ModelOptions, model_agent
+from faultkit.agents.kinds.endpoints import endpoint_of
+from faultkit.agents.kinds.provider_voice import ProviderVoice
+from faultkit.agents.kinds.turns import Conversation, Said, ToolCall, ToolResult, offered
+from faultkit.agents.model import AgentTest, ModelAgent, Place, Suite
+from faultkit.agents.recovery.trace import Reply, Trace
+from tests.agents.boxes import MemoryServer, toolbox
+from tests.llm.ask.test_real_model import address as address
+from tests.llm.ask.test_real_model import pytestmark as pytestmark
+
+TEST = AgentTest(
+    "tiny",
+    ModelAgent("ollama/smollm2-135m", max_tokens=48),
+    ("shop",),
+    Place("s.yml", 1),
+    "Search for tea.",
+    "You are helpful. Call a tool if you need one.",
+    budget=Budget(turns=3),
+)
+
+
+def test_a_real_model_runs_to_its_end_and_its_cassette_says_the_same(
+    address: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    suite = Suite(str(tmp_path / "s.yml"))
+
+    def run(options: ModelOptions) -> tuple[str, LastWord | str, Trace]:
+        chosen = model_agent(suite, TEST, {"OLLAMA_HOST": address}, options)
+        box = toolbox("hang@search", budget=TEST.budget)
+        try:
+            word: LastWord | str = asyncio.run(chosen.agent.run(Task(TEST.prompt, TEST.system_prompt), box))
+        except BudgetUsedUp as used_up:
+            return chosen.source, used_up.ending, Trace(tuple(box.marks), None, used_up.ending)
+        assert isinstance(word, LastWord)
+        return chosen.source, word, Trace(tuple(box.marks), Reply(word.text, box.now_ms()))
+
+    source, word, trace = run(ModelOptions(record=True))
+    assert source == "recording"
+    assert run(ModelOptions()) == ("cassette", word, trace)
+    verdict = gate_recovery(RecoveryGate(3000), trace)
+    assert verdict.verdict in (("passed", "failed") if trace.faulted else ("not_exercised",))
+    with capsys.disabled():
+        print(f"\nreal model: {word}, {len(trace.calls)} calls, {verdict.message}")  # noqa: T201
+
+
+@pytest.mark.thorough
+def test_a_real_server_takes_back_the_calls_of_its_model_and_their_results(address: str) -> None:
+    agent = ModelAgent("ollama/smollm2-135m")
+    wanted = [("id_1", "search"), ("id_2", "orders")]
+    raw = {
+        "role": "assistant",
+        "tool_calls": [
+            {"id": id, "type": "function", "function": {"name": name, "arguments": "{}"}}
+            for id, name in wanted
+        ],
+    }
+    calls = tuple(ToolCall(id, name, {}) for id, name in wanted)
+    talk = Conversation("smollm2-135m", "Search.", tools=offered(MemoryServer().tools), max_tokens=8).after(
+        Said("", calls, raw=raw), [ToolResult(call, "nothing", call.name == "search") for call in calls]
+    )
+    voice = ProviderVoice(endpoint_of(agent, (), {"OLLAMA_HOST": address}))
+
+    async def say() -> Said:
+        try:
+            return await voice.say(talk)
+        finally:
+            await voice.close(is_whole=True)
+
+    said = asyncio.run(say())
+    assert said.text or said.calls
+    assert said.usage.prompt_tokens > 0

@@ -1,0 +1,155 @@
+"""Small results of every kind, made of traces that are scored as real ones are."""
+
+from __future__ import annotations
+
+from faultkit.agents.execute.error_recovery import error_recovery
+from faultkit.agents.gate import RecoveryGate, gate_recovery
+from faultkit.agents.model import Place
+from faultkit.agents.recovery.metrics import metrics_of
+from faultkit.agents.recovery.repeats import share_of
+from faultkit.agents.recovery.tool_misuse import tool_misuse_of
+from faultkit.agents.recovery.trace import CallMark, Ending, Reply, Trace
+from faultkit.agents.result import EDGE_RULE, Results, Row, Run, SuiteResult
+
+FILE = "suites/search.yml"
+GATE = RecoveryGate(max_detection_ms=3000, max_recovery_ms=5000)
+HOSTILE_TEXT = (
+    "</script><img src=x onerror=alert(1)>]]>&amp; \x00\x07\x1b[31m\x9b1m\ud800 | `a` **b** "
+    "%0A::error::x\r\n::error::y\n  ...\n---\nnot ok 9 - z # SKIP \u2028\u202e @all \\"
+)
+
+
+def hang(start_ms: float, tool: str = "search", *, fault: str = "stuck") -> CallMark:
+    return CallMark(tool, start_ms, start_ms + 3000, "timeout", {"q": "ports"}, "files", fault=fault)
+
+
+def fine(start_ms: float, tool: str = "search", *, took_ms: float = 0.0, goal: str = "") -> CallMark:
+    return CallMark(tool, start_ms, start_ms + took_ms, "ok", {"q": "ports"}, "files", goal=goal)
+
+
+def trace(
+    *calls: CallMark, at_ms: float | None = None, ending: Ending = "reply", text: str = "Done."
+) -> Trace:
+    reply = None if at_ms is None else Reply(text, at_ms, claims_success=True)
+    return Trace(calls, reply, ending, succeeded=reply is not None)
+
+
+RETRIED = trace(hang(0), fine(3000, took_ms=40), at_ms=3040)
+RETRIED_LATE = trace(hang(0), hang(3000), fine(6000, took_ms=40), at_ms=6040)
+FELL_BACK = trace(fine(0, "list"), hang(0), fine(3000, "grep", took_ms=120), at_ms=3120)
+LOOPED = trace(*(hang(3000 * turn) for turn in range(30)), ending="turns")
+CALM = trace(fine(0), at_ms=0)
+
+
+def run_of(made: Trace, gate: RecoveryGate | None = GATE, seed: int | str = 7) -> Run:
+    return Run(
+        made,
+        metrics_of(made, CALM),
+        tool_misuse_of(made),
+        None if gate is None else gate_recovery(gate, made),
+        error_recovery(made),
+        "virtual",
+        seed,
+        gate,
+    )
+
+
+def recovery_row(name: str, line: int, *runs: Run) -> Row:
+    """As the executor makes it: the worst of its runs speaks for it."""
+    gates = [run.gate for run in runs if run.gate is not None]
+    worst = next((gate for gate in gates if gate.verdict != "passed"), gates[0])
+    return Row(
+        f"{name} (recovery)",
+        worst.verdict,
+        worst.message,
+        Place(FILE, line),
+        1.25,
+        rule=EDGE_RULE,
+        limit=worst.limit,
+        runs=runs,
+        passed_share=share_of([gate.verdict == "passed" for gate in gates]) if len(gates) > 1 else None,
+    )
+
+
+PASSED = recovery_row("retrying", 20, run_of(RETRIED))
+FAILED = recovery_row("slow to recover", 30, run_of(RETRIED_LATE))
+LOOPING = recovery_row("looping", 40, run_of(LOOPED))
+FALLING_BACK = recovery_row("falling back", 50, run_of(FELL_BACK))
+NOT_EXERCISED = recovery_row("never calls", 60, run_of(CALM))
+REPEATED = recovery_row("flaky", 70, run_of(RETRIED), run_of(RETRIED_LATE, seed="7#1"), run_of(RETRIED))
+INCONCLUSIVE = Row(
+    "a stub (recovery)",
+    "inconclusive",
+    "a canned reply shows nothing",
+    Place(FILE, 80),
+    0.5,
+    rule=EDGE_RULE,
+    stub=True,
+)
+ERROR = Row("dies at start", "error", "server files: it ended with code 3", Place(FILE, 90), 12.0)
+SKIPPED = Row("left out", "passed", "", Place(FILE, 100), 0.0, skipped="needs a paid key")
+TOOL_PASSED = Row("lists files", "passed", "", Place(FILE, 110), 3.0, tags=("smoke",))
+TOOL_FAILED = Row(
+    "finds ports",
+    "failed",
+    'result.content[0].text: expected to contain "8080", got "none"',
+    Place(FILE, 120),
+    4.0,
+    tags=("smoke", "tools"),
+    limit="result.content[0].text",
+    diff="- 8080\n+ none",
+)
+HOSTILE = Row(
+    f"hostile {HOSTILE_TEXT}",
+    "failed",
+    HOSTILE_TEXT,
+    Place(f"a,b:c%/{HOSTILE_TEXT}.yml", 1),
+    1.0,
+    tags=(HOSTILE_TEXT,),
+    limit=HOSTILE_TEXT,
+    diff=f"```\n{HOSTILE_TEXT}",
+    runs=(
+        run_of(
+            trace(
+                CallMark(HOSTILE_TEXT, 0, 9, "tool_error", {HOSTILE_TEXT: HOSTILE_TEXT}, fault=HOSTILE_TEXT),
+                at_ms=9,
+                text=HOSTILE_TEXT,
+            ),
+            seed=HOSTILE_TEXT,
+        ),
+    ),
+    details=((HOSTILE_TEXT, HOSTILE_TEXT),),
+)
+
+EVERY_VERDICT = (
+    TOOL_PASSED,
+    PASSED,
+    FAILED,
+    LOOPING,
+    FALLING_BACK,
+    NOT_EXERCISED,
+    REPEATED,
+    INCONCLUSIVE,
+    ERROR,
+    SKIPPED,
+    TOOL_FAILED,
+)
+
+
+def results(*rows: Row) -> Results:
+    return Results((SuiteResult(FILE, rows),), 7, "virtual")
+
+
+GOOD = results(TOOL_PASSED, PASSED)
+ALL = Results((SuiteResult(FILE, EVERY_VERDICT),), 7, "virtual", False, "2026-02-03T04:05:06.789Z", 321.0)
+EMPTY = Results((), 0, "virtual")
+CUT_SHORT = Results(
+    (SuiteResult(FILE, (PASSED,)), SuiteResult("suites/none.yml", (), "server files: no such program")),
+    7,
+    "virtual",
+    interrupted=True,
+)
+ENEMY = Results(
+    (SuiteResult(HOSTILE.place.file, (HOSTILE, PASSED), HOSTILE_TEXT),), HOSTILE_TEXT, "virtual", True
+)
+SAMPLES = {"good": GOOD, "all": ALL, "empty": EMPTY, "cut short": CUT_SHORT, "enemy": ENEMY}

@@ -1,0 +1,55 @@
+"""The page of results in a real browser: quiet, drawn, no wider than a phone, readable in the dark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from faultkit.agents.report.html import render_html
+from tests.agents.report.samples import ALL, ENEMY
+from tests.report.chromium import Page, browsing, chromium
+from tests.report.test_html_in_chromium import CONTRAST, OUTSIDE, TICKS
+
+BARS = """
+[...document.querySelectorAll('details[open] .course rect.call')]
+  .map(bar => bar.getBoundingClientRect().width)
+"""
+
+
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    program = chromium()
+    if program is None:
+        pytest.skip("chromium is not installed (Debian: apt-get install chromium)")
+    with browsing(program) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("suites")
+    found = {name: folder / f"{name}.html" for name in ("all", "enemy")}
+    for name, made in (("all", ALL), ("enemy", ENEMY)):
+        found[name].write_text(render_html(made), "utf-8")
+    return found
+
+
+@pytest.mark.parametrize("name", ["all", "enemy"])
+def test_a_page_is_quiet_and_fits_a_phone(page: Page, files: dict[str, Path], name: str) -> None:
+    page.show(files[name], 360)
+    assert page.complaints == []
+    assert [url for url in page.requested if not url.startswith("data:")] == [files[name].as_uri()]
+    assert page.value("[document.documentElement.scrollWidth, innerWidth]") == [360, 360]
+    assert page.value(OUTSIDE) == []
+    assert page.value(TICKS) == []
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_calls_are_drawn_and_every_text_stands_out(page: Page, files: dict[str, Path], dark: bool) -> None:
+    page.show(files["all"], dark=dark)
+    bars = page.value(BARS)
+    assert len(bars) > 20
+    assert min(bars) > 2
+    assert page.value(CONTRAST) == []

@@ -1,0 +1,105 @@
+"""Text for terminals: a line for each row, reasons below what fails, a sum; and the quiet one."""
+
+from __future__ import annotations
+
+import pytest
+
+from faultkit.agents.report.pretty import render_pretty, render_quiet, row_line, row_lines, summary_lines
+from faultkit.agents.result import Row
+from tests.agents.report.samples import (
+    ALL,
+    CUT_SHORT,
+    EMPTY,
+    ENEMY,
+    ERROR,
+    FAILED,
+    GOOD,
+    HOSTILE,
+    INCONCLUSIVE,
+    NOT_EXERCISED,
+    PASSED,
+    SKIPPED,
+    TOOL_FAILED,
+    TOOL_PASSED,
+    results,
+)
+
+LINES: list[tuple[Row, str]] = [
+    (TOOL_PASSED, "✓ passed        lists files"),
+    (
+        PASSED,
+        "✓ passed        retrying (recovery): recovered in 3040 ms (virtual) after 1 detection(s); "
+        "detection budget 3000 ms",
+    ),
+    (NOT_EXERCISED, "○ not exercised never calls (recovery): no call met an injected fault"),
+    (INCONCLUSIVE, "? inconclusive  a stub (recovery): stub: a canned reply shows nothing"),
+    (ERROR, "! error         dies at start: server files: it ended with code 3"),
+    (SKIPPED, "– skipped       left out: needs a paid key"),
+]
+
+
+@pytest.mark.parametrize(("row", "line"), LINES, ids=[row.name for row, _ in LINES])
+def test_a_row_is_one_line(row: Row, line: str) -> None:
+    assert row_line(row) == line
+
+
+def test_what_fails_has_its_reasons_below_it() -> None:
+    assert row_lines(FAILED)[1:] == [
+        "                at suites/search.yml:30",
+        "                limit max_recovery_ms",
+        "                3 calls, 2 detections, 2 retries, path retry, ended by reply",
+    ]
+    assert row_lines(TOOL_FAILED)[1:] == [
+        "                at suites/search.yml:120",
+        "                limit result.content[0].text",
+        "                | - 8080",
+        "                | + none",
+    ]
+    assert len(row_lines(PASSED)) == 1
+
+
+def test_all_of_it_is_files_rows_and_a_sum() -> None:
+    assert render_pretty(results(TOOL_PASSED, SKIPPED)) == (
+        "suites/search.yml\n"
+        "✓ passed        lists files\n"
+        "– skipped       left out: needs a paid key\n"
+        "\n"
+        "2 tests: 1 passed, 1 skipped (virtual time, seed 7)\n"
+    )
+
+
+def test_the_sum_names_each_verdict_and_how_long_it_took() -> None:
+    assert summary_lines(ALL) == [
+        "11 tests: 3 passed, 4 failed, 1 not exercised, 1 inconclusive, 1 error, 1 skipped in 321 ms "
+        "(virtual time, seed 7)"
+    ]
+    assert summary_lines(EMPTY) == ["0 tests (virtual time, seed 0)"]
+
+
+def test_what_could_not_be_run_stands_above_the_sum() -> None:
+    assert summary_lines(CUT_SHORT) == [
+        "suites/none.yml: server files: no such program",
+        "the run was interrupted: what is missing here was not run",
+        "1 test: 1 passed (virtual time, seed 7)",
+    ]
+
+
+def test_quiet_says_nothing_if_nothing_fails() -> None:
+    assert render_quiet(GOOD) == ""
+
+
+def test_quiet_has_one_line_for_each_failure() -> None:
+    assert render_quiet(results(PASSED, NOT_EXERCISED, ERROR)) == (
+        "suites/search.yml:60: not exercised: never calls (recovery): no call met an injected fault\n"
+        "suites/search.yml:90: error: dies at start: server files: it ended with code 3\n"
+    )
+    assert render_quiet(CUT_SHORT) == (
+        "suites/none.yml: error: server files: no such program\n"
+        "the run was interrupted: what is missing here was not run\n"
+    )
+
+
+def test_hostile_text_steers_no_terminal_and_makes_no_line() -> None:
+    for text in (render_pretty(ENEMY), render_quiet(ENEMY)):
+        assert all(line.isprintable() for line in text.split("\n"))
+    assert "\n" not in row_line(HOSTILE)

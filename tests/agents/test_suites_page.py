@@ -1,0 +1,67 @@
+"""docs/suites.md: its suites run, its output is what comes, its figures are those of the battery."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shutil
+from pathlib import Path
+
+import pytest
+
+from faultkit.agents.kinds.shipped import SHIPPED
+from faultkit.agents.matchers.table import MATCHERS
+from faultkit.agents.parse.tests import AGENT_TEST_KEYS
+from faultkit.cli.main import invoke
+from faultkit.cli.suites import REPORTERS
+from tests.test_docs import DOCS, PROJECT, Block, blocks_of, commands_of, words_of
+
+PAGE = DOCS / "suites.md"
+BLOCKS = list(blocks_of(PAGE))
+SUITES = [block for block in BLOCKS if block.language == "yml"]
+TEXT = PAGE.read_text("utf-8")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copy(PROJECT / "examples" / "tools.yml", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("block", SUITES, ids=str)
+def test_every_suite_of_the_page_passes(here: Path, block: Block) -> None:
+    (here / "a.suite.yml").write_text(block.text)
+    assert invoke(["test", "a.suite.yml"]) == 0
+
+
+def test_the_first_example_says_what_the_page_shows(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (console,) = [block for block in BLOCKS if block.language == "console"]
+    (command,) = commands_of(console)
+    words = words_of(command)
+    (here / words[1]).write_text(SUITES[0].text)
+    assert invoke(words) == 0
+    shown = console.text.splitlines()[1:]
+    assert [_untimed(line) for line in capsys.readouterr().out.splitlines()] == [
+        _untimed(line) for line in shown
+    ]
+
+
+def _untimed(line: str) -> str:
+    return re.sub(r" in [\d.,]+ m?s \(virtual time", " in N (virtual time", line)
+
+
+def test_the_ranking_of_the_page_is_what_the_battery_gives() -> None:
+    page = runpy.run_path(str(DOCS / "generate_suites.py"))["suites_page"]()
+    assert page == TEXT, "run `python docs/generate_suites.py`"
+
+
+def test_the_page_names_every_agent_matcher_reporter_and_key() -> None:
+    named = set(re.findall(r"`([\w-]+)", TEXT))
+    for names in (SHIPPED, MATCHERS, REPORTERS, AGENT_TEST_KEYS):
+        assert set(names) <= named
+
+
+@pytest.mark.parametrize("file", ["shipped-agents.yml", "suites/battery.yml"])
+def test_the_examples_pass(file: str, here: Path) -> None:
+    assert invoke(["test", str(PROJECT / "examples" / file)]) == 0

@@ -1,0 +1,21 @@
+"""Rows for tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from faultkit.audit.row import AuditRow, Entry, Payload
+
+NOON_US = 1_790_000_000_000_000
+
+
+def entry(number: int, **fields: Any) -> Entry:
+    """Each a millisecond after the one before."""
+    known: dict[str, Any] = {
+        "id": f"00000000-0000-7000-8000-{number:012d}",
+        "at_us": NOON_US + number * 1000,
+        "duration_ms": float(number),
+        "tool_name": "echo",
+        "success": True,
+    }
+    return Entry(AuditRow(**{**known, **fields}), Payload(request_params=f'{{"n":{number}}}'))

@@ -1,0 +1,93 @@
+"""Diffs as git takes them, and edits on bytes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from faultkit.code.changes import Edit, apply_edits, edits_between, unified_diff
+from faultkit.code.changes.diff import lines_of
+from faultkit.code.syntax import Span
+
+LINES = st.sampled_from(["a", "b", "c", "", "  é", "\u2028x", "\x0cf", "\\", "-", "+++ q", "end\r"])
+TEXTS = st.builds(
+    lambda lines, ends: "\n".join(lines) + ("\n" if ends and lines else ""),
+    st.lists(LINES, max_size=30),
+    st.booleans(),
+)
+
+
+def git_apply(folder: Path, diff: str) -> str:
+    done = subprocess.run(
+        ["git", "apply", "--whitespace=nowarn", "-"],
+        cwd=folder, input=diff.encode(), capture_output=True, timeout=30, check=False,
+        env={**os.environ, "GIT_CEILING_DIRECTORIES": str(folder.parent)},
+    )  # fmt: skip
+    return done.stderr.decode()
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(old=TEXTS, new=TEXTS)
+def test_git_makes_the_new_text_of_the_old_one(tmp_path: Path, old: str, new: str) -> None:
+    file = tmp_path / "a.py"
+    file.write_bytes(f"first\n{old}".encode())
+    diff = unified_diff(f"first\n{old}", f"first\n{new}", "a.py")
+    assert bool(diff) == (old != new)
+    if diff:
+        assert git_apply(tmp_path, diff) == ""
+    assert file.read_bytes() == f"first\n{new}".encode()
+
+
+@pytest.mark.parametrize("path", ["a.py", "b/c.py", "with blank.py", 'quo"te.py', "tab\there.py", "ü.py"])
+def test_names_of_files_are_written_as_git_reads_them(tmp_path: Path, path: str) -> None:
+    file = tmp_path / path
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("one\n")
+    assert git_apply(tmp_path, unified_diff("one\n", "two\n", path)) == ""
+    assert file.read_text() == "two\n"
+
+
+def test_a_diff_has_three_lines_of_context_and_git_s_names() -> None:
+    old = "".join(f"{n}\n" for n in range(10))
+    assert unified_diff(old, old.replace("5\n", "five\n"), "src/a.py") == (
+        "--- a/src/a.py\n+++ b/src/a.py\n@@ -3,7 +3,7 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n"
+    )
+
+
+def test_a_missing_line_end_is_said() -> None:
+    assert unified_diff("a\nb", "a\nb\n") == (
+        "--- a/snippet\n+++ b/snippet\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b\n"
+    )
+
+
+def test_carriage_returns_stay_where_they_are() -> None:
+    assert unified_diff("a\r\nb\r\n", "a\r\nc\r\n").splitlines(keepends=True)[-2:] == ["-b\r\n", "+c\r\n"]
+
+
+def test_the_same_text_has_no_diff() -> None:
+    assert unified_diff("a\n", "a\n", "a.py") == ""
+
+
+@given(TEXTS, TEXTS)
+def test_edits_between_two_texts_make_one_of_the_other(old: str, new: str) -> None:
+    assert apply_edits(old, edits_between(old, new)) == new
+
+
+@given(TEXTS)
+def test_lines_put_together_are_the_text(text: str) -> None:
+    assert "".join(lines_of(text)) == text
+
+
+def test_edits_count_bytes_and_insertions_keep_their_order() -> None:
+    edits = (Edit(Span(2, 2), "x"), Edit(Span(2, 2), "y"), Edit(Span(0, 2), "e"))
+    assert apply_edits("éa", edits) == "exya"
+
+
+def test_edits_that_overlap_are_refused() -> None:
+    with pytest.raises(ValueError, match="edits: expected spans that do not overlap"):
+        apply_edits("abc", (Edit(Span(0, 2), "x"), Edit(Span(1, 3), "y")))

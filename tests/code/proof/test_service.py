@@ -1,0 +1,87 @@
+"""How a file can be run as a service, read off its syntax."""
+
+from __future__ import annotations
+
+import pytest
+
+from faultkit.base.errors import InputError
+from faultkit.code.proof.service import Service, Upstream, service_of
+
+SEED = """
+import os
+import httpx
+from fastapi import FastAPI
+
+UPSTREAM_URL = os.getenv("UPSTREAM_URL", "https://example.com/v1")
+app = FastAPI()
+
+@app.get("/health")
+def health():
+    return {"ok": True}
+
+def fetch():
+    return httpx.get(f"{UPSTREAM_URL}/todos/1")
+
+@app.get("/todo")
+def index():
+    return fetch().json()
+"""
+
+
+def test_the_route_that_calls_out_is_chosen() -> None:
+    upstream = Upstream("UPSTREAM_URL", "https://example.com/v1")
+    assert service_of(SEED, "app.py") == Service("app", "asgi", "/todo", (upstream,))
+    assert upstream.path == "/v1"
+
+
+def test_a_route_that_is_named_goes_before() -> None:
+    assert service_of(SEED, "app.py", route="/health").route == "/health"
+
+
+@pytest.mark.parametrize(
+    ("text", "application", "interface", "route"),
+    [
+        ("site = Flask(__name__)\n@site.route('/a')\ndef a(): ...", "site", "wsgi", "/a"),
+        ("api: object = fastapi.FastAPI()\n@api.get('/x')\ndef x(): ...", "api", "asgi", "/x"),
+        ("def application(environ, start_response): ...", "application", "wsgi", "/"),
+        ("async def app(scope, receive, send): ...", "app", "asgi", "/"),
+        (
+            "app = Flask(__name__)\n@app.route('/p', methods=['POST'])\ndef p(): ...\n"
+            "@app.route('/i/<int:n>')\ndef i(n): ...\n@app.route('/g', methods=['GET'])\ndef g(): ...",
+            "app", "wsgi", "/g",
+        ),
+    ],
+)  # fmt: skip
+def test_applications_of_both_kinds_are_found(
+    text: str, application: str, interface: str, route: str
+) -> None:
+    found = service_of(text, "app.py")
+    assert (found.application, found.interface, found.route) == (application, interface, route)
+
+
+@pytest.mark.parametrize(
+    ("code", "upstreams"),
+    [
+        ('A = os.getenv("BACKEND", "http://b:1/p")', (Upstream("BACKEND", "http://b:1/p"),)),
+        ('A = os.environ["API_URL"]', (Upstream("API_URL", ""),)),
+        ('A = os.environ.get("SERVICE_URL")', (Upstream("SERVICE_URL", ""),)),
+        ('A = os.getenv("LOG_LEVEL", "info"); B = os.environ["HOME"]', ()),
+        ('A = os.getenv("X_URL", "http://x"); B = os.getenv("X_URL", "http://x")', (Upstream("X_URL", "http://x"),)),
+    ],
+)  # fmt: skip
+def test_variables_that_name_what_is_called_are_found(code: str, upstreams: tuple[Upstream, ...]) -> None:
+    assert service_of(f"import os\n{code}\nasync def app(a, b, c): ...", "app.py").upstreams == upstreams
+
+
+@pytest.mark.parametrize(
+    ("text", "route", "words"),
+    [
+        ("x = 1", None, "expected a service to run"),
+        ("def broken(:", None, "expected Python that can be run"),
+        ("app = FastAPI()\n@app.get('/i/{n}')\ndef i(n): ...", None, "name one with --route"),
+        ("app = FastAPI()", "items", "expected a path such as /items"),
+    ],
+)
+def test_what_cannot_be_run_is_told_with_what_to_give(text: str, route: str | None, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        service_of(text, "app.py", route=route)

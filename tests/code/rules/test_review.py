@@ -1,0 +1,82 @@
+"""Files and folders under review: what is looked at, what is passed by, and why."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from faultkit.base.errors import InputError
+from faultkit.code.languages import LANGUAGES
+from faultkit.code.rules.review import files_to_review, review_all, review_file
+
+BAD = "import requests\nrequests.get(u)\n"
+
+
+def reviewed(root: Path, language: str | None = None) -> dict[str, list[str]]:
+    wanted, _ = files_to_review(str(root), None if language is None else LANGUAGES[language])
+    done = review_all(wanted)
+    return {
+        Path(file.file).name: [each.rule.id for each in file.findings] for file in done if not file.skipped
+    }
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "a.py").write_text(BAD)
+    (tmp_path / "b.js").write_text("fetch(u);\n")
+    (tmp_path / "c.rb").write_text("puts 1\n")
+    (tmp_path / "notes.txt").write_text("requests.get(u)\n")
+    (tmp_path / "node_modules").mkdir()
+    (tmp_path / "node_modules" / "d.js").write_text("fetch(u);\n")
+    return tmp_path
+
+
+def test_a_folder_gives_its_source_files(folder: Path) -> None:
+    found = reviewed(folder)
+    assert [*found] == ["a.py", "b.js"]
+    assert "FK-R001" in found["a.py"]
+    assert "FK-R001" in found["b.js"]
+
+
+def test_one_language_may_be_asked_for(folder: Path) -> None:
+    assert [*reviewed(folder, "python")] == ["a.py"]
+
+
+def test_ignored_files_are_passed_by(folder: Path) -> None:
+    (folder / ".git").mkdir()
+    (folder / ".gitignore").write_text("a.py\n")
+    assert [*reviewed(folder)] == ["b.js"]
+
+
+def test_what_cannot_be_read_is_told_and_the_others_go_on(folder: Path) -> None:
+    (folder / "aa.py").write_bytes(b"\x00\x01\x02" * 100)
+    (folder / "empty.py").write_text("")
+    wanted, skipped = files_to_review(str(folder))
+    done = [*review_all(wanted), *skipped]
+    why = {Path(file.file).name: file.skipped for file in done if file.skipped}
+    assert why == {"aa.py": "is a binary file"}
+    assert len(done) == 4
+
+
+def test_broken_files_say_where(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text(f"{BAD}x = (\n")
+    (wanted,), _ = files_to_review(str(path))
+    file = review_file(wanted)
+    assert file.broken_lines == (3,)
+    assert [each.line for each in file.findings if each.rule.id == "FK-R001"] == [2]
+
+
+def test_a_file_of_a_language_without_rules_is_refused(folder: Path) -> None:
+    (wanted,), _ = files_to_review(str(folder / "c.rb"))
+    with pytest.raises(InputError, match="which the rules know, got Ruby"):
+        review_file(wanted)
+
+
+def test_places_are_shown_from_where_the_user_stands(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(folder)
+    wanted, _ = files_to_review(".")
+    assert [each.shown for each in wanted] == ["a.py", "b.js"]
+    wanted, _ = files_to_review(str(folder.parent / folder.name) + "/")
+    assert wanted[0].shown == f"{folder}/a.py"

@@ -1,0 +1,43 @@
+"""Each rule finds what it must, where it must, and leaves alone what is right."""
+
+from __future__ import annotations
+
+import pytest
+
+from faultkit.code.rules import RULES, findings_of
+from tests.code.rules import (
+    cases_go,
+    cases_java,
+    cases_javascript,
+    cases_missed,
+    cases_python,
+    cases_python_more,
+    cases_wrongly_found,
+)
+from tests.code.rules.cases import Case
+
+CASES = [
+    *cases_python.CASES,
+    *cases_python_more.CASES,
+    *cases_javascript.CASES,
+    *cases_go.CASES,
+    *cases_java.CASES,
+    *cases_missed.CASES,
+    *cases_wrongly_found.CASES,
+]
+BY_SLUG = {rule.slug: rule for rule in RULES}
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_rule_finds_what_it_must_and_nothing_else(case: Case) -> None:
+    found = findings_of(case.code, case.language, rules=[BY_SLUG[case.rule]])
+    assert tuple(each.line for each in found) == case.lines, [each.message for each in found]
+
+
+@pytest.mark.parametrize(
+    "rule", [rule for rule in RULES if rule.kind == "reliability"], ids=lambda rule: rule.slug
+)
+def test_every_rule_has_snippets_on_both_sides(rule: object) -> None:
+    mine = [case for case in CASES if BY_SLUG[case.rule] is rule]
+    assert any(case.lines for case in mine)
+    assert any(not case.lines for case in mine)

@@ -1,0 +1,76 @@
+"""SARIF as code scanning reads it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+
+from faultkit.code.rules import RULES, findings_of
+from faultkit.code.rules.sarif import sarif_document
+from tests.code.rules.sarif_subset import SARIF
+from tests.code.rules.test_rules import CASES
+
+BAD = "import requests\n\n\ndef load(url):\n    return requests.get(url).json()\n"
+
+
+def document(text: str, file: str = "src/a b.py") -> dict[str, Any]:
+    return sarif_document(findings_of(text, "python", file=file))
+
+
+def test_findings_of_every_kind_make_a_valid_document() -> None:
+    jsonschema.Draft7Validator.check_schema(SARIF)
+    findings = [each for case in CASES for each in findings_of(case.code, case.language, file="x/y.py")]
+    assert len({each.rule.id for each in findings}) > 35
+    jsonschema.validate(json.loads(json.dumps(sarif_document(findings))), SARIF)
+
+
+def test_no_findings_make_a_valid_document() -> None:
+    made = sarif_document([])
+    jsonschema.validate(made, SARIF)
+    assert made["runs"][0]["results"] == []
+
+
+def test_a_result_names_rule_place_and_function() -> None:
+    run = document(BAD)["runs"][0]
+    result = next(each for each in run["results"] if each["ruleId"] == "FK-R001")
+    assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == "FK-R001"
+    assert result["level"] == "error"
+    assert result["locations"] == [
+        {
+            "physicalLocation": {
+                "artifactLocation": {"uri": "src/a%20b.py"},
+                "region": {"startLine": 5, "startColumn": 12, "endLine": 5, "endColumn": 29},
+            },
+            "logicalLocations": [{"fullyQualifiedName": "load", "kind": "function"}],
+        }
+    ]
+
+
+def test_all_rules_are_described_in_the_order_of_the_table() -> None:
+    driver = sarif_document([])["runs"][0]["tool"]["driver"]
+    assert [each["id"] for each in driver["rules"]] == [rule.id for rule in RULES]
+
+
+def fingerprints(text: str) -> list[str]:
+    return [each["partialFingerprints"]["faultkit/v1"] for each in document(text)["runs"][0]["results"]]
+
+
+def test_a_finding_keeps_its_fingerprint_when_lines_are_added_above() -> None:
+    assert fingerprints("# one line more\n" + BAD) == fingerprints(BAD)
+
+
+def test_every_finding_has_a_fingerprint_of_its_own() -> None:
+    made = fingerprints("import requests\ndef f():\n    requests.get(u)\n    requests.get(u)\n")
+    assert len(made) == len({*made}) >= 4
+
+
+@pytest.mark.parametrize(("severity", "level"), [("low", "note"), ("medium", "warning"), ("high", "error")])
+def test_levels_follow_severities(severity: str, level: str) -> None:
+    described = sarif_document([])["runs"][0]["tool"]["driver"]["rules"]
+    pairs = zip(RULES, described, strict=True)
+    assert {each["defaultConfiguration"]["level"] for rule, each in pairs if rule.severity == severity} == {
+        level
+    }

@@ -1,0 +1,44 @@
+"""What the tests of objectives ask again and again."""
+
+from __future__ import annotations
+
+from faultkit.code.languages import language_named
+from faultkit.code.slos import SuggestedSlo, suggest_slos
+from faultkit.code.slos.read import work_of
+from faultkit.code.slos.work import Dependency, Work
+
+APP = """\
+import os
+
+import httpx
+from fastapi import FastAPI
+
+UPSTREAM_URL = os.getenv("UPSTREAM_URL", "https://jsonplaceholder.typicode.com")
+
+app = FastAPI()
+
+
+@app.get("/")
+def index():
+    return httpx.get(f"{UPSTREAM_URL}/todos/1", headers={
+        "Host": "jsonplaceholder.typicode.com"
+    }).json()
+"""
+
+
+def work(text: str, language: str = "python", function: str = "") -> Work:
+    return work_of(text, language_named(language), function)
+
+
+def only_call(text: str, language: str = "python") -> Dependency:
+    (found,) = work(text, language).dependencies
+    return found
+
+
+def latencies(text: str, language: str = "python") -> tuple[float, ...]:
+    return tuple(each.threshold for each in suggest_slos(text, language) if each.type == "latency")
+
+
+def one(text: str, type_: str, language: str = "python") -> SuggestedSlo:
+    """The last of its type: of latencies that of the 99th percentile."""
+    return [each for each in suggest_slos(text, language) if each.type == type_][-1]

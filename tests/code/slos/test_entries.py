@@ -1,0 +1,248 @@
+"""Who calls a function decides which objectives it has, and over which metrics."""
+
+from __future__ import annotations
+
+import pytest
+
+from faultkit.code.slos import suggest_slos
+from tests.code.slos.seen import work
+
+FASTAPI = "from fastapi import FastAPI\napp = FastAPI()\n"
+FLASK = "from flask import Flask\napp = Flask(__name__)\n"
+EXPRESS = 'const express = require("express");\nconst app = express();\n'
+GIN = 'package main\nimport "github.com/gin-gonic/gin"\n'
+HTTP = 'package main\nimport "net/http"\n'
+
+ENTRIES = {
+    "fastapi": (
+        "python",
+        FASTAPI + "@app.post('/orders/{id}')\nasync def add(id): ...\n",
+        ("request", "add", "POST", "/orders/{id}", "fastapi"),
+    ),
+    "flask": (
+        "python",
+        FLASK + "@app.route('/a')\ndef a():\n    return ''\n",
+        ("request", "a", "GET", "/a", "flask"),
+    ),
+    "starlette": (
+        "python",
+        "from starlette.routing import Route\nasync def home(request):\n    return 1\n"
+        "routes = [Route('/home', endpoint=home, methods=['GET'])]\n",
+        ("request", "home", "GET", "/home", ""),
+    ),
+    "django": (
+        "python",
+        "from django.urls import path\ndef users(request):\n    return 1\n"
+        "urlpatterns = [path('users/', users)]\n",
+        ("request", "users", "ANY", "/users/", "django"),
+    ),
+    "grpc": (
+        "python",
+        "class Greeter:\n    def SayHello(self, request, context):\n        return 1\n",
+        ("request", "Greeter.SayHello", "ANY", "", "grpc"),
+    ),
+    "without an import": (
+        "python",
+        "@router.get('/a')\ndef a():\n    return 1\n",
+        ("request", "a", "GET", "/a", ""),
+    ),
+    "express": (
+        "javascript",
+        EXPRESS + "app.get('/users/:id', async (req, res) => { res.json({}); });\n",
+        ("request", "", "GET", "/users/:id", "express"),
+    ),
+    "express, by name": (
+        "typescript",
+        EXPRESS + "app.put('/a', save);\nfunction save(req: Request, res: Response) { res.end(); }\n",
+        ("request", "save", "PUT", "/a", "express"),
+    ),
+    "a handler of another file": (
+        "javascript",
+        "function list(req, res) { res.end(); }\n",
+        ("request", "list", "ANY", "", ""),
+    ),
+    "next": (
+        "typescript",
+        "export async function GET(request: Request) { return Response.json({}); }\n",
+        ("request", "GET", "GET", "", "next"),
+    ),
+    "net/http": (
+        "go",
+        HTTP + "func users(w http.ResponseWriter, r *http.Request) {}\n"
+        'func main() { http.HandleFunc("GET /users/{id}", users) }\n',
+        ("request", "users", "GET", "/users/{id}", "net/http"),
+    ),
+    "gin": (
+        "go",
+        GIN
+        + 'func user(c *gin.Context) {}\nfunc main() { r := gin.Default(); r.DELETE("/users/:id", user) }\n',
+        ("request", "user", "DELETE", "/users/:id", "gin"),
+    ),
+    "spring": (
+        "java",
+        '@RestController @RequestMapping("/api") class Users { @GetMapping("/users/{id}") '
+        "User get(String id) { return null; } }",
+        ("request", "Users.get", "GET", "/api/users/{id}", "spring"),
+    ),
+    "a stream": (
+        "python",
+        FASTAPI + "@app.get('/s')\nasync def s():\n    return StreamingResponse(rows())\n",
+        ("stream", "s", "GET", "/s", "fastapi"),
+    ),
+    "a websocket": (
+        "python",
+        FASTAPI + "@app.websocket('/ws')\nasync def ws(websocket):\n    await websocket.accept()\n",
+        ("stream", "ws", "ANY", "/ws", "fastapi"),
+    ),
+    "events": (
+        "javascript",
+        EXPRESS + "app.get('/e', (req, res) => { res.set('Content-Type', 'text/event-stream'); });\n",
+        ("stream", "", "GET", "/e", "express"),
+    ),
+    "celery": (
+        "python",
+        "@app.task(bind=True)\ndef send(self, order):\n    pass\n",
+        ("message", "send", "ANY", "", ""),
+    ),
+    "a consumer's loop": (
+        "python",
+        "def work():\n    while True:\n        handle(queue.get())\n",
+        ("message", "work", "ANY", "", ""),
+    ),
+    "a consumer's messages": (
+        "python",
+        "async def read(consumer):\n    async for message in consumer:\n        store(message)\n",
+        ("message", "read", "ANY", "", ""),
+    ),
+    "kafka": (
+        "java",
+        'class A { @KafkaListener(topics = "a") void on(String m) { } }',
+        ("message", "A.on", "ANY", "", ""),
+    ),
+    "a schedule": (
+        "java",
+        'class A { @Scheduled(cron = "0 0 * * *") void clean() { } }',
+        ("job", "A.clean", "ANY", "", ""),
+    ),
+    "a name of a job": (
+        "python",
+        "def nightly_report():\n    pass\n",
+        ("job", "nightly_report", "ANY", "", ""),
+    ),
+    "a function": ("go", "func add(a int, b int) int { return a + b }\n", ("function", "add", "ANY", "", "")),
+    "a method": (
+        "python",
+        "class Orders:\n    def total(self):\n        return 1\n",
+        ("function", "Orders.total", "ANY", "", ""),
+    ),
+    "lines": ("python", "    x = 1\n    return x\n", ("function", "", "ANY", "", "")),
+    "a script": ("javascript", "console.log(1);\n", ("function", "", "ANY", "", "")),
+}
+
+
+@pytest.mark.parametrize(("language", "text", "expected"), ENTRIES.values(), ids=ENTRIES)
+def test_who_calls_a_function_is_read_from_its_text(
+    language: str, text: str, expected: tuple[str, str, str, str, str]
+) -> None:
+    entry = work(text, language).entry
+    assert (entry.kind, entry.name, entry.method, entry.path, entry.framework) == expected
+
+
+SETS = {
+    "request": ["latency 95", "latency 99", "availability 99.9", "error 99"],
+    "message": ["latency 95", "latency 99", "availability 99.9", "error 99"],
+    "job": ["latency 95", "availability 99"],
+    "function": ["latency 95", "latency 99", "error 99"],
+}
+TEXTS = {
+    "request": "@app.get('/')\ndef f():\n    return 1\n",
+    "message": "@app.task\ndef f():\n    return 1\n",
+    "job": "@Scheduled\ndef f():\n    return 1\n",
+    "function": "def f():\n    return 1\n",
+}
+
+
+@pytest.mark.parametrize("kind", SETS)
+def test_each_kind_has_the_objectives_that_make_sense_for_it(kind: str) -> None:
+    found = suggest_slos(TEXTS[kind], "python")
+    assert [f"{each.type} {each.objective:g}" for each in found] == SETS[kind]
+
+
+METRICS = {
+    "request": ["http_request_duration_seconds_bucket", "http_requests_total"],
+    "message": ["message_processing_seconds_bucket", "messages_processed_total", "messages_received_total"],
+    "job": ["job_duration_seconds_bucket", "job_runs_total"],
+    "function": ["function_duration_seconds_bucket", "function_calls_total"],
+}
+
+
+@pytest.mark.parametrize("kind", METRICS)
+def test_each_kind_has_metrics_of_its_own(kind: str) -> None:
+    queries = " ".join(each.prometheus for each in suggest_slos(TEXTS[kind], "python"))
+    names = [name for each in METRICS.values() for name in each]
+    assert [name for name in names if name in queries] == METRICS[kind]
+    assert 'handler="f"' in queries if kind == "request" else 'function="f"' in queries
+
+
+def test_a_job_is_looked_at_by_the_day() -> None:
+    latency, success = suggest_slos(TEXTS["job"], "python")
+    assert latency.window == success.window == "86400s"
+    assert latency.threshold == 60.0
+    assert success.prometheus == (
+        'sum(rate(job_runs_total{function="f",outcome="success"}[1d]))/sum(rate(job_runs_total{function="f"}[1d]))*100'
+    )
+
+
+def test_a_stream_is_measured_to_its_first_byte() -> None:
+    first = suggest_slos(ENTRIES["a stream"][1], "python")[0]
+    assert first.prometheus == (
+        'histogram_quantile(0.95, sum(rate(http_time_to_first_byte_seconds_bucket{handler="s"}[5m])) by (le))'
+    )
+    assert "time to the first byte" in first.explanation
+
+
+def test_spring_is_asked_for_by_route_as_its_metrics_are() -> None:
+    first = suggest_slos(ENTRIES["spring"][1], "java")[0]
+    assert first.prometheus == (
+        "histogram_quantile(0.95, sum(rate(http_server_requests_seconds_bucket"
+        '{uri="/api/users/{id}",method="GET"}[5m])) by (le))'
+    )
+
+
+def test_a_handler_without_a_name_is_asked_for_by_its_route() -> None:
+    first = suggest_slos(ENTRIES["express"][1], "javascript")[0]
+    assert '{handler="/users/:id",method="GET"}' in first.prometheus
+
+
+def test_lines_without_a_name_have_a_word_in_its_place() -> None:
+    assert 'function="snippet"' in suggest_slos(ENTRIES["lines"][1], "python")[0].prometheus
+
+
+@pytest.mark.parametrize(
+    ("text", "threshold"),
+    [
+        ("@app.get('/')\ndef f():\n    return 1\n", 1.0),
+        ("@app.get('/{id}')\ndef f(id):\n    return 1\n", 5.0),
+        ("@app.get('/')\ndef f(page: int = 1):\n    return 1\n", 5.0),
+        ("@app.get('/')\ndef f(request, db=Depends(get_db)):\n    return 1\n", 1.0),
+        ("@app.post('/')\ndef f():\n    return 1\n", 5.0),
+    ],
+)
+def test_errors_of_clients_are_expected_where_clients_can_be_wrong(text: str, threshold: float) -> None:
+    assert suggest_slos(text, "python")[-1].threshold == threshold
+
+
+def test_the_function_that_matters_most_is_chosen_and_the_rest_counted() -> None:
+    text = (
+        "def helper():\n    return 1\n\ndef main():\n    run()\n\n@app.get('/')\ndef home():\n    return 1\n"
+    )
+    found = work(text)
+    assert (found.entry.name, found.others) == ("home", 2)
+    assert "2 other functions were not looked at." in suggest_slos(text, "python")[0].explanation
+
+
+def test_a_function_can_be_named() -> None:
+    text = "def a():\n    return 1\n\nclass B:\n    def a(self):\n        return requests.get(u)\n"
+    assert work(text, function="B.a").entry.name == "B.a"
+    assert [each.call for each in work(text, function="B.a").dependencies] == ["requests.get"]
+    assert work(text, function="a").dependencies == ()

@@ -1,0 +1,74 @@
+"""A scripted provider, a clock that waits for nobody, and models that use both."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import pytest
+
+from faultkit.llm.ask import Budget, LlmSettings, Model, llm_settings
+from tests.llm.ask.server import ScriptedServer
+
+FAKE_KEY = "sk-fake-0123456789abcdef0123"
+OpenModel = Callable[..., Model]
+
+
+class FakeClock:
+    """Time passes only while somebody waits for it."""
+
+    def __init__(self) -> None:
+        self.pauses: list[float] = []
+        self._now = 1000.0
+
+    def now(self) -> float:
+        return self._now
+
+    def pause(self, seconds: float, cancel: threading.Event) -> None:
+        self.pauses.append(seconds)
+        self._now += seconds
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    server = ScriptedServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+def settings_for(client: str, url: str, **more: str) -> LlmSettings:
+    bases = {
+        "openai": "OPENAI_BASE_URL",
+        "gemini": "GEMINI_BASE_URL",
+        "openrouter": "OPENROUTER_BASE_URL",
+        "ollama": "OLLAMA_HOST",
+        "anthropic": "ANTHROPIC_BASE_URL",
+    }
+    env = {bases[client]: url, f"{client.upper()}_API_KEY": FAKE_KEY, **more}
+    settings = llm_settings(env, client=client)
+    assert settings is not None
+    return settings
+
+
+@pytest.fixture
+def open_model(server: ScriptedServer, clock: FakeClock) -> Iterator[OpenModel]:
+    """Opens a model of a provider that is the scripted server."""
+    opened: list[Model] = []
+
+    def open_one(client: str, budget: Budget | None = None, **env: str) -> Model:
+        settings = settings_for(client, server.url, **env)
+        if budget is not None:
+            settings = replace(settings, budget=budget)
+        model = Model(settings, clock=clock)
+        opened.append(model)
+        return model
+
+    yield open_one
+    for model in opened:
+        model.close()
