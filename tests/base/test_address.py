@@ -9,10 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faultkit.base.address import (
+    LOOPBACK_HOSTS,
+    LOOPBACK_NAMES,
     Endpoint,
     ProxyMap,
     Upstream,
     UpstreamSet,
+    is_local_name,
+    is_loopback,
     parse_endpoint,
     parse_map,
     parse_upstream,
@@ -263,3 +267,28 @@ def test_a_set_covers_what_one_of_its_upstreams_covers(
     texts: list[str], host: str, port: int, covered: bool
 ) -> None:
     assert UpstreamSet.parse(texts).covers(host, port) is covered
+
+
+# --- loopback ---
+
+
+@pytest.mark.parametrize("host", [*LOOPBACK_NAMES, "LOCALHOST", "127.8.9.10", "0:0::1"])
+def test_loopback_by_name_or_address(host: str) -> None:
+    assert is_loopback(host)
+    assert is_local_name(host)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.1", "example.com", "localhost.example.com", ""])
+def test_what_others_may_reach_is_not_loopback(host: str) -> None:
+    assert not is_loopback(host)
+    assert not is_local_name(host)
+
+
+@pytest.mark.parametrize("host", ["localhost.", "a.localhost", "A.LocalHost.", "127.0.0.1."])
+def test_names_below_localhost_mean_this_machine(host: str) -> None:
+    assert is_local_name(host)
+    assert not is_loopback(host)
+
+
+def test_the_names_in_a_url_are_those_of_loopback() -> None:
+    assert {host.strip("[]") for host in LOOPBACK_HOSTS} == set(LOOPBACK_NAMES)

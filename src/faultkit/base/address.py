@@ -4,7 +4,7 @@
     left   = [ "scheme://" ] [ host ] ":" port | scheme ":" port | port
     right  = [ "scheme://" ] host [ ":" port ] | [ "scheme://" ] ":" port | scheme ":" port | port
 
-Liberal in what it takes, strict about what makes no sense. It opens no socket and resolves no name.
+Also the names of this machine. All text and pure: it opens no socket and resolves no name.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from ipaddress import AddressValueError, IPv4Address, IPv6Address
+from ipaddress import AddressValueError, IPv4Address, IPv6Address, ip_address
 from typing import Literal, NamedTuple, TypeAlias
 
 from faultkit.base.errors import InputError
@@ -49,35 +49,37 @@ _PORT = re.compile(r"[0-9]{1,5}", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
+    """A host and a port."""
+
     host: str
     port: int
 
     def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return f"{url_host(self.host)}:{self.port}"
 
 
 @dataclass(frozen=True, slots=True)
 class ProxyMap:
-    """Listen here, connect there. The client's side is always in the clear."""
+    """An endpoint to listen on and the upstream to connect to. The client's side never has TLS."""
 
     listen: Endpoint
     upstream: Endpoint
     tls: bool = False
     """Speak TLS to the upstream."""
     speaks: Speaks = "tcp"
-    """What the bytes are: with `http`, faults of that level can act."""
+    """Protocol of the bytes. HTTP faults can act only with `http`."""
     rewrite_host: bool = False
     """A reverse proxy: requests get the upstream's Host. Otherwise bytes go through as they are."""
 
     def __str__(self) -> str:
-        """Text that `parse_map` reads as this map."""
+        """Return text that `parse_map` reads as this map."""
         left = f"http://{self.listen}" if self.rewrite_host else str(self.listen)
         scheme = "http" if self.speaks == "http" else "tcp"
         return f"{left}={SCHEMES[scheme].secured if self.tls else scheme}://{self.upstream}"
 
 
 class _Parts(NamedTuple):
-    """One side, cut into what was written; None for what was not."""
+    """The parts of one side of a map; None for a part that was not written."""
 
     scheme: str | None
     host: str | None
@@ -85,6 +87,7 @@ class _Parts(NamedTuple):
 
 
 def parse_map(text: str) -> ProxyMap:
+    """Return the map of a text such as `9090=https://example.com`. Raises InputError."""
     try:
         return _map(text.strip())
     except ValueError as error:
@@ -123,7 +126,7 @@ def _map(text: str) -> ProxyMap:
 def parse_endpoint(
     text: str, default_port: int | None = None, default_host: str = LOOPBACK, path: str = "address"
 ) -> Endpoint:
-    """`HOST:PORT`, `:PORT`, `PORT`, `[IPv6]:PORT`, and `HOST` where there is a default port."""
+    """Return the endpoint of `HOST:PORT`, `:PORT`, `PORT`, `[IPv6]:PORT`, or `HOST` with a default port."""
     try:
         host, port = _cut_authority(text.strip())
         port = default_port if port is None else port
@@ -144,7 +147,7 @@ def _cut(text: str) -> _Parts:
 
 
 def _cut_scheme(text: str) -> tuple[str | None, str]:
-    """The scheme, if any, and the rest without a closing slash."""
+    """Return the scheme, if any, and the rest without a closing slash."""
     scheme, marks, rest = text.partition("://")
     if not marks:
         scheme, rest = "", text
@@ -158,7 +161,7 @@ def _cut_scheme(text: str) -> tuple[str | None, str]:
 
 
 def _cut_authority(text: str) -> tuple[str | None, int | None]:
-    """`host:port`, `host`, `:port` or `port`, checked."""
+    """Return host and port of `host:port`, `host`, `:port` or `port`, checked."""
     if _DOTTED_NUMBERS.fullmatch(text) and "." not in text:
         return None, _port(text)
     host, port = _split(text)
@@ -168,7 +171,7 @@ def _cut_authority(text: str) -> tuple[str | None, int | None]:
 
 
 def _split(text: str) -> tuple[str, str | None]:
-    """Host and port as they stand; an IPv6 address keeps its brackets."""
+    """Return host and port as written; an IPv6 address keeps its brackets."""
     if text.startswith("["):
         address, bracket, rest = text.partition("]")
         if not bracket or (rest and not rest.startswith(":")):
@@ -207,7 +210,7 @@ class Upstream:
     port: int | None = None
 
     def __str__(self) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
+        host = url_host(self.host)
         return host if self.port is None else f"{host}:{self.port}"
 
     def covers(self, host: str, port: int) -> bool:
@@ -215,9 +218,9 @@ class Upstream:
 
 
 def parse_upstream(text: str) -> Upstream:
-    """`*`, `host`, `host:port`, `scheme://host[:port]`; hosts may be globs such as `*.example.com`.
+    """Return the upstream of `*`, `host`, `host:port` or `scheme://host[:port]`.
 
-    A scheme without a port stands for the scheme's own port."""
+    Hosts may be globs such as `*.example.com`. A scheme without a port stands for the scheme's own port."""
     try:
         scheme, rest = _cut_upstream_scheme(text.strip())
         host, port_text = _split(rest)
@@ -232,13 +235,13 @@ def parse_upstream(text: str) -> Upstream:
 
 
 def _cut_upstream_scheme(text: str) -> tuple[str | None, str]:
-    # `?` is a wildcard here; a query is still told from it, because it can only follow a path.
+    # `?` is a wildcard here. A query is still refused, because it can only follow a path.
     scheme, rest = _cut_scheme(text.replace("?", "\0"))
     return scheme, rest.replace("\0", "?")
 
 
 def _plain(host: str) -> str:
-    """One spelling for one host: no brackets, no closing dot, small letters."""
+    """Return the canonical spelling of a host: no brackets, no closing dot, lower case."""
     name = host.strip("[]").removesuffix(".").lower()
     if ":" not in name:
         return name
@@ -250,16 +253,46 @@ def _plain(host: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class UpstreamSet:
-    """Which upstreams faults may touch. The empty set covers none."""
+    """The upstreams that faults may touch. The empty set covers none."""
 
     upstreams: tuple[Upstream, ...] = ()
 
     @classmethod
     def parse(cls, texts: Iterable[str]) -> UpstreamSet:
-        """From repeated options, each of which may be a comma list."""
+        """Return the set given by repeated options, each of which may be a comma-separated list."""
         return cls(
             tuple(parse_upstream(piece) for text in texts for piece in text.split(",") if piece.strip())
         )
 
     def covers(self, host: str, port: int) -> bool:
         return any(upstream.covers(host, port) for upstream in self.upstreams)
+
+
+# --- this machine: these decide whether a server may do without a token and which Host headers it accepts
+
+
+LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
+"""The usual names of loopback, without brackets."""
+LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "[::1]")
+"""The same as they stand in a URL or a Host header."""
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach a server that listens on `host`."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def is_local_name(host: str) -> bool:
+    """Return whether a name in a request can only mean this machine.
+
+    Unlike `is_loopback`, this includes `name.localhost` (RFC 6761, section 6.3) and a closing dot."""
+    name = host.lower().removesuffix(".")
+    return name.endswith(".localhost") or is_loopback(name)
+
+
+def url_host(host: str) -> str:
+    """Return a host as it stands in a URL: an IPv6 address in brackets (RFC 3986 §3.2.2)."""
+    return f"[{host}]" if ":" in host else host

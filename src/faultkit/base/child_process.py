@@ -1,14 +1,15 @@
-"""A child process of this program that serves calls. What it serves is not known here.
+"""A child process of this program that serves calls of methods. It does not know the object it serves.
 
     with ChildProcess("some.module:make_counter", 5) as child:
         child.call("add", 2)
 
-In the child, `make_counter(parent, 5)` gives an object, and each call is a call of one of its methods.
-`parent` is the way back: `parent.tell(value)` while a call is under way, and `parent.stopped`, which
-`interrupt` sets. If the object is a context manager, it is entered before the first call and left at the end.
+In the child, `make_counter(parent, 5)` returns an object, and each call is a call of one of its methods.
+`parent` is the connection back: `parent.tell(value)` sends a value while a call is under way, and
+`parent.stopped` is set by `interrupt`. If the object is a context manager, it is entered before the first
+call and left at the end.
 
-The two are joined by a pair of sockets and exchange pickles, so both must be this program. The child ends
-when its parent closes it or is gone, by whatever death; SIGINT and SIGHUP it leaves to the parent.
+They exchange pickles over a pair of sockets, so both must be this program. The child ends when its parent
+closes it or ends in any way. The child ignores SIGINT and SIGHUP: the parent handles them.
 """
 
 from __future__ import annotations
@@ -32,24 +33,25 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from faultkit.base.errors import FaultkitError, RunError
+from faultkit.base.signals import ignore_signals, reset_signal
 
 _CALL, _STOP, _ANSWER, _FAILURE, _TOLD = range(5)
 _HEADER = struct.Struct("!BQQ")
-"""What it is, the number of the call, and how many bytes follow."""
+"""Kind of message, number of the call, and number of bytes that follow."""
 _THE_FACTORY = 0
-"""The first call makes the object that serves the others."""
+"""Number of the first call, which creates the object that serves the others."""
 
 _GRACE_S = 2.0
-"""So long a child may take to end in good order; then it ends itself."""
+"""Seconds that a child may take to end in good order; then it exits at once."""
 _PATIENCE_S = 3.0
-"""So long the parent waits for that; then it kills."""
+"""Seconds that the parent waits for that; then it kills the child."""
 _LEFT_TO_THE_PARENT = (signal.SIGINT, signal.SIGHUP)
 _HELD_AT_THE_START = {*_LEFT_TO_THE_PARENT, signal.SIGTERM}
 _PR_SET_PDEATHSIG = 1
 
 
 class ChildProcess:
-    """The parent's side. Any thread may use it; calls are served one at a time, in the order of their coming.
+    """The parent's side. Any thread may use it; calls are served one at a time, in the order of arrival.
 
     It starts at once and is ready with its first answer, so several can start side by side."""
 
@@ -67,7 +69,7 @@ class ChildProcess:
         self._number = _THE_FACTORY
         self._is_ready = self._is_closed = False
         self._given_up: str | None = None
-        """Why it was killed, if it did not answer in time."""
+        """Reason for which it was killed, if it did not answer in time."""
         first = pickle.dumps((factory, args, os.environ.get("PYTHONPATH")), pickle.HIGHEST_PROTOCOL)
         ours, its = socket.socketpair()
         try:
@@ -95,8 +97,10 @@ class ChildProcess:
             self._be_ready(deadline)
 
     def call(self, method: str, *args: object, timeout_s: float | None = None, **kwargs: object) -> Any:
-        """What the method returns. What it raises is raised here: a FaultkitError as it is, others as
-        RunError. A child that is gone is a RunError, too, that says how it ended.
+        """Call a method in the child and return its result.
+
+        An exception of the method is raised here: a FaultkitError unchanged, any other as RunError. If the
+        child has ended, a RunError describes how.
 
         A child that does not answer within `timeout_s` (earlier calls of other threads included) is killed,
         since nothing can follow half a message, and a RunError says so."""
@@ -108,7 +112,7 @@ class ChildProcess:
             return self._answer(self._number, deadline)
 
     def interrupt(self) -> None:
-        """Set the child's `stopped`, also while a call is under way. What is called later sees it, too."""
+        """Set the child's `stopped`, also while a call is under way. It stays set for later calls."""
         with contextlib.suppress(OSError):
             self._wire.send(_STOP, 0, b"")
 
@@ -126,7 +130,7 @@ class ChildProcess:
 
     @contextlib.contextmanager
     def _turn(self, timeout_s: float | None) -> Iterator[float | None]:
-        """Gives the instant until which the child may answer."""
+        """Hold the lock of calls; yields the time until which the child may answer."""
         deadline = None if timeout_s is None else time.monotonic() + timeout_s
         if not self._calls.acquire(timeout=-1 if timeout_s is None else timeout_s):
             raise self._give_up(timeout_s)
@@ -248,7 +252,7 @@ class _Wire:
         self._sending = threading.Lock()
 
     def send(self, kind: int, number: int, body: bytes, deadline: float | None = None) -> None:
-        """Raises _Late if the other side has not taken it all by `deadline`."""
+        """Send a message. Raises _Late if the other side has not taken all of it by `deadline`."""
         flags = 0 if deadline is None else socket.MSG_DONTWAIT
         with self._sending:
             rest = memoryview(_HEADER.pack(kind, number, len(body)) + body)
@@ -258,7 +262,7 @@ class _Wire:
                     rest = rest[self._socket.send(rest, flags) :]
 
     def receive(self, deadline: float | None = None) -> tuple[int, int, bytes]:
-        """Raises EOFError where the other side has gone, _Late if no whole message comes by `deadline`."""
+        """Return the next message. Raises EOFError at the end, _Late if none is complete by `deadline`."""
         kind, number, size = _HEADER.unpack(self._read(_HEADER.size, deadline))
         return kind, number, self._read(size, deadline)
 
@@ -286,7 +290,7 @@ class _Wire:
             raise _Late
 
     def hang_up(self) -> None:
-        """Both sides see the end at once, also those that wait just now."""
+        """Shut the connection down, which wakes threads that wait on either side."""
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)
 
@@ -298,20 +302,20 @@ class _Wire:
 
 
 class Parent:
-    """The way back to the parent, which a factory is given."""
+    """The connection back to the parent, passed to the factory."""
 
     def __init__(self, wire: _Wire) -> None:
         self.stopped = threading.Event()
-        """A long call ends soon after this is set: the parent asked for it, or is gone. It stays set."""
+        """Set when the parent interrupts or has ended; long calls must then return soon. It stays set."""
         self._wire = wire
 
     def tell(self, value: object) -> None:
-        """Something on the way to the answer, such as progress. It arrives while a call is under way."""
+        """Send a value before the answer, such as progress. It arrives while a call is under way."""
         self._wire.send(_TOLD, 0, pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
 
 
 class _Server:
-    """The main thread serves the calls; another one reads them, so that an interruption comes through."""
+    """The child's side: the main thread serves calls, another reads them, so that interrupts get through."""
 
     def __init__(self, sock: socket.socket) -> None:
         self._wire = _Wire(sock)
@@ -319,7 +323,7 @@ class _Server:
         self._waiting: queue.SimpleQueue[tuple[int, bytes] | None] = queue.SimpleQueue()
 
     def run(self) -> int:
-        """Until the parent hangs up; returns the exit code."""
+        """Serve calls until the parent closes the connection; return the exit code."""
         threading.Thread(target=self._read, name="fault-calls", daemon=True).start()
         with contextlib.ExitStack() as stack:
             served: list[Any] = []
@@ -339,7 +343,7 @@ class _Server:
                 try:
                     self._wire.send(*_outcome(number, body, work))
                 except OSError:
-                    return 0  # Nobody waits for the answer.
+                    return 0  # The parent has closed the connection.
                 if not served:
                     return 1
                 work = call
@@ -390,12 +394,11 @@ def _restore(name: str, value: str | None) -> None:
 
 
 def _handle_signals(die_with_parent: bool) -> None:
-    for number in _LEFT_TO_THE_PARENT:
-        signal.signal(number, signal.SIG_IGN)
+    ignore_signals(_LEFT_TO_THE_PARENT)
 
     def end_soon(number: int, frame: object) -> None:
-        # Whoever ends a whole group of processes ends the parent, too, and it has a last word for us.
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        # A SIGTERM to the whole group reaches the parent, too, which then closes this child in good order.
+        reset_signal(signal.SIGTERM)
         end = threading.Timer(_GRACE_S, os.kill, (os.getpid(), signal.SIGTERM))
         end.daemon = True
         end.start()
@@ -407,7 +410,7 @@ def _handle_signals(die_with_parent: bool) -> None:
 
 
 def serve(descriptor: int, die_with_parent: bool) -> int:
-    """The whole life of a child, in its main thread."""
+    """Run a child in the main thread until its parent closes it; return the exit code."""
     _handle_signals(die_with_parent)
     with socket.socket(fileno=descriptor) as sock:
         sock.set_inheritable(False)
@@ -415,7 +418,7 @@ def serve(descriptor: int, die_with_parent: bool) -> int:
 
 
 if __name__ == "__main__":
-    # The module under its own name, and not this copy of it: what is pickled names its classes by it.
+    # Imported under its own name instead of `__main__`, since pickles refer to classes by module name.
     from faultkit.base.child_process import serve as serve_calls
 
     sys.exit(serve_calls(int(sys.argv[1]), sys.argv[2] == "1"))

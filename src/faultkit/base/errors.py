@@ -2,8 +2,8 @@
 
     FaultkitError
       InputError     the user's file or argument is wrong                  exit 2
-      TargetError    a port, host or system under test cannot be had       exit 3
-      RunError       we could not finish                                   exit 4
+      TargetError    a port, host or system under test is not available    exit 3
+      RunError       the work could not be finished                        exit 4
 
 An injected failure is data and a missed objective is a result (exit 1): neither is an exception.
 """
@@ -28,17 +28,17 @@ class InputError(FaultkitError):
         self.problem = problem
 
     def __reduce__(self) -> tuple[type[InputError], tuple[str, str]]:
-        """Pickled by its two parts: the one text made of them does not make it again."""
+        """Pickle both parts: by default, `__init__` would get the joined text as its only argument."""
         return type(self), (self.path, self.problem)
 
     def within(self, parent: str) -> InputError:
-        """The same error seen from one level further out."""
+        """Return the same error with `parent` in front of its path."""
         joint = "" if not self.path or self.path.startswith("[") else "."
         return InputError(f"{parent}{joint}{self.path}", self.problem)
 
 
 class TargetError(FaultkitError):
-    """The other end cannot be reached, or a port cannot be had."""
+    """The other end cannot be reached, or a port is not available."""
 
     exit_code = 3
 

@@ -1,4 +1,4 @@
-"""A histogram of times for more requests than one would keep: buckets as HdrHistogram has them. Pure.
+"""A histogram of times, for runs with too many requests to keep each time: buckets like HdrHistogram. Pure.
 
 Times are whole microseconds; 2,048 of them have buckets of their own, and each doubling beyond has
 1,024 buckets more, so a time is known to three digits. Only buckets in use are kept, hence no
@@ -13,10 +13,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from math import sqrt
+from math import fsum, sqrt
 from typing import overload
-
-from faultkit.load.times import Times
 
 _BITS = 11
 """A bucket's number keeps so many leading bits of the time: 2 × 10³ needs eleven."""
@@ -24,8 +22,32 @@ _HALF = 1 << (_BITS - 1)
 _MICROS = 1_000_000
 
 
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Sorted times with their mean and standard deviation."""
+
+    ordered: Sequence[float]
+    """Ascending, in seconds."""
+    mean_s: float
+    stddev_s: float
+    """Of a sample (n − 1); 0 for fewer than two."""
+
+
+def times_of(values: Iterable[float]) -> Times:
+    """Sort the values and sum them exactly: the same figures in whatever order the values come."""
+    ordered = sorted(values)
+    count = len(ordered)
+    if not count:
+        return Times(ordered, 0.0, 0.0)
+    mean = fsum(ordered) / count
+    squares = fsum([(apart := value - mean) * apart for value in ordered])
+    return Times(ordered, mean, sqrt(squares / (count - 1)) if count > 1 else 0.0)
+
+
 @dataclass(slots=True)
 class Histogram:
+    """Counts of times by bucket, with exact sums and extremes."""
+
     buckets: Counter[int] = field(default_factory=Counter)
     sum_us: int = 0
     square_sum_us: int = 0
@@ -36,8 +58,9 @@ class Histogram:
         return self.buckets.total()
 
     def record_all(self, values_s: Iterable[float]) -> None:
-        """In bulk: sorted, the times of one doubling stand together and drop the same number of bits.
-        A negative time counts as 0; `nan` is for the caller to leave out."""
+        """Count all values. A negative time counts as 0; values must not be nan.
+
+        Values are sorted first: then all times of one doubling are a slice, which is counted in one call."""
         ordered = sorted(values_s)
         if not ordered:
             return
@@ -63,7 +86,7 @@ class Histogram:
         self._stretch_to(other.least_us, other.most_us)
 
     def times(self) -> Times:
-        """Mean and spread are exact to the microsecond; sorted values are the middles of their buckets."""
+        """Return the recorded times: mean and deviation are exact, values are the middles of buckets."""
         count = len(self)
         if not count:
             return Times((), 0.0, 0.0)
@@ -77,7 +100,7 @@ class Histogram:
         return self.sum_us / _MICROS
 
     def ordered(self) -> Sequence[float]:
-        """All values in ascending order, without making them: a view of the histogram as it is now."""
+        """Return all values in ascending order, as a view of the present counts without a list of them."""
         if self.least_us is None or self.most_us is None:
             return ()
         numbers = sorted(self.buckets)
@@ -100,8 +123,9 @@ def _middle(bucket: int) -> float:
 
 
 class _Ordered(Sequence[float]):
-    """Value number k is that of the first bucket up to which more than k were counted; the extremes are
-    known exactly."""
+    """A view of a histogram as sorted values. The extremes are exact.
+
+    Value number k is that of the first bucket whose cumulative count exceeds k."""
 
     __slots__ = ("_least", "_most", "_up_to", "_values")
 

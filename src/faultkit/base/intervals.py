@@ -1,9 +1,9 @@
-"""How far a figure of so many requests can be trusted: confidence intervals, in closed form. Pure.
+"""Confidence intervals of measured figures, in closed form. Pure.
 
 A percentile by order statistics (no assumption on the distribution), a proportion by Wilson, a mean
 by Student's t, a difference of two figures from their single intervals (MOVER, Zou and Donner).
-All of these are for independent values. Where values are not, `effective` is how many independent ones
-would tell as much (`dependence.py`).
+All of these are for independent values. For dependent ones, `effective` is the number of independent values
+that carry as much information. Own code, since SciPy is a large dependency for five formulas.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ _STANDARD_NORMAL = NormalDist()
 
 
 class Interval(NamedTuple):
+    """The bounds of a confidence interval."""
+
     low: float
     high: float
 
@@ -27,8 +29,9 @@ class Interval(NamedTuple):
 def percentile_interval(
     ordered: Sequence[float], percent: float, effective: float | None = None, confidence: float = CONFIDENCE
 ) -> Interval:
-    """The two order statistics between which the true percentile lies with this confidence, at least.
-    Where there are too few values for such a bound, the extreme stands in: see `bounds_percentile`."""
+    """Return two order statistics between which the true percentile lies with at least this confidence.
+
+    With too few values for a bound, the extreme value takes its place: see `bounds_percentile`."""
     count = len(ordered)
     worth = count if effective is None else int(effective)
     low, high = percentile_ranks(worth, percent, confidence)
@@ -39,19 +42,19 @@ def percentile_interval(
 
 
 def percentile_ranks(count: int, percent: float, confidence: float = CONFIDENCE) -> tuple[int, int]:
-    """Numbers of those order statistics, from 1; 0 and `count` + 1 mean that there is no bound."""
+    """Return the ranks of those order statistics, from 1; 0 and `count` + 1 mean that there is no bound."""
     share, tail = percent / 100, (1 - confidence) / 2
     return binomial_quantile(tail, count, share), binomial_quantile(1 - tail, count, share) + 1
 
 
 def bounds_percentile(effective: float, percent: float, confidence: float = CONFIDENCE) -> bool:
-    """Whether so many values bound this percentile on both sides."""
+    """Return whether so many values bound this percentile on both sides."""
     low, high = percentile_ranks(int(effective), percent, confidence)
     return low >= 1 and high <= int(effective)
 
 
 def proportion_interval(hits: float, total: float, confidence: float = CONFIDENCE) -> Interval:
-    """Wilson's, from 0 to 1."""
+    """Return Wilson's interval of a proportion, within 0 and 1."""
     if not total:
         return Interval(0.0, 1.0)
     z = _normal_quantile(confidence)
@@ -63,7 +66,9 @@ def proportion_interval(hits: float, total: float, confidence: float = CONFIDENC
 
 
 def mean_interval(mean: float, stddev: float, effective: float, confidence: float = CONFIDENCE) -> Interval:
-    """From a sample's mean and standard deviation (n − 1). Student's t is in the effective count."""
+    """Return the interval of a mean, from the mean and standard deviation (n − 1) of a sample.
+
+    `effective` comes from `effective_count`, which accounts for Student's t."""
     if effective <= 0:
         return Interval(-inf, inf)
     half = _normal_quantile(confidence) * stddev / sqrt(effective)
@@ -71,9 +76,11 @@ def mean_interval(mean: float, stddev: float, effective: float, confidence: floa
 
 
 def effective_count(count: int, freedom: float, effect: float = 1.0, confidence: float = CONFIDENCE) -> float:
-    """How many independent values tell as much as `count` whose mean has `effect` times the variance that
-    theirs would have. That was estimated with so many degrees of freedom, which makes intervals wider as
-    Student's t is wider than the normal distribution. Without any freedom: nothing is known."""
+    """Return the number of independent values that carry as much information as `count` dependent ones.
+
+    The mean of the dependent values has `effect` times the variance of the mean of independent ones. That was
+    estimated with `freedom` degrees of freedom, so intervals are wider by the ratio of Student's t to the
+    normal distribution. Returns 0 without any freedom: then nothing is known."""
     if freedom <= 0:
         return 0.0
     wider = t_quantile((1 + confidence) / 2, freedom) / _normal_quantile(confidence)
@@ -81,7 +88,7 @@ def effective_count(count: int, freedom: float, effect: float = 1.0, confidence:
 
 
 def difference_interval(first: float, of_first: Interval, second: float, of_second: Interval) -> Interval:
-    """Of `second` − `first`, which are independent, from the interval of each."""
+    """Return the interval of `second` − `first`, which are independent, from the interval of each (MOVER)."""
     difference = second - first
     return Interval(
         difference - sqrt((second - of_second.low) ** 2 + (of_first.high - first) ** 2),
@@ -95,8 +102,9 @@ def _normal_quantile(confidence: float) -> float:
 
 @lru_cache(maxsize=256)
 def t_quantile(probability: float, freedom: float) -> float:
-    """Of Student's t. By Newton's steps from the normal quantile, which for a probability above one half
-    stands on the near side of the root, and from there the steps never overshoot."""
+    """Return a quantile of Student's t, by Newton's method from the normal quantile.
+
+    For a probability above one half, that start lies between 0 and the root, so no step overshoots."""
     if probability < 0.5:
         return -t_quantile(1 - probability, freedom)
     tail = 1 - probability
@@ -115,7 +123,7 @@ def t_quantile(probability: float, freedom: float) -> float:
 
 @lru_cache(maxsize=1024)
 def binomial_quantile(probability: float, trials: int, share: float) -> int:
-    """The least number of hits k with P(hits <= k) >= probability."""
+    """Return the least number of hits k with P(hits <= k) >= probability."""
     spread = sqrt(trials * share * (1 - share))
     guess = int(trials * share + spread * _STANDARD_NORMAL.inv_cdf(probability))
     low, high, step = guess, guess, 1
@@ -136,7 +144,7 @@ def binomial_quantile(probability: float, trials: int, share: float) -> int:
 
 
 def binomial_cdf(hits: int, trials: int, share: float) -> float:
-    """P(at most so many hits)."""
+    """Return P(at most `hits` hits)."""
     if hits < 0:
         return 0.0
     if hits >= trials:
@@ -145,7 +153,7 @@ def binomial_cdf(hits: int, trials: int, share: float) -> float:
 
 
 def incomplete_beta(a: float, b: float, x: float) -> float:
-    """The regularized incomplete beta function, I_x(a, b)."""
+    """Return the regularized incomplete beta function, I_x(a, b)."""
     if x <= 0 or x >= 1:
         return 0.0 if x <= 0 else 1.0
     # The continued fraction converges fast below the mean of the beta distribution.
@@ -158,7 +166,7 @@ def incomplete_beta(a: float, b: float, x: float) -> float:
 
 
 def _beta_fraction(a: float, b: float, x: float) -> float:
-    """The continued fraction of the incomplete beta function, by Lentz's method: about √max(a, b) terms."""
+    """Return the continued fraction of `incomplete_beta`, by Lentz's method: about √max(a, b) terms."""
     tiny = 1e-300
     c, d = 1.0, 1 - (a + b) * x / (a + 1)
     d = 1 / (d or tiny)

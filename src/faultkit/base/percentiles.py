@@ -1,7 +1,7 @@
 """Percentiles by the R-6 definition (Weibull), of anything sorted. Pure.
 
-h = (n + 1)·p says where a percentile stands among n sorted values: at its whole part, and beyond it by
-its fraction of the way to the next. Outside of 1 … n it is the least or the greatest value.
+The rank of a percentile among n sorted values is h = (n + 1)·p; between two ranks, values are interpolated.
+Outside of 1 … n it is the least or the greatest value.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _CURVE_STEPS = 60
 
 
 def percentile(ordered: Sequence[float], percent: float) -> float:
-    """Of at least one value, in ascending order."""
+    """Return a percentile of at least one value; values are in ascending order."""
     rank = _rank(len(ordered), percent)
     below = floor(rank)
     if below < 1:
@@ -21,23 +21,24 @@ def percentile(ordered: Sequence[float], percent: float) -> float:
     if below >= len(ordered):
         return ordered[len(ordered) - 1]
     low, high = ordered[below - 1], ordered[below]
-    # Where there is nothing to interpolate, rounding must not invent anything, and infinity not spoil it.
+    # Equal values and whole ranks need no interpolation, which could round, or give nan for infinite values.
     return low if low == high or rank == below else min(low + (rank - below) * (high - low), high)
 
 
 def percentiles(ordered: Sequence[float], percents: Iterable[float]) -> list[float]:
+    """Return several percentiles of the same values."""
     return [percentile(ordered, percent) for percent in percents]
 
 
 def percentile_count(count: int, percent: float) -> int:
-    """How many of `count` values the percentile stands for: h rounded up, from 1 to `count`."""
+    """Return how many of `count` values are at or below the percentile: h rounded up, from 1 to `count`."""
     return max(1, min(ceil(_rank(count, percent)), count))
 
 
 def curve(ordered: Sequence[float]) -> tuple[tuple[float, float], ...]:
-    """Pairs of percent and value for drawing, each step as much nearer to 100 as the one before.
+    """Return pairs of percent and value for drawing; each step shrinks the distance to 100 by one factor.
 
-    The last but one is at n/(n + 1): beyond that, n values say nothing but their greatest.
+    The last but one is at n/(n + 1): beyond it, n values determine only their maximum.
     """
     if not ordered:
         return ()
@@ -48,5 +49,5 @@ def curve(ordered: Sequence[float]) -> tuple[tuple[float, float], ...]:
 
 
 def _rank(count: int, percent: float) -> float:
-    """h. Rounded, so that a whole number is not missed by the last bit of a product."""
+    """Return h, rounded so that a whole number is not missed by the last bit of a product."""
     return round((count + 1) * percent / 100, 9)

@@ -1,4 +1,4 @@
-"""Seeded randomness that replays to the bit, in whatever order the scheduler runs.
+"""Seeded random numbers that are equal to the bit in every run, whatever the order of scheduling.
 
 The generator is PCG-DXSM as Go's math/rand/v2 has it, seeded by FNV-1a of a key such as
 `42|slow-db|3|to_client`. Two runs that ask the same key get the same numbers; nothing is global.
@@ -21,7 +21,7 @@ _STANDARD_NORMAL = NormalDist()
 
 
 def fnv1a_64(text: str) -> int:
-    """FNV-1a of the UTF-8 bytes of `text`."""
+    """Return the FNV-1a hash of the UTF-8 bytes of `text`."""
     value = 0xCBF29CE484222325
     for byte in text.encode():
         value = (value ^ byte) * 0x100000001B3 & _MASK64
@@ -39,12 +39,12 @@ class Rng:
 
     @classmethod
     def keyed(cls, *parts: object) -> Rng:
-        """The stream named by `parts`, for example `Rng.keyed(seed, rule, connection, flow)`."""
+        """Return the stream named by `parts`, for example `Rng.keyed(seed, rule, connection, flow)`."""
         key = "|".join(map(str, parts))
         return cls(key, fnv1a_64(key), fnv1a_64("salt|" + key))
 
     def child(self, *parts: object) -> Rng:
-        """A stream of its own below this one, independent of how far this one has been read."""
+        """Return a stream below this one, independent of how far this one has been read."""
         return Rng.keyed(self.key, *parts)
 
     def uint64(self) -> int:
@@ -56,23 +56,23 @@ class Rng:
         return high * (low | 1) & _MASK64
 
     def uniform(self) -> float:
-        """In [0, 1), with 53 bits."""
+        """Return a number in [0, 1), with 53 bits."""
         return (self.uint64() & ((1 << 53) - 1)) / (1 << 53)
 
     def between(self, low: float, high: float) -> float:
         return low + (high - low) * self.uniform()
 
     def below(self, limit: int) -> int:
-        """A whole number in [0, limit). Its bias is below limit / 2**64."""
+        """Return a whole number in [0, limit). Its bias is below limit / 2**64."""
         return self.uint64() * limit >> 64
 
     def chance(self, probability: float) -> bool:
         return self.uniform() < probability
 
     def gap(self, probability: float) -> int:
-        """How many trials of this probability fail before the next one succeeds.
+        """Return how many trials of this probability fail before the next one succeeds; NEVER for 0.
 
-        One draw instead of one a trial, which is what makes rare events cheap. NEVER if it is 0.
+        This takes one draw instead of one for each trial, so rare events are cheap.
         """
         if probability <= 0:
             return NEVER
@@ -82,11 +82,11 @@ class Rng:
         return int(trials) if trials < NEVER else NEVER
 
     def normal(self, mean: float, stddev: float) -> float:
-        """One draw costs exactly one number of the stream, so that streams stay aligned."""
+        """Draw from a normal distribution, with exactly one number of the stream: streams stay aligned."""
         # The inverse is not defined at 0; half a step of the 53-bit grid keeps the draw inside.
         return mean + stddev * _STANDARD_NORMAL.inv_cdf(self.uniform() + 2.0**-54)
 
     def pareto(self, scale: float, shape: float) -> float:
-        """At least `scale`; the mean is scale·shape/(shape−1) for shape > 1."""
+        """Draw from a Pareto distribution above `scale`; the mean is scale·shape/(shape−1) for shape > 1."""
         # A very heavy tail goes beyond what a float can hold; e**700 is already more than any use.
         return scale * math.exp(min(-math.log1p(-self.uniform()) / shape, 700.0))

@@ -1,7 +1,6 @@
-"""Durations as people write them: `10s`, `250ms`, `1h 30m`, or a bare number of seconds.
+"""Durations as users write them: `10s`, `250ms`, `1h 30m`, or a bare number of seconds.
 
-Pure text to number and back. What a duration is for, and which durations make sense there, is the
-caller's business.
+Pure: text to number and back. Callers check whether a duration is in their range.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ LONGEST_S = 10**18
 
 
 def parse_duration(text: str) -> float:
-    """Seconds. Parts add up, and the sum is rounded once, so `0.1s 0.2s` is exactly `0.3s`."""
+    """Return seconds. The exact sum of the parts is rounded once, so `0.1s 0.2s` equals `0.3s`."""
     stripped = text.strip()
     seconds = _exact_seconds(stripped) if 0 < len(stripped) <= _LONGEST_TEXT else None
     if seconds is None or seconds > LONGEST_S:
@@ -54,7 +53,7 @@ def _exact_seconds(text: str) -> Fraction | None:
 
 
 def format_duration(seconds: float) -> str:
-    """The shortest usual form, without loss: `parse_duration` gives the same number back."""
+    """Return the shortest usual form without loss: `parse_duration` returns the same number."""
     if not 0 <= seconds <= LONGEST_S:
         raise ValueError(f"expected a number of seconds from 0 to 1e18, got {seconds!r}")
     exact = Decimal(repr(float(seconds)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from faultkit.base.documents.shape import joined
+from faultkit.base.documents.checks import join_path
 from faultkit.base.documents.yaml_text import Document, line_in, read_document, read_documents
 from faultkit.base.errors import InputError
 
@@ -67,7 +67,7 @@ def test_a_path_has_the_line_of_what_it_names_or_of_the_nearest_thing_around(pat
     ],
 )
 def test_keys_that_are_not_plain_are_quoted_in_paths(path: str, key: object, expected: str) -> None:
-    assert joined(path, key) == expected
+    assert join_path(path, key) == expected
 
 
 def test_documents_count_from_one_and_empty_ones_are_left_out() -> None:

@@ -1,6 +1,6 @@
-"""Single values of a scenario file: texts, numbers and times, each checked, each with its own complaint.
+"""Readers of single values: texts, numbers and times. Each returns the checked value or raises InputError.
 
-Errors have no path: where a value stands is known to the caller.
+The errors have no path: the caller knows the place of the value.
 """
 
 from __future__ import annotations
@@ -8,23 +8,33 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import isfinite
 
-from faultkit.base.documents.shape import advice, shown
-from faultkit.base.documents.shape import number as any_number
-from faultkit.base.documents.shape import text as any_text
-from faultkit.base.documents.shape import whole as any_whole
+from faultkit.base.documents.checks import advice, shown
+from faultkit.base.documents.checks import number as any_number
+from faultkit.base.documents.checks import text as any_text
+from faultkit.base.documents.checks import whole as any_whole
+from faultkit.base.documents.key_tables import Schema
 from faultkit.base.errors import InputError
-from faultkit.base.units import format_duration, parse_duration
+from faultkit.base.units import parse_duration
 
 DURATION = 'a duration with its unit such as "10s" or "1h 30m"'
+DURATION_SCHEMA: Schema = {"type": "string", "pattern": r"^\s*[0-9.].*[A-Za-zµ]\s*$"}
+TEXT_SCHEMA: Schema = {"type": "string", "minLength": 1}
+SWITCH_SCHEMA: Schema = {"type": "boolean"}
 MILLISECONDS = 'a number of milliseconds {} or a duration with its unit such as "500ms"'
 
 
+def span_schema(bound: Schema) -> Schema:
+    """Return the JSON Schema of a time: a number of milliseconds within bounds, or text with a unit."""
+    return {"anyOf": [{"type": "number", **bound}, DURATION_SCHEMA]}
+
+
 def text(value: object) -> str:
+    """Read a text that is not empty."""
     return any_text(value, "a text", "")
 
 
 def line(value: object) -> str:
-    """For what stands in headings and tables."""
+    """Read a text on one line, for headings and tables."""
     given = text(value)
     if not given.isprintable():
         raise InputError("", f"expected a text on one line, got {shown(value)}")
@@ -32,12 +42,15 @@ def line(value: object) -> str:
 
 
 def switch(value: object) -> bool:
+    """Read true or false."""
     if not isinstance(value, bool):
         raise InputError("", f"expected true or false, got {shown(value)}")
     return value
 
 
 def choice(choices: tuple[str, ...]) -> Callable[[object], str]:
+    """Return a reader of one of these words."""
+
     def read(value: object) -> str:
         if value not in choices or not isinstance(value, str):
             hint = f"; {advice(value, choices)}" if "?" in advice(value, choices) else ""
@@ -48,6 +61,8 @@ def choice(choices: tuple[str, ...]) -> Callable[[object], str]:
 
 
 def number(expected: str, fits: Callable[[float], bool] = isfinite) -> Callable[[object], float]:
+    """Return a reader of a finite number for which `fits` holds."""
+
     def read(value: object) -> float:
         given = any_number(value, expected, "")
         try:
@@ -62,6 +77,7 @@ def number(expected: str, fits: Callable[[float], bool] = isfinite) -> Callable[
 
 
 def whole(least: int, most: int) -> Callable[[object], int]:
+    """Return a reader of a whole number within bounds."""
     expected = f"a whole number from {least} to {most}"
 
     def read(value: object) -> int:
@@ -74,7 +90,7 @@ def whole(least: int, most: int) -> Callable[[object], int]:
 
 
 def duration_s(value: object) -> float:
-    """A text with units, never a bare number: nobody can see whether that means seconds or milliseconds."""
+    """Read a duration above 0 in seconds. A bare number is refused: its unit would be unclear."""
     seconds = _seconds(value)
     if not seconds:
         raise InputError("", f"expected {DURATION}, got {shown(value)}")
@@ -82,20 +98,20 @@ def duration_s(value: object) -> float:
 
 
 def milliseconds(value: object) -> float:
-    """More than 0: a number, or text with a unit."""
+    """Read a time above 0 in milliseconds: a number, or text with a unit."""
     if not isinstance(value, str):
         return number(MILLISECONDS.format("above 0"), _positive)(value)
-    # The product may miss by the last bit: 0.0011 s are 1.1 ms, not 1.1000000000000003.
+    # The product may be off by the last bit: 0.0011 s are 1.1 ms, not 1.1000000000000003.
     return round(time_limit_s(value) * 1000, 9)
 
 
 def time_limit_s(value: object) -> float:
-    """More than 0: a number of milliseconds, or text with a unit."""
+    """Read a time above 0 in seconds: a number of milliseconds, or text with a unit."""
     return _span_s(value, "above 0", _positive)
 
 
 def pause_s(value: object) -> float:
-    """0 or more: a number of milliseconds, or text with a unit."""
+    """Read a time of at least 0 in seconds: a number of milliseconds, or text with a unit."""
     return _span_s(value, "of at least 0", lambda time: time >= 0)
 
 
@@ -114,21 +130,10 @@ def _span_s(value: object, bound: str, fits: Callable[[float], bool]) -> float:
 
 
 def _seconds(value: object) -> float | None:
-    # Whatever has a unit ends with a letter.
+    # A text with a unit ends with a letter.
     if not isinstance(value, str) or not value.strip()[-1:].isalpha():
         return None
     try:
         return parse_duration(value)
     except ValueError:
         return None
-
-
-def dump_number(ms: float) -> int | float:
-    """A number that reads well: 500, not 500.0."""
-    return int(ms) if ms == int(ms) else ms
-
-
-def dump_span(seconds: float) -> int | float | str:
-    """Milliseconds where they give the very same time back, else text."""
-    ms = dump_number(round(seconds * 1000, 9))
-    return ms if ms / 1000 == seconds else format_duration(seconds)

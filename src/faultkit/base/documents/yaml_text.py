@@ -1,7 +1,7 @@
-"""YAML and JSON text as plain data, and the lines where things stand in it.
+"""YAML and JSON text as plain data, with the line of each path.
 
-Stricter than YAML asks: a key that is given twice is an error, because one of the two would be lost, and so
-are aliases that make a small text vast. What the data mean, and where the text came from, is not known here.
+Stricter than YAML: a key that is given twice is an error, because one of the two would be lost, and so are
+aliases that expand to very many values. The module knows neither the format of the data nor the file.
 """
 
 from __future__ import annotations
@@ -14,18 +14,18 @@ from dataclasses import dataclass
 
 import yaml
 
-from faultkit.base.documents.shape import joined, shown
+from faultkit.base.documents.checks import join_path, shown
 from faultkit.base.errors import InputError
 
 MOST_VALUES = 1_000_000
-"""Of one document, with each alias counted as what it stands for."""
+"""The most values of one document, with all aliases expanded."""
 _MERGE_TAG = "tag:yaml.org,2002:merge"
 _BOOL_TAG = "tag:yaml.org,2002:bool"
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 class _Loader(yaml.SafeLoader):
-    """As YAML 1.2 has it, only `true` and `false` are truth values: `on: data` is about a key named `on`."""
+    """A loader with the booleans of YAML 1.2, only `true` and `false`: `on: data` has the key `on`."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 (the name and the kind of the base)
         first: [(tag, pattern) for tag, pattern in resolvers if tag != _BOOL_TAG]
@@ -42,20 +42,20 @@ class Document:
 
     value: object
     number: int
-    """Counted from 1; documents without content count, too."""
+    """The number of the document from 1; empty documents count too."""
     root: yaml.Node
 
     def line_of(self, path: str) -> int:
-        """The line, from 1, of what the path names, or of the nearest thing around it that was written."""
+        """Return the line, from 1, of a path, or of its nearest parent that exists."""
         return _line_of(self.root, path) + 1
 
 
 def read_document(text: str, source: str, what: str = "a plan") -> object:
-    """What JSON or YAML text says. JSON goes first: YAML 1.1 reads some of it in another way (1e2, tabs)."""
+    """Return the data of JSON or YAML text, JSON first: YAML 1.1 reads `1e2` and tabs differently."""
     try:
         return json.loads(text, object_pairs_hook=_without_repeats)
     except InputError as error:
-        # Read as YAML, a mistake has a line, too.
+        # Read again as YAML, because its error has a line.
         _read_yaml(_without_tabs(text), source, what)
         raise InputError(source, error.problem) from None
     except (ValueError, RecursionError):
@@ -63,8 +63,7 @@ def read_document(text: str, source: str, what: str = "a plan") -> object:
 
 
 def line_in(text: str, path: str) -> int | None:
-    """The line, from 1, of what the path names in the first document of a text that could be read, as
-    `Document.line_of` says it; None where YAML cannot say it."""
+    """Return the line of a path in the first document of a text; None if YAML cannot read the text."""
     loader = _Loader(_without_tabs(text))
     try:
         node = loader.get_node() if loader.check_node() else None
@@ -74,26 +73,26 @@ def line_in(text: str, path: str) -> int | None:
 
 
 def placed(error: InputError, text: str, source: str) -> InputError:
-    """The same error with the file and the line of what its path names in that text."""
+    """Return the same error with the file and the line of its path in that text."""
     line = line_in(text, error.path)
     place = source if line is None else f"{source}: line {line}"
     return InputError(f"{place}: {error.path}" if error.path else place, error.problem)
 
 
 def _without_tabs(text: str) -> str:
-    """To JSON a tab is a blank, and stands nowhere else; to YAML it is a mistake."""
+    """Replace tabs, which JSON allows between values and YAML refuses."""
     return text.replace("\t", " ")
 
 
 def read_documents(text: str, source: str, what: str) -> Iterator[Document]:
-    """The documents of a YAML text that have content. An error ends them: what is behind it is not known."""
+    """Yield the documents of a YAML text that have content. Raises at the first error in the YAML."""
     with _told_as_input_errors(source, what):
         loader = _Loader(text)
         number = 0
         while loader.check_node():
             number += 1
             node = loader.get_node()
-            assert node is not None, "check_node says that there is one"
+            assert node is not None, "check_node found one"
             _inspect(node)
             value = loader.construct_document(node)
             if value is not None:
@@ -131,18 +130,18 @@ def _told_as_input_errors(source: str, what: str) -> Iterator[None]:
     except RecursionError:
         raise InputError(source, f"expected {what}, got YAML that is nested too deeply") from None
     except ValueError as error:
-        # For example a date such as 2024-13-45, or a number with thousands of digits.
+        # Such as the date 2024-13-45, or a number with thousands of digits.
         raise InputError(source, f"expected YAML, got a bad value: {error}") from None
 
 
 def _inspect(root: yaml.Node) -> None:
-    """Before values are made: merges copy what they merge, so a vast document must not get that far."""
+    """Refuse documents that are too big before values are built, because merges copy values."""
     if _weight(root, {}) > MOST_VALUES:
         raise _refusal(f"expected at most {MOST_VALUES} values with all aliases written out", root)
 
 
 def _weight(node: yaml.Node, known: dict[int, int | None]) -> int:
-    """How many values it stands for. Each node is looked at once, however often it is pointed at."""
+    """Return the number of values of a node with its aliases expanded. Each node is visited once."""
     if isinstance(node, yaml.ScalarNode):
         if _HALF_PAIR.search(node.value):
             raise _refusal("expected text, got half of a surrogate pair, which has no UTF-8", node)
@@ -188,11 +187,11 @@ def _line_of(node: yaml.Node, path: str) -> int:
 
 
 def _step(node: yaml.Node, path: str) -> tuple[yaml.Node, int, str] | None:
-    """The child that the path begins with, its line, and the rest of the path."""
+    """Return the first child on the path, its line, and the rest of the path."""
     if isinstance(node, yaml.MappingNode):
-        # Merged keys stand first and may be overridden: the last one holds.
+        # Merged keys come first and may be overridden: the last one counts.
         for key, value in reversed(node.value):
-            name = joined("", key.value) if isinstance(key, yaml.ScalarNode) else None
+            name = join_path("", key.value) if isinstance(key, yaml.ScalarNode) else None
             if name and path.startswith(name) and path[len(name) : len(name) + 1] in ("", ".", "["):
                 return value, key.start_mark.line, path[len(name) :].removeprefix(".")
     if isinstance(node, yaml.SequenceNode):

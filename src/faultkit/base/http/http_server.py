@@ -1,7 +1,8 @@
-"""An HTTP/1.1 server whose answers can be cut, dripped, reset or never end. It knows nothing of MCP.
+"""An HTTP/1.1 server whose responses can be cut, dripped, reset or left open.
 
-A handler gets each request whole, with the answer that it owes. It must not block: it answers at once, or
-keeps the answer and answers later. One request of a connection is answered at a time, in order.
+A handler gets each complete request with a `ResponseWriter`. It must not block: it responds at once, or keeps
+the writer and responds later. Requests of one connection are answered one at a time, in order (RFC 9112
+§9.3.2). Responses are framed by Content-Length or by chunked transfer coding (RFC 9112 §6.2 and §7.1).
 """
 
 from __future__ import annotations
@@ -21,27 +22,29 @@ import httptools
 MOST_HEADER_BYTES = 64 << 10
 MOST_BODY_BYTES = 64 << 20
 HEADER_TIME_S = 20.0
-"""A request that has not come in whole by then, however slowly it drips, is answered with 408."""
+"""Seconds in which a request must arrive completely; after that it is answered with 408."""
 IDLE_S = 300.0
 _MOST_WAITING = 64
-"""Requests that a client may send ahead of the answers."""
+"""Pipelined requests that may wait before reading pauses."""
 _MOST_REST_BYTES = 64 << 20
 _REST_S = 2.0
-"""How much, and how long, a client that was refused may go on sending."""
+"""Bytes and seconds for which a refused client may go on sending."""
 _RESET_AT_CLOSE = struct.pack("ii", 1, 0)
 
 Headers: TypeAlias = list[tuple[str, str]]
 
 
 @dataclass(slots=True)
-class Request:
+class HttpRequest:
+    """A request with its complete body."""
+
     method: str
     target: str
-    """Path and query, as sent."""
+    """Path and query as sent."""
     headers: dict[str, str]
-    """By name in lower case; of several lines, the last."""
+    """Values by lower-case name; of repeated names the last."""
     lines: Headers
-    """As they came."""
+    """Header lines as received."""
     body: bytes
     peer: str
 
@@ -50,36 +53,36 @@ class Request:
         return self.target.partition("?")[0]
 
 
-Handler: TypeAlias = Callable[[Request, "Answer"], None]
+Handler: TypeAlias = Callable[[HttpRequest, "ResponseWriter"], None]
 
 
-class Answer:
-    """What one request gets. Everything it can do is safe to do after the client has gone."""
+class ResponseWriter:
+    """Writes the response to one request. Every method is safe to call after the client has disconnected."""
 
-    __slots__ = ("_connection", "_gone", "also", "began", "ended")
+    __slots__ = ("_connection", "_gone", "began", "ended", "extra_headers")
 
     def __init__(self, connection: _Connection) -> None:
         self._connection = connection
         self._gone: list[Callable[[], object]] = []
-        self.also: Headers = []
-        """Headers that it gets besides its own."""
+        self.extra_headers: Headers = []
+        """Headers that are added to those of the response."""
         self.began = False
         self.ended = False
 
     @property
     def is_open(self) -> bool:
-        """Somebody can still get something of it."""
+        """True while the response has not ended and the client is connected."""
         return not self.ended and self._connection.transport is not None
 
-    def on_gone(self, callback: Callable[[], object]) -> None:
-        """Called once if the client leaves before the answer has ended."""
+    def on_disconnect(self, callback: Callable[[], object]) -> None:
+        """Call back once if the client disconnects before the response has ended."""
         if self._connection.transport is None and not self.ended:
             callback()
         else:
             self._gone.append(callback)
 
-    def whole(self, status: int, headers: Iterable[tuple[str, str]] = (), body: bytes = b"") -> None:
-        """The entire answer at once."""
+    def respond(self, status: int, headers: Iterable[tuple[str, str]] = (), body: bytes = b"") -> None:
+        """Send a complete response."""
         if self.began or self.ended:
             return
         self.began = True
@@ -87,7 +90,7 @@ class Answer:
         self._end()
 
     def begin(self, status: int, headers: Iterable[tuple[str, str]] = (), first: bytes = b"") -> None:
-        """An answer whose end is not known yet. What is there of it already goes out with its head."""
+        """Start a chunked response (RFC 9112 §7.1); `first` goes out together with the head."""
         if not self.began and not self.ended:
             self.began = True
             self._connection.write(self._head(status, headers, "transfer-encoding: chunked") + _chunk(first))
@@ -104,12 +107,12 @@ class Answer:
     def begin_sized(
         self, status: int, headers: Iterable[tuple[str, str]], size: int, first: bytes = b""
     ) -> None:
-        """An answer of `size` bytes, of which `write_plain` may bring fewer."""
+        """Start a response of `size` bytes, of which `write_sized` may send fewer."""
         if not self.began and not self.ended:
             self.began = True
             self._connection.write(self._head(status, headers, f"content-length: {size}") + first)
 
-    def write_plain(self, data: bytes) -> None:
+    def write_sized(self, data: bytes) -> None:
         if not self.ended:
             self._connection.write(data)
 
@@ -117,31 +120,32 @@ class Answer:
         if not self.ended:
             self._end()
 
-    def bodiless(self, status: int, headers: Iterable[tuple[str, str]]) -> None:
-        """An answer that has no body, whatever its headers say: to HEAD, or 204, or 304."""
+    def respond_without_body(self, status: int, headers: Iterable[tuple[str, str]]) -> None:
+        """Send a response without a body, whatever its headers say: to HEAD, 204 or 304 (RFC 9112 §6.3, rule
+        1)."""
         if not self.began and not self.ended:
             self.began = True
             self._connection.write(self._head(status, headers, ""))
             self._end()
 
     def abort(self, reset: bool = False) -> None:
-        """The connection ends in the middle of whatever it was in: by FIN, or by RST."""
+        """End the connection in the middle of the response: by FIN, or by RST."""
         if not self.ended:
             self.ended = True
             self._connection.abort(reset)
 
     @property
     def unread_bytes(self) -> int:
-        """What was written and has not gone out."""
+        """Bytes written that have not been sent."""
         transport = self._connection.transport
         return 0 if transport is None else transport.get_write_buffer_size()
 
     async def drained(self) -> None:
-        """Returns when the client has read enough for more to be sent."""
+        """Wait until the client has read enough for more to be sent."""
         await self._connection.drained()
 
     def _head(self, status: int, headers: Iterable[tuple[str, str]], framing: str) -> bytes:
-        return _head(status, (*headers, *self.also) if self.also else headers, framing)
+        return _head(status, (*headers, *self.extra_headers) if self.extra_headers else headers, framing)
 
     def _end(self) -> None:
         self.ended = True
@@ -172,7 +176,7 @@ _PHRASES = {status.value: status.phrase for status in HTTPStatus}
 
 @lru_cache(maxsize=1024)
 def _name_of(name: bytes) -> tuple[str, str]:
-    """As it came, and in lower case. Nearly all requests have the same few."""
+    """Return a header name as received and in lower case; cached, because requests share few names."""
     called = name.decode("latin-1")
     return called, called.lower()
 
@@ -182,16 +186,16 @@ def _shown(host: str, port: int) -> str:
 
 
 class _Connection(asyncio.Protocol):
-    """One client. The callbacks of httptools are methods of it, since that costs least."""
+    """One client connection. It is the protocol object of httptools too, which saves calls."""
 
-    def __init__(self, handler: Handler, connections: set[_Connection], limits: Limits) -> None:
+    def __init__(self, handler: Handler, connections: set[_Connection], limits: RequestLimits) -> None:
         self.transport: asyncio.Transport | None = None
         self._handler = handler
         self._connections = connections
         self._limits = limits
         self._parser = httptools.HttpRequestParser(self)
-        self._waiting: deque[tuple[Request, bool]] = deque()
-        self._current: Answer | None = None
+        self._waiting: deque[tuple[HttpRequest, bool]] = deque()
+        self._current: ResponseWriter | None = None
         self._keep_alive = True
         self._peer = ""
         self._loop = asyncio.get_running_loop()
@@ -210,7 +214,7 @@ class _Connection(asyncio.Protocol):
         self._header_bytes = 0
         self._in_request = self._is_timed = False
 
-    # Of asyncio.
+    # Called by asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -238,13 +242,13 @@ class _Connection(asyncio.Protocol):
         except httptools.HttpParserUpgrade:
             self._refuse(400, "no upgrade")
         except httptools.HttpParserError as error:
-            # What a callback raises arrives wrapped.
+            # httptools wraps what a callback raises.
             refused = error.__context__
             if isinstance(refused, _Refused):
                 self._refuse(refused.status, refused.why)
             else:
                 self._refuse(400, str(error) or "this is no HTTP request")
-        # Most requests come whole, and need no time to be set for them.
+        # Most requests arrive in one read and need no timer.
         if self._in_request and not self._is_timed and self._current is None:
             self._is_timed = True
             self._expect(self._limits.header_s)
@@ -258,7 +262,7 @@ class _Connection(asyncio.Protocol):
             self._writable.set_result(None)
         self._writable = None
 
-    # Of httptools.
+    # Called by httptools.
 
     def on_message_begin(self) -> None:
         self._in_request = True
@@ -293,7 +297,7 @@ class _Connection(asyncio.Protocol):
         self._body.append(body)
 
     def on_message_complete(self) -> None:
-        request = Request(
+        request = HttpRequest(
             self._parser.get_method().decode("latin-1"),
             self._target.decode("latin-1"),
             self._headers,
@@ -308,7 +312,7 @@ class _Connection(asyncio.Protocol):
         elif len(self._waiting) >= _MOST_WAITING and self.transport is not None:
             self.transport.pause_reading()
 
-    # Of the answer.
+    # Called by the response writer.
 
     def write(self, data: bytes) -> None:
         if self.transport is not None and not self.transport.is_closing():
@@ -323,7 +327,7 @@ class _Connection(asyncio.Protocol):
         if self._waiting:
             if self.transport is not None:
                 self.transport.resume_reading()
-            # Not at once: a chain of answered requests must not become a chain of stack frames.
+            # Not directly: a chain of pipelined requests must not become a chain of stack frames.
             self._loop.call_soon(self._next)
         else:
             self._is_timed = self._in_request
@@ -345,7 +349,7 @@ class _Connection(asyncio.Protocol):
         if self._paused and self.transport is not None:
             if self._writable is None:
                 self._writable = self._loop.create_future()
-            # Others may wait for the same, and go on waiting if this one is cancelled.
+            # Shielded, because several tasks may wait for the same future.
             await asyncio.shield(self._writable)
 
     def _next(self) -> None:
@@ -353,13 +357,13 @@ class _Connection(asyncio.Protocol):
             return
         request, self._keep_alive = self._waiting.popleft()
         self._due_s = None
-        self._current = answer = Answer(self)
+        self._current = answer = ResponseWriter(self)
         self._handler(request, answer)
 
     def _expect(self, within_s: float) -> None:
-        """Something must come in within this time."""
+        """Expect data within this time."""
         self._due_s = due_s = self._loop.time() + within_s
-        # A timer that rings too early is wound up again: cheaper than a new one for each request.
+        # A timer that fires too early is set again, which is cheaper than a new one for each request.
         if self._timer is None or self._timer.when() > due_s:
             self._set_timer(due_s)
 
@@ -370,7 +374,7 @@ class _Connection(asyncio.Protocol):
 
     def _ring(self) -> None:
         self._timer = None
-        # None: the client may wait for us as long as it likes.
+        # None: a response is due, and the client may wait for it without limit.
         if self._due_s is not None:
             if self._loop.time() < self._due_s:
                 self._set_timer(self._due_s)
@@ -398,8 +402,8 @@ class _Connection(asyncio.Protocol):
 
 
 class _Rest(asyncio.Protocol):
-    """What a client still sends after it was refused is read and thrown away: if it were left lying, to close
-    would reset the connection, and the client might never read why."""
+    """Reads and discards what a refused client still sends. Closing with unread data would reset the
+    connection, and the client might lose the response (RFC 9112 §9.6)."""
 
     def __init__(self, connection: _Connection, transport: asyncio.Transport) -> None:
         self._connection = connection
@@ -424,7 +428,9 @@ class _Refused(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RequestLimits:
+    """Sizes and times that a request must keep."""
+
     header_bytes: int = MOST_HEADER_BYTES
     body_bytes: int = MOST_BODY_BYTES
     header_s: float = HEADER_TIME_S
@@ -432,16 +438,16 @@ class Limits:
 
 
 class HttpServer:
-    """Listens, and hands requests to the handler."""
+    """A listening socket whose requests go to a handler."""
 
-    def __init__(self, handler: Handler, limits: Limits | None = None) -> None:
+    def __init__(self, handler: Handler, limits: RequestLimits | None = None) -> None:
         self._handler = handler
-        self._limits = limits or Limits()
+        self._limits = limits or RequestLimits()
         self._connections: set[_Connection] = set()
         self._server: asyncio.Server | None = None
 
     async def start(self, host: str, port: int) -> tuple[str, int]:
-        """OSError if it cannot listen there."""
+        """Listen and return the bound address. Raises OSError if that fails."""
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(
             lambda: _Connection(self._handler, self._connections, self._limits), host, port, backlog=1024
@@ -451,11 +457,11 @@ class HttpServer:
 
     @property
     def connection_count(self) -> int:
-        """How many clients are connected."""
+        """Number of connected clients."""
         return len(self._connections)
 
     async def stop(self) -> None:
-        """No connection is left."""
+        """Stop listening and abort every open connection."""
         if self._server is not None:
             self._server.close()
         for connection in tuple(self._connections):

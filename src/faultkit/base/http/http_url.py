@@ -1,4 +1,4 @@
-"""A URL of HTTP, taken apart into where to connect and what to ask for there. Pure."""
+"""HTTP URLs, split into the address to connect to and the request target. Pure."""
 
 from __future__ import annotations
 
@@ -13,29 +13,31 @@ _PRINTED = re.compile(r"[!-~]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Address:
+class HttpUrl:
+    """A parsed HTTP URL."""
+
     scheme: str
     host: str
     port: int
     authority: str
-    """Host and port as they were written, for the header that repeats them."""
+    """Host and port as written, for the Host header (RFC 9110 §7.2)."""
     target: str
-    """Path and query."""
+    """Path and query, the origin-form of RFC 9112 §3.2.1."""
 
     @property
     def origin(self) -> tuple[str, str, int]:
         return self.scheme, self.host, self.port
 
-    def redirected(self, target: str, location: str) -> Address | None:
-        """Where an answer to a request for `target` sends its client; None if that is no URL of HTTP."""
+    def redirected(self, target: str, location: str) -> HttpUrl | None:
+        """Return the target of a redirect from `target` (RFC 9110 §10.2.2); None if it is not an HTTP URL."""
         try:
             return parse_url(urljoin(f"{self.scheme}://{self.authority}{target}", location))
         except (InputError, ValueError):
             return None
 
 
-def parse_url(url: str) -> Address:
-    """InputError if nobody could be asked for it."""
+def parse_url(url: str) -> HttpUrl:
+    """Parse an HTTP URL. Raises InputError."""
     parts = _split(url)
     if _PRINTED.fullmatch(url) is None:
         raise InputError(
@@ -45,14 +47,14 @@ def parse_url(url: str) -> Address:
         )
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     port = parts.port or _PORTS[parts.scheme]
-    return Address(parts.scheme, parts.hostname or "", port, parts.netloc.rpartition("@")[2], path)
+    return HttpUrl(parts.scheme, parts.hostname or "", port, parts.netloc.rpartition("@")[2], path)
 
 
 def _split(url: str) -> SplitResult:
     wrong = InputError("upstream", f'expected a URL such as http://127.0.0.1:8000/mcp, got "{url}"')
     try:
         parts = urlsplit(url)
-        # Asked here, since it is looked at only when asked.
+        # Read here, because urlsplit validates the port only on access.
         port = parts.port
     except ValueError as error:
         raise InputError("upstream", f"{wrong.problem} ({str(error).lower()})") from None
@@ -61,8 +63,8 @@ def _split(url: str) -> SplitResult:
     return parts
 
 
-def check_no_user(url: str) -> None:
-    """InputError for one that says who asks: it is shown in places where a password must not be."""
+def check_no_credentials(url: str) -> None:
+    """Raise InputError for a URL with user or password, because URLs are shown in logs and messages."""
     if "@" in urlsplit(url).netloc:
         raise InputError(
             "upstream",

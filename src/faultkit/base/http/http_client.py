@@ -1,7 +1,7 @@
-"""An HTTP/1.1 client that hands on what comes as it comes, and says how a connection was lost.
+"""An HTTP/1.1 client that yields a response as it arrives and reports how a connection was lost.
 
-Connections are kept and used again. It knows nothing of MCP, and never repeats a request that may have been
-received.
+Connections are reused. A request that may have been received is never sent again: POST is not idempotent
+(RFC 9110 §9.2.2).
 """
 
 from __future__ import annotations
@@ -14,30 +14,30 @@ from collections.abc import Iterable
 
 import httptools
 
-from faultkit.base.http.address import parse_url
-from faultkit.base.http.server import Headers
+from faultkit.base.http.http_server import Headers
+from faultkit.base.http.http_url import parse_url
 
 CONNECT_S = 10.0
 _MOST_KEPT = 64
 _KEPT_S = 4.0
-"""Servers close a connection that was idle for five seconds or more, and a request must not meet that."""
+"""Seconds for which an idle connection is kept. Servers commonly close one after five."""
 _HIGH_WATER = 1 << 20
-"""Bytes of an answer that may wait to be taken before we stop reading."""
+"""Bytes of a response that may be buffered before reading pauses."""
 
 
-class Lost(Exception):
-    """The connection ended before the answer did."""
+class ConnectionLost(Exception):
+    """The connection ended before the response did."""
 
     def __init__(self, why: str, *, reset: bool = False, began: bool = False) -> None:
         super().__init__(why)
         self.reset = reset
-        """By RST, and not in good order."""
+        """True if it ended by RST instead of FIN."""
         self.began = began
-        """Some of the answer had come."""
+        """True if part of the response had arrived."""
 
 
-class Reply:
-    """An answer on its way in."""
+class HttpReply:
+    """A response whose head has arrived."""
 
     __slots__ = ("_connection", "headers", "lines", "status")
 
@@ -53,35 +53,35 @@ class Reply:
         return kind.strip().lower() == "text/event-stream"
 
     async def chunk(self) -> bytes:
-        """The next part of the body; empty at its end. Raises Lost."""
+        """Return the next part of the body; empty at its end. Raises ConnectionLost."""
         return await self._connection.chunk()
 
     def ready(self) -> bytes:
-        """A part that is there without waiting; empty if none is, which is not to say that none will be."""
+        """Return a part that has arrived already; empty if none has."""
         return self._connection.ready()
 
     async def body(self, most: int) -> bytes:
-        """All of it. Raises Lost, also if there is more than that."""
+        """Return the whole body. Raises ConnectionLost, also for more than `most` bytes."""
         parts: list[bytes] = []
         size = 0
         while part := await self.chunk():
             size += len(part)
             if size > most:
                 self.close()
-                raise Lost(f"an answer of more than {most} bytes", began=True)
+                raise ConnectionLost(f"an answer of more than {most} bytes", began=True)
             parts.append(part)
         return b"".join(parts)
 
     def close(self) -> None:
-        """Leaves the rest. Safe to call at any time."""
+        """Discard the rest of the response. May be called at any time."""
         self._connection.leave()
 
 
 class HttpClient:
-    """For one origin."""
+    """A client of one origin, with a pool of connections."""
 
     def __init__(self, url: str, *, verify: bool = True) -> None:
-        """InputError if the URL is none of HTTP."""
+        """Raises InputError if the URL is not an HTTP URL."""
         self.address = parse_url(url)
         self.host, self.port, self.target = self.address.host, self.address.port, self.address.target
         self._tls: ssl.SSLContext | None = None
@@ -95,8 +95,10 @@ class HttpClient:
 
     async def request(
         self, method: str, headers: Iterable[tuple[str, str]], body: bytes, target: str | None = None
-    ) -> Reply:
-        """The head of the answer. Raises Lost; OSError if nobody can be reached."""
+    ) -> HttpReply:
+        """Send a request and return when the head of its response has arrived.
+
+        Raises ConnectionLost; OSError or TimeoutError if the server cannot be reached."""
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
         head = f"{method} {target or self.target} HTTP/1.1\r\nhost: {self.address.authority}\r\n{lines}"
         if body or method in ("POST", "PUT", "PATCH"):
@@ -109,7 +111,7 @@ class HttpClient:
             kept.drop()
         return await self._ask(await self._connect(), raw, method)
 
-    async def _ask(self, connection: _Connection, raw: bytes, method: str) -> Reply:
+    async def _ask(self, connection: _Connection, raw: bytes, method: str) -> HttpReply:
         self._busy.add(connection)
         try:
             return await connection.ask(raw, is_head=method == "HEAD")
@@ -127,7 +129,7 @@ class HttpClient:
         return connection
 
     def done(self, connection: _Connection) -> None:
-        """It is free for the next request, or of no use any more."""
+        """Take back a connection: keep it for the next request, or drop it."""
         self._busy.discard(connection)
         if connection.is_open and len(self._idle) < _MOST_KEPT:
             self._idle.append(connection)
@@ -148,7 +150,7 @@ class _Connection(asyncio.Protocol):
         self._parts: deque[bytes] = deque()
         self._held = 0
         self._waiter: asyncio.Future[None] | None = None
-        self._lost: Lost | None = None
+        self._lost: ConnectionLost | None = None
         self._asked = self._complete = self._has_head = self._keep = False
         self._lines: Headers = []
         self._is_head = False
@@ -161,18 +163,19 @@ class _Connection(asyncio.Protocol):
 
     @property
     def is_fresh(self) -> bool:
-        """It can be used again. What was sent is never sent twice, so this has to be known before."""
+        """True if the connection can be reused, checked before sending because a request is never
+        repeated."""
         if not self.is_open or asyncio.get_running_loop().time() - self._idle_since > _KEPT_S:
             return False
         assert self._transport is not None
-        # Whatever there is to read now, an end or anything else, is nothing that we asked for.
+        # Readable while idle means closed by the server, or unsolicited bytes.
         watch = select.poll()
         watch.register(self._transport.get_extra_info("socket").fileno(), select.POLLIN)
         return not watch.poll(0)
 
-    # Of the client.
+    # Called by the client.
 
-    async def ask(self, raw: bytes, *, is_head: bool) -> Reply:
+    async def ask(self, raw: bytes, *, is_head: bool) -> HttpReply:
         assert self._transport is not None
         self._parser = httptools.HttpResponseParser(self)
         self._lines = []
@@ -183,7 +186,7 @@ class _Connection(asyncio.Protocol):
             if self._lost is not None:
                 raise self._lost
             await self._wait()
-        return Reply(self, self._parser.get_status_code(), self._lines)
+        return HttpReply(self, self._parser.get_status_code(), self._lines)
 
     async def chunk(self) -> bytes:
         while not self._parts:
@@ -206,7 +209,7 @@ class _Connection(asyncio.Protocol):
 
     def leave(self) -> None:
         if self._asked and not self._complete:
-            self._lost = self._lost or Lost("we left", began=True)
+            self._lost = self._lost or ConnectionLost("we left", began=True)
             self.drop()
         self._release()
 
@@ -232,7 +235,7 @@ class _Connection(asyncio.Protocol):
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
-    # Of asyncio.
+    # Called by asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -245,10 +248,12 @@ class _Connection(asyncio.Protocol):
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            self._lost = Lost("the answer changes to a protocol that nobody asked for", began=True)
+            self._lost = ConnectionLost(
+                "the response switches to a protocol that was not requested", began=True
+            )
             self.drop()
         except httptools.HttpParserError as error:
-            self._lost = Lost(f"this is no HTTP answer: {error}", began=True)
+            self._lost = ConnectionLost(f"this is no HTTP answer: {error}", began=True)
             self.drop()
         self._wake()
 
@@ -263,14 +268,15 @@ class _Connection(asyncio.Protocol):
         elif not self._complete:
             why = "the connection was reset" if exc is not None else "the connection was closed"
             began = self._has_head or bool(self._lines)
-            self._lost = self._lost or Lost(why, reset=exc is not None, began=began)
+            self._lost = self._lost or ConnectionLost(why, reset=exc is not None, began=began)
         self._wake()
 
     def _is_framed_by_close(self) -> bool:
+        # RFC 9112 §6.3, rule 8: a response without length and coding ends with the connection.
         names = {name.lower() for name, _ in self._lines}
         return "content-length" not in names and "transfer-encoding" not in names
 
-    # Of httptools.
+    # Called by httptools.
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._lines.append((name.decode("latin-1"), value.decode("latin-1")))
@@ -278,6 +284,7 @@ class _Connection(asyncio.Protocol):
     def on_headers_complete(self) -> None:
         assert self._parser is not None
         if 100 <= self._parser.get_status_code() < 200:
+            # RFC 9110 §15.2: interim responses precede the final one.
             self._lines = []
             return
         self._has_head = True

@@ -1,0 +1,137 @@
+"""Text files: read one whole; write one whole or not at all.
+
+New content goes to a file beside the target, which then takes the target's name in one step (rename(2)), so a
+crash or a full disk leaves what was there before. A symbolic link stays a link: the file that it leads to is
+replaced.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+from collections.abc import Callable, Iterable
+from itertools import count
+from pathlib import Path
+
+from faultkit.base.errors import InputError, RunError
+
+_numbers = count()
+
+
+def replace_file(
+    path: str | os.PathLike[str],
+    content: bytes,
+    *,
+    like: str | os.PathLike[str] | None = None,
+    before: Callable[[], None] = lambda: None,
+) -> None:
+    """Write `content` to `path`; raise OSError and leave the file as it was if that fails.
+
+    like:   a file whose mode the new one gets, and its owner as far as that is allowed
+    before: called once all is written, just before the file is replaced; what it raises prevents that"""
+    target = Path(os.path.realpath(path))
+    beside = target.with_name(f".faultkit-{os.getpid()}-{next(_numbers)}.part")
+    try:
+        with open(beside, "xb") as file:
+            if like is not None:
+                _copy_mode_and_owner(file.fileno(), os.stat(like))
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        before()
+        os.replace(beside, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            beside.unlink()
+        raise
+
+
+def _copy_mode_and_owner(file: int, like: os.stat_result) -> None:
+    with contextlib.suppress(OSError, AttributeError):
+        os.fchown(file, like.st_uid, like.st_gid)
+    os.fchmod(file, stat.S_IMODE(like.st_mode))
+
+
+def write_whole(path: str | os.PathLike[str], text: str) -> None:
+    """Write a report, or other output, to the path that a user gave; raise RunError if that fails.
+
+    A file is replaced whole. Anything else, such as a pipe or a terminal, is written to and stays that."""
+    # Half of a surrogate pair has no UTF-8, and a report must not fail because of one.
+    content = text.encode("utf-8", "backslashreplace")
+    try:
+        if _is_file_or_missing(path):
+            replace_file(path, content)
+        else:
+            _write_through(path, content)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise RunError(f"{os.fspath(path)}: the report cannot be written: {reason}") from error
+
+
+def _is_file_or_missing(path: str | os.PathLike[str]) -> bool:
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return True
+
+
+def _write_through(path: str | os.PathLike[str], content: bytes) -> None:
+    # Neither created nor truncated, in case a file has taken the name since.
+    with open(os.open(path, os.O_WRONLY | os.O_NOCTTY), "wb", buffering=0) as file:
+        rest = memoryview(content)
+        while rest:
+            rest = rest[file.write(rest) or 0 :]
+
+
+def check_output_path(path: str | os.PathLike[str], extensions: Iterable[str]) -> None:
+    """Raise InputError if output cannot be written to `path`, as far as that is known before a run."""
+    given, known = Path(path), tuple(extensions)
+    extension = given.suffix.lower()
+    if extension not in known:
+        came = f'got "{extension}"' if extension else "got none"
+        raise InputError(os.fspath(path), f"expected a file that ends in {', '.join(known)}, {came}")
+    if given.is_dir():
+        raise InputError(os.fspath(path), "expected a file, got a folder")
+    if not given.parent.is_dir():
+        raise InputError(os.fspath(path), f'expected a folder that exists, got "{given.parent}"')
+    if not os.access(given.parent, os.W_OK):
+        raise InputError(os.fspath(path), f'expected a folder to write in, got "{given.parent}"')
+
+
+def rewrite_file(path: str, new: bytes, expected: bytes | None, *, backup: str | None = None) -> None:
+    """Change a user's file in place, if it still holds `expected` (None: it does not exist yet).
+
+    Its mode and owner stay. `backup` is a suffix: the old content is kept in a file of that name beside it.
+    Raises RunError if the file was changed meanwhile or cannot be written."""
+    target = Path(os.path.realpath(path))
+    like = target if expected is not None else None
+    try:
+        _check_unchanged(path, target, expected)
+        if expected is None:
+            target.parent.mkdir(parents=True, exist_ok=True)
+        elif backup is not None:
+            replace_file(target.with_name(target.name + backup), expected, like=target)
+        replace_file(target, new, like=like, before=lambda: _check_unchanged(path, target, expected))
+    except OSError as error:
+        raise RunError(f"{path}: cannot be written: {(error.strerror or str(error)).lower()}") from error
+
+
+def _check_unchanged(path: str, target: Path, expected: bytes | None) -> None:
+    try:
+        now: bytes | None = target.read_bytes()
+    except FileNotFoundError:
+        now = None
+    if now != expected:
+        raise RunError(f"{path}: it changed meanwhile: nothing was written, try again")
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """Return the text of a UTF-8 file, without a byte order mark."""
+    source = os.fspath(path)
+    try:
+        return Path(source).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise InputError(source, f"cannot be read: {(error.strerror or str(error)).lower()}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(source, f"expected UTF-8 text, got byte {error.object[error.start]:#04x}") from None

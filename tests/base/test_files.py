@@ -1,0 +1,93 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from faultkit.base.errors import InputError, RunError
+from faultkit.base.files import check_output_path, replace_file, write_whole
+
+
+def test_a_file_is_made_or_replaced(tmp_path: Path) -> None:
+    file = tmp_path / "a"
+    replace_file(file, b"one")
+    assert file.read_bytes() == b"one"
+    replace_file(str(file), b"two")
+    assert file.read_bytes() == b"two"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"one")
+    (tmp_path / "link").symlink_to("a")
+    replace_file(tmp_path / "link", b"two")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "a").read_bytes() == b"two"
+
+
+def test_the_mode_is_that_of_another_file(tmp_path: Path) -> None:
+    file = tmp_path / "a"
+    file.write_bytes(b"one")
+    file.chmod(0o640)
+    replace_file(file, b"two", like=file)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+
+
+def test_what_is_raised_at_the_last_moment_leaves_everything_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "a"
+    file.write_bytes(b"one")
+
+    def changed() -> None:
+        raise RuntimeError("changed meanwhile")
+
+    with pytest.raises(RuntimeError, match="changed meanwhile"):
+        replace_file(file, b"two", before=changed)
+    assert file.read_bytes() == b"one"
+    assert os.listdir(tmp_path) == ["a"]
+
+
+def test_a_folder_that_is_missing_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        replace_file(tmp_path / "b" / "a", b"one")
+
+
+def test_output_to_a_file_replaces_it_and_to_a_pipe_goes_through_it(tmp_path: Path) -> None:
+    write_whole(tmp_path / "a", "o\ud800ne")
+    assert (tmp_path / "a").read_bytes() == b"o\\ud800ne"
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    content = "x" * 300_000
+    with ThreadPoolExecutor() as threads:
+        reading = threads.submit(pipe.read_text)
+        write_whole(pipe, content)
+        assert reading.result(60) == content
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    write_whole("/dev/null", "one")
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+
+
+def test_output_that_cannot_be_written_is_an_error_for_people(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match="b/a: the report cannot be written: no such file or directory"):
+        write_whole(tmp_path / "b" / "a", "one")
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("a.txt", 'expected a file that ends in .md, .json, got ".txt"'),
+        ("a", "expected a file that ends in .md, .json, got none"),
+        ("folder.md", "expected a file, got a folder"),
+        ("b/a.md", "expected a folder that exists, got"),
+    ],
+)
+def test_a_path_is_checked_before_a_run(tmp_path: Path, name: str, problem: str) -> None:
+    (tmp_path / "folder.md").mkdir()
+    with pytest.raises(InputError) as caught:
+        check_output_path(tmp_path / name, (".md", ".json"))
+    assert caught.value.problem.startswith(problem)
+    check_output_path(tmp_path / "A.MD", (".md", ".json"))
