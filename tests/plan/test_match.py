@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faultkit.plan.match import Match, escape_glob, path_of
+from faultkit.plan.match import Direction, Flow, Match, Side, escape_glob, flows, path_of
 
 
 @pytest.mark.parametrize(
@@ -167,3 +167,21 @@ def test_a_call_is_covered_by_server_method_and_what_it_is_about(match: Match, c
 def test_without_a_method_the_usual_ones_are_meant() -> None:
     assert Match().covers_call("", "tools/list", "", ("tools/list",))
     assert not Match().covers_call("", "tools/call", "search", ("tools/list",))
+
+
+# Side and direction, as users say them, and the flow that they mean.
+
+
+@pytest.mark.parametrize(
+    ("side", "direction", "expected"),
+    [
+        ("server", "ingress", ("to_client",)),
+        ("server", "egress", ("to_upstream",)),
+        ("client", "ingress", ("to_upstream",)),
+        ("client", "egress", ("to_client",)),
+        ("server", "both", ("to_upstream", "to_client")),
+        ("client", "both", ("to_upstream", "to_client")),
+    ],
+)
+def test_side_and_direction_name_flows(side: Side, direction: Direction, expected: tuple[Flow, ...]) -> None:
+    assert flows(side, direction) == expected

@@ -1,18 +1,11 @@
 from __future__ import annotations
 
-import ast
-from pathlib import Path
-
 import pytest
 
-import faultkit
 from faultkit.faults.events import Close, Data, Eof
 from faultkit.faults.stream.latency import Latency
 from faultkit.faults.stream.timeout import Timeout
 from faultkit.testing import payload_of, run_filter
-
-PACKAGE = Path(faultkit.__file__).parent
-SOURCES = [path for path in sorted(PACKAGE.rglob("*.py")) if "testing" not in path.relative_to(PACKAGE).parts]
 
 
 def test_a_filter_is_woken_before_the_events_that_follow() -> None:
@@ -37,14 +30,3 @@ def test_the_seed_decides() -> None:
 
 def test_the_payload_is_all_bytes_joined() -> None:
     assert payload_of([Data(0.0, b"ab"), Eof(1.0), Data(2.0, b"c")]) == b"abc"
-
-
-@pytest.mark.parametrize("source", SOURCES, ids=lambda path: str(path.relative_to(PACKAGE)))
-def test_nothing_else_in_the_package_imports_the_testing_helpers(source: Path) -> None:
-    names = [
-        name
-        for node in ast.walk(ast.parse(source.read_text("utf-8")))
-        if isinstance(node, (ast.Import, ast.ImportFrom))
-        for name in ([alias.name for alias in node.names] + [getattr(node, "module", None) or ""])
-    ]
-    assert not [name for name in names if name.startswith("faultkit.testing")]

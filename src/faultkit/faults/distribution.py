@@ -46,7 +46,7 @@ def check_distribution(fault: Distributed) -> None:
 
 
 def least_ms(fault: Distributed) -> float:
-    """The least delay that the settings usually ask for."""
+    """Return the least delay that the settings usually give."""
     return {
         "uniform": fault.min_ms,
         "pareto": fault.scale_ms,
@@ -55,7 +55,7 @@ def least_ms(fault: Distributed) -> float:
 
 
 def draw_ms(fault: Distributed, rng: Rng) -> float:
-    """One delay. Negative normal draws are drawn again, as in the original tool."""
+    """Draw one delay. Negative normal draws are drawn again, as in the original tool."""
     if fault.distribution == "uniform":
         return rng.between(fault.min_ms, fault.max_ms)
     tail_ms = 0.0 if fault.distribution == "normal" else rng.pareto(fault.scale_ms, fault.shape)

@@ -43,7 +43,7 @@ Event: TypeAlias = Data | Eof | Close | Reset
 
 
 def moved(event: Event, at: float) -> Event:
-    """The same event at the instant `at`."""
+    """Return the same event at the time `at`."""
     if event.at == at:
         return event
     if isinstance(event, Data):

@@ -1,7 +1,7 @@
 """What a fault is: a frozen value with settings, and the level at which it acts.
 
-A fault knows its own settings and nothing else: where it acts and when is said by the rule that
-carries it (`faultkit.plan`). No fault sleeps, reads, writes or rolls dice that are not given to it.
+A fault knows its own settings and nothing else: the rule that carries it (`faultkit.plan`) says where and
+when it acts. No fault sleeps, reads, writes or draws random numbers that are not given to it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_type_hints
 from faultkit.base.rng import Rng
 from faultkit.faults.events import Event
 from faultkit.faults.settings import Setting as Setting
-from faultkit.faults.settings import checked, flag_of
+from faultkit.faults.settings import checked
 from faultkit.faults.settings import setting as setting
 
 FOREVER = math.inf
@@ -37,9 +37,9 @@ class Fault:
     summary: ClassVar[str]
     """One sentence for `fault faults` and the docs."""
     flag: ClassVar[str | None] = None
-    """The command-line name where it is not the kind with hyphens."""
+    """Command-line name, if it is not the kind with hyphens; read by `flag_names`."""
     env: ClassVar[str | None] = None
-    """The stem of its environment variables where it is not derived from the flag."""
+    """Stem of the environment variables, if it is not derived from the flag; read by `flag_names`."""
 
     def __post_init__(self) -> None:
         types = self.types()
@@ -48,45 +48,25 @@ class Fault:
         self.check()
 
     def check(self) -> None:
-        """Rules between fields. Raise ValueError("field: expected …, got …")."""
+        """Check rules between fields. Raises ValueError("field: expected …, got …")."""
 
     @property
     def least_delay_ms(self) -> float | None:
-        """The least delay that these settings usually ask for: an error of the clock weighs against it. None
-        if they ask for none."""
+        """Smallest delay that these settings usually ask for, in ms; None if they ask for none. A report
+        compares the proxy's lateness with it."""
         return None
 
     @classmethod
     def settings(cls) -> dict[str, Setting]:
+        """Return the facts of each setting, by name."""
         return {f.name: f.metadata["setting"] for f in fields(cls)}
 
     @classmethod
     def types(cls) -> dict[str, Any]:
-        """The type of each setting, as the annotations say."""
+        """Return the type of each setting, as annotated."""
         if cls not in _types:
             _types[cls] = get_type_hints(cls)
         return _types[cls]
-
-    @classmethod
-    def flag_name(cls) -> str:
-        """The command-line name of the fault: `packet-loss` in `--with-packet-loss`."""
-        return cls.flag or cls.kind.replace("_", "-")
-
-    @classmethod
-    def flag_of(cls, name: str) -> str:
-        """The command-line name of one setting below the fault's: `mean` in `--latency-mean`."""
-        return flag_of(name, cls.settings()[name])
-
-    @classmethod
-    def env_name(cls) -> str:
-        """The stem of the fault's environment variables: `FAULT_LATENCY`."""
-        return cls.env or "FAULT_" + cls.flag_name().replace("-", "_").upper()
-
-    @classmethod
-    def env_of(cls, name: str) -> str:
-        """The environment variable of one setting."""
-        own = cls.settings()[name].env
-        return own or f"{cls.env_name()}_{cls.flag_of(name).replace('-', '_').upper()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +77,7 @@ class Stream:
     """When the filter begins: at the connection's start, or later on a live connection."""
     rng: Rng
     note: Callable[[str, float], None]
-    """Tells what was injected: an effect such as `delay_ms` and its value. Feeds counters and `--json`."""
+    """Records what was injected: an effect such as `delay_ms` and its value. Feeds counters and `--json`."""
     shared: dict[str, Any]
     """State common to all connections of the proxy, for this rule and direction (a shared rate, say)."""
 
@@ -118,25 +98,25 @@ class StreamFilter:
 
     def __init__(self) -> None:
         self.wake_at: float = FOREVER
-        """When `wake` wants to be called, whether or not anything arrives."""
+        """When `wake` is to be called, whether or not anything arrives."""
         self.ready_at: float = 0.0
         """No input is wanted before this instant: this is how a filter pushes back. FOREVER stalls."""
         self.read_size: int = 262144
-        """How many bytes it likes to be fed at a time."""
+        """Most bytes that it is fed at a time."""
         self.blind: bool = False
-        """It asks for nothing but the size of payloads and passes them on: they may stay in the kernel."""
+        """True if it uses only the size of payloads and passes them on: they may stay in the kernel."""
 
     def feed(self, event: Event) -> Iterable[Event]:
-        """What becomes of one event."""
+        """Take one event, and return what is to be passed on."""
         return (event,)
 
     def wake(self, at: float) -> Iterable[Event]:
-        """Called once `wake_at` has come. It must move `wake_at`."""
+        """Handle the instant `wake_at`. It must change `wake_at`."""
         self.wake_at = FOREVER
         return ()
 
     def finish(self, at: float) -> Iterable[Event]:
-        """The rule is taken off a live stream: whatever is still held inside comes out."""
+        """Return what is still held inside: the rule is removed from a live stream."""
         return ()
 
 
@@ -213,7 +193,7 @@ class HttpVerdict:
     """Answer with this status instead of the upstream's."""
     body: str | None = None
     call_upstream: bool = False
-    """The upstream gets the request all the same; its answer is thrown away."""
+    """The upstream gets the request all the same; its answer is dropped."""
 
 
 @dataclass(frozen=True)

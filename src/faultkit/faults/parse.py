@@ -7,23 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
-from difflib import get_close_matches
 
 from faultkit.base.errors import InputError
+from faultkit.base.text import did_you_mean
 from faultkit.faults import FAULTS
 from faultkit.faults.fault import Fault
 from faultkit.faults.settings import schema_of
 
 
 def fault_type(kind: str) -> type[Fault]:
-    """The row of the table. The error has no path: the caller knows where the kind was written."""
+    """Return the class of a kind. The error has no path: the caller knows where the kind was written."""
     if kind not in FAULTS:
         raise InputError("", f"unknown fault {kind!r}{_guess(kind, FAULTS)} (`fault faults` lists them all)")
     return FAULTS[kind]
 
 
 def parse_fault(kind: str, settings: Mapping[str, object]) -> Fault:
-    """The fault of this kind. Errors about a setting have its name as their path."""
+    """Return the fault of this kind. Errors about a setting have its name as their path."""
     cls = fault_type(kind)
     names = cls.settings()
     for name in settings:
@@ -39,12 +39,12 @@ def parse_fault(kind: str, settings: Mapping[str, object]) -> Fault:
 
 
 def dump_fault(fault: Fault) -> dict[str, object]:
-    """The settings that differ from the defaults; `parse_fault` takes them back."""
+    """Return the settings that differ from the defaults; `parse_fault` accepts them."""
     return {f.name: value for f in fields(fault) if (value := getattr(fault, f.name)) != f.default}
 
 
 def fault_schema(cls: type[Fault]) -> dict[str, object]:
-    """JSON Schema of the settings."""
+    """Return the JSON Schema of the settings."""
     facts, types = cls.settings(), cls.types()
     return {
         "type": "object",
@@ -61,5 +61,4 @@ def _unknown(what: str, name: object, known: Iterable[str]) -> str:
 
 
 def _guess(name: object, known: Iterable[str]) -> str:
-    close = get_close_matches(str(name).replace("-", "_"), list(known), n=1)
-    return f"; did you mean {close[0]!r}?" if close else ""
+    return did_you_mean(str(name).replace("-", "_"), known, "'")

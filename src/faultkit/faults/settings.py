@@ -1,7 +1,7 @@
-"""One field of a fault: what users need to know of it, what it is called, and which values it takes.
+"""One field of a fault: what users need to know of it, and which values it takes.
 
-The facts stand once, at the field. Checks, schemas, flags and variables are read off them here; how a
-whole fault is parsed is `faultkit.faults.parse`.
+The facts stand once, at the field. Checks and schemas are derived here, flags and variables in `flag_names`;
+whole faults are parsed in `parse`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Any, get_args
 
 _MOST_WHOLE = 2**1023
 """The largest power of two that a float can hold."""
-_UNIT_SUFFIXES = ("_ms", "_us", "_s", "_hz", "_bytes")
 _TYPES: dict[object, tuple[str, str]] = {
     float: ("number", "a number"),
     int: ("integer", "a whole number"),
@@ -42,20 +41,12 @@ class Setting:
 
 
 def setting(default: Any = MISSING, /, help: str = "", **facts: Any) -> Any:
-    """A field of a fault, with what users need to know of it."""
+    """Return a field of a fault, with what users need to know of it."""
     return field(default=default, metadata={"setting": Setting(help, **facts)})
 
 
-def flag_of(name: str, fact: Setting) -> str:
-    """The command-line name of a field: `mean` for `mean_ms`, `call-upstream` for `call_upstream`."""
-    if fact.flag is not None:
-        return fact.flag
-    stem = next((name.removesuffix(suffix) for suffix in _UNIT_SUFFIXES if name.endswith(suffix)), name)
-    return stem.replace("_", "-")
-
-
 def checked(name: str, type_: object, fact: Setting, value: object) -> object:
-    """The value as the field keeps it; ValueError says what was expected and what came."""
+    """Return the value as the field keeps it. Raises ValueError with what was expected and given."""
     base, optional = _base(type_)
     if optional and value is None:
         return None
@@ -68,7 +59,7 @@ def checked(name: str, type_: object, fact: Setting, value: object) -> object:
 
 
 def schema_of(type_: object, fact: Setting, default: object) -> dict[str, object]:
-    """JSON Schema of one field."""
+    """Return the JSON Schema of one field."""
     base, optional = _base(type_)
     name = _TYPES[base][0]
     schema: dict[str, object] = {

@@ -1,4 +1,4 @@
-"""Match: where a rule acts. It answers yes or no about a proxy, a request or a call, and knows no fault.
+"""Match: where a rule acts: which proxies, requests or calls it covers. It knows no fault.
 
 Proxy names, paths and header values are globs (`*`, `?`, `[abc]`), matched whole and with case.
 Header names and HTTP methods are compared without case.
@@ -16,10 +16,28 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import get_args
+from typing import Literal, TypeAlias, get_args
 
-from faultkit.base.documents.shape import shown
-from faultkit.plan.flow import Direction, Flow, Side, flows
+from faultkit.base.documents.checks import shown
+
+# Users name a side (a socket of the proxy) and a direction (read from it or written to it). The relay knows
+# only flows: `_FLOWS` translates.
+Flow: TypeAlias = Literal["to_upstream", "to_client"]
+
+Side: TypeAlias = Literal["client", "server"]
+"""Which socket: the one to the client, or the one to the upstream server."""
+
+Direction: TypeAlias = Literal["ingress", "egress", "both"]
+"""Bytes that the proxy reads from that socket, bytes that it writes to it, or both."""
+
+_FLOWS: dict[tuple[Side, Direction], tuple[Flow, ...]] = {
+    ("server", "ingress"): ("to_client",),
+    ("server", "egress"): ("to_upstream",),
+    ("server", "both"): ("to_upstream", "to_client"),
+    ("client", "ingress"): ("to_upstream",),
+    ("client", "egress"): ("to_client",),
+    ("client", "both"): ("to_upstream", "to_client"),
+}
 
 _GLOB_CHARACTER = re.compile(r"[*?\[]")
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
@@ -89,7 +107,7 @@ class Match:
 
     @classmethod
     def only(cls, proxy_name: str, side: Side = "server", direction: Direction = "ingress") -> Match:
-        """Exactly the proxy of this name, whatever characters the name has."""
+        """Return a match of exactly the proxy of this name, whatever characters the name has."""
         return cls(escape_glob(proxy_name), side, direction)
 
     @property
@@ -108,7 +126,7 @@ class Match:
         return next((name for name in SUBJECTS if getattr(self, name) is not None), None)
 
     def call_methods(self, usual: tuple[str, ...]) -> tuple[str, ...]:
-        """Globs of the methods that are meant; `usual` ones where the match says nothing of them."""
+        """Return globs of the methods that it covers; `usual` if the match names none."""
         if self.method is not None:
             return self.methods
         return usual if self.subject is None else (SUBJECTS[self.subject],)
@@ -122,7 +140,7 @@ class Match:
         return fnmatchcase(name, self.proxy)
 
     def covers_request(self, method: str, target: str, headers: Iterable[tuple[str, str]]) -> bool:
-        """Whether a request is meant; `target` is what the request line says, query and all."""
+        """Return whether it covers a request; `target` is the request target, with its query."""
         if self.method is not None and method.upper() not in {m.upper() for m in self.methods}:
             return False
         if self.path is not None and not fnmatchcase(path_of(target), self.path):
@@ -136,7 +154,7 @@ class Match:
         )
 
     def covers_call(self, server: str, method: str, name: str, usual: tuple[str, ...]) -> bool:
-        """Whether a call is meant; `name` is the tool, resource or prompt that it is about."""
+        """Return whether it covers a call; `name` is that of the tool, resource or prompt."""
         if self.server is not None and not fnmatchcase(server, self.server):
             return False
         if self.subject is not None and not fnmatchcase(name, getattr(self, self.subject)):
@@ -145,17 +163,23 @@ class Match:
 
 
 def escape_glob(text: str) -> str:
-    """The glob that matches `text` and nothing else."""
+    """Return the glob that matches `text` and nothing else."""
     return _GLOB_CHARACTER.sub(r"[\g<0>]", text)
 
 
 def is_http_method(method: str) -> bool:
+    """Return whether a text is an HTTP method: a token of RFC 9110 section 5.6.2."""
     return _TOKEN.fullmatch(method) is not None
 
 
 def path_of(target: str) -> str:
-    """The path of a request target in any of its forms; `*` and `host:port` stay as they are."""
+    """Return the path of a request target (RFC 9112 §3.2); `*` and `host:port` are returned unchanged."""
     absolute = _ABSOLUTE.match(target)
     rest = target[absolute.end() :] if absolute else target
     path = rest.partition("?")[0].partition("#")[0]
     return path or "/"
+
+
+def flows(side: Side, direction: Direction) -> tuple[Flow, ...]:
+    """Return the flows that a side and a direction mean; for `both`, the request's flow comes first."""
+    return _FLOWS[side, direction]

@@ -1,6 +1,6 @@
 """Plan: rules and a seed, the one value that files, flags, HTTP, proxy and reports exchange.
 
-Also its plain form (`dump_plan`) and its short id. Reading documents is `faultkit.plan.parse`.
+Also its plain form (`dump_plan`) and its short id. Reading documents is `faultkit.plan.plan_keys`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ import json
 from dataclasses import dataclass
 from hashlib import sha256
 
-from faultkit.base.documents.shape import shown
+from faultkit.base.documents.checks import shown
+from faultkit.base.errors import InputError
 from faultkit.faults.parse import dump_fault
 from faultkit.plan.match import Match
 from faultkit.plan.rule import Rule
@@ -34,7 +35,7 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """A short id: equal for plans that do the same with the same names, on every machine."""
+        """Return a short id, equal for plans that do the same with the same names, on every machine."""
         # The seed 7 and the seed "7" give the same random numbers, so they give the same id.
         document = {**dump_plan(self), "seed": str(self.seed)}
         canonical = json.dumps(document, sort_keys=True, separators=(",", ":"))
@@ -49,11 +50,12 @@ def _is_seed(seed: int | str) -> bool:
 
 
 def dump_plan(plan: Plan) -> dict[str, object]:
-    """Plain data for YAML or JSON, without what has its default; `parse_plan` gives the plan back."""
+    """Return data for YAML or JSON without default values; `parse_plan` gives the plan back."""
     return {"seed": plan.seed, "rules": [dump_rule(rule) for rule in plan.rules]}
 
 
 def dump_rule(rule: Rule) -> dict[str, object]:
+    """Return the data of one rule without default values."""
     parts = {
         "with": dump_fault(rule.fault),
         "match": _dump_match(rule.match),
@@ -87,3 +89,43 @@ def _dump_trigger(trigger: Trigger) -> dict[str, object]:
     if trigger.probability != usual.probability:
         given["probability"] = float(trigger.probability)
     return given
+
+
+# Proxies carry out faults of the network, mocks and gateways those of calls: other plans are refused.
+
+
+def check_network_rule(rule: Rule) -> None:
+    """Raise InputError for a rule that no proxy can carry out."""
+    if rule.fault.level == "call":
+        raise InputError(
+            "fault",
+            f'expected a fault of the network, got "{rule.fault.kind}", which acts on calls: '
+            "use fault gateway or fault mock",
+        )
+
+
+def check_call_rule(rule: Rule) -> None:
+    """Raise InputError for a rule that no mock and no gateway can carry out."""
+    if rule.fault.level != "call":
+        raise InputError(
+            "fault",
+            f'expected a fault of calls, got "{rule.fault.kind}", which acts on the network: use fault run',
+        )
+
+
+def check_network_plan(plan: Plan) -> None:
+    """Raise InputError for the first rule that no proxy can carry out."""
+    for index, rule in enumerate(plan.rules):
+        try:
+            check_network_rule(rule)
+        except InputError as error:
+            raise error.within(f"rules[{index}]") from None
+
+
+def check_call_plan(plan: Plan) -> None:
+    """Raise InputError for the first rule that no mock and no gateway can carry out."""
+    for index, rule in enumerate(plan.rules):
+        try:
+            check_call_rule(rule)
+        except InputError as error:
+            raise error.within(f"rules[{index}]") from None

@@ -10,7 +10,7 @@ from collections.abc import Container
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
-from faultkit.base.documents.shape import shown
+from faultkit.base.documents.checks import shown
 from faultkit.faults.call.call import CallFault
 from faultkit.faults.fault import Fault, Level
 from faultkit.plan.match import Match, is_http_method
@@ -42,7 +42,7 @@ class Rule:
                     )
 
     def _check_levels(self) -> None:
-        """A condition that the fault cannot mind is a mistake."""
+        """Refuse conditions that have no effect on faults of this level."""
         level, usual = self.fault.level, Match()
         given = [key for key in CONDITIONS if getattr(self.match, key) != getattr(usual, key)]
         if self.trigger.burst != 1:
@@ -70,11 +70,11 @@ CONDITIONS: dict[str, tuple[Level, ...]] = {
     "resource": ("call",),
     "prompt": ("call",),
 }
-"""Each condition of a match, and the levels of the faults that mind it."""
+"""Each condition of a match, and the levels of the faults on which it has an effect."""
 
 
 def _check_call(match: Match, fault: CallFault) -> None:
-    """That the match can cover a call which the fault makes sense for."""
+    """Check that the match covers a call which the fault can break."""
     for method in match.methods:
         if method.isupper() or not any(character.isalpha() or character in "*?[" for character in method):
             raise ValueError(f"match.method: expected an MCP method such as tools/call, got {shown(method)}")
@@ -89,7 +89,7 @@ def _check_call(match: Match, fault: CallFault) -> None:
 
 
 def fresh_name(wanted: str, taken: Container[str]) -> str:
-    """`wanted`, or the first of `wanted-2`, `wanted-3` … that is not taken."""
+    """Return `wanted`, or the first of `wanted-2`, `wanted-3` … that is not taken."""
     name, count = wanted, 1
     while name in taken:
         count += 1

@@ -18,7 +18,9 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeAlias
 
-from faultkit.base.documents.shape import reject_unknown_keys, shown
+from faultkit.base.documents.checks import shown
+from faultkit.base.documents.key_tables import Key, KeyTable, Schema
+from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.errors import InputError
 from faultkit.base.units import LONGEST_S, format_duration, parse_duration
 from faultkit.plan.windows import ALWAYS, Wave, Windows, merge, to_us
@@ -27,7 +29,6 @@ GRAMMAR = (
     'periods joined by ";", each of start:T, duration:T, every:T, times:N joined by ",", '
     'where T is "10s", "50%" or a number of seconds'
 )
-KEYS = ("start", "duration", "every", "times")
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ class Period:
             raise ValueError(_too_dense(self.every, self.duration))
 
     def __str__(self) -> str:
-        given = {key: getattr(self, key) for key in KEYS}
+        given = {key: getattr(self, key) for key in PERIOD.names}
         items = [f"{key}:{value}" for key, value in given.items() if value is not None]
         if self.start == Seconds(0) and len(items) > 1:
             del items[0]
@@ -124,14 +125,14 @@ class Schedule:
 
     @property
     def needs_total(self) -> bool:
-        """True if it speaks of shares of the run, so that the run must have a duration."""
+        """True if it has shares of the run, so that the run must have a duration."""
         return any(isinstance(time, Percent) for p in self.periods for time in (p.start, p.duration, p.every))
 
     def __str__(self) -> str:
         return ";".join(map(str, self.periods))
 
     def resolve(self, total_s: float | None = None) -> Windows:
-        """The schedule on a run of `total_s` seconds (None: a run without a known end)."""
+        """Return the schedule on a run of `total_s` seconds (None: a run without a known end)."""
         if not self.periods:
             return ALWAYS
         try:
@@ -141,7 +142,7 @@ class Schedule:
 
 
 def parse_schedule(value: object) -> Schedule:
-    """A schedule from its text, from a mapping with the same keys, or from a list of either."""
+    """Return the schedule of a text, of a mapping with the same keys, or of a list of either."""
     if isinstance(value, str):
         return Schedule(_parse_text(value))
     if isinstance(value, Mapping):
@@ -161,7 +162,7 @@ def _parse_period(piece: str) -> Period:
     given: dict[str, str] = {}
     for item in piece.split(","):
         key, colon, rest = (part.strip() for part in item.partition(":"))
-        if not colon or key not in KEYS:
+        if not colon or key not in PERIOD:
             raise _bad_piece(f"got {shown(item.strip())}")
         if key in given:
             raise _bad_piece(f'got "{key}" twice in {shown(piece.strip())}')
@@ -188,29 +189,29 @@ def _parse_element(element: object, path: str) -> Period:
 
 
 def _parse_mapping(value: Mapping[object, object], path: str) -> Period:
-    reject_unknown_keys(value, KEYS, path)
+    given = MappingReader(value, PERIOD, path).given
     try:
-        return _period({str(key): each for key, each in value.items()})
+        return _period(given)
     except ValueError as error:
         field, _, problem = str(error).partition(": ")
         raise InputError(f"{path}.{field}", problem) from None
 
 
 def _period(given: Mapping[str, object]) -> Period:
-    """Raises ValueError that begins with the key at fault."""
-    times = {key: _named(key, given[key]) for key in ("start", "duration", "every") if key in given}
-    return Period(**times, times=_parse_times(given["times"]) if "times" in given else None)
-
-
-def _named(key: str, value: object) -> Time:
-    try:
-        return parse_time(value)
-    except ValueError as error:
-        raise ValueError(f"{key}: {error}") from None
+    """Return a period from its keys, as text or data. Raises ValueError that begins with the key at fault."""
+    values = {}
+    for key in PERIOD:
+        if key.name in given:
+            assert key.read is not None
+            try:
+                values[key.name] = key.read(given[key.name])
+            except ValueError as error:
+                raise ValueError(f"{key.name}: {error}") from None
+    return Period(**values)
 
 
 def parse_time(value: object) -> Time:
-    """`50%`, a duration, or a number of seconds."""
+    """Return the time of `50%`, a duration, or a number of seconds."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return Seconds(value)
     if not isinstance(value, str):
@@ -229,4 +230,18 @@ def _parse_times(value: object) -> int:
         return value
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 9:
         return int(value)
-    raise ValueError(f"times: expected a whole number of at least 1, got {shown(value)}")
+    raise ValueError(f"expected a whole number of at least 1, got {shown(value)}")
+
+
+_TIME: Schema = {"type": ["string", "number"], "minimum": 0}
+_FORM = 'A duration such as "10s", a share of the run such as "50%", or a number of seconds.'
+
+PERIOD = KeyTable(
+    Key("start", parse_time, {**_TIME, "default": 0}, help=f"When the period begins. {_FORM}"),
+    Key("duration", parse_time, _TIME, help=f"How long it holds; by default to the end. {_FORM}"),
+    Key("every", parse_time, _TIME, help=f"The time from one beginning to the next. {_FORM}"),
+    Key("times", _parse_times, {"type": "integer", "minimum": 1}, help="How often it holds in all."),
+    rules={"dependentRequired": {"every": ["duration"], "times": ["every"]}},
+    has_nulls=False,
+)
+"""The keys of one period, in its text as in a mapping. Their readers raise ValueError."""

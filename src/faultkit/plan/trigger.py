@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from faultkit.base.documents.shape import shown
+from faultkit.base.documents.checks import shown
 from faultkit.base.rng import Rng
 
 MOST_BURST = 1000
-"""Whether a unit is hit is asked of each unit at which an episode may have begun."""
+"""The longest burst: each unit looks back at as many units at which an episode may have begun."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +50,14 @@ class Trigger:
         return self.probability == 1 and self.first is None and self.after == 0 and self.every == 1
 
     def fires(self, ordinal: int, rng: Rng) -> bool:
-        """Whether unit `ordinal` is hit. It draws one number if chance has a say, else none."""
+        """Return whether unit `ordinal` is hit. Draws one number if that depends on chance, else none."""
         return self._may_begin(ordinal) and (self.probability == 1 or rng.chance(self.probability))
 
     def in_episode(self, ordinal: int, line: Rng) -> bool:
-        """Whether an episode that began at this unit or shortly before it hits this unit.
+        """Return whether an episode that began at this unit or shortly before it hits this unit.
 
         `line` is common to all units: the number that begins an episode at a unit is drawn from a stream of
-        that unit's own below it, so that each unit is told the same whenever it asks."""
+        that unit's own below it, so that the result for a unit never changes."""
         begins = range(ordinal, max(ordinal - self.burst, -1), -1)
         return any(self._may_begin(begin) and self._begins(begin, line) for begin in begins)
 

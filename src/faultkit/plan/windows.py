@@ -16,6 +16,7 @@ MOST_INTERVALS = 100_000
 
 
 def to_us(seconds: float) -> int:
+    """Convert seconds to whole microseconds."""
     return round(seconds * 1_000_000)
 
 
@@ -29,7 +30,7 @@ class Wave:
     times: int | None = None
 
     def intervals(self, horizon_us: int) -> Iterator[tuple[int, int]]:
-        """Those that begin no later than the horizon. Only for waves with a duration."""
+        """Return the intervals that begin up to the horizon. Only for waves with a duration."""
         assert self.duration_us is not None
         for turn in range(self.turns(horizon_us)):
             begin_us = self.start_us + turn * (self.every_us or 0)
@@ -49,7 +50,7 @@ class Wave:
 
     @property
     def settled_us(self) -> int:
-        """From here on it is either quiet for good or in its regular beat."""
+        """Time from which on the line is inactive for good or repeats regularly."""
         if self.duration_us is None or self.repeats_forever:
             return self.start_us
         return self.start_us + ((self.times or 1) - 1) * (self.every_us or 0) + self.duration_us
@@ -69,11 +70,11 @@ class Windows:
         return self._edges_until(t) % 2 == 1
 
     def activation(self, t: float) -> int:
-        """How many times it has become active up to and including `t`."""
+        """Return how many times it has become active up to and including `t`."""
         return (self._edges_until(t) + 1) // 2
 
     def next_change(self, t: float) -> float:
-        """The first instant after `t` at which `active` changes; infinite if there is none."""
+        """Return the first time after `t` at which `active` changes; infinite if there is none."""
         folded_us, turns = self._fold(t)
         index = bisect_right(self.edges_us, folded_us)
         if index < len(self.edges_us):
@@ -84,7 +85,7 @@ class Windows:
         return (first + (turns + 1) * self.cycle_us) / 1_000_000
 
     def _fold(self, t: float) -> tuple[int, int]:
-        """The instant within the listed edges that stands for `t`, and how many cycles it lies back."""
+        """Return the time within the listed edges that corresponds to `t`, and the cycles between the two."""
         now_us = to_us(t)
         if self.cycle_us == 0 or now_us <= self.steady_us + self.cycle_us:
             return now_us, 0
@@ -103,7 +104,7 @@ ALWAYS = Windows()
 
 
 def merge(waves: Iterable[Wave]) -> Windows:
-    """The union of waves. Raises ValueError if it would take too many intervals to write down."""
+    """Return the union of waves. Raises ValueError if it would take too many intervals to write down."""
     joined = [_without_gaps(wave) for wave in waves]
     endless_us = min((wave.start_us for wave in joined if wave.duration_us is None), default=None)
     bounded = [wave for wave in joined if wave.duration_us is not None]
@@ -135,7 +136,7 @@ def merge(waves: Iterable[Wave]) -> Windows:
 
 
 def _until(edges_us: list[int], endless_us: int) -> list[int]:
-    """The edges before a wave that never ends, and the edge at which that wave takes over."""
+    """Return the edges before a wave that never ends, and the edge at which that wave begins."""
     before = edges_us[: bisect_right(edges_us, endless_us)]
     if before and before[-1] == endless_us:
         # Something ends or begins just here: either way the line is on from here on.

@@ -21,7 +21,7 @@ _MOST = 1_000_000
 
 @st.composite
 def faults(draw: st.DrawFn, cls: type[Fault]) -> Fault:
-    """Any fault of this class, with any settings that it accepts."""
+    """Return a strategy of faults of this class, with any settings that it accepts."""
     types = cls.types()
     values = {name: draw(_values(types[name], fact)) for name, fact in cls.settings().items()}
     try:
@@ -32,7 +32,7 @@ def faults(draw: st.DrawFn, cls: type[Fault]) -> Fault:
 
 @st.composite
 def streams(draw: st.DrawFn) -> list[Event]:
-    """Some chunks in the order of time, and perhaps an end."""
+    """Return a strategy of streams: chunks in the order of time, and perhaps an end."""
     payloads = draw(st.lists(st.binary(min_size=1, max_size=64), max_size=6))
     repeats = st.sampled_from((1, 1, 40))
     times = list(accumulate(draw(st.floats(0, 2)) for _ in range(len(payloads) + 1)))

@@ -32,7 +32,7 @@ def open_filter(
     notes: list[tuple[str, float]] | None = None,
     shared: dict[str, object] | None = None,
 ) -> StreamFilter:
-    """The fault at work on a stream that begins at `at`. What it notes is added to `notes`."""
+    """Return the filter of a fault for a stream that begins at `at`. Its notes are added to `notes`."""
     kept = [] if notes is None else notes
     return fault.open(
         Stream(
@@ -52,13 +52,13 @@ def run_filter(
     until: float = FOREVER,
     notes: list[tuple[str, float]] | None = None,
 ) -> list[Event]:
-    """What comes out if `events` go in and time goes on `until` then. Back-pressure is not heeded."""
+    """Return the output for `events` when time runs until `until`. Back-pressure is ignored."""
     filter = open_filter(fault, seed=seed, at=at, notes=notes)
     return [event for _, event in _drive(filter, events, until)]
 
 
 def payload_of(events: Iterable[Event]) -> bytes:
-    """All bytes of the events, joined."""
+    """Return all bytes of the events, joined."""
     return b"".join(event.payload for event in events if isinstance(event, Data))
 
 
@@ -89,7 +89,7 @@ def _check_whole_run(fault: StreamFault, events: Sequence[Event], seed: object) 
 
 
 def _check_finish(fault: StreamFault, events: Sequence[Event], seed: object) -> None:
-    """The fault is taken off after `events`: what is inside comes out."""
+    """Check that a fault removed after `events` releases all that it holds."""
     at = events[-1].at if events else 0.0
     filter = open_filter(fault, seed=seed)
     given = [event for _, event in _drive(filter, events, at)]
@@ -110,7 +110,7 @@ def _check_ends(events: Sequence[Event]) -> None:
 
 
 def _drive(filter: StreamFilter, events: Iterable[Event], until: float) -> Iterator[tuple[float, Event]]:
-    """Each event that comes out, with the instant of what caused it."""
+    """Yield each output event with the time of its cause."""
     for event in events:
         if event.at > until:
             break

@@ -51,6 +51,6 @@ class VirtualLoop(asyncio.SelectorEventLoop):
 
 
 def run_virtual(main: Coroutine[Any, Any, T], *, grace: float = 0.0) -> T:
-    """Like `asyncio.run`, in virtual time."""
+    """Run a coroutine like `asyncio.run`, in virtual time."""
     with asyncio.Runner(loop_factory=lambda: VirtualLoop(grace)) as runner:
         return runner.run(main)

@@ -173,10 +173,10 @@ def test_the_main_setting_is_one_of_its_settings(kind: str) -> None:
 
 
 def test_no_setting_has_the_name_of_a_key_of_the_trigger() -> None:
-    from faultkit.plan.parse import TRIGGER_KEYS
+    from faultkit.plan.plan_keys import TRIGGER
 
     names = {name for cls in CALL_FAULTS.values() for name in cls.settings()}
-    assert names & set(TRIGGER_KEYS) == set()
+    assert names & set(TRIGGER.names) == set()
 
 
 def test_every_kind_is_a_fault_with_the_file_of_its_name() -> None:

@@ -63,12 +63,12 @@ def test_ids_of_both_types_go_wrong(id: str | int, wrong: str | int, mistyped: o
 
 
 def test_a_reply_that_is_overtaken_stays_as_it_is() -> None:
-    assert judged(OutOfOrder(behind=2)) == Verdict(behind=2, effect="out_of_order", amount=2.0)
+    assert judged(OutOfOrder(behind=2)) == Verdict(overtaken_by=2, effect="out_of_order", amount=2.0)
 
 
 def test_only_the_late_reply_is_deaf_to_cancellation() -> None:
-    assert judged(ReplyAfterCancel()).deaf
-    assert not judged(DuplicateReply()).deaf
+    assert judged(ReplyAfterCancel()).ignores_cancel
+    assert not judged(DuplicateReply()).ignores_cancel
 
 
 def test_a_client_of_the_modern_era_cancels_by_closing_the_stream_so_nothing_can_come_after() -> None:

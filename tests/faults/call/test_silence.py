@@ -37,8 +37,8 @@ def test_a_call_without_a_reply_ends_after_ten_minutes_with_a_sentinel(
 ) -> None:
     verdict = judged(fault)
     assert frames(fault) == (Send(SENTINEL, after_s=600.0),)
-    assert (verdict.effect, verdict.ask, verdict.freeze) == (effect, ask, freeze)
-    assert (verdict.delay_s, verdict.deaf, verdict.behind) == (0.0, False, 0)
+    assert (verdict.effect, verdict.ask, verdict.freezes_session) == (effect, ask, freeze)
+    assert (verdict.delay_s, verdict.ignores_cancel, verdict.overtaken_by) == (0.0, False, 0)
 
 
 def test_a_hang_may_end_sooner() -> None:

@@ -1,8 +1,8 @@
-"""What a call-level fault is given, and what it answers: plain values, no wire, no clock.
+"""The values between a call-level fault and its interpreter: the call and the verdict. No wire, no clock.
 
-A fault judges a call before the server is asked, and says in one verdict what becomes of it: whether the
-server is asked at all, how late, and which timed frames the client gets in place of the reply. One
-interpreter (`faultkit.mcp.carry`) carries verdicts out, so that a fault means the same before any server.
+A fault decides about a call before the server is asked, in one verdict: whether the
+server is asked at all, how late, and which timed frames the client gets in place of the reply.
+`faultkit.mcp.interpreter` executes verdicts, so a fault means the same in front of any server.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Drip:
 
 @dataclass(frozen=True, slots=True)
 class KeepAlive:
-    """Comments of an SSE stream, which say that somebody is there and nothing else."""
+    """Comments of an SSE stream, which keep the connection alive and carry no message."""
 
     every_s: float
     for_s: float
@@ -118,7 +118,7 @@ Rewrite: TypeAlias = Callable[[Message | None], tuple[Frame, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What becomes of one call. As it stands here, nothing does."""
+    """The treatment of one call. By default the call passes unchanged."""
 
     delay_s: float = 0.0
     """Wait so long before the server is asked."""
@@ -126,12 +126,12 @@ class Verdict:
     """The server gets the call, and may act on it."""
     frames: Rewrite | None = None
     """None: the reply as it came, byte for byte."""
-    deaf: bool = False
-    """Goes on though the client has cancelled the call."""
-    behind: int = 0
-    """The reply waits until so many later replies of the connection have passed it."""
-    freeze: bool = False
-    """From now on, nothing of this session is answered any more."""
+    ignores_cancel: bool = False
+    """True if the verdict is executed to its end though the client has cancelled the call."""
+    overtaken_by: int = 0
+    """Number of later replies of the session that go out before this one."""
+    freezes_session: bool = False
+    """True if nothing of the session is answered from now on."""
     effect: str = ""
     """What was injected, for recordings and counters: `delay_ms`, `hang` … Empty: nothing is, this time."""
     amount: float | None = None
@@ -140,13 +140,13 @@ class Verdict:
 
     @property
     def idle(self) -> bool:
-        """The call goes on as it is, and nobody looks at its reply."""
+        """True if the call passes unchanged and its reply is not read."""
         return self == Verdict()
 
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What a fault may use to decide: its own chance, and a memory that the calls of a rule share."""
+    """What a fault may use to decide: its random numbers, and a memory that the calls of a rule share."""
 
     rng: Rng
     memory: dict[str, Any]
@@ -168,14 +168,14 @@ class CallFault(Fault):
     transports: ClassVar[tuple[Transport, ...]] = TRANSPORTS
     eras: ClassVar[tuple[Era, ...]] = ERAS
     instead: ClassVar[str] = ""
-    """What would fit where this one does not: a sentence for whoever asked for it."""
+    """What to use where this fault makes no sense: the end of an error message."""
 
     def fits(self, transport: Transport, era: Era) -> bool:
-        """Whether it makes sense there with these settings."""
+        """Return whether the fault makes sense on this transport and in this protocol era."""
         return transport in self.transports and era in self.eras
 
     def fitting_methods(self) -> tuple[str, ...]:
-        """`only`, with these settings."""
+        """Return the methods that it is limited to, with these settings; none means any method."""
         return self.only
 
     def judge(self, call: Call, given: Circumstances) -> Verdict:

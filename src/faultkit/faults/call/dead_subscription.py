@@ -15,7 +15,7 @@ _ID_KEY = "io.modelcontextprotocol/subscriptionId"
 @dataclass(frozen=True)
 class DeadSubscription(CallFault):
     kind: ClassVar[str] = "dead_subscription"
-    summary: ClassVar[str] = "A subscription is acknowledged, and no notice ever comes."
+    summary: ClassVar[str] = "A subscription is acknowledged, but no notification follows."
     main: ClassVar[str] = "limit_s"
     methods: ClassVar[tuple[str, ...]] = ("subscriptions/listen",)
     only: ClassVar[tuple[str, ...]] = ("subscriptions/listen",)

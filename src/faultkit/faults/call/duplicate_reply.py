@@ -12,10 +12,10 @@ from faultkit.faults.fault import setting
 @dataclass(frozen=True)
 class DuplicateReply(CallFault):
     kind: ClassVar[str] = "duplicate_reply"
-    summary: ClassVar[str] = "The reply comes more than once."
+    summary: ClassVar[str] = "The reply is sent more than once."
     main: ClassVar[str] = "copies"
 
-    copies: int = setting(2, "How often it comes in all.", minimum=2, maximum=1000)
+    copies: int = setting(2, "Number of replies in total.", minimum=2, maximum=1000)
     every_ms: float = setting(0.0, "Time between the copies.", unit="ms", minimum=0, maximum=86_400_000)
 
     def judge(self, call: Call, given: Circumstances) -> Verdict:

@@ -1,4 +1,4 @@
-"""Flaky: each call fails by a roll that anybody can work out beforehand.
+"""Flaky: each call fails by a roll that can be computed beforehand.
 
 With a seed, the k-th call of a name (counted from 0) has the roll of `seed|k`, to the bit as the public
 mcp-test server rolls for its tool of this name. It is the one fault with a rate of its own, because that roll
@@ -19,14 +19,14 @@ from faultkit.faults.fault import setting
 @dataclass(frozen=True)
 class Flaky(CallFault):
     kind: ClassVar[str] = "flaky"
-    summary: ClassVar[str] = "Calls fail by a seeded roll of each."
+    summary: ClassVar[str] = "Each call fails with a given probability, by a seeded draw."
     main: ClassVar[str] = "fail_rate"
 
-    fail_rate: float = setting(0.5, "A call fails if its roll is below this.", minimum=0, maximum=1)
-    seed: str = setting("", "Seed of the rolls; without one they follow from the seed of the plan.")
+    fail_rate: float = setting(0.5, "Probability that a call fails.", minimum=0, maximum=1)
+    seed: str = setting("", "Seed of the draws; derived from the seed of the plan if not given.")
     form: Literal["protocol_error", "tool_error"] = setting(
         "protocol_error",
-        "How a call fails: a JSON-RPC error with the roll in its data, or a tool's own error.",
+        "How a call fails: a JSON-RPC error with the drawn number in its data, or a tool's own error.",
         choices=("protocol_error", "tool_error"),
     )
 

@@ -19,4 +19,4 @@ class Frozen(CallFault):
     )
 
     def judge(self, call: Call, given: Circumstances) -> Verdict:
-        return replace(hanging(call, self.kind, LIMIT_S), freeze=True)
+        return replace(hanging(call, self.kind, LIMIT_S), freezes_session=True)

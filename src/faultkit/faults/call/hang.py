@@ -9,11 +9,11 @@ from faultkit.faults.call.call import Call, CallFault, Circumstances, Verdict
 from faultkit.faults.call.reply import LIMIT_S, always, unresponsive
 from faultkit.faults.fault import setting
 
-LIMIT_HELP = "After so long it ends with an error all the same, so that nothing waits for ever."
+LIMIT_HELP = "After this time the call ends with an error, so that nothing waits for ever."
 
 
 def hanging(call: Call, effect: str, limit_s: float) -> Verdict:
-    """No reply for so long, and the server is not asked."""
+    """Return the verdict for a call that gets no reply for so long; the server is not asked."""
     return Verdict(ask=False, frames=always(unresponsive(call, limit_s)), effect=effect)
 
 

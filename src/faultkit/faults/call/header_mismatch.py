@@ -24,7 +24,7 @@ class HeaderMismatch(CallFault):
 
     header: Literal["Mcp-Name", "Mcp-Method", "MCP-Protocol-Version"] = setting(
         "Mcp-Name",
-        "Which header is blamed.",
+        "The header that the error names.",
         choices=("Mcp-Name", "Mcp-Method", "MCP-Protocol-Version"),
     )
 

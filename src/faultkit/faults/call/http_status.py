@@ -32,7 +32,7 @@ _TEXTS = {
 def refusal(
     status: int, body: Message | bytes, retry_after_s: int | None = None, *, challenge: bool = False
 ) -> Status:
-    """An answer of the endpoint that holds no reply, with the headers that go with it."""
+    """Return an HTTP response without a JSON-RPC reply, with the headers that belong to its status."""
     kind = "text/plain; charset=utf-8" if isinstance(body, bytes) else "application/json"
     headers = [("Content-Type", kind)] if body else []
     if retry_after_s is not None:

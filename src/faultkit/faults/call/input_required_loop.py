@@ -36,14 +36,14 @@ class InputRequiredLoop(CallFault):
 
 
 def round_of(params: Mapping[str, Any]) -> int:
-    """How many rounds the client has been through, by the state that it gives back."""
+    """Return the number of rounds so far, from the state that the client sends back."""
     state = params.get("requestState")
     digits = state.removeprefix(_STATE) if isinstance(state, str) else ""
     return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) <= _LONGEST_ROUND else 0
 
 
 def _elicits(params: Mapping[str, Any]) -> bool:
-    """A server may ask only what the client says that it can answer; the state alone it may always send."""
+    """Return whether the client can answer questions. A server may send the state alone to any client."""
     meta = params.get("_meta")
     capabilities = meta.get(_CAPABILITIES_KEY) if isinstance(meta, dict) else None
     return isinstance(capabilities, dict) and "elicitation" in capabilities

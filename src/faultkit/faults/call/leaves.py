@@ -27,7 +27,7 @@ class Leaf:
 
     @property
     def bound(self) -> bool:
-        """The schema names or shapes what may stand there."""
+        """Return whether the schema restricts the value."""
         longest = self.schema.get("maxLength")
         return any(key in self.schema for key in _BINDING) or (
             isinstance(longest, int) and longest < _SHORTEST
@@ -44,7 +44,7 @@ class Leaf:
         return marker.ljust(shortest or 0, "-")[:longest]
 
     def other_number(self, value: float, wanted: int) -> float:
-        """Of the same JSON type, within the bounds; the value itself if they leave no other."""
+        """Return another number of the same JSON type within the bounds, or the same if there is none."""
         lowest, highest = _bounds(self.schema, whole=isinstance(value, int))
         if self.bound or "multipleOf" in self.schema or lowest > highest:
             return value
@@ -59,7 +59,7 @@ class Leaf:
 
 
 def leaves_of(value: Any, schema: Mapping[str, Any] | None) -> list[Leaf]:
-    """Texts that may be anything first; if there are none, whatever else can be changed."""
+    """Return the values that may be changed: free texts or, if there are none, all others."""
     found: list[tuple[Leaf, object]] = []
     waiting: list[tuple[Any, Path, Any]] = [(value, (), schema)]
     while waiting and len(found) < _MOST_LEAVES:
@@ -80,13 +80,14 @@ def leaves_of(value: Any, schema: Mapping[str, Any] | None) -> list[Leaf]:
 
 
 def value_at(value: Any, path: Path) -> Any:
+    """Return the value at a path of keys and indexes."""
     for step in path:
         value = value[step]
     return value
 
 
 def put(value: Any, path: Path, new: object) -> Any:
-    """The same value with another one at `path`; what is given stays as it was."""
+    """Return a copy of the value with another one at `path`."""
     parents = []
     for step in path:
         parents.append(value)
@@ -99,7 +100,7 @@ def put(value: Any, path: Path, new: object) -> Any:
 
 
 def _bounds(schema: Mapping[str, Any], *, whole: bool) -> tuple[float, float]:
-    """The least and the most that may stand there, infinite where nothing is said."""
+    """Return the least and the greatest allowed number, infinite where the schema has no bound."""
     lowest, highest = -math.inf, math.inf
     for key, room in (("minimum", 0), ("exclusiveMinimum", 1)):
         given = _number(schema.get(key), -math.inf)

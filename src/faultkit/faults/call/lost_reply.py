@@ -1,4 +1,4 @@
-"""Lost reply: the server does its work, and nobody hears of it. Who retries does the work twice."""
+"""Lost reply: the server does its work, and its reply is dropped. A client that retries has it done twice."""
 
 from __future__ import annotations
 

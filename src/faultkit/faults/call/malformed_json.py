@@ -13,7 +13,7 @@ from faultkit.faults.fault import setting
 @dataclass(frozen=True)
 class MalformedJson(CallFault):
     kind: ClassVar[str] = "malformed_json"
-    summary: ClassVar[str] = "The reply is no JSON."
+    summary: ClassVar[str] = "The reply is not valid JSON."
     main: ClassVar[str] = "text"
 
     text: str | None = setting(

@@ -12,7 +12,7 @@ _LONGEST_NUMBER = 15
 
 
 def mistyped(id: str | int) -> object:
-    """A number as text, a text of digits as a number, any other text within a list."""
+    """Return an id in another type: a number as text, digits as a number, any other text within a list."""
     if isinstance(id, int):
         return str(id)
     if id.isascii() and id.isdecimal() and len(id) <= _LONGEST_NUMBER:

@@ -13,7 +13,7 @@ from faultkit.faults.fault import setting
 @dataclass(frozen=True)
 class NotificationStorm(CallFault):
     kind: ClassVar[str] = "notification_storm"
-    summary: ClassVar[str] = "Very many notifications come before the reply."
+    summary: ClassVar[str] = "Very many notifications are sent before the reply."
     main: ClassVar[str] = "count"
 
     count: int = setting(1000, "How many.", minimum=1, maximum=100_000)

@@ -18,4 +18,4 @@ class OutOfOrder(CallFault):
     behind: int = setting(1, "So many later replies pass it.", minimum=1, maximum=1000)
 
     def judge(self, call: Call, given: Circumstances) -> Verdict:
-        return Verdict(behind=self.behind, effect=self.kind, amount=float(self.behind))
+        return Verdict(overtaken_by=self.behind, effect=self.kind, amount=float(self.behind))

@@ -13,7 +13,7 @@ from faultkit.faults.fault import setting
 @dataclass(frozen=True)
 class OversizedResult(CallFault):
     kind: ClassVar[str] = "oversized_result"
-    summary: ClassVar[str] = "The result has so many bytes more than it should."
+    summary: ClassVar[str] = "The result is larger than it should be by a number of bytes."
     main: ClassVar[str] = "bytes"
 
     bytes: int = setting(

@@ -16,7 +16,7 @@ UNASKED = "faultkit"
 @dataclass(frozen=True)
 class ProgressStorm(CallFault):
     kind: ClassVar[str] = "progress_storm"
-    summary: ClassVar[str] = "Very many reports of progress come before the reply."
+    summary: ClassVar[str] = "Very many progress notifications are sent before the reply."
     main: ClassVar[str] = "count"
 
     count: int = setting(1000, "How many.", minimum=1, maximum=100_000)

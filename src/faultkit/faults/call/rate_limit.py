@@ -16,7 +16,7 @@ _OF_TOOLS = ("tool_error", "hidden")
 @dataclass(frozen=True)
 class RateLimit(CallFault):
     kind: ClassVar[str] = "rate_limit"
-    summary: ClassVar[str] = "The server says that it is asked too often, in one of four forms."
+    summary: ClassVar[str] = "The server refuses the call because of a rate limit, in one of four forms."
     main: ClassVar[str] = "form"
     instead: ClassVar[str] = (
         "form jsonrpc fits everywhere, http only over HTTP, the other two only tools/call"
@@ -27,7 +27,7 @@ class RateLimit(CallFault):
         "HTTP 429 with Retry-After, a JSON-RPC error, an error of the tool, or hidden in a usual result.",
         choices=("http", "jsonrpc", "tool_error", "hidden"),
     )
-    retry_after_s: int = setting(30, "When the client may come back.", unit="s", minimum=0)
+    retry_after_s: int = setting(30, "Seconds until the client may try again.", unit="s", minimum=0)
     code: int = setting(-32000, "Code of the error (jsonrpc).", minimum=-(2**31), maximum=2**31 - 1)
 
     def fits(self, transport: Transport, era: Era) -> bool:

@@ -1,7 +1,6 @@
-"""Replies as faults make them and change them: pure, and what is given is never altered.
+"""Replies that faults create and change. Pure; arguments are never altered.
 
-What a JSON-RPC reply of MCP looks like in both eras is known here, so that each fault says only what is wrong
-with it.
+It owns the form of a JSON-RPC reply of MCP in both eras, so that a fault holds only its deviation from it.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from faultkit.base.rng import Rng
 from faultkit.faults.call.call import Call, Frame, Message, Rewrite, Send
 
 LIMIT_S = 600.0
-"""Ten minutes: far beyond any timeout of a client, and still an end."""
+"""Ten minutes: longer than the timeout of any client, but finite."""
 UNRESPONSIVE = -31001
 """The code of our own errors, outside the range that JSON-RPC keeps for itself."""
 INTERNAL_ERROR = -32603
@@ -22,18 +21,19 @@ _FRAME_OF_RESULTS = ("_meta", "resultType", "ttlMs", "cacheScope", "nextCursor")
 
 
 def text_of(message: object) -> str:
-    """JSON in ASCII, so that it is bytes of any encoding, and on one line."""
+    """Return JSON on one line in ASCII, which has the same bytes in any usual encoding."""
     return json.dumps(message, separators=(",", ":"))
 
 
 def result_of(call: Call, result: dict[str, Any]) -> Message:
-    """A reply with this result; the modern era wants its type said."""
+    """Return a reply with this result; in the modern era with its result type."""
     if call.era == "modern":
         result = {"resultType": "complete", **result}
     return {"jsonrpc": "2.0", "id": call.id, "result": result}
 
 
 def error_of(call: Call, code: int, message: str, data: object = None) -> Message:
+    """Build the JSON-RPC error response to a call."""
     error: dict[str, Any] = {"code": code, "message": message}
     if data is not None:
         error["data"] = data
@@ -41,33 +41,33 @@ def error_of(call: Call, code: int, message: str, data: object = None) -> Messag
 
 
 def tool_error_of(call: Call, text: str) -> Message:
-    """What a tool answers that has failed: a result, which a model gets to see."""
+    """Return the reply of a failed tool: a result, which the model sees, instead of a protocol error."""
     return result_of(call, {"content": [{"type": "text", "text": text}], "isError": True})
 
 
 def failure_of(call: Call, text: str) -> Message:
-    """The plainest failure that the method knows."""
+    """Return the simplest failure of the method: a tool error or a protocol error."""
     return tool_error_of(call, text) if call.method == "tools/call" else error_of(call, INTERNAL_ERROR, text)
 
 
 def subject_of(call: Call) -> str:
-    """What a message may call it."""
+    """Return the subject of a call for messages."""
     return f"call to `{call.name or call.method}`"
 
 
 def unresponsive(call: Call, limit_s: float) -> Send:
-    """The end of a call that got no reply: so late that to any client it is none."""
+    """Return the end of a call without a reply, which comes after any timeout of a client."""
     text = f"server unresponsive (fault injected): {subject_of(call)} got no reply for {limit_s:g} s"
     return Send(error_of(call, UNRESPONSIVE, text), after_s=limit_s)
 
 
 def always(*frames: Frame) -> Rewrite:
-    """These frames, whatever the reply."""
+    """Return a response of these frames for any reply."""
     return lambda _reply: frames
 
 
 def changed(change: Callable[[Message], Message]) -> Rewrite:
-    """The reply after a change."""
+    """Return the response that is the reply after a change."""
 
     def rewrite(reply: Message | None) -> tuple[Frame, ...]:
         return () if reply is None else (Send(change(reply)),)
@@ -76,7 +76,7 @@ def changed(change: Callable[[Message], Message]) -> Rewrite:
 
 
 def changed_result(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Rewrite:
-    """The reply with another result; an error of the server stays as it is."""
+    """Return the response that is the reply with another result; an error of the server stays unchanged."""
 
     def change_reply(reply: Message) -> Message:
         result = reply.get("result")
@@ -86,12 +86,12 @@ def changed_result(change: Callable[[dict[str, Any]], dict[str, Any]]) -> Rewrit
 
 
 def frame_of_result(result: dict[str, Any]) -> dict[str, Any]:
-    """What a result has besides what was asked for."""
+    """Return the members of a result that are not its content."""
     return {key: result[key] for key in _FRAME_OF_RESULTS if key in result}
 
 
 def with_text(call: Call, result: dict[str, Any], text: str, *, first: bool = False) -> dict[str, Any]:
-    """The result with one more piece of text, where results of this method have texts."""
+    """Return the result with one more text, if results of this method have texts."""
     block: dict[str, Any] = {"type": "text", "text": text}
     key, piece = {
         "tools/call": ("content", block),
@@ -107,16 +107,16 @@ WITH_TEXT = ("tools/call", "prompts/get", "resources/read")
 
 
 def items(result: dict[str, Any], key: str) -> list[Any]:
-    """A list of a result, or none if there is no list."""
+    """Return a list of a result, or an empty one if it has none."""
     found = result.get(key)
     return found if isinstance(found, list) else []
 
 
 def marker_from(rng: Rng) -> str:
-    """A text that no other call of any seed has."""
+    """Return a text that is unique to this call and seed."""
     return f"canary-{rng.uint64() >> 16:012x}"
 
 
 def spaced(messages: Iterable[Message], every_s: float) -> tuple[Send, ...]:
-    """One frame a message, at this distance."""
+    """Return one frame for each message, at this interval."""
     return tuple(Send(message, after_s=every_s) for message in messages)

@@ -37,4 +37,4 @@ class ReplyAfterCancel(CallFault):
         def late(reply: Message | None) -> tuple[Frame, ...]:
             return () if reply is None else (Send(reply, after_s=self.delay_ms / 1000),)
 
-        return Verdict(frames=late, deaf=True, effect=self.kind, amount=self.delay_ms)
+        return Verdict(frames=late, ignores_cancel=True, effect=self.kind, amount=self.delay_ms)

@@ -44,7 +44,7 @@ class SchemaDrift(CallFault):
 
 
 def drift(schema: dict[str, Any], change: str) -> dict[str, Any]:
-    """A schema of arguments after the change. Where there is no argument to change, one is added."""
+    """Return a schema of arguments after the change. Where there is no argument to change, one is added."""
     found = schema.get("properties")
     properties: dict[str, Any] = found if isinstance(found, dict) else {}
     required = items(schema, "required")

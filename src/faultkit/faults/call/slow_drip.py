@@ -12,7 +12,7 @@ from faultkit.faults.fault import setting
 @dataclass(frozen=True)
 class SlowDrip(CallFault):
     kind: ClassVar[str] = "slow_drip"
-    summary: ClassVar[str] = "The reply comes a few bytes at a time."
+    summary: ClassVar[str] = "The reply is sent a few bytes at a time."
     main: ClassVar[str] = "every_ms"
 
     every_ms: float = setting(100.0, "Time between the pieces.", unit="ms", minimum=0, maximum=86_400_000)

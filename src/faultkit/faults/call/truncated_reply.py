@@ -12,7 +12,7 @@ from faultkit.faults.fault import setting
 @dataclass(frozen=True)
 class TruncatedReply(CallFault):
     kind: ClassVar[str] = "truncated_reply"
-    summary: ClassVar[str] = "The reply ends in its middle."
+    summary: ClassVar[str] = "The reply is cut off in the middle."
     main: ClassVar[str] = "share"
 
     share: float = setting(0.5, "How much of it arrives.", minimum=0, maximum=1)

@@ -13,7 +13,7 @@ from faultkit.faults.fault import setting
 @dataclass(frozen=True)
 class UnknownResultType(CallFault):
     kind: ClassVar[str] = "unknown_result_type"
-    summary: ClassVar[str] = "The result has a resultType that nobody knows."
+    summary: ClassVar[str] = "The result has a resultType that the protocol does not define."
     main: ClassVar[str] = "type"
     eras: ClassVar[tuple[Era, ...]] = ("modern",)
     instead: ClassVar[str] = "results have no type in the legacy era; use empty_result or malformed_json"

@@ -12,5 +12,5 @@ from faultkit.faults.call.hang import Hang
 class Wedged(Hang):
     kind: ClassVar[str] = "wedged"
     summary: ClassVar[str] = (
-        "As hang, under another name: for a backend in a deadlock, not a stalled network."
+        "The same as hang, under a name for a backend in a deadlock instead of a stalled network."
     )

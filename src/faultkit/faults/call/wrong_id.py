@@ -1,4 +1,4 @@
-"""Wrong id: the reply answers a request that nobody made, and the real one stays open."""
+"""Wrong id: the reply has the id of a request that was never made, and the real one stays open."""
 
 from __future__ import annotations
 

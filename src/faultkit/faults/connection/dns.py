@@ -15,7 +15,7 @@ class Dns(NameFault):
     summary: ClassVar[str] = "Names are resolved late, or not at all."
 
     outcome: Literal["fail", "resolve"] = setting(
-        "fail", "What comes after the delay.", choices=("fail", "resolve")
+        "fail", "The outcome after the delay.", choices=("fail", "resolve")
     )
     delay_ms: float = setting(0.0, "How long the outcome takes.", unit="ms", minimum=0)
 

@@ -12,7 +12,7 @@ from faultkit.faults.fault import Admission, ConnectionFault
 @dataclass(frozen=True)
 class Refuse(ConnectionFault):
     kind: ClassVar[str] = "refuse"
-    summary: ClassVar[str] = "New connections are turned away."
+    summary: ClassVar[str] = "New connections are refused."
 
     def admit(self, rng: Rng) -> Admission:
         return Admission(refuse=True)

@@ -12,7 +12,7 @@ from faultkit.faults.fault import HttpFault, HttpVerdict, setting
 @dataclass(frozen=True)
 class HttpDelay(HttpFault):
     kind: ClassVar[str] = "http_delay"
-    summary: ClassVar[str] = "Requests wait before they go on."
+    summary: ClassVar[str] = "Requests wait before they are sent to the upstream."
 
     delay_ms: float = setting(1000.0, "How long they wait.", unit="ms", minimum=0, flag="by")
 

@@ -38,11 +38,13 @@ class Bandwidth(StreamFault):
     kind: ClassVar[str] = "bandwidth"
     summary: ClassVar[str] = "Bytes pass at a given rate."
 
-    rate: float = setting(1000.0, "How much passes a second, in `unit`.", above=0)
+    rate: float = setting(1000.0, "Rate, in `unit`.", above=0)
     unit: Literal["Bps", "KBps", "MBps", "GBps", "bit", "kbit", "mbit", "gbit"] = setting(
         "Bps", "Bytes (Bps and up) or bits (bit and up) a second, decimal.", choices=tuple(UNITS)
     )
-    burst_bytes: int = setting(0, "Passes at once after a silence.", unit="bytes", minimum=0, maximum=10**12)
+    burst_bytes: int = setting(
+        0, "Bytes that pass at once after an idle time.", unit="bytes", minimum=0, maximum=10**12
+    )
     scope: Literal["connection", "proxy"] = setting(
         "connection",
         "Each connection has the rate for itself, or all of the proxy share it.",

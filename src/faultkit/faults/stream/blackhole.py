@@ -19,7 +19,7 @@ from faultkit.faults.stream.discard import DiscardFilter
 @dataclass(frozen=True)
 class Blackhole(StreamFault):
     kind: ClassVar[str] = "blackhole"
-    summary: ClassVar[str] = "Nothing comes through, and nobody is told."
+    summary: ClassVar[str] = "Nothing comes through, and neither side gets a FIN or RST."
     lossy: ClassVar[bool] = True
 
     mode: Literal["stall", "discard"] = setting(

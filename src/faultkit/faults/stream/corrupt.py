@@ -17,7 +17,7 @@ from faultkit.faults.fault import Stream, StreamFault, StreamFilter, setting
 @dataclass(frozen=True)
 class Corrupt(StreamFault):
     kind: ClassVar[str] = "corrupt"
-    summary: ClassVar[str] = "Now and then a bit is flipped."
+    summary: ClassVar[str] = "Some bits are flipped."
     lossy: ClassVar[bool] = True
 
     rate: float = setting(0.01, "Share of segments with a flipped bit.", minimum=0, maximum=1)

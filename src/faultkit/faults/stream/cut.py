@@ -12,7 +12,7 @@ from faultkit.faults.fault import FOREVER, Stream, StreamFilter
 
 
 def close_at(stream: Stream, after_ms: float) -> float:
-    """When to close: so long after the filter's start, and never for 0."""
+    """Return the time to close at: so long after the filter's start, and never for 0."""
     return stream.at + after_ms / 1000 if after_ms else FOREVER
 
 

@@ -1,6 +1,6 @@
 """The filter that swallows bytes and ends, for the faults that do (blackhole, timeout).
 
-Whoever waits hears nothing, not even that the other side is gone, until the filter closes by itself or
+The peer receives nothing, not even the end of the other side, until the filter closes by itself or
 is taken off. A stream with a hole in it is something that TCP never shows. So, once bytes are gone,
 taking the fault off closes the connection instead of going on behind the hole.
 """
@@ -15,7 +15,7 @@ from faultkit.faults.stream.cut import CutFilter
 
 
 class DiscardFilter(CutFilter):
-    """Nothing passes, and nobody is told."""
+    """Drops everything without a sign."""
 
     __slots__ = ("_lost", "_withheld")
 

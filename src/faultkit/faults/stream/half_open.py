@@ -17,10 +17,10 @@ from faultkit.faults.fault import Stream, StreamFault, StreamFilter, setting
 @dataclass(frozen=True)
 class HalfOpen(StreamFault):
     kind: ClassVar[str] = "half_open"
-    summary: ClassVar[str] = "One direction falls silent without FIN or RST; the other lives on."
+    summary: ClassVar[str] = "One direction goes silent without FIN or RST; the other continues."
     lossy: ClassVar[bool] = True
 
-    after_bytes: int = setting(0, "So many bytes pass first.", unit="bytes", minimum=0)
+    after_bytes: int = setting(0, "Bytes that pass first.", unit="bytes", minimum=0)
 
     @property
     def withholds_end(self) -> bool:

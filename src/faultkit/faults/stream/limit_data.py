@@ -18,7 +18,7 @@ from faultkit.faults.stream.cut import CutFilter
 @dataclass(frozen=True)
 class LimitData(StreamFault):
     kind: ClassVar[str] = "limit_data"
-    summary: ClassVar[str] = "Exactly so many bytes pass, then the connection closes."
+    summary: ClassVar[str] = "A given number of bytes pass, then the connection closes."
     lossy: ClassVar[bool] = True
 
     bytes: int = setting(1024, "How many bytes pass.", unit="bytes", minimum=0)

@@ -1,6 +1,6 @@
 """Which segments are lost: Markov chains, walked by whole stays and gaps instead of segment by segment.
 
-It knows segments by number only. What a loss costs is the business of `packet_loss`.
+It knows segments by number only. `packet_loss` computes the cost of a loss.
 """
 
 from __future__ import annotations
@@ -25,11 +25,14 @@ class LossChain:
 
 
 def independent(rate: float) -> LossChain:
+    """Build a chain with one state: each segment is lost with the same probability."""
     return LossChain(loss=(rate,), moves=((1.0,),), start=(1.0,), mean_loss=rate)
 
 
 def gilbert_elliott(good_to_bad: float, bad_to_good: float, good_loss: float, bad_loss: float) -> LossChain:
-    """Two states. It starts in balance, so that short connections see the long-run loss too."""
+    """Return a chain of two states.
+
+    It starts in its long-run distribution, so that short connections see the long-run loss too."""
     moving = good_to_bad + bad_to_good
     bad_share = good_to_bad / moving if moving else 0.0
     return LossChain(
@@ -66,7 +69,7 @@ class LossWalk:
         self._enter(_pick(chain.start, rng), 0)
 
     def lost_before(self, limit: int) -> list[int]:
-        """The lost segments below `limit` that were not given yet."""
+        """Return the lost segments below `limit` that were not returned before."""
         lost: list[int] = []
         loss = self._chain.loss
         while True:
@@ -88,7 +91,7 @@ class LossWalk:
 
 
 def _pick(weights: tuple[float, ...], rng: Rng) -> int:
-    """A state by weight. A single possible one costs no number of the stream."""
+    """Draw a state by weight. A single possible one takes no number of the stream."""
     possible = [state for state, weight in enumerate(weights) if weight > 0]
     if len(possible) == 1:
         return possible[0]

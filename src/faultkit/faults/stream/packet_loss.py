@@ -32,7 +32,7 @@ _FOLLOWERS = 3
 @dataclass(frozen=True)
 class PacketLoss(StreamFault):
     kind: ClassVar[str] = "packet_loss"
-    summary: ClassVar[str] = "Segments get lost and cost the time of their retransmission."
+    summary: ClassVar[str] = "Segments are lost, which costs the time of their retransmission."
 
     model: Literal["random", "gilbert-elliott", "five-state"] = setting(
         "random",
@@ -78,7 +78,7 @@ class PacketLoss(StreamFault):
         return gilbert_elliott(good_to_bad, bad_to_good, good_loss=0.0, bad_loss=1.0)
 
     def cost_ms(self, losses: int, *, fast: bool) -> float:
-        """What `losses` of the same segment cost together."""
+        """Return the delay caused by `losses` losses of the same segment."""
         timers = [min(self.rto_ms * 2.0**doublings, _MAX_RTO_MS) for doublings in range(losses)]
         return sum(timers[1:], self.rtt_ms if fast else timers[0])
 

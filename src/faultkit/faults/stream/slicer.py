@@ -33,7 +33,7 @@ class Slicer(StreamFault):
         return _SlicerFilter(self, stream)
 
     def cuts(self, size: int, rng: Rng) -> list[int]:
-        """Where each piece of `size` bytes ends: halved, more or less, until all are small enough."""
+        """Return the end of each piece of `size` bytes: halved, more or less, until all are small enough."""
         ends: list[int] = []
         todo = [(0, size)]
         while todo:

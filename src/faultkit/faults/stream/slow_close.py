@@ -13,9 +13,9 @@ from faultkit.faults.fault import Stream, StreamFault, StreamFilter, setting
 @dataclass(frozen=True)
 class SlowClose(StreamFault):
     kind: ClassVar[str] = "slow_close"
-    summary: ClassVar[str] = "The end of the stream comes late; bytes do not."
+    summary: ClassVar[str] = "The end of the stream is delayed; bytes are not."
 
-    delay_ms: float = setting(1000.0, "How late the end comes.", unit="ms", minimum=0)
+    delay_ms: float = setting(1000.0, "Delay of the end.", unit="ms", minimum=0)
 
     @property
     def least_delay_ms(self) -> float | None:

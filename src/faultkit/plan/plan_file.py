@@ -1,0 +1,49 @@
+"""Plans from YAML text and files. The only module of the package that reads a file.
+
+`faultkit.base.documents.yaml_text` turns text into data, `faultkit.plan.plan_keys` turns data into a plan.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from faultkit.base.documents.yaml_text import placed, read_document
+from faultkit.base.errors import InputError
+from faultkit.base.files import read_text
+from faultkit.plan.plan import Plan
+from faultkit.plan.plan_keys import parse_plan
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFile:
+    """A plan and its text, for errors that are found later."""
+
+    plan: Plan
+    text: str
+    source: str
+
+    def placed(self, error: InputError) -> InputError:
+        """Return the same error with file and line; its path is one of the plan."""
+        return placed(error, self.text, self.source)
+
+
+def load_plan(path: str | os.PathLike[str]) -> Plan:
+    """Return the plan of a file."""
+    return load_plan_file(path).plan
+
+
+def load_plan_file(path: str | os.PathLike[str]) -> PlanFile:
+    """Return the plan of a file, with its text."""
+    source = os.fspath(path)
+    text = read_text(source)
+    return PlanFile(read_plan(text, source), text, source)
+
+
+def read_plan(text: str, source: str = "plan") -> Plan:
+    """Return the plan of a YAML or JSON text; errors begin with `source`."""
+    document = read_document(text, source)
+    try:
+        return parse_plan(document)
+    except InputError as error:
+        raise placed(error, text, source) from None

@@ -1,0 +1,275 @@
+"""The keys of plan files: from a document (YAML or JSON data) to a plan, and the JSON Schema of plan files.
+
+Each mapping is declared once as a table of keys. Reading stops at the first mistake and raises it with its
+path: a plan also comes from flags and over HTTP, where one error is answered. Settings of faults are parsed
+by `faultkit.faults.parse`, files are read by `faultkit.plan.plan_file`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import get_args
+
+from faultkit.base.documents.checks import field_error, number, sequence, shown, text, whole
+from faultkit.base.documents.key_tables import Key, KeyTable, Schema, schema_of
+from faultkit.base.documents.mapping_reader import MappingReader
+from faultkit.base.documents.seeds import read_seed
+from faultkit.base.errors import InputError
+from faultkit.faults import FAULTS
+from faultkit.faults.fault import Fault
+from faultkit.faults.parse import fault_schema, fault_type, parse_fault
+from faultkit.plan.match import SUBJECTS, Direction, Match, Side
+from faultkit.plan.plan import Plan
+from faultkit.plan.rule import CONDITIONS, Rule, fresh_name
+from faultkit.plan.schedule import GRAMMAR, PERIOD, Schedule, parse_schedule
+from faultkit.plan.trigger import MOST_BURST, Trigger
+
+_GLOB: Schema = {"type": "string", "minLength": 1}
+_METHOD: Schema = {"type": "string", "minLength": 1}
+
+
+def _glob(value: object) -> str:
+    return text(value, "a name or a glob", "")
+
+
+def _choice(choices: tuple[str, ...]) -> Callable[[object], str]:
+    return lambda value: text(value, f"one of {', '.join(choices)}", "")
+
+
+def _count(least: int) -> Callable[[object], int]:
+    return lambda value: whole(value, f"a whole number of at least {least}", "")
+
+
+def _methods(value: object) -> str | tuple[str, ...]:
+    if isinstance(value, str):
+        return value
+    methods = sequence(value, "methods (or one method)", "")
+    return tuple(text(each, "a method", f"[{index}]") for index, each in enumerate(methods))
+
+
+def _headers(value: object) -> tuple[tuple[str, str], ...]:
+    if not isinstance(value, Mapping):
+        raise InputError("", f"expected a mapping of names to globs, got {shown(value)}")
+    for name, glob in value.items():
+        if not isinstance(name, str):
+            raise InputError("", f"expected a header name, got {shown(name)}")
+        if not isinstance(glob, str):
+            raise InputError(name, f"expected a glob in quotes, got {shown(glob)}")
+    return tuple(value.items())
+
+
+MATCH = KeyTable(
+    Key("proxy", _glob, {**_GLOB, "default": Match().proxy}, help="The name of the proxy."),
+    Key(
+        "side",
+        _choice(get_args(Side)),
+        {"enum": list(get_args(Side))},
+        Match().side,
+        "Which socket of the proxy: the one to the client or the one to the server.",
+    ),
+    Key(
+        "direction",
+        _choice(get_args(Direction)),
+        {"enum": list(get_args(Direction))},
+        Match().direction,
+        "Bytes that the proxy reads from that socket, writes to it, or both.",
+    ),
+    Key(
+        "method",
+        _methods,
+        {"anyOf": [_METHOD, {"type": "array", "items": _METHOD, "minItems": 1}]},
+        help="The method of the request or call, or a list of methods.",
+    ),
+    Key("path", _glob, _GLOB, help="The path of the request, without its query."),
+    Key(
+        "headers",
+        _headers,
+        {"type": "object", "additionalProperties": {"type": "string"}},
+        help="Names of headers, each with a glob for its value.",
+    ),
+    Key("server", _glob, _GLOB, help="Of calls: the server's name."),
+    *(
+        Key(subject, _glob, _GLOB, help=f"Of calls: the {subject} that {method} is about.")
+        for subject, method in SUBJECTS.items()
+    ),
+    help="Where the rule acts. Names, paths and header values are globs.",
+    has_nulls=False,
+)
+
+TRIGGER = KeyTable(
+    Key(
+        "probability",
+        lambda value: number(value, "a number from 0 to 1", ""),
+        {"type": "number", "minimum": 0, "maximum": 1},
+        1,
+        "The share of those that may be hit.",
+    ),
+    Key("first", _count(1), {"type": "integer", "minimum": 1}, help="Only the first of those after."),
+    Key("after", _count(0), {"type": "integer", "minimum": 0}, 0, "So many are spared."),
+    Key("every", _count(1), {"type": "integer", "minimum": 1}, 1, "Only each n-th."),
+    Key(
+        "burst",
+        _count(1),
+        {"type": "integer", "minimum": 1, "maximum": MOST_BURST},
+        1,
+        "So many calls in a row are hit.",
+    ),
+    help="Which of the matched connections, requests, look-ups or calls are hit.",
+    has_nulls=False,
+)
+
+
+def _rules_by_fault() -> Schema:
+    """Return the JSON Schema rules that tie settings and conditions to the kind of the fault."""
+    return {"allOf": [_if_fault(kind) for kind in FAULTS]}
+
+
+def _if_fault(kind: str) -> Schema:
+    level = FAULTS[kind].level
+    barred: Schema = {key: False for key, levels in CONDITIONS.items() if level not in levels}
+    for key in ("proxy", "side", "direction"):
+        if key in barred:
+            # These have a default, so writing the default is allowed.
+            barred[key] = {"const": getattr(Match(), key)}
+    allowed: Schema = {"with": {"$ref": f"#/$defs/with-{kind}"}, "match": {"properties": barred}}
+    if level != "call":
+        allowed["trigger"] = {"properties": {"burst": {"const": Trigger().burst}}}
+    return {
+        "if": {"properties": {"fault": {"const": kind}}, "required": ["fault"]},
+        "then": {"properties": allowed},
+    }
+
+
+RULE = KeyTable(
+    Key(
+        "name",
+        lambda value: text(value, "a text", ""),
+        {"type": "string", "minLength": 1},
+        help="Unique in the plan; by default the fault's kind.",
+    ),
+    Key(
+        "fault",
+        schema=lambda: {"enum": list(FAULTS)},
+        required="the kind of a fault such as latency or hang",
+    ),
+    Key("with", schema={"type": "object", "default": {}}, help="Settings of the fault."),
+    Key("match", schema={"$ref": "#/$defs/match"}),
+    Key("trigger", schema={"$ref": "#/$defs/trigger"}),
+    Key("schedule", schema={"$ref": "#/$defs/schedule"}),
+    rules=_rules_by_fault,
+    has_nulls=False,
+)
+
+PLAN = KeyTable(
+    Key(
+        "seed",
+        read_seed,
+        {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "minLength": 1}], "default": 0},
+        0,
+        "Same seed and plan: same faults.",
+    ),
+    Key(
+        "rules",
+        lambda value: sequence(value, "rules", ""),
+        {"type": "array", "items": {"$ref": "#/$defs/rule"}, "default": []},
+        (),
+        "The faults, each with where and when it acts.",
+    ),
+    has_nulls=False,
+)
+
+
+def parse_plan(document: object) -> Plan:
+    """Return the plan of a document. Raises InputError for the first mistake, with its path."""
+    reader = MappingReader(document, PLAN)
+    entries = reader.take("rules")
+    # Names that users chose take precedence over generated ones, wherever they stand.
+    taken = {
+        entry["name"]
+        for entry in entries
+        if isinstance(entry, Mapping) and isinstance(entry.get("name"), str)
+    }
+    rules = []
+    for index, entry in enumerate(entries):
+        try:
+            rule = parse_rule(entry, taken)
+        except InputError as error:
+            raise error.within(f"rules[{index}]") from None
+        taken.add(rule.name)
+        rules.append(rule)
+    try:
+        return Plan(tuple(rules), reader.take("seed"))
+    except ValueError as error:
+        raise field_error("", error) from None
+
+
+def parse_rule(document: object, taken: set[str] | frozenset[str] = frozenset()) -> Rule:
+    """Return one rule. Without a name of its own it gets its fault's kind, with a number if that is taken."""
+    reader = MappingReader(document, RULE)
+    fault = _fault(reader)
+    name = reader.take("name") if "name" in reader.given else fresh_name(fault.kind, taken)
+    match = _parse_match(reader.given["match"]) if "match" in reader.given else Match()
+    trigger = _parse_trigger(reader.given["trigger"]) if "trigger" in reader.given else Trigger()
+    schedule = parse_schedule(reader.given["schedule"]) if "schedule" in reader.given else Schedule()
+    try:
+        return Rule(name, fault, match, trigger, schedule)
+    except ValueError as error:
+        raise field_error("", error) from None
+
+
+def _fault(reader: MappingReader) -> Fault:
+    kind = reader.given.get("fault")
+    if not isinstance(kind, str):
+        raise InputError("fault", f"expected {RULE['fault'].required}, got {shown(kind)}")
+    settings = reader.given.get("with", {})
+    if not isinstance(settings, Mapping):
+        raise InputError("with", f"expected a mapping, got {shown(settings)}")
+    try:
+        fault_type(kind)
+    except InputError as error:
+        raise error.within("fault") from None
+    try:
+        return parse_fault(kind, settings)
+    except InputError as error:
+        raise error.within("with") from None
+
+
+def _parse_match(value: object) -> Match:
+    values = MappingReader(value, MATCH, "match").values()
+    try:
+        return Match(**values)
+    except ValueError as error:
+        raise field_error("match", error) from None
+
+
+def _parse_trigger(value: object) -> Trigger:
+    values = MappingReader(value, TRIGGER, "trigger").values()
+    try:
+        return Trigger(**values)
+    except ValueError as error:
+        raise field_error("trigger", error) from None
+
+
+def plan_schema() -> Schema:
+    """Return the JSON Schema of plan files."""
+    period = {"$ref": "#/$defs/period"}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Faultkit plan",
+        **schema_of(PLAN),
+        "$defs": {
+            "rule": schema_of(RULE),
+            "match": schema_of(MATCH),
+            "trigger": schema_of(TRIGGER),
+            "schedule": {
+                "description": f"When the rule acts: {GRAMMAR}. Always if there is none.",
+                "anyOf": [
+                    {"type": "string"},
+                    period,
+                    {"type": "array", "items": {"anyOf": [{"type": "string"}, period]}},
+                ],
+            },
+            "period": schema_of(PERIOD),
+            **{f"with-{kind}": fault_schema(fault) for kind, fault in FAULTS.items()},
+        },
+    }
