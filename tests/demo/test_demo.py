@@ -15,7 +15,7 @@ import pytest
 
 from faultkit.base.address import Endpoint
 from faultkit.base.errors import InputError, TargetError
-from faultkit.demo.server import DemoServer
+from faultkit.demo.demo_server import DemoServer
 
 PATIENCE_S = 5.0
 ANY = Endpoint("127.0.0.1", 0)

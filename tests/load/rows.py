@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import nan
 
-from faultkit.load.failure import Failure
+from faultkit.load.response import Failure
 from faultkit.load.samples import Sample, Samples
 from faultkit.load.tally import Tally
 

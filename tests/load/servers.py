@@ -13,11 +13,10 @@ from contextlib import contextmanager
 
 from faultkit.base.address import Endpoint
 from faultkit.load.engine import Engine
-from faultkit.load.load import Load
+from faultkit.load.load import Load, Target
 from faultkit.load.route import route_of
 from faultkit.load.samples import Sample, Samples
 from faultkit.load.segment import Counts, SegmentEnd, run_segment
-from faultkit.load.target import Target
 from faultkit.proxy.eventloop import Loop
 
 PATIENCE_S = 5.0
@@ -165,9 +164,9 @@ def twice(target: Target, first_is_over: threading.Event, go_on: threading.Event
 
         def look(self, at: float) -> None:
             if go_on.is_set():  # The loop hears of what is there before it comes to timers again.
-                loop.call_at(loop.clock() + 0.001, lambda at: engine.ask(self, None))
+                loop.call_at(loop.clock() + 0.001, lambda at: engine.ask(self, None), None)
             else:
-                loop.call_at(loop.clock() + 0.001, self.look)
+                loop.call_at(loop.clock() + 0.001, self.look, None)
 
     loop = Loop()
     engine = Engine(route_of(target), loop, loop.clock())

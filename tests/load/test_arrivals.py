@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.load.arrivals import arrival_count, instants, turns
-from faultkit.load.load import Load, Spacing
+from faultkit.load.load import Load, Spacing, arrival_count, instants, turns
 
 LOADS = st.builds(
     lambda duration_s, rate_rps, ramp, spacing, seed: Load(

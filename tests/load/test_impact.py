@@ -3,11 +3,10 @@ from __future__ import annotations
 import pytest
 from scipy import stats
 
-from faultkit.load.failure import Failure
 from faultkit.load.impact import Difference, impact
+from faultkit.load.response import Failure
 from faultkit.load.samples import Samples
-from faultkit.load.summarize import summarize
-from faultkit.load.summary import Summary
+from faultkit.load.summary import Summary, summarize
 from tests.load.rows import row
 
 

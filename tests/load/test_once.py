@@ -3,7 +3,7 @@ from __future__ import annotations
 import socket
 import threading
 
-from faultkit.load.once import call_once
+from faultkit.load.segment import call_once
 from tests.load.servers import OK, answering, read_request, serving, target_of
 
 

@@ -7,8 +7,8 @@ import pytest
 from faultkit import __version__
 from faultkit.base.address import Endpoint
 from faultkit.base.errors import InputError
+from faultkit.load.load import Target
 from faultkit.load.route import route_of
-from faultkit.load.target import Target
 
 PROXY = Endpoint("127.0.0.1", 3128)
 AGENT = f"User-Agent: faultkit/{__version__}\r\nAccept: */*\r\n".encode()

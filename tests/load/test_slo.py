@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.load.arrivals import instants
-from faultkit.load.failure import Failure
-from faultkit.load.load import Load
+from faultkit.load.load import Load, instants
+from faultkit.load.response import Failure
 from faultkit.load.samples import Sample
 from faultkit.load.slo import Slo, judge, judge_all, parse_slo
 from faultkit.load.tally import Tally

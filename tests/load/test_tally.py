@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.load.failure import Failure
 from faultkit.load.load import Load
+from faultkit.load.response import Failure
 from faultkit.load.samples import Sample, Samples
 from faultkit.load.summary import Distribution, Summary
 from faultkit.load.tally import Tally
@@ -53,9 +53,9 @@ def test_a_long_run_folds_to_the_same_slots_in_any_order(starts: list[float], cu
     backwards = tally_of(*rows[cut:], limit=0)
     first.merge(second)
     backwards.merge(tally_of(*rows[:cut], limit=0))
-    assert first.folded == backwards.folded == tally_of(*rows, limit=0).folded
-    assert first.folded is not None
-    assert max(first.folded.slots) < 720
+    assert first.histograms == backwards.histograms == tally_of(*rows, limit=0).histograms
+    assert first.histograms is not None
+    assert max(first.histograms.slots) < 720
 
 
 @given(ROWS.filter(bool))
@@ -109,7 +109,7 @@ def test_whoever_waits_for_a_long_folding_is_heard_meanwhile(monkeypatch: pytest
     heard: list[int] = []
     tally.add(Samples.of(rows[5:]), lambda: heard.append(tally.requests))
     assert heard == [2, 4, 5]
-    assert tally.folded == tally_of(*rows, limit=0).folded
+    assert tally.histograms == tally_of(*rows, limit=0).histograms
 
 
 def test_merging_counts_what_was_dropped_and_leaves_the_other_as_it_is() -> None:
@@ -140,8 +140,8 @@ def test_it_survives_the_way_between_processes(limit: int) -> None:
 @pytest.mark.parametrize("limit", [0, 10])
 def test_every_request_is_in_one_stretch_and_the_last_takes_what_follows(limit: int) -> None:
     rows = (row(0.0), row(1.9, failure=Failure.TIMEOUT), row(2.0), row(5.0), row(9.0))
-    stretches = tally_of(*rows, limit=limit).stretches(2.0, 3)
-    assert [(each.start_s, len(each.response), each.errors) for each in stretches] == [
+    windows = tally_of(*rows, limit=limit).windows(2.0, 3)
+    assert [(each.start_s, len(each.response), each.errors) for each in windows] == [
         (0.0, 2, 1),
         (2.0, 1, 0),
         (4.0, 2, 0),

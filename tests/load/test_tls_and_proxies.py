@@ -18,14 +18,14 @@ from faultkit.base.address import Endpoint
 from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.stream.reset import Reset
 from faultkit.load.engine import Engine
-from faultkit.load.failure import Failure
-from faultkit.load.once import call_once
+from faultkit.load.load import Target
+from faultkit.load.response import Failure
 from faultkit.load.route import route_of
-from faultkit.load.target import Target
+from faultkit.load.segment import call_once
 from faultkit.plan import Match, Plan, Rule
+from faultkit.proxy.data_plane import ProxySpec
 from faultkit.proxy.eventloop import Loop
 from faultkit.proxy.plane import Plane
-from faultkit.proxy.spec import ProxySpec
 from faultkit.proxy.tls import tls_context
 from tests.load.servers import OK, PATIENCE_S, in_turn, read_request, reset, serving, twice
 from tests.proxy.origin import serving as serving_http
@@ -206,14 +206,14 @@ def test_an_answer_that_comes_with_the_end_of_the_handshake_counts_though_a_rese
                 looks_away.set()
                 is_gone.wait(PATIENCE_S)
             else:
-                loop.again.append(self.look_away)
+                loop.call_soon(self.look_away, None)
 
     with serving(serve) as server:
         loop = Loop()
         engine = Engine(route_of(over_tls(server.port)), loop, loop.clock())
         asker = Asker()
         engine.ask(asker, None)
-        loop.again.append(asker.look_away)
+        loop.call_soon(asker.look_away, None)
         engine.run()
         rows = list(engine.take_samples())
         engine.close()

@@ -11,10 +11,10 @@ from collections.abc import Callable
 import pytest
 
 from faultkit.base.address import Endpoint
+from faultkit.proxy.data_plane import ProxySpec
 from faultkit.proxy.eventloop import Poller, SelectorsPoller, new_poller
-from faultkit.proxy.happenings import DialFailed, Opened
 from faultkit.proxy.plane import Plane
-from faultkit.proxy.spec import ProxySpec
+from faultkit.proxy.plane_events import DialFailed, Opened
 from tests.proxy.wires import (
     LOOPBACK,
     PATIENCE_S,
@@ -135,7 +135,7 @@ def test_first_bytes_for_an_upstream_that_refuses_end_in_a_reset(make_poller: Ca
             client.recv(1)
         counts = plane.snapshot().proxies[0]
         assert (counts.accepted, counts.live, counts.dial_failures) == (1, 0, 1)
-        failures = [happening for happening in plane.happenings() if isinstance(happening, DialFailed)]
+        failures = [happening for happening in plane.take_events() if isinstance(happening, DialFailed)]
         assert [failure.upstream for failure in failures] == [str(wanted)]
 
 
@@ -144,5 +144,5 @@ def test_an_observed_connection_is_told_with_the_client_s_address() -> None:
         client, server = wire.join()
         with client, server:
             host, port = client.getsockname()
-            opened = [happening for happening in wire.plane.happenings() if isinstance(happening, Opened)]
+            opened = [happening for happening in wire.plane.take_events() if isinstance(happening, Opened)]
             assert [happening.client for happening in opened] == [f"{host}:{port}"]

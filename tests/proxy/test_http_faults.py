@@ -15,9 +15,9 @@ from faultkit.faults.http.http_delay import HttpDelay
 from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.stream.latency import Latency
 from faultkit.plan import Match, Plan, Rule, Trigger
-from faultkit.proxy.happenings import Injected, Requested
+from faultkit.proxy.data_plane import ProxySpec
 from faultkit.proxy.plane import Plane
-from faultkit.proxy.spec import ProxySpec
+from faultkit.proxy.plane_events import Injected, Requested
 from faultkit.proxy.tls import tls_context
 from tests.proxy.origin import Origin, serving
 from tests.proxy.wires import LOOPBACK, PATIENCE_S, connect, listening, read_all
@@ -110,7 +110,7 @@ def test_an_http_delay_is_told_and_delays_the_request() -> None:
         client = client_of(proxy)
         assert get(client, "/")[0] == 200
         client.close()
-        happenings = plane.happenings()
+        happenings = plane.take_events()
         assert [(h.effect, h.value) for h in happenings if isinstance(h, Injected)] == [("delay_ms", 40.0)]
         assert [h.injected for h in happenings if isinstance(h, Requested)] == [("slow",)]
         assert plane.snapshot().proxies[0].requests == 1
@@ -298,7 +298,7 @@ def test_a_certificate_that_is_not_trusted_ends_the_connection() -> None:
             client.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
             client.recv(1)
         assert plane.snapshot().proxies[0].dial_failures == 1
-        why = [h.why for h in plane.happenings() if h.event == "dial_failed"]  # type: ignore[attr-defined]
+        why = [h.why for h in plane.take_events() if h.event == "dial_failed"]  # type: ignore[attr-defined]
         assert "certificate" in why[0]
 
 

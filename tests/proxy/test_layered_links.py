@@ -19,8 +19,8 @@ from faultkit.faults.stream.latency import Latency
 from faultkit.faults.stream.reset import Reset
 from faultkit.faults.stream.slicer import Slicer
 from faultkit.plan import Match, Plan, Rule
+from faultkit.proxy.data_plane import ProxySpec
 from faultkit.proxy.plane import Plane
-from faultkit.proxy.spec import ProxySpec
 from tests.proxy.origin import serving
 from tests.proxy.wires import (
     LOOPBACK,

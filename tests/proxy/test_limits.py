@@ -12,10 +12,9 @@ import pytest
 
 from faultkit.base.address import Endpoint
 from faultkit.base.errors import InputError, TargetError
-from faultkit.proxy.budget import ALWAYS_ALLOWED, Budget
-from faultkit.proxy.lateness import Lateness
+from faultkit.proxy.data_plane import Lateness, ProxySpec
 from faultkit.proxy.plane import Plane
-from faultkit.proxy.spec import ProxySpec
+from faultkit.proxy.proxy_state import ALWAYS_ALLOWED, Budget
 from tests.proxy.origin import serving
 from tests.proxy.wires import LOOPBACK, PATIENCE_S, connect, listening, read_exactly, wired
 
@@ -23,7 +22,7 @@ FEW_DESCRIPTORS = """
 import resource, sys
 from faultkit.base.address import Endpoint
 from faultkit.proxy.plane import Plane
-from faultkit.proxy.spec import ProxySpec
+from faultkit.proxy.data_plane import ProxySpec
 
 _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[2]), hard))
@@ -32,7 +31,7 @@ with Plane() as plane:
     proxy = plane.open_proxy(ProxySpec("few", Endpoint("127.0.0.1", 0), upstream))
     print(proxy.port, flush=True)
     # Whether a client or its upstream gets the last descriptor, somebody is told that there is none.
-    while not any("Too many open files" in str(happening) for happening in plane.happenings()):
+    while not any("Too many open files" in str(happening) for happening in plane.take_events()):
         plane.snapshot()
     print("out of descriptors", flush=True)
     sys.stdin.read()
@@ -122,10 +121,10 @@ def test_hundreds_of_idle_connections_are_held_and_live(descriptors: int) -> Non
 
 def test_a_budget_lets_one_use_all_and_each_a_little() -> None:
     budget = Budget(limit=1_000_000)
-    assert budget.allows(own=900_000, untold=0)
+    assert budget.allows(own=900_000, uncounted=0)
     budget.held = 950_000
-    assert not budget.allows(own=100_000, untold=0)
-    assert budget.allows(own=ALWAYS_ALLOWED - 1, untold=0)
+    assert not budget.allows(own=100_000, uncounted=0)
+    assert budget.allows(own=ALWAYS_ALLOWED - 1, uncounted=0)
 
 
 def test_lateness_counts_what_is_early_and_finds_percentiles() -> None:

@@ -15,7 +15,7 @@ from faultkit.faults.stream.limit_data import LimitData
 from faultkit.faults.stream.packet_loss import PacketLoss
 from faultkit.faults.stream.slicer import Slicer
 from faultkit.plan import Plan, Rule, Trigger, parse_schedule
-from faultkit.proxy.happenings import Injected, RulesChanged
+from faultkit.proxy.plane_events import Injected, RulesChanged
 from tests.proxy.wires import (
     BOTH,
     connect,
@@ -62,7 +62,7 @@ def test_a_schedule_acts_on_a_live_connection() -> None:
         changes: list[tuple[str, ...]] = []
         while len(changes) < 3:
             server.sendall(b".")
-            changes += [h.active for h in wire.plane.happenings() if isinstance(h, RulesChanged)]
+            changes += [h.active for h in wire.plane.take_events() if isinstance(h, RulesChanged)]
             client.settimeout(5)
             client.recv(4096)
         assert changes == [(), ("hole",), ()]
@@ -106,7 +106,7 @@ def test_a_rule_that_shuts_the_port_counts_once_at_each_shutting() -> None:
         plane.set_enabled("wire", True)
         assert plane.snapshot().injected["0-refuse"] == 2
         assert plane.snapshot().proxies[0].injected == 2
-        told = [h for h in plane.happenings() if isinstance(h, Injected)]
+        told = [h for h in plane.take_events() if isinstance(h, Injected)]
         assert [(h.rule, h.effect, h.connection) for h in told] == [("0-refuse", "port_shut", None)] * 2
 
 
@@ -127,7 +127,7 @@ def test_slow_accept_holds_the_connection_and_loses_nothing() -> None:
         with server:
             server.settimeout(5)
             assert read_exactly(server, 8) == b"patience"
-        injected = [h for h in wire.plane.happenings() if isinstance(h, Injected)]
+        injected = [h for h in wire.plane.take_events() if isinstance(h, Injected)]
         assert [(h.effect, h.value) for h in injected] == [("delay_ms", 80.0)]
 
 
@@ -175,7 +175,7 @@ def test_the_same_seed_gives_the_same_injections_event_by_event() -> None:
                         read_exactly(server, 4)
                         server.sendall(b"pong")
                         read_exactly(client, 4)
-            injected = [h for h in wire.plane.happenings() if isinstance(h, Injected)]
+            injected = [h for h in wire.plane.take_events() if isinstance(h, Injected)]
         return [(h.connection, h.flow, h.rule, h.n, h.effect, h.value) for h in injected]
 
     first = run(1)

@@ -16,7 +16,7 @@ from faultkit.faults.stream.latency import Latency
 from faultkit.faults.stream.slicer import Slicer
 from faultkit.faults.stream.slow_close import SlowClose
 from faultkit.plan import Plan
-from faultkit.proxy.pipes import CAN_SPLICE, PIPE_SIZE, ParcelLine, PipePool
+from faultkit.proxy.pipes import CAN_SPLICE, PIPE_SIZE, PipePool, PipeQueue
 from faultkit.testing import open_filter
 from tests.proxy.wires import (
     PATIENCE_S,
@@ -59,7 +59,7 @@ def open_descriptors() -> int:
 def test_a_line_is_first_in_first_out_over_several_pipes() -> None:
     before = open_descriptors()
     pool = PipePool()
-    line = ParcelLine(pool)
+    line = PipeQueue(pool)
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.setblocking(False)
@@ -90,7 +90,7 @@ def test_a_line_is_first_in_first_out_over_several_pipes() -> None:
 def test_a_closed_line_gives_back_pipes_that_still_hold_bytes() -> None:
     before = open_descriptors()
     pool = PipePool()
-    line = ParcelLine(pool)
+    line = PipeQueue(pool)
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.setblocking(False)
@@ -115,14 +115,14 @@ def test_bytes_that_came_before_a_reset_are_spliced_before_it(from_client: bool)
         for _ in range(20):  # Enough for the relay to take them for bulk.
             source.sendall(block)
             read_exactly(target, len(block))
-        assert wire.plane.spliced
+        assert wire.plane.services.pipes.holders
         held, go_on = threading.Event(), threading.Event()
 
         def hold() -> None:
             held.set()
             go_on.wait(PATIENCE_S)
 
-        wire.plane.loop.call_from_thread(hold)
+        wire.plane.services.loop.call_from_thread(hold)
         assert held.wait(PATIENCE_S)
         source.sendall(block)
         source.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)

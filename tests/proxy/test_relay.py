@@ -148,7 +148,7 @@ def test_a_slow_reader_pushes_back_to_the_sender(make_poller: Callable[[], Polle
 
 def test_a_slow_reader_under_latency_bounds_what_the_proxy_holds() -> None:
     with joined(plan_of(Latency(mean_ms=20, per="operation"))) as (wire, client, server):
-        wire.plane.budget.limit = 8 << 20
+        wire.plane.services.budget.limit = 8 << 20
         server.settimeout(0.5)
         sent = 0
         with pytest.raises(TimeoutError):
@@ -255,7 +255,7 @@ def test_an_upstream_that_refuses_shows_as_a_reset() -> None:
         with pytest.raises(ConnectionResetError), connect(wire.proxy) as client:
             client.recv(1)
         assert wire.plane.snapshot().proxies[0].dial_failures == 1
-        assert [h.event for h in wire.plane.happenings()] == ["opened", "dial_failed", "closed"]
+        assert [h.event for h in wire.plane.take_events()] == ["opened", "dial_failed", "closed"]
 
 
 def test_nothing_is_left_after_close() -> None:

@@ -20,11 +20,9 @@ from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.stream.bandwidth import Bandwidth
 from faultkit.faults.stream.latency import Latency
 from faultkit.plan import Match, Plan, Rule, Trigger, parse_schedule
-from faultkit.proxy.happenings import Injected, Opened
-from faultkit.proxy.lateness import Lateness
+from faultkit.proxy.data_plane import Lateness, ProxyCounts, ProxySpec, Snapshot, Worker, merge_snapshots
+from faultkit.proxy.plane_events import Injected, Opened
 from faultkit.proxy.remote import MOST_WORKERS, Planes
-from faultkit.proxy.snapshot import ProxyCounts, Snapshot, merge_snapshots
-from faultkit.proxy.spec import ProxySpec, Worker
 from tests.proxy.origin import serving
 from tests.proxy.wires import LOOPBACK, connect, plan_of, read_exactly
 
@@ -114,7 +112,7 @@ def test_what_a_connection_meets_follows_from_its_number_whoever_serves_it(echo:
                 client.sendall(b"x")
                 read_exactly(client, 1)
             shares = [plane.snapshot().proxies[0].accepted for plane in planes._planes]
-        told = planes.happenings()
+        told = planes.take_events()
     assert [happening.at for happening in told] == sorted(happening.at for happening in told)
     expected = {*range(0, 2 * shares[0], 2), *range(1, 2 * shares[1], 2)}
     assert {happening.connection for happening in told if isinstance(happening, Opened)} == expected
@@ -136,7 +134,7 @@ def test_requests_have_numbers_of_their_own_too() -> None:
                 client.sendall(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
                 assert client.recv(4096).startswith(b"HTTP/1.1 418")
             assert planes.snapshot().proxies[0].requests == MANY
-        numbers = [h.n for h in planes.happenings() if isinstance(h, Injected)]
+        numbers = [h.n for h in planes.take_events() if isinstance(h, Injected)]
     assert len(set(numbers)) == MANY
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from faultkit.base.address import Endpoint
 from faultkit.faults.fault import Fault
 from faultkit.plan import Match, Plan, Rule, Trigger
+from faultkit.proxy.data_plane import ProxySpec
 from faultkit.proxy.eventloop import Poller
 from faultkit.proxy.plane import Plane
-from faultkit.proxy.spec import ProxySpec
 
 PATIENCE_S = 5.0
 LOOPBACK = "127.0.0.1"

@@ -8,12 +8,12 @@ import sys
 from collections.abc import Sequence
 
 from faultkit.base.errors import FaultkitError
-from faultkit.load.load import Load
-from faultkit.load.target import Target
+from faultkit.load.load import Load, Target
 from faultkit.load.workers import LoadResult, run_load
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    """Send the load that a command line describes, and return the exit code."""
     options = _parser().parse_args(arguments)
     try:
         load = Load(

@@ -2,8 +2,8 @@
 
     connect → tunnel (CONNECT) → TLS → ask → answer → idle → ask …
 
-Each stage is a handler of the loop. It stamps the instants; what becomes of an outcome is the
-engine's concern, which hears of every request once: `answered`, `failed`, `crossed` or `starved`.
+Each stage is a handler of the loop, and records its instants. The engine is called once for every request:
+`answered`, `failed`, `crossed` or `starved`.
 """
 
 from __future__ import annotations
@@ -16,27 +16,26 @@ from math import nan
 from socket import SocketType
 from typing import Protocol
 
-from faultkit.load.answer import NOT_HTTP, Answer, HeadAnswer, proxy_trouble
-from faultkit.load.failure import Failure
+from faultkit.load.response import NOT_HTTP, Failure, HeadResponseReader, ResponseReader, proxy_trouble
 from faultkit.load.route import Route
 from faultkit.load.sockets import begin_connect, failure_of, has_taken, is_connected, is_our_shortage
 from faultkit.proxy.eventloop import ENDED, READABLE, WRITABLE, Loop
 from faultkit.proxy.http.framing import MAX_HEAD_BYTES
-from faultkit.proxy.http.parsing import read_response_head
+from faultkit.proxy.http.heads import read_response_head
 from faultkit.proxy.sockets import Address
 from faultkit.proxy.tls import TlsLeg, tls_context
 
 _READ_BYTES = 65536
 
 
-class Asker(Protocol):
-    """Whoever wants a request sent."""
+class Requester(Protocol):
+    """The sender of a request: a load model."""
 
     def over(self, now: float) -> None:
-        """It was answered, or failed, or could not be sent. `now` is the present."""
+        """Called when the request was answered, has failed or could not be sent. `now` is the present."""
 
 
-class Owner(Protocol):
+class ConnectionOwner(Protocol):
     """What a connection needs of its engine."""
 
     loop: Loop
@@ -57,6 +56,8 @@ class Owner(Protocol):
 
 
 class Connection:
+    """One socket, and the request that is under way on it."""
+
     __slots__ = (
         "_addresses",
         "_asked_at",
@@ -76,7 +77,6 @@ class Connection:
         "_unsent",
         "_write_error",
         "answer",
-        "asker",
         "connect_s",
         "dns_s",
         "fd",
@@ -85,11 +85,12 @@ class Connection:
         "intended",
         "kept",
         "received",
+        "requester",
         "started",
         "tls_s",
     )
 
-    def __init__(self, owner: Owner, asker: Asker, intended: float, started: float) -> None:
+    def __init__(self, owner: ConnectionOwner, requester: Requester, intended: float, started: float) -> None:
         self._owner = owner
         self._clock = owner.loop.clock
         self._await_input = owner.loop.poller.await_input
@@ -101,24 +102,24 @@ class Connection:
         self._tls: TlsLeg | None = None
         self._stage_began = started
         self._granted = b""
-        """What a proxy has said so far about the tunnel."""
+        """The proxy's response to CONNECT so far."""
         self._keeps = owner.route.keep_alive
-        """Whether another request may follow, as far as we are concerned."""
+        """Whether this side lets another request follow."""
         self._ending = False
-        """The other side will send nothing more than what is here to be read."""
+        """True if the other side has ended: only what is here to be read is left."""
         self._unsent = b""
         self._write_error = 0
         self._sent = 0
-        """Bytes that have gone out."""
+        """Bytes sent on this connection."""
         self._asked_at = 0
-        """How many had, before the request under way."""
+        """Bytes that were sent before the present request."""
         self.fd = -1
-        """-1: there is no connection, or no more."""
+        """The socket's descriptor; -1 if there is none."""
         self.idle = False
         self.kept = False
-        """An earlier request used the connection."""
-        self.answer = HeadAnswer() if owner.route.head_only else Answer()
-        self.asker = asker
+        """True if an earlier request used the connection."""
+        self.answer = HeadResponseReader() if owner.route.head_only else ResponseReader()
+        self.requester = requester
         self.intended = intended
         self.started = started
         self.first_byte = nan
@@ -150,7 +151,7 @@ class Connection:
             self._send = sock.send
             self._recv = sock.recv
             self.fd = sock.fileno()
-            loop.handlers[self.fd] = self._on_connect
+            loop.handlers[self.fd] = (self._on_connect, None)
             loop.poller.add(self.fd, output=not connected)
             if connected:
                 self._connected()
@@ -171,21 +172,21 @@ class Connection:
         self._pass_on(flags)
 
     def _pass_on(self, flags: int) -> None:
-        """The next stage must hear of this edge, too: bytes may have come with it."""
+        """Give this edge to the next stage too: bytes may have come with it."""
         if flags != WRITABLE and self.fd >= 0:
-            self._owner.loop.handlers[self.fd](flags)
+            self._owner.loop.handlers[self.fd][0](flags)
 
     def _connected(self) -> None:
         owner = self._owner
         owner.arrived_at(self._addresses[0])
         if owner.route.tunnel:
-            owner.loop.handlers[self.fd] = self._on_tunnel
+            owner.loop.handlers[self.fd] = (self._on_tunnel, None)
             self._write(owner.route.tunnel)
         else:
             self._through(self._clock())
 
     def _on_tunnel(self, flags: int) -> None:
-        """The proxy's word on CONNECT."""
+        """Read the proxy's response to CONNECT (RFC 9110 §9.3.6)."""
         try:
             data = self._recv(_READ_BYTES)
         except BlockingIOError:
@@ -214,23 +215,23 @@ class Connection:
             self._fail(now, proxy_trouble(self._granted) or Failure.PROTOCOL)
 
     def _through(self, now: float) -> None:
-        """All that we send reaches the origin from here on."""
+        """Begin TLS or send the request: bytes reach the origin from here on."""
         self.connect_s = now - self._stage_began
         host = self._owner.route.tls_host
         if host is None:
-            self._owner.loop.handlers[self.fd] = self.on_input
+            self._owner.loop.handlers[self.fd] = (self.on_input, None)
             self._ask()
             return
         self._stage_began = now
         self._tls = TlsLeg(tls_context(self._owner.route.verify), host)
-        self._owner.loop.handlers[self.fd] = self.on_records
+        self._owner.loop.handlers[self.fd] = (self.on_records, None)
         self._write(self._tls.start())
 
     # --- asking -------------------------------------------------------------------------------
 
-    def ask(self, asker: Asker, intended: float | None) -> None:
+    def ask(self, requester: Requester, intended: float | None) -> None:
         """Send the next request on this idle connection."""
-        self.asker = asker
+        self.requester = requester
         self.idle = False
         self.received = 0
         self.started = now = self._clock()
@@ -262,16 +263,16 @@ class Connection:
         if self.kept and self._sent == self._asked_at:
             self._cross()
             return
-        # An answer may have come before the other side hung up: whoever reads finds it, or the end.
-        # Not at once: whoever writes may have bytes in its hands that came before.
+        # An answer may have come before the other side hung up: reading finds it, or the end. Not at once:
+        # the caller may still be handling bytes that came before.
         self._unsent = b""
         self._write_error = code
         self._keeps = False
-        self._owner.loop.again.append(self._read_the_rest)
+        self._owner.loop.call_soon(self._read_the_rest, None)
 
     def _read_the_rest(self) -> None:
         if self.fd >= 0:
-            self._owner.loop.handlers[self.fd](ENDED)
+            self._owner.loop.handlers[self.fd][0](ENDED)
 
     def _flush(self) -> None:
         unsent, self._unsent = self._unsent, b""
@@ -299,7 +300,7 @@ class Connection:
         self._wait()
 
     def _on_edge(self, flags: int) -> None:
-        """Something else than bytes to read."""
+        """Handle flags other than READABLE."""
         if flags & ENDED:
             self._keeps = False
             self._ending = True
@@ -325,11 +326,11 @@ class Connection:
         self._wait()
 
     def _take_records(self, records: bytes, now: float) -> bool:
-        """Whether more must follow."""
+        """Take TLS records; return whether more must follow."""
         tls = self._tls
         assert tls is not None
         if not records:
-            self._lost(self._write_error)  # Without the farewell of TLS, anybody may have cut the stream.
+            self._lost(self._write_error)  # Cut without close_notify (RFC 8446 §6.1).
             return False
         shaking = not tls.ready
         try:
@@ -341,7 +342,7 @@ class Connection:
             return False
         if shaking and tls.ready:
             self.tls_s = now - self._stage_began
-            self._ask()  # Our last word of the handshake goes with it.
+            self._ask()  # The last record of our handshake goes with it.
         elif shaking and (reply := tls.records()):
             self._write(reply)
         if tls.ended:
@@ -351,9 +352,9 @@ class Connection:
         return self._take(b"", now) if tls.ended else self.fd >= 0
 
     def _take(self, data: bytes, now: float) -> bool:
-        """Whether more of the answer must follow. No data: the stream has ended."""
+        """Take bytes of an answer; return whether more must follow. No data: the stream has ended."""
         if self.idle:
-            self.close()  # Nobody asked for anything.
+            self.close()  # Bytes without a request.
             return False
         if not data:
             if self.received and self.answer.end():
@@ -381,14 +382,14 @@ class Connection:
         return False
 
     def _wait(self) -> None:
-        """For more to read."""
+        """Ask the poller for more input."""
         if self._await_input is not None and self.fd >= 0:
             self._await_input(self.fd)
 
     # --- ends ---------------------------------------------------------------------------------
 
     def _lost(self, code: int) -> None:
-        """The connection is gone: by this error, or (0) in good order."""
+        """The connection ended: by this error, or (0) by FIN."""
         if not self.idle and self._has_crossed(code):
             self._cross()
         else:
@@ -405,9 +406,9 @@ class Connection:
         self._owner.crossed(self)
 
     def _fail(self, now: float, failure: Failure) -> None:
-        nobody_waits = self.idle
+        was_idle = self.idle
         self.close()
-        if not nobody_waits:
+        if not was_idle:
             self._owner.failed(self, now, failure)
 
     def close(self) -> None:

@@ -1,17 +1,29 @@
-"""The HTTP load engine: sends a request when it is told to, and keeps what was measured of each.
+"""The HTTP load engine: sends requests and records what was measured of each.
 
-One thread, one loop. It owns the name's addresses, the pool of kept connections, the deadlines and
-the columns of samples. When to ask is not known here: an `Asker` calls `ask` and hears when it is over.
+One thread, one event loop. It owns the name's addresses, the pool of kept connections, the deadlines and the
+columns of samples. When to send is decided by a load model: it calls `ask`, and its `over` is called when the
+request is over.
+
+    load model ──ask──▶ Engine ──▶ Connection (new, or idle from the pool) ──▶ loop
+    load model ◀──over── Engine ◀──answered, failed, crossed, starved── Connection
+
+`crossed`: the server closed an idle connection while the request was on its way; it is sent again on a new
+connection, with its first start time. `starved`: this machine has no descriptor or port left; the request
+counts as dropped, not as failed. A request is timed from its real start (`started`) and from its intended one
+(`intended`): the second is what a user waits.
 """
 
 from __future__ import annotations
 
 import traceback
+from array import array
+from collections.abc import Callable
+from math import nan
+from typing import TypeAlias
 
 from faultkit.base.errors import RunError
-from faultkit.load.connection import Asker, Connection
-from faultkit.load.failure import Failure
-from faultkit.load.recorder import Recorder
+from faultkit.load.connection import Connection, Requester
+from faultkit.load.response import Failure
 from faultkit.load.route import Route
 from faultkit.load.samples import Samples
 from faultkit.proxy.dial import Resolver, literal_address
@@ -19,35 +31,37 @@ from faultkit.proxy.eventloop import Loop
 from faultkit.proxy.sockets import Address
 
 _PAUSE_S = 0.01
-"""For an asker who found this machine out of descriptors or ports."""
+"""Pause of a load model after this machine ran out of descriptors or ports."""
 
 
 class Engine:
-    """Times in samples count from `begin_at`, an instant of the loop's clock."""
+    """Sends requests over one route. Times in samples count from `begin_at`, an instant of the loop's
+    clock."""
 
     def __init__(self, route: Route, loop: Loop, begin_at: float) -> None:
         self.route = route
         self.loop = loop
         self.pending: dict[Connection, None] = {}
-        """Under way, in the order of their starts, which is that of their deadlines."""
+        """Connections with a request under way, in the order of their starts, which is that of their
+        deadlines."""
         self.errors = 0
         self.dropped = 0
-        """Never sent: too many were under way, or this machine had nothing left to connect with."""
+        """Requests that were never sent: too many were under way, or no descriptor or port was left."""
         self._taken = 0
         self._recorder = Recorder(begin_at)
         self._add_kept = self._recorder.adder_of_kept()
         self._clock = loop.clock
         self._idle: list[Connection] = []
-        """The one used last is used next, so that the others may grow old and close."""
+        """Kept connections. The one used last is used next, so that servers can close those not needed."""
         self._resolver = Resolver(loop)
         literal = literal_address(route.endpoint.host, route.endpoint.port)
         self._addresses: list[Address] = [literal] if literal else []
-        """Empty: the name must be resolved first."""
+        """Empty until the name is resolved."""
         self._unresolved: list[Connection] = []
         self._finishing = False
         self._defect: Exception | None = None
         loop.on_defect = self._break
-        loop.call_at(loop.clock() + route.timeout_s, self._expire)
+        loop.call_at(loop.clock() + route.timeout_s, self._expire, None)
 
     @property
     def started(self) -> int:
@@ -55,7 +69,7 @@ class Engine:
         return self._taken + len(self._recorder) + len(self.pending)
 
     def run(self) -> None:
-        """Until the loop is stopped. After a defect of ours it raises RunError: no figure may come of it."""
+        """Run until the loop is stopped. Raises RunError after a defect: its figures would be wrong."""
         self.loop.run()
         if self._defect is not None:
             failed = RunError("the load engine failed; the log says where")
@@ -63,32 +77,32 @@ class Engine:
             raise failed from self._defect
 
     def close(self) -> None:
-        """Ends every connection. Requests that are under way are not measured."""
+        """Close every connection. Requests that are under way are not measured."""
         for connection in [*self.pending, *self._idle]:
             connection.close()
         self._resolver.close()
 
     def finish(self) -> None:
-        """Nobody asks any more: the loop stops when nothing is under way."""
+        """Stop the loop when nothing is under way any more."""
         self._finishing = True
         self._stop_if_done()
 
-    def ask(self, asker: Asker, intended: float | None) -> None:
-        """Send a request now. It was meant for the instant `intended`; None: for whenever it starts."""
+    def ask(self, requester: Requester, intended: float | None) -> None:
+        """Send a request now. `intended` is the instant it was scheduled for; None means its start."""
         idle = self._idle
         while idle:
             connection = idle.pop()
             if connection.fd >= 0:
                 self.pending[connection] = None
-                connection.ask(asker, intended)
+                connection.ask(requester, intended)
                 return
         now = self._clock()
-        connection = Connection(self, asker, now if intended is None else intended, now)
+        connection = Connection(self, requester, now if intended is None else intended, now)
         self.pending[connection] = None
         self._connect(connection)
 
     def take_samples(self) -> Samples:
-        """What was measured since the last time."""
+        """Return the samples since the last call."""
         taken = self._recorder.take()
         self._taken += len(taken)
         self._add_kept = self._recorder.adder_of_kept()
@@ -110,7 +124,7 @@ class Engine:
         if connection.idle:
             connection.kept = True
             self._idle.append(connection)
-        connection.asker.over(now)
+        connection.requester.over(now)
         if self._finishing:
             self._stop_if_done()
 
@@ -118,24 +132,24 @@ class Engine:
         self.errors += 1
         self._recorder.add(connection, now, 0, failure)
         del self.pending[connection]
-        # Not at once: what fails at once would never let the loop have its turn.
-        self.loop.again.append(lambda: connection.asker.over(self._clock()))
+        # Not at once: requests that fail at once would keep the loop from its other work.
+        self.loop.call_soon(lambda: connection.requester.over(self._clock()), None)
         if self._finishing:
             self._stop_if_done()
 
     def crossed(self, connection: Connection) -> None:
-        """The same request, with its own start and deadline, on a connection of its own."""
-        fresh = Connection(self, connection.asker, connection.intended, connection.started)
+        """Send the same request again on a new connection, with its first start and deadline."""
+        fresh = Connection(self, connection.requester, connection.intended, connection.started)
         del self.pending[connection]
         self.pending[fresh] = None
-        # It stands behind requests that started later, where `_expire` would find it too late.
-        self.loop.call_at(fresh.started + self.route.timeout_s, lambda at: self._expire_one(fresh))
+        # It is now behind requests that started later, where `_expire` would find it too late.
+        self.loop.call_at(fresh.started + self.route.timeout_s, lambda at: self._expire_one(fresh), None)
         self._connect(fresh)
 
     def starved(self, connection: Connection) -> None:
         self.dropped += 1
         del self.pending[connection]
-        self.loop.call_at(self._clock() + _PAUSE_S, lambda at: connection.asker.over(self._clock()))
+        self.loop.call_at(self._clock() + _PAUSE_S, lambda at: connection.requester.over(self._clock()), None)
         if self._finishing:
             self._stop_if_done()
 
@@ -145,7 +159,7 @@ class Engine:
             self._addresses.insert(0, address)
 
     def _break(self, error: Exception) -> None:
-        """The first defect counts: others may follow from it."""
+        """Keep the first defect, because others may follow from it, and stop."""
         self._defect = self._defect or error
         self.loop.stop()
 
@@ -162,7 +176,7 @@ class Engine:
         self._unresolved.append(connection)
         if len(self._unresolved) == 1:
             endpoint = self.route.endpoint
-            self._resolver.resolve(endpoint.host, endpoint.port, self._resolved)
+            self._resolver.resolve(endpoint.host, endpoint.port, self._resolved, None)
 
     def _resolved(self, found: list[Address] | str) -> None:
         now = self._clock()
@@ -170,7 +184,7 @@ class Engine:
         self._addresses = found if isinstance(found, list) else []
         for connection in waiting:
             if connection not in self.pending:
-                continue  # It waited for too long.
+                continue  # It has timed out.
             if self._addresses:
                 connection.dns_s = now - connection.started
                 connection.dial(self._addresses)
@@ -178,7 +192,7 @@ class Engine:
                 self.failed(connection, now, Failure.DNS)
 
     def _expire(self, at: float) -> None:
-        """Fail what has waited long enough; then sleep until the next one will have."""
+        """Fail the requests that have timed out, and sleep until the next deadline."""
         now = self._clock()
         timeout_s = self.route.timeout_s
         due = now + timeout_s
@@ -190,7 +204,7 @@ class Engine:
             expired.append(connection)
         for connection in expired:
             self._time_out(connection)
-        self.loop.call_at(due, self._expire)
+        self.loop.call_at(due, self._expire, None)
 
     def _expire_one(self, connection: Connection) -> None:
         if connection in self.pending and connection.started + self.route.timeout_s <= self._clock():
@@ -199,3 +213,67 @@ class Engine:
     def _time_out(self, connection: Connection) -> None:
         connection.close()
         self.failed(connection, self._clock(), Failure.TIMEOUT)
+
+
+AddKept: TypeAlias = Callable[[Connection, float, int], None]
+
+_NAN = array("d", [nan])
+_NO_FAILURE = array("B", [Failure.NONE])
+
+
+class Recorder:
+    """Times are counted from `begin_at`."""
+
+    def __init__(self, begin_at: float) -> None:
+        self._begin_at = begin_at
+        self._samples = Samples()
+        self._add_kept = self.adder_of_kept()
+
+    def __len__(self) -> int:
+        return len(self._samples.total_s)
+
+    def adder_of_kept(self) -> AddKept:
+        """A function that adds an answer that came on a kept connection; good until the next `take`."""
+        samples, begin_at = self._samples, self._begin_at
+        add_intended, add_started = samples.intended.append, samples.started.append
+        add_total, add_first_byte = samples.total_s.append, samples.first_byte_s.append
+        add_status, add_received = samples.status.append, samples.received.append
+
+        def add(connection: Connection, now: float, status: int) -> None:
+            started = connection.started
+            add_intended(connection.intended - begin_at)
+            add_started(started - begin_at)
+            add_total(now - started)
+            add_first_byte(connection.first_byte - started)
+            add_status(status)
+            add_received(connection.received)
+
+        return add
+
+    def add(self, connection: Connection, now: float, status: int, failure: Failure) -> None:
+        """Any outcome of any request."""
+        samples = self._samples
+        self._fill_up()
+        fresh = not connection.kept
+        samples.dns_s.append(connection.dns_s if fresh else nan)
+        samples.connect_s.append(connection.connect_s if fresh else nan)
+        samples.tls_s.append(connection.tls_s if fresh else nan)
+        samples.failure.append(failure)
+        if not connection.received:
+            connection.first_byte = nan
+        self._add_kept(connection, now, status)
+
+    def take(self) -> Samples:
+        """What was added since the last time."""
+        self._fill_up()
+        taken, self._samples = self._samples, Samples()
+        self._add_kept = self.adder_of_kept()
+        return taken
+
+    def _fill_up(self) -> None:
+        samples = self._samples
+        missing = len(self) - len(samples.failure)
+        if missing:
+            samples.failure.extend(_NO_FAILURE * missing)
+            for column in (samples.dns_s, samples.connect_s, samples.tls_s):
+                column.extend(_NAN * missing)

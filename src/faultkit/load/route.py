@@ -1,6 +1,6 @@
-"""The bytes of a request, and the way on which they go: derived once from a target, used by every request.
+"""A route: the bytes of a request and where they are sent, derived once from a target for all requests.
 
-Pure: it opens no connection. What a user wrote and no server could understand is refused here.
+Pure: it opens no connection. Targets from which no valid request can be made are refused here.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from urllib.parse import SplitResult, quote, unquote, urlsplit
 from faultkit import __version__
 from faultkit.base.address import Endpoint, parse_endpoint
 from faultkit.base.errors import InputError
-from faultkit.load.target import Target
-from faultkit.proxy.http.target import host_field
+from faultkit.load.load import Target
+from faultkit.proxy.http.request_target import host_field
 
 _PORTS = {"http": 80, "https": 443}
 _METHOD = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,32}", re.ASCII)
@@ -23,19 +23,21 @@ _FIELD_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+", re.ASCII)
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _UNQUOTED = "/%:@!$&'()*+,;=~-._?[]"
 _SAYS_ITS_LENGTH = ("POST", "PUT", "PATCH")
-"""Methods that say how long their body is, even if there is none."""
+"""Methods that send Content-Length even without a body (RFC 9110 §8.6)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
+    """Everything that a connection needs to send one request."""
+
     request: bytes
     """Head and body, as they go over the wire."""
     endpoint: Endpoint
-    """Where connections go: the origin, or whoever stands in for it."""
+    """Where connections go: the origin, or the proxy in front of it."""
     tunnel: bytes = b""
-    """What an HTTP proxy must grant first: a CONNECT, or nothing."""
+    """The CONNECT request for an HTTP proxy; empty without a tunnel."""
     tls_host: str | None = None
-    """The name that the certificate must bear; None: in the clear."""
+    """The name that the certificate must have; None: no TLS."""
     verify: bool = True
     timeout_s: float = 30.0
     head_only: bool = False
@@ -44,6 +46,7 @@ class Route:
 
 
 def route_of(target: Target, keep_alive: bool = True) -> Route:
+    """Return the route of a target. Raises InputError for one that cannot be requested."""
     if target.proxy and target.connect_to:
         raise InputError("proxy", "expected either a proxy or another place to connect to, got both")
     if not target.timeout_s > 0:
@@ -70,7 +73,7 @@ def route_of(target: Target, keep_alive: bool = True) -> Route:
 
 
 def _split(text: str) -> tuple[SplitResult, Endpoint]:
-    """The URL in its parts, and the origin that it names."""
+    """Return the parts of a URL, and its origin."""
     expected = 'expected a URL such as "http://localhost:8080/path"'
     if _CONTROL.search(text) or " " in text.partition("?")[0]:
         raise InputError("url", f"{expected}, got one with a space or a control character: {text!r}")
@@ -89,7 +92,7 @@ def _split(text: str) -> tuple[SplitResult, Endpoint]:
 
 
 def _fields(target: Target, url: SplitResult, host: str, keep_alive: bool) -> Iterator[tuple[str, str]]:
-    """The user's own fields win, save the length of the body: that is known here."""
+    """Yield the header fields. The user's fields replace the default ones, except Content-Length."""
     theirs = {_checked(name, value).lower() for name, value in target.headers}
     if "transfer-encoding" in theirs:
         raise InputError("headers.Transfer-Encoding", "expected none: bodies are sent with their length")
@@ -106,7 +109,7 @@ def _fields(target: Target, url: SplitResult, host: str, keep_alive: bool) -> It
 
 
 def _checked(name: str, value: str) -> str:
-    """The name, if the field can be sent as it is."""
+    """Return the name. Raises InputError if the field cannot be sent as it is."""
     if not _FIELD_NAME.fullmatch(name):
         raise InputError("headers", f"expected the name of a header, got {name!r}")
     if _CONTROL.search(value):

@@ -1,7 +1,7 @@
-"""What was measured of each request, in columns. Plain data: a worker fills it, a summary reads it.
+"""Samples: the measurements of each request, in columns. Plain data, filled by workers, read by summaries.
 
-Columns instead of objects: a run may have millions of requests, and appending to an array costs
-some tens of nanoseconds.
+They are columns instead of objects because a run may have millions of requests, and appending to an array
+costs some tens of nanoseconds.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 from math import nan
 from typing import NamedTuple
 
-from faultkit.load.failure import Failure
+from faultkit.load.response import Failure
 
 
 def _seconds() -> array[float]:
@@ -20,12 +20,12 @@ def _seconds() -> array[float]:
 
 
 class Sample(NamedTuple):
-    """One row. Times are seconds; `nan` where a part did not take place."""
+    """The measurements of one request. Times are in seconds; `nan` for a part that did not take place."""
 
     intended: float
-    """When it should have started, counted from the start of the run."""
+    """Intended start, counted from the start of the run."""
     started: float
-    """When it did: the connection was begun, or the request written on a kept one."""
+    """Actual start: of the connection, or of the request on a connection that was kept."""
     total_s: float
     """From `started` to the end of the answer, or to the failure."""
     first_byte_s: float = nan
@@ -62,24 +62,27 @@ class Samples:
         return map(Sample._make, zip(*(getattr(self, name) for name in _COLUMNS), strict=True))
 
     def append(self, sample: Sample) -> None:
+        """Add one row."""
         for name, value in zip(_COLUMNS, sample, strict=True):
             getattr(self, name).append(value)
 
     def extend(self, other: Samples) -> None:
+        """Add all rows of another table."""
         for name in _COLUMNS:
             getattr(self, name).extend(getattr(other, name))
 
     def pieces(self, size: int) -> Iterator[Samples]:
-        """Copies, of so many rows each, save the last one."""
+        """Yield copies of `size` rows each; the last one may have fewer."""
         for start in range(0, len(self), size):
             yield Samples(*(getattr(self, name)[start : start + size] for name in _COLUMNS))
 
     def response_times(self) -> list[float]:
-        """Seconds from the intended start to the end: what a user waits."""
+        """Return the seconds from intended start to end, which is what a user waits."""
         return [s + t - i for i, s, t in zip(self.intended, self.started, self.total_s, strict=True)]
 
     @classmethod
     def of(cls, rows: Iterable[Sample]) -> Samples:
+        """Return a table of these rows."""
         samples = cls()
         for row in rows:
             samples.append(row)

@@ -1,18 +1,25 @@
-"""One worker's part of a run, in this thread: an engine, those who ask it, and word of it now and then."""
+"""One worker's part of a run, in this thread: an engine, its load model and progress reports; and single
+calls.
+
+An error keeps the traceback of a defect as a note, because notes survive the way from another process.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import logging
 import resource
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, overload
 
-from faultkit.load.askers import start_asking
+from faultkit.base.errors import RunError
 from faultkit.load.engine import Engine
-from faultkit.load.load import Load
-from faultkit.load.route import Route
-from faultkit.load.samples import Samples
+from faultkit.load.load import Load, Target
+from faultkit.load.load_models import start_load
+from faultkit.load.route import Route, route_of
+from faultkit.load.samples import Sample, Samples
 from faultkit.proxy.eventloop import Loop
 
 _TICK_S = 0.1
@@ -20,7 +27,7 @@ _TICK_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """So far."""
+    """Counters of a worker so far."""
 
     started: int
     errors: int
@@ -29,11 +36,13 @@ class Counts:
 
 
 Tell: TypeAlias = Callable[[Counts, Samples], None]
-"""Gets what is new: the counts as they are, and the samples since the last time."""
+"""Called with the present counts and the samples since the last call."""
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentEnd:
+    """How a worker's part ended."""
+
     total_s: float
     cut_short: bool
 
@@ -48,15 +57,15 @@ def run_segment(
     worker: int = 0,
     workers: int = 1,
 ) -> SegmentEnd:
-    """Returns when the duration is over and every request has come to its end, or soon after `stopped`."""
+    """Run until the duration is over and every request has ended, or until soon after `stopped`."""
     allow_many_connections()
     loop = Loop()
     engine = Engine(route, loop, begin_at)
     try:
-        start_asking(engine, load, begin_at, worker, workers)
+        start_load(engine, load, begin_at, worker, workers)
         watch = _Watch(engine, tell, stopped)
-        loop.call_at(loop.clock(), watch.look)
-        loop.call_at(begin_at + load.duration_s, watch.finish)
+        loop.call_at(loop.clock(), watch.look, None)
+        loop.call_at(begin_at + load.duration_s, watch.finish, None)
         engine.run()
         total_s = max(loop.clock() - begin_at, 0.0)
         watch.tell()
@@ -82,7 +91,7 @@ class _Watch:
             self.cut_short = True
             loop.stop()
         else:
-            loop.call_at(loop.clock() + _TICK_S, self.look)
+            loop.call_at(loop.clock() + _TICK_S, self.look, None)
 
     def tell(self) -> None:
         engine = self._engine
@@ -94,7 +103,75 @@ class _Watch:
 
 
 def allow_many_connections() -> None:
-    """As many as the system lets this process have without asking."""
+    """Raise the limit of open descriptors as far as the system lets this process."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+_LOOK_S = 0.1
+
+
+@overload
+def call_once(target: Target) -> Sample: ...
+@overload
+def call_once(target: Target, stopped: Callable[[], bool] | None) -> Sample | None: ...
+def call_once(target: Target, stopped: Callable[[], bool] | None = None) -> Sample | None:
+    """Send one request on a new connection, and return its sample. A request that fails has one, too.
+
+    `stopped` is called before the request and several times a second; once it returns True, the result is
+    None."""
+    loop = Loop()
+    engine = Engine(route_of(target, keep_alive=False), loop, loop.clock())
+    once = _Once(engine, stopped)
+    try:
+        loop.call_at(loop.clock(), once.begin, None)
+        with defects_logged():
+            engine.run()
+        for sample in engine.take_samples():
+            return sample
+    finally:
+        engine.close()
+        loop.close()
+    if once.was_stopped:
+        return None
+    raise RunError("no connection can be made: this machine has no descriptor or port left")
+
+
+class _Once:
+    def __init__(self, engine: Engine, stopped: Callable[[], bool] | None) -> None:
+        self._engine = engine
+        self._stopped = stopped
+        self.was_stopped = False
+
+    def begin(self, at: float) -> None:
+        self._look(at)
+        if not self.was_stopped:
+            self._engine.ask(self, None)
+
+    def over(self, now: float) -> None:
+        self._engine.loop.stop()
+
+    def _look(self, at: float) -> None:
+        if self._stopped is None:
+            return
+        loop = self._engine.loop
+        if self._stopped():
+            self.was_stopped = True
+            loop.stop()
+        else:
+            loop.call_at(loop.clock() + _LOOK_S, self._look, None)
+
+
+_log = logging.getLogger(__name__)
+
+
+@contextmanager
+def defects_logged() -> Iterator[None]:
+    """Log the tracebacks that a RunError of another process carries as notes."""
+    try:
+        yield
+    except RunError as error:
+        for note in getattr(error, "__notes__", ()):
+            _log.error("%s\n%s", error, note)
+        raise

@@ -10,11 +10,9 @@ from typing import Literal, TypeAlias, get_args
 
 from faultkit.base.percentiles import percentile
 from faultkit.base.units import format_duration, parse_duration
-from faultkit.load.arrivals import instants
-from faultkit.load.case import Case
-from faultkit.load.load import Load
-from faultkit.load.stretch import HAIR_S, Stretch, grained, window_count
+from faultkit.load.load import Load, instants
 from faultkit.load.tally import Tally
+from faultkit.load.window import HAIR_S, Window, WindowCase, grained, window_count
 
 SloKind: TypeAlias = Literal["latency", "error", "availability"]
 KINDS: tuple[SloKind, ...] = get_args(SloKind)
@@ -37,7 +35,7 @@ class Slo:
     threshold: float | None
     """latency: ms. error: percent of requests. availability: ms within which an answer counts, or None."""
     window_s: float | None = None
-    """With a window, every stretch of this length must keep the objective; the worst is reported."""
+    """With a window, every window of this length must keep the objective; the worst is reported."""
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -78,15 +76,17 @@ class SloResult:
 
 
 def judge(slo: Slo, tally: Tally, run_s: float, load: Load | None = None) -> SloResult:
-    """`run_s`: how long requests were sent; it says where the last window ends. `load` says in which windows
-    arrivals were dropped."""
+    """Return whether a run meets an objective.
+
+    `run_s` is how long requests were sent: the end of the last window. The schedule of `load` tells in which
+    windows arrivals were dropped."""
     return judge_all((slo,), tally, run_s, load)[0]
 
 
 def judge_all(
     slos: Iterable[Slo], tally: Tally, run_s: float, load: Load | None = None
 ) -> tuple[SloResult, ...]:
-    """As `judge`, and the run is cut and sorted once for all objectives with the same window."""
+    """Judge several objectives; the run is cut and sorted once for all that have the same window."""
     windows: dict[float | None, list[_Window]] = {}
     results = []
     for slo in slos:
@@ -98,7 +98,7 @@ def judge_all(
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    seen: Stretch
+    seen: Window
     dropped: int
 
 
@@ -106,15 +106,15 @@ def _windows(tally: Tally, window_s: float | None, run_s: float, load: Load | No
     """Those for which there were arrivals, whether or not any was sent."""
     width_s = grained(window_s, tally.grain_s) if window_s else max(run_s, 1.0)
     count = window_count(run_s, width_s) if window_s else 1
-    seen = tally.stretches(width_s, count)
+    seen = tally.windows(width_s, count)
     dropped = _dropped(tally, seen, width_s, run_s, load)
     windows = [_Window(*pair) for pair in zip(seen, dropped, strict=True)]
     return [window for window in windows if window.seen.response or window.dropped]
 
 
-def _dropped(tally: Tally, seen: list[Stretch], width_s: float, run_s: float, load: Load | None) -> list[int]:
+def _dropped(tally: Tally, seen: list[Window], width_s: float, run_s: float, load: Load | None) -> list[int]:
     """How many arrivals of each window were dropped: an open load knows how many there should have been.
-    Where nobody knows, they are taken as evenly spread."""
+    Where that is unknown, they are taken as evenly spread."""
     if not tally.dropped or len(seen) == 1:
         return [tally.dropped] * len(seen)
     if load is not None and load.model == "open":
@@ -137,16 +137,19 @@ def _goodness(result: SloResult) -> tuple[int, float, float]:
 
 
 def _judge_window(slo: Slo, window: _Window, grain_s: float) -> SloResult:
-    """Of arrivals that were dropped nobody knows what would have become of them. So a verdict counts only
+    """The outcome of dropped arrivals is unknown. So a verdict counts only
     if it is the same whether they had all been good or all been bad."""
     judge_one, seen, dropped = _JUDGES[slo.kind], window.seen, window.dropped
-    best, worst = judge_one(slo, Case(seen, good=dropped)), judge_one(slo, Case(seen, bad=dropped))
+    best, worst = (
+        judge_one(slo, WindowCase(seen, good=dropped)),
+        judge_one(slo, WindowCase(seen, bad=dropped)),
+    )
     passed = best.passed if best.passed is worst.passed else None
     start_s = None if slo.window_s is None else seen.start_s
     total = len(seen.response)
     if not total:
         return SloResult(slo, passed, None, None, 0, 0, _unsure(dropped, dropped), start_s)
-    found = judge_one(slo, Case(seen))
+    found = judge_one(slo, WindowCase(seen))
     lost = isinf(found.measured)
     texts = (
         _unsure(dropped, total + dropped) if passed is None else None,
@@ -175,14 +178,14 @@ class _Judgement:
     over: int
 
 
-def _judge_latency(slo: Slo, case: Case) -> _Judgement:
+def _judge_latency(slo: Slo, case: WindowCase) -> _Judgement:
     assert slo.threshold is not None
     measured = percentile(case.waits(), slo.objective) * 1000
     margin = slo.threshold - measured
     return _Judgement(margin >= 0, measured, margin, case.total - case.within(slo.threshold))
 
 
-def _judge_error(slo: Slo, case: Case) -> _Judgement:
+def _judge_error(slo: Slo, case: WindowCase) -> _Judgement:
     assert slo.threshold is not None
     good, total = case.within(None), case.total
     measured, answered = 100 * (total - good) / total, 100 * good / total
@@ -191,13 +194,13 @@ def _judge_error(slo: Slo, case: Case) -> _Judgement:
     return _Judgement(passed, measured, margin, total - good)
 
 
-def _judge_availability(slo: Slo, case: Case) -> _Judgement:
+def _judge_availability(slo: Slo, case: WindowCase) -> _Judgement:
     good, total = case.within(slo.threshold), case.total
     measured = 100 * good / total
     return _Judgement(measured >= slo.objective, measured, measured - slo.objective, total - good)
 
 
-_JUDGES: dict[SloKind, Callable[[Slo, Case], _Judgement]] = {
+_JUDGES: dict[SloKind, Callable[[Slo, WindowCase], _Judgement]] = {
     "latency": _judge_latency,
     "error": _judge_error,
     "availability": _judge_availability,
@@ -222,7 +225,7 @@ def _weaknesses(slo: Slo, total: int, grain_s: float) -> Iterator[str]:
 
 
 def parse_slo(text: str) -> Slo:
-    """From a flag; see `SLO_FORM`. A ValueError names the field."""
+    """Return the objective of a flag, in the form `SLO_FORM`. Raises ValueError that names the field."""
     body, has_window, window = text.strip().partition("@")
     fields = [each.strip() for each in body.split(":")]
     kind = next((each for each in KINDS if each == fields[0]), None)

@@ -1,4 +1,4 @@
-"""Sockets of the load engine: setting out, and what the system says of those that failed."""
+"""Sockets of the load engine: starting to connect, and the meaning of the system's error codes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import struct
 import sys
 from socket import SocketType
 
-from faultkit.load.failure import Failure
+from faultkit.load.response import Failure
 from faultkit.proxy.sockets import Address
 
 _UNDER_WAY = (errno.EINPROGRESS, 0, errno.EWOULDBLOCK)
@@ -18,10 +18,9 @@ _STREAM = socket.SOCK_STREAM | (socket.SOCK_NONBLOCK if _BORN_NONBLOCKING else 0
 
 
 def begin_connect(address: Address) -> tuple[SocketType, bool]:
-    """A socket on its way to `address`, and whether it is there already, as on loopback it mostly is.
+    """Start to connect to `address`. Return the socket, and whether it is connected already.
 
-    Raises OSError if it cannot even set out.
-    """
+    On loopback it mostly is. Raises OSError if the connection cannot be started."""
     family, target = address
     sock = SocketType(family, _STREAM)
     try:
@@ -38,6 +37,7 @@ def begin_connect(address: Address) -> tuple[SocketType, bool]:
 
 
 def is_connected(sock: SocketType) -> bool:
+    """Return whether the socket is connected."""
     try:
         sock.getpeername()
     except OSError:
@@ -56,13 +56,14 @@ _SHORTAGES = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 
 
 def failure_of(code: int) -> Failure:
-    """What is not in the table means that no way leads there: no route, host down, not permitted."""
+    """Return the failure of an error code; UNREACHABLE for others (no route, host down, not permitted)."""
     return _FAILURES.get(code, Failure.UNREACHABLE)
 
 
 def is_our_shortage(code: int, family: int) -> bool:
-    """This machine has no descriptor, memory or port left, which says nothing about the target.
-    Without a port left it speaks of the address; but so it does where it has no IPv6."""
+    """Return whether this machine has no descriptor, memory or port left, which is no failure of the target.
+
+    Without a free port the code is EADDRNOTAVAIL, which with IPv6 can also mean that there is no IPv6."""
     return code in _SHORTAGES or (code == errno.EADDRNOTAVAIL and family == socket.AF_INET)
 
 
@@ -71,10 +72,10 @@ _BYTES_ACKED = struct.Struct("@120xQ")
 
 
 def has_taken(sock: SocketType, sent: int) -> bool:
-    """Whether the other side's kernel has taken in the first `sent` bytes that went out at `sock`.
+    """Return whether the peer's kernel has acknowledged the first `sent` bytes of `sock`.
 
     A server that closes an idle connection does not take the request that crosses with it; one that
-    gives up while it works on the request has. Where the system cannot tell, nothing was taken.
+    fails while it works on the request has. False where the system does not report it.
     """
     if sys.platform != "linux":
         return False

@@ -1,27 +1,184 @@
-"""Tally: all that a run measured, in one value. Pure, and picklable.
+"""Tally: everything that a run measured, in one value. Pure, and picklable.
 
-Samples come to it in chunks of any size, while the run goes on. Up to `EXACT_LIMIT` requests it keeps each
-of them; beyond, it folds them into histograms. What comes out depends neither on the order of the chunks
-nor on how the requests were cut into them, and so it is with tallies that are merged.
+Samples are added in chunks of any size while the run goes on. Up to `EXACT_LIMIT` requests a tally keeps each
+of them; beyond that it folds them into a `HistogramRun`. The result depends neither on the order of the
+chunks nor on their sizes, and the same holds for tallies that are merged.
 """
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from faultkit.load.evidence import evidence_of
-from faultkit.load.folded import Folded
+from faultkit.base.histogram import Histogram
 from faultkit.load.load import Load
 from faultkit.load.samples import Samples
-from faultkit.load.stretch import Stretch, stretches
-from faultkit.load.summarize import summary_of
-from faultkit.load.summary import Summary
+from faultkit.load.summary import (
+    BATCHES,
+    PARTS,
+    RunEvidence,
+    Summary,
+    evidence_of,
+    late_count,
+    lateness_of,
+    part_of,
+    summary_of,
+)
+from faultkit.load.window import HAIR_S, Window, windows
+
+_MOST_SLOTS = 720
+
+
+@dataclass(slots=True)
+class Slot:
+    """The response times of the requests that were to start within one slot of time."""
+
+    answered: Histogram = field(default_factory=Histogram)
+    failed: Histogram = field(default_factory=Histogram)
+
+    def __len__(self) -> int:
+        return len(self.answered) + len(self.failed)
+
+    def merge(self, other: Slot) -> None:
+        self.answered.merge(other.answered)
+        self.failed.merge(other.failed)
+
+    def response(self) -> Histogram:
+        whole = Histogram()
+        whole.merge(self.answered)
+        whole.merge(self.failed)
+        return whole
+
+
+def _slots() -> defaultdict[int, Slot]:
+    return defaultdict(Slot)
+
+
+def _parts() -> dict[str, Histogram]:
+    return {name: Histogram() for name in PARTS}
+
+
+@dataclass(slots=True)
+class HistogramRun:
+    """Counters and histograms of one run."""
+
+    failures: Counter[int] = field(default_factory=Counter)
+    statuses: Counter[int] = field(default_factory=Counter)
+    received_bytes: int = 0
+    service: Histogram = field(default_factory=Histogram)
+    parts: dict[str, Histogram] = field(default_factory=_parts)
+    lateness: Histogram = field(default_factory=Histogram)
+    late: int = 0
+    slots: defaultdict[int, Slot] = field(default_factory=_slots)
+    slot_s: int = 1
+    """Length of a slot in seconds: 1, doubled as often as needed."""
+
+    @property
+    def requests(self) -> int:
+        return self.failures.total()
+
+    def add(self, samples: Samples) -> None:
+        if not len(samples):
+            return
+        late_by = lateness_of(samples)
+        self.failures.update(samples.failure)
+        self.statuses.update(samples.status)
+        self.received_bytes += sum(samples.received)
+        self.service.record_all(samples.total_s)
+        for name, histogram in self.parts.items():
+            histogram.record_all(part_of(samples, name))
+        self.lateness.record_all(late_by)
+        self.late += late_count(late_by)
+        self._add_slots(samples)
+
+    def merge(self, other: HistogramRun) -> None:
+        self.failures.update(other.failures)
+        self.statuses.update(other.statuses)
+        self.received_bytes += other.received_bytes
+        self.service.merge(other.service)
+        for name, histogram in self.parts.items():
+            histogram.merge(other.parts[name])
+        self.lateness.merge(other.lateness)
+        self.late += other.late
+        while self.slot_s < other.slot_s:
+            self._widen()
+        for number, slot in other.slots.items():
+            self.slots[number * other.slot_s // self.slot_s].merge(slot)
+        self._keep_few_slots()
+
+    def evidence(self) -> RunEvidence:
+        return RunEvidence(
+            failures=self.failures,
+            statuses=self.statuses,
+            received_bytes=self.received_bytes,
+            response=_joined(list(self.slots.values())).response().times(),
+            service=self.service.times(),
+            parts={name: histogram.times() for name, histogram in self.parts.items()},
+            lateness=self.lateness.times(),
+            late=self.late,
+            windows=self.windows,
+            batches=self.batches(BATCHES),
+            grain_s=self.slot_s,
+        )
+
+    def windows(self, width_s: float, count: int) -> list[Window]:
+        """`width_s` had better be a multiple of `slot_s`: a slot is not split."""
+        groups: list[list[Slot]] = [[] for _ in range(count)]
+        for number, slot in self.slots.items():
+            groups[min(int(number * self.slot_s / width_s), count - 1)].append(slot)
+        return [_window(number * width_s, group) for number, group in enumerate(groups)]
+
+    def batches(self, count: int) -> list[Window]:
+        """At most `count` windows with about as many requests each, as nearly as whole slots allow."""
+        groups: dict[int, tuple[int, list[Slot]]] = {}
+        before, total = 0, self.requests
+        for number, slot in sorted(self.slots.items()):
+            groups.setdefault(before * count // total, (number, []))[1].append(slot)
+            before += len(slot)
+        return [_window(number * self.slot_s, group) for number, group in groups.values()]
+
+    def _add_slots(self, samples: Samples) -> None:
+        # Wide enough from the start, so that no chunk makes more slots than there may be.
+        while max(samples.intended) + HAIR_S >= _MOST_SLOTS * self.slot_s:
+            self._widen()
+        times: defaultdict[tuple[int, bool], list[float]] = defaultdict(list)
+        for intended, time, failure in zip(
+            samples.intended, samples.response_times(), samples.failure, strict=True
+        ):
+            times[int(intended + HAIR_S) // self.slot_s, failure != 0].append(time)
+        for (number, has_failed), values in times.items():
+            slot = self.slots[number]
+            (slot.failed if has_failed else slot.answered).record_all(values)
+
+    def _keep_few_slots(self) -> None:
+        while self.slots and max(self.slots) >= _MOST_SLOTS:
+            self._widen()
+
+    def _widen(self) -> None:
+        self.slot_s *= 2
+        narrow, self.slots = self.slots, _slots()
+        for number, slot in narrow.items():
+            self.slots[number // 2].merge(slot)
+
+
+def _window(start_s: float, slots: list[Slot]) -> Window:
+    slot = _joined(slots)
+    response = slot.response()
+    return Window(start_s, response.ordered(), slot.answered.ordered(), response.sum_s)
+
+
+def _joined(slots: list[Slot]) -> Slot:
+    whole = Slot()
+    for slot in slots:
+        whole.merge(slot)
+    return whole
+
 
 EXACT_LIMIT = 1_000_000
 """Requests that are kept one by one: some 70 bytes each."""
 _PIECE = 50_000
-"""Of so many, folding takes some tenths of a second."""
+"""Requests folded at a time, which takes some tenths of a second."""
 
 
 @dataclass(slots=True)
@@ -29,60 +186,61 @@ class Tally:
     """`add` what was measured, chunk by chunk, and count `dropped`; then ask for the `summary`."""
 
     dropped: int = 0
-    """Arrivals that were never sent. Whoever adds samples sets it; `merge` sums it."""
+    """Arrivals that were never sent. Set by the code that adds samples; summed by `merge`."""
     samples: Samples = field(default_factory=Samples)
     """Every request, in no promised order; empty once `exact` is False."""
-    folded: Folded | None = None
+    histograms: HistogramRun | None = None
     limit: int = EXACT_LIMIT
 
     @property
     def requests(self) -> int:
-        return len(self.samples) if self.folded is None else self.folded.requests
+        return len(self.samples) if self.histograms is None else self.histograms.requests
 
     @property
     def exact(self) -> bool:
-        return self.folded is None
+        return self.histograms is None
 
     @property
     def grain_s(self) -> float:
-        """Stretches are known in multiples of this only; 0: whatever is asked."""
-        return 0.0 if self.folded is None else self.folded.slot_s
+        """Windows are known in multiples of this only, in seconds; 0: any width."""
+        return 0.0 if self.histograms is None else self.histograms.slot_s
 
     def add(self, samples: Samples, meanwhile: Callable[[], None] = lambda: None) -> None:
-        """Take in what was measured. The samples are copied; give each of them once.
+        """Add samples, which are copied. Add each of them once.
 
-        The one chunk that crosses the limit takes seconds; then `meanwhile` is called every now and again."""
-        if self.folded is None and len(self.samples) + len(samples) > self.limit:
+        The one chunk that crosses the limit takes seconds; `meanwhile` is called repeatedly during that
+        time."""
+        if self.histograms is None and len(self.samples) + len(samples) > self.limit:
             self._fold(meanwhile)
-        if self.folded is None:
+        if self.histograms is None:
             self.samples.extend(samples)
         else:
-            self.folded.add(samples)
+            self.histograms.add(samples)
 
     def merge(self, other: Tally) -> None:
-        """Take in all of another tally, which stays as it is."""
+        """Add all of another tally, which stays as it is."""
         self.dropped += other.dropped
         self.add(other.samples)
-        if other.folded is not None:
+        if other.histograms is not None:
             self._fold(lambda: None)
-            assert self.folded is not None
-            self.folded.merge(other.folded)
+            assert self.histograms is not None
+            self.histograms.merge(other.histograms)
 
     def summary(self, load: Load | None, *, total_s: float) -> Summary:
         """`total_s`: from the start of the run to the end of its last request. No load: single calls."""
-        source = evidence_of(self.samples) if self.folded is None else self.folded.evidence()
+        source = evidence_of(self.samples) if self.histograms is None else self.histograms.evidence()
         return summary_of(source, load, dropped=self.dropped, total_s=total_s)
 
-    def stretches(self, width_s: float, count: int) -> list[Stretch]:
-        """The run cut by intended starts into `count` stretches; the last one takes all that follows."""
-        if self.folded is None:
-            return stretches(self.samples, width_s, count)
-        return self.folded.stretches(width_s, count)
+    def windows(self, width_s: float, count: int) -> list[Window]:
+        """Cut the run by intended starts into `count` windows; the last one takes all that follows."""
+        if self.histograms is None:
+            return windows(self.samples, width_s, count)
+        return self.histograms.windows(width_s, count)
 
     def _fold(self, meanwhile: Callable[[], None]) -> None:
-        if self.folded is None:
-            self.folded = Folded()
+        if self.histograms is None:
+            self.histograms = HistogramRun()
             for piece in self.samples.pieces(_PIECE):
-                self.folded.add(piece)
+                self.histograms.add(piece)
                 meanwhile()
             self.samples = Samples()

@@ -1,7 +1,7 @@
-"""A load on one target, from as many processes as one wants, all beginning at one instant.
+"""A load on one target from one or more worker processes, which all start at the same time.
 
-Even a single worker has a process of its own: what its caller does meanwhile must not make it late.
-Workers only send and measure; what they measured comes here as it happens, and is put together here.
+Even a single worker has a process of its own, so that work of the caller does not make requests late.
+Workers only send and measure; the parent receives their samples during the run, and adds them up.
 """
 
 from __future__ import annotations
@@ -23,14 +23,11 @@ from typing import Protocol, TypeAlias
 from faultkit.base.child_process import ChildProcess, Parent
 from faultkit.base.errors import InputError
 from faultkit.base.percentiles import percentile
-from faultkit.load.defects import defects_logged
-from faultkit.load.load import Load
-from faultkit.load.progress import Progress
+from faultkit.load.load import Load, Progress, Target
 from faultkit.load.route import route_of
 from faultkit.load.samples import Samples
-from faultkit.load.segment import Counts, SegmentEnd, run_segment
+from faultkit.load.segment import Counts, SegmentEnd, defects_logged, run_segment
 from faultkit.load.tally import Tally
-from faultkit.load.target import Target
 from faultkit.proxy.tls import tls_context
 
 _LOOK_S = 0.1
@@ -41,23 +38,25 @@ _THREAD_SWITCH_S = 0.0005
 """With Python's default of 5 ms, the thread that sends samples would make requests that much late."""
 
 News: TypeAlias = tuple[int, Counts, Samples]
-"""Number of the worker, and what it tells."""
+"""A report: the number of the worker, its counts, and its new samples."""
 
 
 class Stop(Protocol):
-    """A `threading.Event`, or anything that can be asked like one."""
+    """A `threading.Event`, or any object with its `is_set`."""
 
     def is_set(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
 class LoadResult:
+    """The outcome of a run."""
+
     tally: Tally
     dropped: int
     started_at: float
     """On the monotonic clock, which all processes of a machine share."""
     total_s: float
-    """From then on to the end of the last request, and at least the duration of the load."""
+    """Seconds from `started_at` to the end of the last request; at least the duration of the load."""
     cut_short: bool
     """It was stopped; requests under way at that moment were not measured."""
 
@@ -73,10 +72,10 @@ def run_load(
     on_progress: Callable[[Progress], None] | None = None,
     stop: Stop | None = None,
 ) -> LoadResult:
-    """Send `load` to `target`, and wait for what becomes of it. Whatever the target does is a result.
+    """Send `load` to `target` and return what was measured. Failures of the target are results, not errors.
 
-    `begin_at` (monotonic) must leave the workers some tenths of a second to come up. `on_begin` is told the
-    instant of the start, shortly before it, so that faults can begin with the load. `on_progress` is called
+    `begin_at` (monotonic) must leave the workers some tenths of a second to start. `on_begin` is called with
+    the start time shortly before it, so that faults can begin with the load. `on_progress` is called
     in this thread, several times a second. Once `stop` is set, the run ends and keeps what it has.
     """
     route_of(target, load.keep_alive)
@@ -124,7 +123,7 @@ def _gather(
     stop: Stop | None,
     children: list[ChildProcess],
 ) -> None:
-    """Until all workers have ended, for better or worse, and all that they told has been taken."""
+    """Collect reports until all workers have ended or failed and all their reports have been taken."""
     interrupted = False
 
     def attend() -> None:
@@ -147,12 +146,12 @@ def _gather(
 
 
 def _should_end(ends: list[Future[SegmentEnd]], stop: Stop | None) -> bool:
-    """Somebody asks for it, or one worker has failed, so the others work for nothing."""
+    """True if the caller asks to stop, or one worker has failed, which makes the others useless."""
     return (stop is not None and stop.is_set()) or any(end.done() and end.exception() for end in ends)
 
 
 class _Gathering:
-    """What the workers have told so far."""
+    """The reports of the workers so far."""
 
     def __init__(
         self,
@@ -179,7 +178,7 @@ class _Gathering:
             self._recent.extend(samples.response_times()[-_RECENT:])
 
     def show_sometimes(self) -> None:
-        """Often enough to look alive."""
+        """Report progress, if the last report is old enough."""
         if time.monotonic() >= self._shown_at + _LOOK_S:
             self.show()
 
@@ -207,7 +206,7 @@ class _Gathering:
 
 
 class Worker:
-    """What a worker's process serves."""
+    """One worker, in its process."""
 
     def __init__(self, parent: Parent, target: Target, load: Load, number: int, count: int) -> None:
         self._parent = parent
@@ -216,14 +215,14 @@ class Worker:
         self._count = count
         self._route = route_of(target, load.keep_alive)
         if self._route.tls_host is not None:
-            tls_context(self._route.verify)  # Loading certificates takes long; nobody waits for it yet.
+            tls_context(self._route.verify)  # Loading certificates takes long; do it before the run begins.
         sys.setswitchinterval(_THREAD_SWITCH_S)
         gc.collect()
-        gc.freeze()  # What is here now stays: collections look at what requests leave behind only.
+        gc.freeze()  # Objects that exist now stay: later collections look only at what requests leave behind.
 
     def run(self, begin_at: float) -> SegmentEnd:
         told: queue.SimpleQueue[News | None] = queue.SimpleQueue()
-        # In a thread of its own, so that a parent that is slow to listen makes no request late.
+        # In a thread of its own, so that a parent that is slow to read makes no request late.
         teller = threading.Thread(target=self._tell_all, args=(told,), name="fault-tell", daemon=True)
         teller.start()
         try:

@@ -1,6 +1,6 @@
-"""Reaching an upstream without ever blocking the loop: names in threads, connects in the poller.
+"""Reaching an upstream without blocking the loop: names are resolved in threads, connects end in the poller.
 
-The addresses of a name are tried in turn, in the order in which the system's resolver gives them.
+The addresses of a name are tried in turn, in the order in which the system's resolver returns them.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from faultkit.proxy.eventloop import WRITABLE, Loop
-from faultkit.proxy.sockets import NONE, Address, failure_of, has_arrived, set_out
+from faultkit.proxy.eventloop import WRITABLE, Loop, OnFailure
+from faultkit.proxy.sockets import NO_SOCKET, Address, is_connected, socket_error, start_connect
 
 
 def literal_address(host: str, port: int) -> Address | None:
-    """The address that `host` spells, or None if it is a name that must be resolved."""
+    """Return the address that `host` spells, or None if it is a name that must be resolved."""
     for family in (socket.AF_INET, socket.AF_INET6):
         try:
             socket.inet_pton(family, host)
@@ -32,8 +32,14 @@ class Resolver:
         self._loop = loop
         self._threads = ThreadPoolExecutor(max_workers=8, thread_name_prefix="fault-resolve")
 
-    def resolve(self, host: str, port: int, done: Callable[[list[Address] | str], None]) -> None:
-        """Calls `done` in the loop's thread with addresses, or with why there are none."""
+    def resolve(
+        self,
+        host: str,
+        port: int,
+        done: Callable[[list[Address] | str], None],
+        on_failure: OnFailure,
+    ) -> None:
+        """Call `done` in the loop's thread with addresses, or with the reason why there are none."""
 
         def look_up() -> None:
             try:
@@ -41,7 +47,7 @@ class Resolver:
                 result: list[Address] | str = [(family, address) for family, _, _, _, address in found]
             except (OSError, UnicodeError) as error:
                 result = f"cannot resolve {host}: {getattr(error, 'strerror', None) or error}"
-            self._loop.call_from_thread(lambda: done(result))
+            self._loop.call_from_thread(lambda: done(result), on_failure)
 
         try:
             self._threads.submit(look_up)
@@ -49,13 +55,14 @@ class Resolver:
             done("the proxy is closing")
 
     def close(self) -> None:
+        """End the threads; look-ups that have not begun are dropped."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-class Dial:
+class DialAttempt:
     """One attempt to reach one of several addresses."""
 
-    __slots__ = ("_addresses", "_done", "_fd", "_loop", "_over", "_why", "deadline")
+    __slots__ = ("_addresses", "_done", "_fd", "_loop", "_on_failure", "_over", "_why", "deadline")
 
     def __init__(
         self,
@@ -63,71 +70,76 @@ class Dial:
         addresses: list[Address],
         timeout_s: float,
         done: Callable[[int | str], None],
+        on_failure: OnFailure,
     ) -> None:
+        """`done` is called once, with a connected socket or with the reason why there is none."""
         self._loop = loop
         self._addresses = addresses
         self._done = done
-        self._fd = NONE
+        self._on_failure = on_failure
+        self._fd = NO_SOCKET
         self._over = False
         self._why = "no address"
         self.deadline = loop.clock() + timeout_s
+        """When the owner should call `give_up`."""
 
-    def start(self) -> None:
-        """Begin with the next address; calls `done` with a connected socket, or with why there is none."""
+    def try_next(self) -> None:
+        """Try the next address that lets a connection be started."""
         while self._addresses and not self._over:
             try:
-                upstream = set_out(self._addresses.pop(0))
+                upstream = start_connect(self._addresses.pop(0))
             except OSError as error:
                 self._why = error.strerror or str(error)
                 continue
-            self.go_on(upstream)
+            self.wait_for(upstream)
             return
         if not self._over:
             self._end(self._why)
 
-    def go_on(self, upstream: int) -> None:
-        """With a socket that has set out: until it is connected, or cannot be."""
-        if has_arrived(upstream):
+    def wait_for(self, upstream: int) -> None:
+        """Wait until a socket whose connect has been started is connected, or cannot be."""
+        if is_connected(upstream):
             self._loop.poller.add(upstream)
             self._end(upstream)
             return
         self._fd = upstream
-        self._loop.handlers[upstream] = self._ready
+        self._loop.handlers[upstream] = (self._ready, self._on_failure)
         self._loop.poller.add(upstream, output=True)
 
     def _ready(self, flags: int) -> None:
         upstream = self._fd
-        code = failure_of(upstream)
+        code = socket_error(upstream)
         if code:
             self._why = os.strerror(code)
-            self._forget()
-            self._loop.again.append(self.start)  # No socket is born while events are gone through.
+            self._close()
+            # Not now: a socket opened while events are handled may get the number of one that they are for.
+            self._loop.call_soon(self.try_next, self._on_failure)
             return
-        self._fd = NONE
+        self._fd = NO_SOCKET
         self._end(upstream)
         if flags != WRITABLE:
-            # Whoever takes the socket must hear of this edge too: the first bytes may have come with it.
+            # The new handler of the socket needs this edge too: the first bytes may have come with it.
             taker = self._loop.handlers.get(upstream)
             if taker is not None:
-                taker(flags)
+                taker[0](flags)
 
     def give_up(self, why: str) -> None:
-        """Try no further address."""
-        self._forget()
+        """Try no further address, and report `why`."""
+        self._close()
         self._end(why)
 
-    def abandon(self) -> None:
-        """Nobody wants the connection any more."""
-        self._forget()
+    def cancel(self) -> None:
+        """Try no further address, and report nothing."""
+        self._close()
         self._over = True
 
     def _end(self, result: int | str) -> None:
         self._over = True
         self._done(result)
 
-    def _forget(self) -> None:
-        if self._fd != NONE:
+    def _close(self) -> None:
+        if self._fd != NO_SOCKET:
             self._loop.handlers.pop(self._fd, None)
             self._loop.poller.remove(self._fd)
             socket.close(self._fd)
-            self._fd = NONE
+            self._fd = NO_SOCKET

@@ -1,8 +1,10 @@
 """One client connection and its upstream connection: how they begin, change and end.
 
-Half-close is kept: the end of one direction is passed on and the other lives on. A reset is passed on
-as a reset. A failed dial resets the client, which is as near to a refused connection as an accepted
-one can get.
+Half-close is kept: the end of one direction is passed on and the other lives on. A reset is passed on as a
+reset. A failed dial resets the client, which is as near to a refused connection as an accepted one can get.
+
+The bytes are moved by two `Direction`s. Where HTTP or TLS must be understood, a `ProtocolLayer` stands
+between them.
 """
 
 from __future__ import annotations
@@ -13,28 +15,26 @@ from typing import TYPE_CHECKING
 
 from faultkit.base.address import Endpoint
 from faultkit.faults.events import Event
-from faultkit.faults.fault import FOREVER
-from faultkit.plan import Flow
-from faultkit.proxy.active import ActiveRule
-from faultkit.proxy.dial import Dial, literal_address
+from faultkit.proxy.active_plan import ActiveStreamRule
+from faultkit.proxy.dial import DialAttempt, literal_address
+from faultkit.proxy.direction import CHUNK, Direction
+from faultkit.proxy.direction_output import DirectionOutput
 from faultkit.proxy.eventloop import ENDED, FAILED, READABLE, WRITABLE
-from faultkit.proxy.half import CHUNK, Half
-from faultkit.proxy.happenings import Closed, DialFailed, Injected
-from faultkit.proxy.lane import Lane
+from faultkit.proxy.plane_events import Closed, DialFailed
+from faultkit.proxy.proxy_state import ProxyState
+from faultkit.proxy.rule_binding import judge_name, rebind_rules
 from faultkit.proxy.sockets import (
-    NONE,
+    NO_SOCKET,
     Address,
-    Farewell,
-    close,
+    CloseMode,
+    close_socket,
     end_output,
-    set_out,
+    start_connect,
     unread_bytes,
 )
-from faultkit.proxy.staging import judge_name, restage
 
 if TYPE_CHECKING:
-    from faultkit.proxy.middle import Middle
-    from faultkit.proxy.proxy import Proxy
+    from faultkit.proxy.layers import ProtocolLayer
 
 _OVER = ENDED | FAILED
 _READ_OR_END = READABLE | _OVER
@@ -43,146 +43,126 @@ _ABANDONED_S = 60
 
 
 class Link:
+    """A client socket, an upstream socket, and a direction each way."""
+
     __slots__ = (
+        "_client_watched",
         "_dial",
         "_dial_number",
-        "_heeded",
-        "_hung_up",
-        "_wanted",
-        "await_input",
+        "_dial_target",
+        "_services",
+        "_stalled",
         "client",
         "dead",
         "down",
         "exempt",
         "hits",
-        "loop",
-        "middle",
+        "layer",
         "opened_at",
         "ordinal",
-        "plane",
         "proxy",
         "up",
         "upstream",
     )
 
-    def __init__(self, proxy: Proxy, client: int, ordinal: int) -> None:
+    def __init__(self, proxy: ProxyState, client: int, ordinal: int) -> None:
         self.proxy = proxy
-        self.plane = proxy.plane
-        self.loop = loop = proxy.plane.loop
-        self.await_input = loop.poller.await_input
+        self._services = services = proxy.services
         self.ordinal = ordinal
         self.client = client
-        self.upstream = NONE
+        self.upstream = NO_SOCKET
         self.dead = False
         self.exempt = False
         """No rule acts on it: its upstream is not among those that the user wants broken."""
-        self.middle: Middle | None = None
-        self.opened_at = loop.clock()
-        self.up = Half(self, client, NONE)
-        self.down = Half(self, NONE, client)
-        self.hits: dict[ActiveRule, bool] | None = None
-        self._heeded = False
-        """Whether the poller tells of the client's socket."""
-        self._dial: Dial | None = None
+        self.layer: ProtocolLayer | None = None
+        self.opened_at = services.loop.clock()
+        self.up = Direction(self, services, "to_upstream", client, NO_SOCKET)
+        self.down = Direction(self, services, "to_client", NO_SOCKET, client)
+        self.hits: dict[ActiveStreamRule, bool] | None = None
+        """Whether each rule that does not always act was drawn for this connection."""
+        self._client_watched = False
+        """True once the client socket is registered with the poller."""
+        self._dial: DialAttempt | None = None
         self._dial_number = 0
-        """Which dial is wanted: one that was given up may still be looking up its name."""
-        self._hung_up: tuple[float, int] | None = None
+        """Number of the latest dial: a cancelled one may still be resolving its name."""
+        self._dial_target: Endpoint | None = None
+        self._stalled: tuple[float, int] | None = None
         """Since when both ends have hung up and nothing has moved, and how many bytes had until then."""
-        self._wanted: Endpoint | None = None
 
     def begin(self) -> None:
-        """The client is let in: set up what acts on it, and dial where the upstream is known."""
+        """Bind the rules that act on an admitted client, and dial where the upstream is known."""
         proxy = self.proxy
-        if proxy.shortcut is not None:
+        if proxy.connect_at_once is not None:
             try:
-                self.upstream = proxy.shortcut()
+                self.upstream = proxy.connect_at_once()
             except OSError as error:
                 self._dial_failed(error.strerror or str(error))
                 return
-            # When all that came in together have set out: to wake an upstream once for many costs less.
-            self.loop.again.append(self._arrive)
+            # After all clients of this round have been accepted: an upstream woken once for many costs less.
+            self._services.loop.call_soon(self._send_first_bytes, self.abort)
             return
         if proxy.layered:
-            self.middle = proxy.new_middle(self)
-            for half in (self.up, self.down):
-                half.lane, half.far = Lane(), Lane()
+            # Imported here, so that a proxy of plain TCP never loads HTTP and TLS.
+            from faultkit.proxy.layers import ProtocolLayer
+
+            self.layer = ProtocolLayer(self)
+            self.up.enter_layer()
+            self.down.enter_layer()
         if proxy.stream_rules:
-            restage(self, self.opened_at)
-        if self.up.lane is not None:
-            self._heed_client()  # A delay counts from the arrival of the bytes, so they are read at once.
+            rebind_rules(self, self.opened_at)
+        if self.up.near_chain is not None:
+            self._watch_client()  # A delay counts from the arrival of the bytes, so they are read at once.
         if proxy.spec.upstream is not None:
             self.dial(proxy.spec.upstream, proxy.literal)
 
-    def _heed_client(self) -> None:
-        self.loop.handlers[self.client] = self.client_ready
-        self.loop.poller.add(self.client)
-        self._heeded = True
+    def _watch_client(self) -> None:
+        loop = self._services.loop
+        loop.handlers[self.client] = (self.up.ready, self.abort)
+        loop.poller.add(self.client)
+        self._client_watched = True
 
-    # --- what the sockets tell ----------------------------------------------------------------
+    def socket_event(self, reading: Direction, flags: int) -> None:
+        """Handle an event of one socket that is more than READABLE.
 
-    def client_ready(self, flags: int) -> None:
-        if flags == READABLE:  # By far the most common.
-            self.up.readable = True
-            self.up.pump()
-            return
-        up, down = self.up, self.down
+        `reading` is the direction that reads from the socket; the other one writes to it."""
+        writing = self.down if reading is self.up else self.up
         if flags & _READ_OR_END:
-            up.readable = True
+            reading.readable = True
             if flags & _OVER:
-                up.ending |= flags & _OVER
-                if flags & FAILED and not (up.lane or up.out or unread_bytes(self.client)):
-                    self.reset()  # To read the error costs more than to see that there is nothing else.
-                    return
-            if flags & WRITABLE and not down.writable:
-                down.writable = True
-                down.pump()
-                if self.dead:
-                    return
-            up.pump()
-            if flags & FAILED and not self.dead and up.out_bytes:
-                self.reset()  # Its bytes wait for a slow receiver; that it is gone must not.
-        elif not down.writable:
-            down.writable = True
-            down.pump()
-
-    def upstream_ready(self, flags: int) -> None:
-        if flags == READABLE:
-            self.down.readable = True
-            self.down.pump()
-            return
-        up, down = self.up, self.down
-        if flags & _READ_OR_END:
-            down.readable = True
-            if flags & _OVER:
-                down.ending |= flags & _OVER
+                reading.ending |= flags & _OVER
                 if (
                     flags & FAILED
-                    and down.lane is None
-                    and down.out is None
-                    and not unread_bytes(self.upstream)
+                    and reading.near_chain is None
+                    and reading.out is None
+                    and not unread_bytes(reading.source)
                 ):
-                    self.reset()
+                    self.reset()  # Reading the error costs more than seeing that there is nothing else.
                     return
-            if flags & WRITABLE and not up.writable:
-                up.writable = True
-                up.pump()
+            if flags & WRITABLE and not writing.writable:
+                writing.writable = True
+                writing.pump()
                 if self.dead:
                     return
-            down.pump()
-        elif not up.writable:
-            up.writable = True
-            up.pump()
+            reading.pump()
+            if flags & FAILED and not self.dead and reading is self.up and reading.out_bytes:
+                # The client's bytes wait for a slow upstream, but the upstream must learn at once that the
+                # client is gone. Not the other way round: an answer is delivered though its sender has
+                # failed.
+                self.reset()
+        elif not writing.writable:
+            writing.writable = True
+            writing.pump()
 
-    # --- the way of most connections: nothing acts, nothing stands between the sockets ----------
+    # --- the common case: no rule acts, no layer stands between the sockets -------------------
 
-    def _arrive(self) -> None:
-        """Hand over the client's first bytes. Mostly they are there by now, and so is the upstream: that the
-        kernel takes them proves it, and no event was needed for either."""
+    def _send_first_bytes(self) -> None:
+        """Pass on the client's first bytes. They have mostly arrived by now, and the upstream is mostly
+        connected: that the kernel takes the bytes proves it, and no event was needed for either."""
         if self.dead:
             return
         up, upstream = self.up, self.upstream
         chunk, sent = b"", 0
-        if up.lane is None:
+        if up.near_chain is None:
             try:
                 chunk = os.read(self.client, CHUNK)
             except BlockingIOError:
@@ -200,36 +180,36 @@ class Link:
                 return
             up.moved = sent
         if sent and sent == len(chunk):
-            self.loop.poller.add(upstream)
+            self._services.loop.poller.add(upstream)
             self._attach(upstream)
-            self._heed_client()
+            self._watch_client()
             return
         if chunk:
             up.keep(memoryview(chunk)[sent:])
-        self.upstream = NONE
-        self._wait_for(upstream)
+        self.upstream = NO_SOCKET
+        self._attempt([]).wait_for(upstream)
 
     # --- the upstream -------------------------------------------------------------------------
 
     def dial(self, upstream: Endpoint, literal: Address | None = None) -> None:
         """Connect to `upstream`; name faults act first, if it is a name."""
-        self._wanted = upstream
+        self._dial_target = upstream
         address = literal or literal_address(upstream.host, upstream.port)
         if address is not None:
-            self._connect_at(address)
+            self._connect_to_address(address)
             return
         delay_s, is_lost = judge_name(self)
         if is_lost:
-            self.later(delay_s, self._name_not_found)
-            return
-        self.later(delay_s, lambda: self._resolve(upstream))
+            why = f"cannot resolve {upstream.host}: injected failure"
+            self.run_after(delay_s, lambda: self._dial_failed(why, injected=True))
+        else:
+            self.run_after(delay_s, lambda: self._resolve(upstream))
 
     def dial_soon(self, origin: Endpoint, tls: bool) -> None:
-        """A forward proxy's client has said where it wants to go.
+        """Dial the origin that a forward proxy's client has named.
 
-        This is called while events are being carried over the middle: dialling, and all that follows from
-        it, must wait until that is done, or later events would overtake earlier ones.
-        """
+        This is called while events pass through the layer: dialling, and all that follows from it, must wait
+        until that is done, or later events would overtake earlier ones."""
         self._dial_number += 1
         number = self._dial_number
 
@@ -237,38 +217,39 @@ class Link:
             if not self.dead and number == self._dial_number:
                 self._dial_origin(origin, tls)
 
-        self.loop.again.append(dial)
+        self._services.loop.call_soon(dial, self.abort)
 
     def _dial_origin(self, origin: Endpoint, tls: bool) -> None:
-        assert self.middle is not None
+        assert self.layer is not None
         broken = self.proxy.spec.broken
         self.exempt = broken is not None and not broken.covers(origin.host, origin.port)
-        self._wanted = origin
+        self._dial_target = origin
         if tls:
             try:
-                self.middle.speak_tls(origin.host)
+                self.layer.speak_tls(origin.host)
             except ValueError as error:
                 self._dial_failed(f"{origin.host} is no name for a server: {error}")
                 return
         if self.proxy.stream_rules:
-            restage(self, self.loop.clock())
+            rebind_rules(self, self._services.loop.clock())
         if not self.dead:
             self.dial(origin)
 
     def tls_failed(self, why: str) -> None:
-        """The upstream was reached, but the two could not agree on TLS."""
+        """The upstream was reached, but the TLS handshake failed."""
         self.hang_up()
         self._dial_failed(why)
 
-    def later(self, delay_s: float, action: Callable[[], None]) -> None:
-        """Do it after a delay, unless the connection is gone by then."""
+    def run_after(self, delay_s: float, action: Callable[[], None]) -> None:
+        """Run `action` after a delay, unless the connection has ended by then."""
 
         def due(at: float) -> None:
             if not self.dead:
                 action()
 
         if delay_s:
-            self.loop.call_at(self.loop.clock() + delay_s, due)
+            loop = self._services.loop
+            loop.call_at(loop.clock() + delay_s, due, self.abort)
         else:
             due(0.0)
 
@@ -280,38 +261,30 @@ class Link:
                 return
             if isinstance(result, str):
                 self._dial_failed(result)
+                return
+            others = [address for address in result if not self.proxy.is_own_address(address)]
+            if others:
+                self._attempt(others).try_next()
             else:
-                self._connect(result)
+                self._dial_failed(_ITSELF)
 
-        self.plane.resolver.resolve(upstream.host, upstream.port, resolved)
+        self._services.resolver.resolve(upstream.host, upstream.port, resolved, self.abort)
 
-    def _name_not_found(self) -> None:
-        assert self._wanted is not None
-        self._dial_failed(f"cannot resolve {self._wanted.host}: injected failure", injected=True)
-
-    def _connect_at(self, address: Address) -> None:
-        """The short way for an address that needs no looking up."""
-        if self.proxy.is_at(address):
+    def _connect_to_address(self, address: Address) -> None:
+        if self.proxy.is_own_address(address):
             self._dial_failed(_ITSELF)
             return
         try:
-            upstream = set_out(address)
+            upstream = start_connect(address)
         except OSError as error:
             self._dial_failed(error.strerror or str(error))
             return
-        self._wait_for(upstream)
+        self._attempt([]).wait_for(upstream)
 
-    def _wait_for(self, upstream: int) -> None:
-        self._dial = Dial(self.loop, [], self.proxy.spec.connect_timeout_s, self._dialled)
-        self._dial.go_on(upstream)
-
-    def _connect(self, addresses: list[Address]) -> None:
-        others = [address for address in addresses if not self.proxy.is_at(address)]
-        if not others:
-            self._dial_failed(_ITSELF)
-            return
-        self._dial = Dial(self.loop, others, self.proxy.spec.connect_timeout_s, self._dialled)
-        self._dial.start()
+    def _attempt(self, addresses: list[Address]) -> DialAttempt:
+        timeout_s = self.proxy.spec.connect_timeout_s
+        self._dial = DialAttempt(self._services.loop, addresses, timeout_s, self._dialled, self.abort)
+        return self._dial
 
     def _dialled(self, result: int | str) -> None:
         self._dial = None
@@ -319,181 +292,177 @@ class Link:
             self._dial_failed(result)
             return
         self._attach(result)
-        if not self._heeded:
+        if not self._client_watched:
             # Most clients speak first, and at once: their bytes are often there, which saves an event.
             self.up.readable = True
             self.up.pump()
             if not self.dead:
-                self._heed_client()
+                self._watch_client()
             return
-        if self.middle is not None:
-            now = self.loop.clock()
+        if self.layer is not None:
+            now = self._services.loop.clock()
             if self.proxy.stream_rules and self.proxy.spec.upstream is None:
-                restage(self, now)
+                rebind_rules(self, now)
                 if self.dead:
                     return
-            self.middle.connected(now)
-            self.let_go_to_client(now)
+            self.layer.connected(now)
+            self.release_to_client(now)
             if self.dead:
                 return
-            self._join_if_possible()
+            self._drop_needless_layer()
         self.up.pump()
 
     def _attach(self, upstream: int) -> None:
         self.upstream = upstream
-        self.loop.handlers[upstream] = self.upstream_ready
+        self._services.loop.handlers[upstream] = (self.down.ready, self.abort)
         self.up.target = self.down.source = upstream
         self.up.writable = True
 
-    def let_go_to_client(self, now: float) -> None:
-        """What the middle has just said to the client goes out."""
-        self.down.release(now)
-        if not self.dead:
-            self.down.settle()
-
-    def _join_if_possible(self) -> None:
-        """Where the layer between the sockets has nothing left to do and no fault acts, bytes pass it by."""
-        if self.middle is None or not self.middle.is_needless:
+    def _drop_needless_layer(self) -> None:
+        """Copy bytes past the layer, where it has nothing left to do and no rule acts."""
+        if self.layer is None or not self.layer.is_needless:
             return
-        lanes = (self.up.lane, self.up.far, self.down.lane, self.down.far)
-        if all(lane is not None and lane.idle for lane in lanes):
-            self.middle = None
-            for half in (self.up, self.down):
-                half.lane = half.far = None
+        up, down = self.up, self.down
+        chains = (up.near_chain, up.far_chain, down.near_chain, down.far_chain)
+        if all(chain is not None and chain.idle for chain in chains):
+            self.layer = None
+            up.leave_layer()
+            down.leave_layer()
 
     def _dial_failed(self, why: str, injected: bool = False) -> None:
-        self.proxy.dial_failures += not injected
-        now = self.loop.clock()
-        wanted = str(self._wanted or self.proxy.spec.upstream)
-        self.plane.tell(DialFailed(now, self.proxy.name, self.ordinal, wanted, why))
-        if self.middle is None or not self.middle.dial_failed(now, why, injected):
+        proxy = self.proxy
+        proxy.dial_failures += not injected
+        now = self._services.loop.clock()
+        target = str(self._dial_target or proxy.spec.upstream)
+        self._services.emit(DialFailed(now, proxy.name, self.ordinal, target, why))
+        answered = None if self.layer is None else self.layer.dial_failed(now, why)
+        if answered is None:
             self.reset("refused")
+            return
+        if not injected:
+            proxy.own_answers += answered
+        self.release_to_client(now)
 
     def hang_up(self) -> None:
-        """Let the present upstream go; the client stays (its next request goes elsewhere)."""
+        """Close the present upstream; the client stays, and its next request may go elsewhere."""
         self._dial_number += 1
         if self._dial is not None:
-            self._dial.abandon()
+            self._dial.cancel()
             self._dial = None
-        if self.upstream != NONE:
-            self._drop(self.upstream, "drain")
-        self.upstream = self.up.target = self.down.source = NONE
-        self.up.writable = self.down.readable = False
-        self.down.ending = 0
-        self.down.paced_at = FOREVER
-        # Nothing that was under way to or from this upstream may reach the next one, or the client.
-        self.up.out, self.up.out_bytes = None, 0
-        self.up.far, self.down.lane = Lane(), Lane()
+        if self.upstream != NO_SOCKET:
+            self._close_socket(self.upstream, "drain")
+        self.upstream = NO_SOCKET
+        self.up.drop_target()
+        self.down.drop_source()
 
-    # --- faults -------------------------------------------------------------------------------
+    # --- the protocol layer between the sockets -----------------------------------------------
 
-    def note(self, state: ActiveRule, flow: Flow | None, n: int, effect: str, value: float) -> None:
-        """A fault did something."""
-        state.injected += 1
-        self.proxy.injected += 1
-        if self.plane.observed:
-            rule = state.rule
-            self.plane.tell(
-                Injected(
-                    self.loop.clock(),
-                    self.proxy.name,
-                    self.ordinal,
-                    flow,
-                    rule.name,
-                    rule.fault.kind,
-                    n,
-                    effect,
-                    value,
-                )
-            )
-
-    def cross(self, half: Half, events: list[Event], now: float) -> None:
-        """Carry events over the layer between the two sockets, and let go what comes out of it."""
-        assert self.middle is not None
-        other = self.down if half is self.up else self.up
-        if half is self.up:
-            self.middle.from_client(events)
+    def pass_through_layer(self, direction: Direction, events: list[Event], now: float) -> None:
+        """Feed events to the protocol layer, and release what comes out on the other side."""
+        assert self.layer is not None
+        if direction is self.up:
+            other = self.down
+            self.layer.from_client(events)
         else:
-            self.middle.from_upstream(events)
+            other = self.up
+            self.layer.from_upstream(events)
         if not self.dead:
             other.release(now)
         if not self.dead:
             other.settle()
             if other.readable:
-                other.pump_again()  # What just happened may have been what it waited for.
+                other.pump_again()  # The layer may have waited for these events before it took others.
 
-    def drained(self, half: Half) -> None:
-        """A slow receiver has taken everything: whoever waited for that goes on."""
-        if half is self.down and self.up.readable:
+    def layer_wants_input(self, direction: Direction) -> bool:
+        """Return whether the protocol layer takes more bytes from the source of `direction`."""
+        return self.layer is None or self.layer.wants_input(direction.flow)
+
+    def on_drained(self, direction: DirectionOutput) -> None:
+        """Let the layer take requests again, once a slow client has taken everything."""
+        if direction is self.down and self.up.readable:
             self.up.pump_again()
+
+    def release_to_client(self, now: float) -> None:
+        """Send what the layer has just written to the client."""
+        self.down.release(now)
+        if not self.dead:
+            self.down.settle()
 
     # --- ends ---------------------------------------------------------------------------------
 
-    def pass_end(self, half: Half) -> None:
-        """The end of one direction is passed on; when both have ended, so has the connection."""
-        if self.up.shut and self.down.shut:
-            self.close("end")
-        elif half.target != NONE:
-            end_output(half.target)
+    def forward_end(self, direction: DirectionOutput) -> None:
+        """Send FIN to the target of `direction`; when both directions have ended, end the connection."""
+        if self.up.end_sent and self.down.end_sent:
+            self._end("end", "none")
+        elif direction.target != NO_SOCKET:
+            end_output(direction.target)
 
     def reset(self, how: str = "reset") -> None:
+        """End both connections by RST."""
         self._end(how, "reset")
 
-    def close(self, how: str = "close") -> None:
-        self._end(how, "none" if how == "end" else "drain")
+    def close(self) -> None:
+        """End both connections by FIN."""
+        self._end("close", "drain")
 
-    def give_up_if_hopeless(self, now: float) -> None:
-        """Once a second: a dial that takes too long, or a connection that nobody wants any more.
+    def abort(self) -> None:
+        """End both connections after a defect: a reset is honest, a stream with a hole is not."""
+        self._end("reset", "reset")
 
-        The latter is one whose ends have both hung up while a fault holds back the rest. A half-closed
-        client may still be waiting, which cannot be told apart: hence the long patience.
-        """
+    def check_timeouts(self, now: float) -> None:
+        """Give up a dial or handshake that takes too long, and a connection that both ends have left.
+
+        The latter is one whose ends have both hung up while a fault holds back the rest. A half-closed client
+        may still be waiting, which cannot be told apart: hence the long time-out."""
         if self._dial is not None:
             if self._dial.deadline <= now:
                 self._dial.give_up("timed out")
             return
-        if self.middle is not None and self.middle.shaking_since is not None:
-            if now - self.middle.shaking_since > self.proxy.spec.connect_timeout_s:
+        if self.layer is not None and self.layer.handshake_since is not None:
+            if now - self.layer.handshake_since > self.proxy.spec.connect_timeout_s:
                 self.tls_failed("TLS: the handshake timed out")
             return
-        if not (self.up.ending and self.down.ending):
+        up, down = self.up, self.down
+        if not (up.ending and down.ending):
             return
-        moved = self.up.moved + self.down.moved
-        if self._hung_up is None or self._hung_up[1] != moved or self.up.expects or self.down.expects:
-            self._hung_up = (now, moved)
-        elif now - self._hung_up[0] > _ABANDONED_S:
+        moved = up.moved + down.moved
+        if (
+            self._stalled is None
+            or self._stalled[1] != moved
+            or up.has_pending_release
+            or down.has_pending_release
+        ):
+            self._stalled = (now, moved)
+        elif now - self._stalled[0] > _ABANDONED_S:
             self.reset("abandoned")
 
-    def abort(self) -> None:
-        self.reset()
-
-    def _end(self, how: str, farewell: Farewell) -> None:
+    def _end(self, how: str, mode: CloseMode) -> None:
         if self.dead:
             return
         self.dead = True
         if self._dial is not None:
-            self._dial.abandon()
+            self._dial.cancel()
         up, down = self.up, self.down
-        if up.lane is not None or up.line is not None:
-            up.abandon()
-        if down.lane is not None or down.line is not None:
-            down.abandon()
-        # A socket that has failed needs no farewell, nor does one that has said and heard its own.
-        self._drop(self.client, "none" if up.ending & FAILED else farewell)
-        if self.upstream != NONE:
-            self._drop(self.upstream, "none" if down.ending & FAILED else farewell)
-        self.proxy.forget(self, up.moved, down.moved)
-        if self.plane.observed:
-            now = self.loop.clock()
+        up.shut()
+        down.shut()
+        # A socket that has failed needs neither RST nor FIN, nor does one that has sent and received its own.
+        self._close_socket(self.client, "none" if up.ending & FAILED else mode)
+        if self.upstream != NO_SOCKET:
+            self._close_socket(self.upstream, "none" if down.ending & FAILED else mode)
+        self.proxy.forget(self.ordinal, up.moved, down.moved)
+        services = self._services
+        if services.observed:
+            now = services.loop.clock()
             lived_s = now - self.opened_at
-            self.plane.tell(Closed(now, self.proxy.name, self.ordinal, how, up.moved, down.moved, lived_s))
-        # No cycles: a connection's memory is free at once, and the collector has nothing to find.
-        self.middle = None
+            services.emit(Closed(now, self.proxy.name, self.ordinal, how, up.moved, down.moved, lived_s))
+        # Break the reference cycles: the memory is then free at once, and the garbage collector finds
+        # nothing.
+        self.layer = None
         del self.up, self.down
 
-    def _drop(self, end: int, farewell: Farewell) -> None:
-        loop = self.loop
-        loop.handlers.pop(end, None)
-        if self.await_input is not None:
-            loop.poller.remove(end)  # epoll forgets a closed descriptor by itself.
-        close(end, farewell)
+    def _close_socket(self, fd: int, mode: CloseMode) -> None:
+        services = self._services
+        services.loop.handlers.pop(fd, None)
+        if services.await_input is not None:
+            services.loop.poller.remove(fd)  # epoll forgets a closed descriptor by itself.
+        close_socket(fd, mode)

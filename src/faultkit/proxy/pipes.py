@@ -1,7 +1,7 @@
-"""Pipes: where bytes wait inside the kernel, so that they can be moved or held back without being copied.
+"""Kernel pipes, in which bytes are moved or held back without being copied into this process. Linux only.
 
-`PipePool` lends pipes. A `ParcelLine` is a row of them, first in, first out: bytes that a fault only
-delays stay there as parcels, of which nothing but the size is known. Linux only.
+`PipePool` lends pipes. A `PipeQueue` is a row of them, first in, first out: bytes that a fault only delays
+stay there as parcels, of which nothing but the size is known.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import os
 import sys
 from collections import deque
 from dataclasses import dataclass
+from typing import Protocol
 
 from faultkit.proxy.sockets import unread_bytes
 
@@ -27,12 +28,14 @@ _MOST_LENT = 256
 
 @dataclass(slots=True, eq=False)
 class Pipe:
+    """One kernel pipe."""
+
     outlet: int
     inlet: int
     filled: int = 0
     """Bytes inside."""
     is_last: bool = False
-    """The source failed behind the bytes inside. The kernel tells that once, so it is kept here."""
+    """The source failed behind the bytes inside. The kernel reports that once, so it is kept here."""
 
     def fill(self, source: int) -> int:
         """Take what a socket has; 0 is its end. Raises BlockingIOError when it has nothing to read.
@@ -62,21 +65,35 @@ class Pipe:
         return self.filled
 
     def close(self) -> None:
+        """Close both ends."""
         os.close(self.outlet)
         os.close(self.inlet)
+
+
+class PipeHolder(Protocol):
+    """A direction with a pipe queue."""
+
+    moved: int
+    """Bytes that it has moved so far."""
+    pipe_queue: PipeQueue | None
+
+    def drop_pipes(self) -> None:
+        """Give the pipes back; the queue is empty."""
 
 
 class PipePool:
     """Lends pipes, and keeps a few for the next borrower."""
 
-    __slots__ = ("_idle", "_lent")
+    __slots__ = ("_idle", "_lent", "holders")
 
     def __init__(self) -> None:
+        self.holders: dict[PipeHolder, int] = {}
+        """Directions that have pipes, and how many bytes they had moved at the last `reclaim`."""
         self._idle: list[Pipe] = []
         self._lent = 0
 
     def borrow(self) -> Pipe | None:
-        """None where splicing is not possible or too many are lent: copying works too."""
+        """Return a pipe, or None where splicing is not possible or too many are lent: copying works too."""
         if not CAN_SPLICE or self._lent >= _MOST_LENT:
             return None
         pipe = self._idle.pop() if self._idle else _new_pipe()
@@ -85,20 +102,30 @@ class PipePool:
         return pipe
 
     def give_back(self, pipe: Pipe) -> None:
+        """Return a borrowed pipe. One that is not empty is closed."""
         self._lent -= 1
         if pipe.filled or pipe.is_last or len(self._idle) >= _IDLE_PIPES:
             pipe.close()
         else:
             self._idle.append(pipe)
 
+    def reclaim(self) -> None:
+        """Take the pipes from directions that have moved nothing since the last call."""
+        for holder, moved in tuple(self.holders.items()):
+            if holder.moved != moved:
+                self.holders[holder] = holder.moved
+            elif holder.pipe_queue is not None and not holder.pipe_queue.size:
+                holder.drop_pipes()
+
     def close(self) -> None:
+        """Close the pipes that are not lent."""
         for pipe in self._idle:
             pipe.close()
         self._idle.clear()
 
 
 class Parcel:
-    """The next so many bytes of a line. It can be passed on, not read."""
+    """The next `size` bytes of a pipe queue. It can be passed on, not read."""
 
     __slots__ = ("size",)
 
@@ -109,7 +136,9 @@ class Parcel:
         return self.size
 
 
-class ParcelLine:
+class PipeQueue:
+    """Bytes in a row of pipes, first in, first out."""
+
     __slots__ = ("_pipes", "_pool", "size")
 
     def __init__(self, pool: PipePool) -> None:
@@ -118,7 +147,7 @@ class ParcelLine:
         self.size = 0
 
     def take(self, source: int, ending: bool) -> Parcel | None:
-        """Bytes from a socket; an empty parcel is its end. None: no pipe can be had.
+        """Take bytes from a socket; an empty parcel is its end, None means that no pipe is available.
 
         Raises BlockingIOError when the socket has nothing to read. `ending` says that an end is there to
         be read, behind whatever bytes there are.
@@ -141,25 +170,27 @@ class ParcelLine:
             return Parcel(size)
 
     def only_pipe(self) -> Pipe | None:
-        """For whoever moves bytes on at once, while nothing waits in the line. None: no pipe can be had."""
+        """Return the pipe through which bytes are moved on at once, while nothing waits in the queue.
+
+        None if no pipe is available."""
         if not self._pipes and not self._extend():
             return None
         return self._pipes[0]
 
     def seal(self) -> Parcel:
-        """What that pipe still holds waits in the line from now on."""
+        """Let what that pipe still holds wait in the queue."""
         self.size = self._pipes[0].filled
         return Parcel(self.size)
 
     def give(self, target: int, size: int) -> int:
-        """Up to `size` of the oldest bytes to a socket. Raises BlockingIOError when it takes none."""
+        """Move up to `size` of the oldest bytes to a socket. Raises BlockingIOError when it takes none."""
         pipe = self._pipes[0]
         sent = os.splice(pipe.outlet, target, min(size, pipe.filled), None, None, SPLICE_FLAGS)
         self._taken(pipe, sent)
         return sent
 
     def read(self, size: int) -> bytes:
-        """Exactly `size` of the oldest bytes, as bytes after all."""
+        """Read exactly `size` of the oldest bytes into this process."""
         pieces: list[bytes] = []
         while size:
             pipe = self._pipes[0]
@@ -170,6 +201,7 @@ class ParcelLine:
         return b"".join(pieces)
 
     def close(self) -> None:
+        """Give all pipes back to the pool."""
         for pipe in self._pipes:
             self._pool.give_back(pipe)
         self._pipes.clear()
@@ -190,7 +222,7 @@ class ParcelLine:
 
 
 def _new_pipe() -> Pipe | None:
-    """None when descriptors have run out."""
+    """Return a new pipe, or None when descriptors have run out."""
     try:
         outlet, inlet = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

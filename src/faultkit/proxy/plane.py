@@ -1,7 +1,7 @@
-"""The data plane: a thread with a loop, its proxies, and the plan that acts on them.
+"""The data plane: a thread with an event loop, its proxies, and the plan that acts on them.
 
-The control plane (command line, HTTP APIs) calls the public methods from other threads; each hands
-its work to the loop's thread and waits for the answer. Plans and specs are plain data.
+The control plane (command line, HTTP APIs) calls the public methods from other threads; each hands its work
+to the loop's thread and waits for the result. Plans and specs are plain data.
 """
 
 from __future__ import annotations
@@ -19,31 +19,27 @@ from typing import TypeVar
 from faultkit.base.address import Endpoint
 from faultkit.base.errors import InputError, RunError
 from faultkit.plan import Plan, Rule, check_network_plan, check_network_rule
-from faultkit.proxy.active import ActivePlan
-from faultkit.proxy.budget import Budget
-from faultkit.proxy.dial import Resolver
+from faultkit.proxy.active_plan import ActivePlan
+from faultkit.proxy.data_plane import ALONE, Lateness, ProxySpec, Snapshot, Worker
 from faultkit.proxy.eventloop import Loop, Poller
-from faultkit.proxy.half import Half
-from faultkit.proxy.happenings import Happening, RulesChanged
-from faultkit.proxy.lateness import Lateness
-from faultkit.proxy.pipes import PipePool
-from faultkit.proxy.proxy import Proxy, listen
-from faultkit.proxy.snapshot import Snapshot
-from faultkit.proxy.spec import ALONE, ProxySpec, Worker
+from faultkit.proxy.plane_events import PlaneEvent, RulesChanged
+from faultkit.proxy.proxy import Proxy
+from faultkit.proxy.proxy_state import LinkServices
+from faultkit.proxy.sockets import listen
 
 _SWEEP_S = 1.0
-_PATIENCE_S = 1.0
-_MOST_HAPPENINGS = 200_000
+_CHECK_THREAD_S = 1.0
+_MOST_EVENTS = 200_000
 _THREAD_SWITCH_S = 0.0005
 """Python's default of 5 ms would let a busy control thread make every release that much late."""
-_OLD_ENOUGH = (50_000, 50, 100)
-"""Thresholds of the garbage collector: its pauses would make releases late, and cycles are rare here."""
+_GC_THRESHOLDS = (50_000, 50, 100)
+"""The garbage collector's pauses would make releases late, and reference cycles are rare here."""
 
-Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 
 class Plane:
-    """Use it as a context manager, or call `start` and `close`."""
+    """A data plane in a thread of this process. Use it as a context manager, or call `start` and `close`."""
 
     def __init__(
         self,
@@ -55,24 +51,17 @@ class Plane:
         origin: float | None = None,
         worker: Worker = ALONE,
     ) -> None:
-        """Schedules count from `origin`, on the monotonic clock; from now on, if there is none."""
+        """Schedules count from `origin`, on the monotonic clock; by default from now."""
         check_network_plan(plan or Plan())
-        self.loop = Loop(poller)
-        self.resolver = Resolver(self.loop)
-        self.lateness = Lateness()
-        self.budget = Budget()
-        self.observed = observed
-        """Whether every single connection and injection is told; counters are always kept."""
-        self.pipes = PipePool()
-        self.spliced: dict[Half, int] = {}
-        """Halves that have pipes, and how many bytes they had moved at the last sweep."""
-        self.worker = worker
-        self.active = ActivePlan(plan or Plan(), self.loop.clock(), total_s, origin=origin)
+        loop = Loop(poller)
+        active = ActivePlan(plan or Plan(), loop.clock(), total_s, origin=origin)
+        self.services = LinkServices(loop, self._emit, active, worker, observed=observed)
+        self._loop = loop
         self._proxies: dict[str, Proxy] = {}
-        self._happenings: deque[Happening] = deque()
+        self._events: deque[PlaneEvent] = deque()
         self._dropped = 0
         self._injected_before: dict[str, int] = {}
-        """What rules did that are not in the plan any more."""
+        """Injections of rules that are no longer in the plan."""
         self._thread = threading.Thread(target=self._run, name="fault-plane", daemon=True)
         self._switch_s = sys.getswitchinterval()
 
@@ -86,54 +75,62 @@ class Plane:
         self.close()
 
     def start(self) -> None:
+        """Start the loop's thread."""
         sys.setswitchinterval(_THREAD_SWITCH_S)
         self._thread.start()
 
     def close(self) -> None:
-        """End every connection, give every port back, end the thread."""
+        """Close every connection and every port, and end the thread."""
         if self._thread.is_alive():
             self.call(self._close_all)
             self._thread.join()
         sys.setswitchinterval(self._switch_s)
-        self.resolver.close()
-        self.loop.close()
-        self.pipes.close()
+        self.services.close()
 
-    def call(self, work: Callable[[], Answer]) -> Answer:
-        """Run `work` in the loop's thread and wait for what it gives."""
+    @property
+    def observed(self) -> bool:
+        """Whether an event is recorded for every connection and injection; counters are always kept."""
+        return self.services.observed
+
+    @observed.setter
+    def observed(self, observed: bool) -> None:
+        self.services.observed = observed
+
+    def call(self, work: Callable[[], Result]) -> Result:
+        """Run `work` in the loop's thread and return its result."""
         if threading.current_thread() is self._thread:
             return work()
         if not self._thread.is_alive():
             raise RunError("the proxy has ended")
-        answer: Future[Answer] = Future()
+        result: Future[Result] = Future()
 
         def run() -> None:
             try:
-                answer.set_result(work())
+                result.set_result(work())
             except BaseException as error:
-                answer.set_exception(error)
+                result.set_exception(error)
 
-        self.loop.call_from_thread(run)
+        self._loop.call_from_thread(run)
         while True:
             try:
-                return answer.result(timeout=_PATIENCE_S)
+                return result.result(timeout=_CHECK_THREAD_S)
             except FutureTimeout:
-                if answer.done():
-                    raise  # The work's own, not ours.
+                if result.done():
+                    raise  # The work's own time-out.
                 if not self._thread.is_alive():
                     raise RunError("the proxy has ended") from None
 
     def open_proxy(self, spec: ProxySpec, enabled: bool = True) -> Endpoint:
-        """Listen; returns where. A port that cannot be had is a TargetError, and nothing is left."""
-        _prepare_layers(spec)
-        listener = listen(spec.name, spec.listen, self.worker)
+        """Listen, and return where. Raises TargetError if the port is not available."""
+        _load_layers(spec)
+        listener = listen(spec.name, spec.listen, self.services.worker)
 
         def begin() -> Endpoint:
             if spec.name in self._proxies:
                 raise InputError("proxy", f'the name "{spec.name}" is taken')
-            proxy = Proxy(self, spec, listener)
+            proxy = Proxy(self.services, spec, listener)
             proxy.set_enabled(enabled)
-            proxy.apply_rules(self.loop.clock())
+            proxy.apply_rules(self._loop.clock())
             self._proxies[spec.name] = proxy
             return proxy.bound
 
@@ -144,104 +141,101 @@ class Plane:
             raise
 
     def close_proxy(self, name: str) -> None:
+        """Close the proxy's port and connections."""
         self.call(lambda: self._proxies.pop(name).close())
 
     def set_enabled(self, name: str, enabled: bool) -> None:
-        """A disabled proxy refuses new connections and has dropped the old ones."""
+        """Enable a proxy, or make it refuse new connections and drop the old ones."""
         self.call(lambda: self._proxies[name].set_enabled(enabled))
 
     def check_rule(self, rule: Rule) -> None:
-        """Raises InputError for a rule that no plan for this plane may have."""
+        """Raise InputError for a rule that no plan for this plane may have."""
         check_network_rule(rule)
-        rule.schedule.resolve(self.active.total_s)
+        rule.schedule.resolve(self.services.active.total_s)
 
     def set_plan(self, plan: Plan, total_s: float | None = None, origin: float | None = None) -> None:
-        """Put another plan to work, at once and on live connections too. Rules that stay keep their state.
+        """Put another plan to work, at once and on live connections too. Rules that stay keep their memory.
 
-        Schedules of rules that come count from `origin`, or from now on."""
+        Schedules of new rules count from `origin`, or from now."""
         check_network_plan(plan)
 
         def change() -> None:
-            now = self.loop.clock()
-            before = self.active.rules
-            self.active = ActivePlan(
-                plan, now, total_s if total_s is not None else self.active.total_s, self.active, origin
-            )
-            for state in before:
-                if state not in self.active.rules:
-                    name = state.rule.name
-                    self._injected_before[name] = self._injected_before.get(name, 0) + state.injected
+            now = self._loop.clock()
+            before = self.services.active
+            active = ActivePlan(plan, now, before.total_s if total_s is None else total_s, before, origin)
+            self.services.active = active
+            for rule in before.rules:
+                if rule not in active.rules:
+                    name = rule.rule.name
+                    self._injected_before[name] = self._injected_before.get(name, 0) + rule.injected
             self._apply_rules(now)
 
         self.call(change)
 
     @property
     def plan(self) -> Plan:
-        return self.active.plan
+        """The present plan."""
+        return self.services.active.plan
 
     def snapshot(self) -> Snapshot:
+        """Return the counters of this instant."""
         return self.call(self._snapshot)
 
     def measured(self) -> tuple[Snapshot, Lateness]:
-        """A snapshot, and the histogram behind its lateness."""
-        return self.call(lambda: (self._snapshot(), self.lateness.copy()))
+        """Return a snapshot, and the histogram behind its lateness."""
+        return self.call(lambda: (self._snapshot(), self.services.lateness.copy()))
 
-    def happenings(self, most: int = _MOST_HAPPENINGS) -> list[Happening]:
-        """What has happened since the last call, in order."""
-        taken: list[Happening] = []
-        while self._happenings and len(taken) < most:
-            taken.append(self._happenings.popleft())
+    def take_events(self, most: int = _MOST_EVENTS) -> list[PlaneEvent]:
+        """Return the events since the last call, in order."""
+        taken: list[PlaneEvent] = []
+        while self._events and len(taken) < most:
+            taken.append(self._events.popleft())
         return taken
 
     # --- for the data plane: the loop's thread ------------------------------------------------
 
-    def tell(self, happening: Happening) -> None:
-        if len(self._happenings) < _MOST_HAPPENINGS:
-            self._happenings.append(happening)
+    def _emit(self, event: PlaneEvent) -> None:
+        if len(self._events) < _MOST_EVENTS:
+            self._events.append(event)
         else:
             self._dropped += 1
 
     def _run(self) -> None:
-        now = self.loop.clock()
-        self.active.refresh(now)
-        self.loop.call_at(now + _SWEEP_S, self._sweep)
+        now = self._loop.clock()
+        self.services.active.refresh(now)
+        self._loop.call_at(now + _SWEEP_S, self._sweep, None)
         self._await_next_change(now)
-        self.loop.run()
+        self._loop.run()
 
     def _apply_rules(self, now: float) -> None:
         for proxy in tuple(self._proxies.values()):
             proxy.apply_rules(now)
         if self.observed:
-            self.tell(RulesChanged(now, "*", self.active.acting_names()))
+            self._emit(RulesChanged(now, "*", self.services.active.acting_names()))
         self._await_next_change(now)
 
     def _await_next_change(self, now: float) -> None:
-        """Wake at the next edge of a schedule of the present plan."""
-        active = self.active
+        """Wake at the next instant at which a rule of the present plan begins or ceases to act."""
+        active = self.services.active
         at = active.next_change(now)
         if at == float("inf"):
             return
 
-        def edge(at: float) -> None:
-            if self.active is active:
-                now = self.loop.clock()
+        def change(at: float) -> None:
+            if self.services.active is active:
+                now = self._loop.clock()
                 active.refresh(now)
                 self._apply_rules(now)
 
-        self.loop.call_at(at, edge)
+        self._loop.call_at(at, change, None)
 
     def _sweep(self, at: float) -> None:
-        """Once a second: give up slow dials, take pipes from halves that fell silent, end abandoned links."""
-        now = self.loop.clock()
-        self.loop.call_at(now + _SWEEP_S, self._sweep)
-        for half, moved in tuple(self.spliced.items()):
-            if half.moved != moved:
-                self.spliced[half] = half.moved
-            elif half.line is not None and not half.line.size:
-                half.leave_line()
+        """Once a second: take pipes from directions that fell silent, and end what has timed out."""
+        now = self._loop.clock()
+        self._loop.call_at(now + _SWEEP_S, self._sweep, None)
+        self.services.pipes.reclaim()
         for proxy in tuple(self._proxies.values()):
-            for link in tuple(proxy.links.values()):
-                link.give_up_if_hopeless(now)
+            proxy.check_timeouts(now)
 
     def _close_all(self) -> None:
         try:
@@ -249,33 +243,30 @@ class Plane:
                 proxy.close()
             self._proxies.clear()
         finally:
-            self.loop.stop()
-
-    def _injected(self) -> dict[str, int]:
-        """By rule, those that are gone included."""
-        injected = dict(self._injected_before)
-        for state in self.active.rules:
-            injected[state.rule.name] = injected.get(state.rule.name, 0) + state.injected
-        return injected
+            self._loop.stop()
 
     def _snapshot(self) -> Snapshot:
+        services = self.services
+        injected = dict(self._injected_before)
+        for rule in services.active.rules:
+            injected[rule.rule.name] = injected.get(rule.rule.name, 0) + rule.injected
         return Snapshot(
             tuple(proxy.counts() for proxy in self._proxies.values()),
-            self.active.acting_names(),
-            self._injected(),
-            self.lateness.summary(),
-            self.budget.held,
+            services.active.acting_names(),
+            injected,
+            services.lateness.summary(),
+            services.budget.held,
             self._dropped,
         )
 
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """Keep the garbage collector away from what exists already, and let it come seldom."""
+    """Keep the garbage collector away from all present objects, and let it run rarely."""
     thresholds = gc.get_threshold()
     gc.collect()
     gc.freeze()
-    gc.set_threshold(*_OLD_ENOUGH)
+    gc.set_threshold(*_GC_THRESHOLDS)
     try:
         yield
     finally:
@@ -283,10 +274,10 @@ def undisturbed() -> Iterator[None]:
         gc.unfreeze()
 
 
-def _prepare_layers(spec: ProxySpec) -> None:
-    """Load what TLS and HTTP need here and now: in the loop's thread it would make every connection late."""
+def _load_layers(spec: ProxySpec) -> None:
+    """Import what TLS and HTTP need in the caller's thread: in the loop's it would delay every connection."""
     if spec.tls or spec.speaks == "http" or spec.upstream is None:
-        import faultkit.proxy.middle  # noqa: F401
+        import faultkit.proxy.layers  # noqa: F401
     if spec.tls:
         from faultkit.proxy.tls import tls_context
 

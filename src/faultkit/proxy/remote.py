@@ -1,10 +1,10 @@
 """Data planes in processes of their own: one (`PlaneProcess`), or several that share their ports (`Planes`).
 
-Both have the face of a `Plane`. The process of a plane serves its methods; plans, specs, snapshots and
-happenings travel as the plain values that they are. All clocks agree: the monotonic clock is the machine's.
+Both fulfil `DataPlane`. The process of a plane serves its methods; plans, specs, snapshots and
+events are sent as plain values. All clocks agree, because the monotonic clock belongs to the machine.
 
-Several workers listen on one port, and the kernel deals the connections out. They share no memory, so that
-rules whose memory spans connections are refused.
+Several workers listen on one port, and the kernel distributes the connections. They share no memory, so rules
+whose memory spans connections are refused.
 """
 
 from __future__ import annotations
@@ -24,43 +24,43 @@ from faultkit.base.errors import InputError, RunError
 from faultkit.faults.fault import StreamFault
 from faultkit.faults.parse import dump_fault
 from faultkit.plan import Plan, Rule, check_network_plan, check_network_rule
-from faultkit.proxy.happenings import Happening, RulesChanged
-from faultkit.proxy.lateness import Lateness
+from faultkit.proxy.data_plane import ALONE, Lateness, ProxySpec, Snapshot, Worker, merge_snapshots
 from faultkit.proxy.plane import Plane, undisturbed
-from faultkit.proxy.snapshot import Snapshot, merge_snapshots
-from faultkit.proxy.spec import ALONE, ProxySpec, Worker
+from faultkit.proxy.plane_events import PlaneEvent, RulesChanged
 
 MOST_WORKERS = 64
 _AT_ONCE = 2000
-"""So many happenings are pickled in one go: longer, and the loop beside it would be late."""
+"""Events pickled at a time: more would delay the loop in the same process."""
 _MOST_TURNS = 100
 _START_S = 60.0
 _PATIENCE_S = 10.0
-"""What is asked of a running plane takes it milliseconds: one that is silent for so long never answers."""
+"""Time-out of a call to a running plane, which usually takes milliseconds."""
 _FAREWELL_S = 5.0
 _SLACK_S = 0.002
-"""Between the instant of a happening and its telling, a thread may have to wait for its turn."""
+"""Longest time between the instant of an event and its recording."""
 
 
 # --- in the child -----------------------------------------------------------------------------
 
 
 class ServedPlane(Plane):
-    """A plane with what cannot be a plain call of its methods."""
+    """A plane with the methods that only its parent process calls."""
 
     def observe(self, observed: bool) -> None:
+        """Set whether every event is recorded."""
         self.observed = observed
 
-    def finish(self) -> list[Happening]:
-        """Close, and return what had not been told."""
+    def finish(self) -> list[PlaneEvent]:
+        """Close, and return the events that have not been taken yet."""
         self.close()
-        return self.happenings()
+        return self.take_events()
 
 
 @contextlib.contextmanager
 def serve_plane(
     parent: Parent, plan: Plan, total_s: float | None, observed: bool, origin: float, worker: Worker
 ) -> Iterator[ServedPlane]:
+    """Run a plane in this child process."""
     plane = ServedPlane(plan, total_s=total_s, observed=observed, origin=origin, worker=worker)
     with plane, undisturbed():
         yield plane
@@ -70,7 +70,7 @@ def serve_plane(
 
 
 class PlaneProcess:
-    """A data plane in a process of its own, so that nothing that happens here makes its bytes late."""
+    """A data plane in a process of its own, so that work in this process does not delay its bytes."""
 
     def __init__(
         self,
@@ -88,9 +88,9 @@ class PlaneProcess:
         self._origin = time.monotonic() if origin is None else origin
         self._worker = worker
         self._child: ChildProcess | None = None
-        self._last: list[Happening] = []
+        self._last: list[PlaneEvent] = []
         self._changing = threading.Lock()
-        """Whoever changes something here changes it in the child, too, before the next one may."""
+        """Held while a value is changed here and in the child, so that both change in the same order."""
         for rule in self._plan.rules:
             self.check_rule(rule)
 
@@ -132,7 +132,7 @@ class PlaneProcess:
         try:
             self._last = child.call("finish", timeout_s=_FAREWELL_S)
         except RunError:
-            pass  # It is gone already, and whoever still needs something of it is told so.
+            pass  # The child has ended already; later calls raise RunError.
         finally:
             child.close()
 
@@ -179,13 +179,13 @@ class PlaneProcess:
         measured: tuple[Snapshot, Lateness] = self._ask("measured")
         return measured
 
-    def happenings(self) -> list[Happening]:
+    def take_events(self) -> list[PlaneEvent]:
         taken, self._last = self._last, []
         if self._child is None:
             return taken
-        # A plane that tells faster than we take must not keep its user here.
+        # A plane may record events faster than they are taken: end after a number of turns.
         for _ in range(_MOST_TURNS):
-            some: list[Happening] = self._ask("happenings", _AT_ONCE)
+            some: list[PlaneEvent] = self._ask("take_events", _AT_ONCE)
             taken += some
             if len(some) < _AT_ONCE:
                 break
@@ -222,8 +222,8 @@ class Planes:
             )
             for index in range(workers)
         ]
-        self._ahead: list[Happening] = []
-        """They came from one worker while others may still tell what was before them."""
+        self._ahead: list[PlaneEvent] = []
+        """Events of one worker that are too new: another worker may still report earlier ones."""
         self._is_closed = False
 
     def __enter__(self) -> Planes:
@@ -250,7 +250,7 @@ class Planes:
         self._is_closed = True
 
     def open_proxy(self, spec: ProxySpec, enabled: bool = True) -> Endpoint:
-        """The first worker takes the port, or chooses one; the others follow."""
+        """Open the proxy in the first worker, which may choose the port, and then in the others."""
         first, *others = self._planes
         bound = first.open_proxy(spec, enabled)
         with contextlib.ExitStack() as undo:
@@ -271,7 +271,8 @@ class Planes:
             for plane in self._planes:
                 plane.set_enabled(name, enabled)
         except BaseException:
-            # Half of a port is worse than none: the kernel would give clients to those who do not listen.
+            # The kernel spreads clients over all workers that share a port, so all of them must listen or
+            # none.
             if enabled:
                 with contextlib.suppress(RunError):
                     self.set_enabled(name, False)
@@ -302,18 +303,16 @@ class Planes:
             plane.observed = observed
 
     def snapshot(self) -> Snapshot:
-        """All workers added up. They are asked in turn, so that one count may be older than another."""
+        """Return the sum of all workers. They are asked in turn, so one count may be older than another."""
         return merge_snapshots([plane.measured() for plane in self._planes])
 
-    def happenings(self) -> list[Happening]:
-        """In the order of their times. The workers' rules change together, so that one of them tells it."""
+    def take_events(self) -> list[PlaneEvent]:
+        """Return the events of all workers in order. A change of rules, the same in all, occurs once."""
         until = time.monotonic() - _SLACK_S
         taken = self._ahead
         for index, plane in enumerate(self._planes):
             taken += [
-                happening
-                for happening in plane.happenings()
-                if index == 0 or not isinstance(happening, RulesChanged)
+                event for event in plane.take_events() if index == 0 or not isinstance(event, RulesChanged)
             ]
         taken.sort(key=_at)
         split = len(taken) if self._is_closed else bisect_right(taken, until, key=_at)
@@ -326,13 +325,14 @@ class Planes:
 
 
 def check_workers(count: int, path: str) -> None:
+    """Raise InputError unless this system can run that many workers."""
     most = MOST_WORKERS if sys.platform == "linux" else 1
     if not 1 <= count <= most:
         raise InputError(path, f"expected {f'1 to {most}' if most > 1 else '1 on this system'}, got {count}")
 
 
 def check_memory(rule: Rule, path: str = "") -> None:
-    """Refuse a rule that has to remember one connection when it meets another: it may be another worker's."""
+    """Raise InputError for a rule whose memory spans connections, which several workers do not share."""
     where = f"{path}." if path else ""
     trigger = rule.trigger
     for key, given, usual in (
@@ -349,5 +349,5 @@ def check_memory(rule: Rule, path: str = "") -> None:
         raise InputError(f"{where}with", problem)
 
 
-def _at(happening: Happening) -> float:
-    return happening.at
+def _at(event: PlaneEvent) -> float:
+    return event.at

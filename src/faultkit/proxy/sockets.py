@@ -1,8 +1,8 @@
-"""Sockets as bare descriptors: what a connection asks of the kernel beside reading and writing.
+"""Sockets as bare descriptors: everything that a connection asks of the kernel besides reading and writing.
 
-A socket object of Python's costs more than most of the system calls made through it, and a connection
-that lives for one exchange would pay for two of them. So a link owns two numbers: it reads and writes
-them with `os`, and does the rest here. Whoever owns a number closes it, once.
+A Python socket object costs more than most of the system calls made through it, and a connection that lives
+for one exchange would pay for two of them. So a link owns two numbers: it reads and writes them with `os`,
+and does the rest here. The owner of a number closes it, once. Listening sockets are few, and stay objects.
 """
 
 from __future__ import annotations
@@ -18,18 +18,23 @@ import termios
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from socket import SocketType
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
+
+from faultkit.base.address import Endpoint
+from faultkit.base.errors import TargetError
+from faultkit.proxy.data_plane import ALONE, Worker
 
 Address: TypeAlias = tuple[int, tuple[object, ...]]
 """Family and socket address."""
 
-Farewell: TypeAlias = Literal["reset", "drain", "none"]
-"""By RST; by FIN, after unread bytes are read; or as it is, where nothing is left to say."""
+CloseMode: TypeAlias = Literal["reset", "drain", "none"]
+"""How a socket is closed: by RST; by FIN, after unread bytes are read; or as it is, where nothing is left to
+send."""
 
-NONE = -1
-"""Where there is no socket."""
+NO_SOCKET = -1
+"""The number that stands for no socket."""
 
-# None of these calls waits, so the interpreter's lock is kept over them: to let it go would cost more.
+# None of these calls waits, so they keep the interpreter's lock (PyDLL): releasing it would cost more.
 _libc = ctypes.PyDLL(None, use_errno=True)
 _setsockopt, _shutdown = _libc.setsockopt, _libc.shutdown
 _socket, _connect = _libc.socket, _libc.connect
@@ -42,11 +47,53 @@ _BORN_NONBLOCKING = hasattr(socket, "SOCK_NONBLOCK")
 _STREAM = socket.SOCK_STREAM | (socket.SOCK_NONBLOCK if _BORN_NONBLOCKING else 0)
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 _MOST_DRAINS = 16
+BACKLOG = 4096
+"""Connections that the kernel queues for a listening socket."""
+
+
+def listen(name: str, endpoint: Endpoint, worker: Worker = ALONE) -> socket.socket:
+    """Bind and listen, in the caller's thread, so that a taken port is a TargetError right there."""
+    try:
+        family, _, _, _, address = socket.getaddrinfo(
+            endpoint.host, endpoint.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except OSError as error:
+        raise TargetError(f"{name}: cannot listen on {endpoint}: {error.strerror or error}") from None
+    if endpoint.port == 0:
+        address = _free_address(family, address)
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if family == socket.AF_INET6:
+            every_address = endpoint.host == "::"
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, not every_address)
+        # The first worker must find the port free; the others then share it.
+        if worker.index:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        listener.bind(address)
+        if worker.count > 1:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        listener.listen(BACKLOG)
+    except (OSError, OverflowError) as error:
+        listener.close()
+        why = getattr(error, "strerror", None) or error
+        raise TargetError(f"{name}: cannot listen on {endpoint}: {why}") from None
+    listener.setblocking(False)
+    return listener
+
+
+def _free_address(family: int, address: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the address with a free port: Linux keeps a shut port only if it was bound by number."""
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.bind(address)
+        bound: tuple[Any, ...] = probe.getsockname()
+        return bound
 
 
 def accept_known(listener: socket.socket) -> tuple[int, str]:
-    """The next client, not blocking, and who it is. Raises OSError."""
-    # What socket.accept does, less its Python layer.
+    """Accept the next client: a non-blocking socket and its address as text. Raises OSError."""
+    # What socket.accept does, without its Python layer.
     fd, address = listener._accept()  # type: ignore[attr-defined]
     os.set_blocking(fd, False)
     return fd, f"{address[0]}:{address[1]}"
@@ -57,8 +104,8 @@ if sys.platform == "linux":
     _NEW = socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC
 
     def accept(listener: socket.socket) -> int:
-        """The next client, not blocking; NONE if nobody waits. Raises OSError."""
-        # One call does it all, and no address is written down that nobody reads.
+        """Accept the next client: a non-blocking socket, or NO_SOCKET if none waits. Raises OSError."""
+        # One system call does it all, and the kernel need not copy an address that is not used.
         fd: int = _accept4(listener.fileno(), None, None, _NEW)
         if fd < 0:
             code = ctypes.get_errno()
@@ -66,8 +113,9 @@ if sys.platform == "linux":
                 raise OSError(code, os.strerror(code))
         return fd
 
-    def way_to(address: Address) -> Callable[[], int]:
-        """As `set_out`, for one address that is gone to again and again: it is put into bytes once."""
+    def connector_to(address: Address) -> Callable[[], int]:
+        """Return `start_connect` for one address that is used again and again: it is packed into bytes
+        once."""
         family, target = address
         host, port = str(target[0]), int(str(target[1]))
         packed = socket.inet_pton(family, host)
@@ -76,10 +124,10 @@ if sys.platform == "linux":
         elif len(target) == 2 or not any(target[2:]):
             place = struct.pack("=H", family) + struct.pack("!HI", port, 0) + packed + bytes(4)
         else:
-            return lambda: set_out(address)  # With a scope, which is seldom.
+            return lambda: start_connect(address)  # With a scope id, which is rare.
         size, kind, one = len(place), _STREAM | socket.SOCK_CLOEXEC, struct.pack("i", 1)
 
-        def set_out_again() -> int:
+        def connect_again() -> int:
             fd: int = _socket(family, kind, 0)
             if fd >= 0:
                 _setsockopt(fd, _TCP, _NO_DELAY, one, 4)
@@ -90,24 +138,24 @@ if sys.platform == "linux":
                 _close(fd)
             raise OSError(code, os.strerror(code))
 
-        return set_out_again
+        return connect_again
 
 else:
 
     def accept(listener: socket.socket) -> int:
-        """The next client, not blocking; NONE if nobody waits. Raises OSError."""
+        """Accept the next client: a non-blocking socket, or NO_SOCKET if none waits. Raises OSError."""
         try:
             return accept_known(listener)[0]
         except BlockingIOError:
-            return NONE
+            return NO_SOCKET
 
-    def way_to(address: Address) -> Callable[[], int]:
-        """As `set_out`, for one address that is gone to again and again."""
-        return lambda: set_out(address)
+    def connector_to(address: Address) -> Callable[[], int]:
+        """Return `start_connect` for one address."""
+        return lambda: start_connect(address)
 
 
-def set_out(address: Address) -> int:
-    """A socket on its way to `address`. Raises OSError if it cannot even set out."""
+def start_connect(address: Address) -> int:
+    """Start to connect a new non-blocking socket to `address`. Raises OSError if that fails at once."""
     family, target = address
     upstream = SocketType(family, _STREAM)
     try:
@@ -123,8 +171,8 @@ def set_out(address: Address) -> int:
     return upstream.detach()
 
 
-def has_arrived(fd: int) -> bool:
-    """Whether a socket that has set out is connected; on loopback it mostly is, and at once."""
+def is_connected(fd: int) -> bool:
+    """Return whether a started connect has succeeded; on loopback it mostly has, and at once."""
     with _borrowed(fd) as end:
         try:
             end.getpeername()
@@ -133,35 +181,35 @@ def has_arrived(fd: int) -> bool:
         return True
 
 
-def failure_of(fd: int) -> int:
-    """The error that a socket has met with, or 0. The kernel tells it once."""
+def socket_error(fd: int) -> int:
+    """Return the pending error of a socket, or 0. The kernel reports it once."""
     with _borrowed(fd) as end:
         return end.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
 
 
 def unread_bytes(fd: int) -> int:
-    """How much lies in a socket, ready to be read."""
+    """Return how many bytes a socket holds, ready to be read."""
     answer = bytearray(4)
     fcntl.ioctl(fd, termios.FIONREAD, answer)
     return int.from_bytes(answer, sys.byteorder)
 
 
 def end_output(fd: int) -> None:
-    """Send FIN; what the peer still sends can be read. A socket that is gone needs none."""
+    """Send FIN; what the peer still sends can be read. An error is ignored: the socket has failed then."""
     _shutdown(fd, socket.SHUT_WR)
 
 
-def close(fd: int, farewell: Farewell) -> None:
-    """It never fails: a socket that is gone already needs no farewell."""
-    if farewell == "reset":
+def close_socket(fd: int, mode: CloseMode) -> None:
+    """Close a socket. Never raises: one that has failed already needs neither RST nor FIN."""
+    if mode == "reset":
         _setsockopt(fd, _SOCKET, _LINGER, _RESET_ON_CLOSE, len(_RESET_ON_CLOSE))
-    elif farewell == "drain":
+    elif mode == "drain":
         _drain(fd)
     _close(fd)
 
 
 def _drain(fd: int) -> None:
-    """Unread bytes would turn the FIN of a close into a reset."""
+    """Read what is left: unread bytes would turn the FIN of a close into a reset."""
     try:
         for _ in range(_MOST_DRAINS):
             if not os.read(fd, 65536):
@@ -172,8 +220,8 @@ def _drain(fd: int) -> None:
 
 @contextmanager
 def _borrowed(fd: int) -> Iterator[SocketType]:
-    """The socket as an object, for the rare questions that only objects answer."""
-    # To ask the kernel what it is would fail for a socket that has met with an error on some systems.
+    """Wrap a descriptor in a socket object, for the rare calls that only objects have."""
+    # The family is given, not detected: on some systems detection fails for a socket with an error.
     end = SocketType(socket.AF_INET6, socket.SOCK_STREAM, 0, fd)
     try:
         yield end

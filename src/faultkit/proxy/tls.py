@@ -15,7 +15,7 @@ _READ = 65536
 
 @lru_cache(maxsize=4)
 def tls_context(verify: bool) -> ssl.SSLContext:
-    """Shared by all connections: loading the system's certificates takes long."""
+    """Return the context that all connections share, because loading the system's certificates is slow."""
     context = ssl.create_default_context()
     if not verify:
         context.check_hostname = False
@@ -24,7 +24,7 @@ def tls_context(verify: bool) -> ssl.SSLContext:
 
 
 class TlsLeg:
-    """The client's end of one TLS connection. Raises ssl.SSLError when the two cannot agree."""
+    """The client's end of one TLS connection. Raises ssl.SSLError if the handshake fails."""
 
     __slots__ = ("_incoming", "_outgoing", "_tls", "_waiting", "ended", "finishing", "ready", "waiting_bytes")
 
@@ -36,19 +36,19 @@ class TlsLeg:
         self.waiting_bytes = 0
         """Plain bytes that wait for the end of the handshake."""
         self.finishing = False
-        """Nothing more comes from us, once those have gone."""
+        """True if close_notify follows once those have been sent."""
         self.ready = False
         """The handshake is done."""
         self.ended = False
-        """The upstream has said that nothing more comes."""
+        """The upstream has sent close_notify."""
 
     def start(self) -> bytes:
-        """The first records of the handshake."""
+        """Start the handshake, and return its first records."""
         self._shake()
         return self.records()
 
     def encrypt(self, plain: bytes) -> None:
-        """The records are in `records`, once the handshake is done."""
+        """Encrypt bytes; `records` returns the result once the handshake is done."""
         if self.ready:
             self._tls.write(plain)
         else:
@@ -56,7 +56,7 @@ class TlsLeg:
             self.waiting_bytes += len(plain)
 
     def decrypt(self, records: bytes) -> bytes:
-        """Plain bytes; there may be records to send as well."""
+        """Return the plain bytes of records; there may be records to send afterwards."""
         self._incoming.write(records)
         if not self.ready:
             self._shake()
@@ -72,18 +72,18 @@ class TlsLeg:
                 self.ended = True
                 break
             pieces.append(piece)
-            # To find that out by an exception would cost more than the decryption.
+            # Finding this out by an exception would cost more than the decryption.
             if not self._incoming.pending and not self._tls.pending():
                 break
         return b"".join(pieces)
 
     def records(self) -> bytes:
-        """What must go to the upstream."""
+        """Return the records to send to the upstream."""
         return self._outgoing.read()
 
     def finish(self) -> None:
-        """Tell the upstream that nothing more comes from us."""
-        # It wants the other side's farewell too, which may come later or never.
+        """Send close_notify (RFC 8446 §6.1)."""
+        # `unwrap` also waits for the peer's close_notify, which may come later or never.
         with contextlib.suppress(ssl.SSLError):
             self._tls.unwrap()
 

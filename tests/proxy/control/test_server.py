@@ -14,9 +14,9 @@ import pytest
 from faultkit.base.address import Endpoint
 from faultkit.base.errors import InputError, TargetError
 from faultkit.plan import Plan, read_plan
-from faultkit.proxy.control.server import Control
+from faultkit.proxy.control.control_server import ControlServer
+from faultkit.proxy.data_plane import ProxySpec
 from faultkit.proxy.plane import Plane
-from faultkit.proxy.spec import ProxySpec
 
 PATIENCE_S = 5.0
 TOKEN = "for-tests-only"
@@ -33,7 +33,7 @@ class FakeClock:
 
 @dataclass
 class Api:
-    control: Control
+    control: ControlServer
     plane: Plane
     clock: FakeClock
     proxy: Endpoint
@@ -68,7 +68,7 @@ def api(echo: Endpoint) -> Iterator[Api]:
     clock = FakeClock()
     with Plane(PLAN) as plane:
         proxy = plane.open_proxy(ProxySpec("db", Endpoint("127.0.0.1", 0), echo))
-        with Control(plane, Endpoint("127.0.0.1", 0), TOKEN, clock) as control:
+        with ControlServer(plane, Endpoint("127.0.0.1", 0), TOKEN, clock) as control:
             yield Api(control, plane, clock, proxy)
 
 
@@ -246,7 +246,7 @@ def test_events_are_streamed_as_they_happen(api: Api) -> None:
         assert response.readline() == b"\n"
         assert api.control.is_watched
         api.call("DELETE", "/rules/jitter")
-        api.control.publish(api.plane.happenings())
+        api.control.publish(api.plane.take_events())
         line = response.readline()
         event = json.loads(line.removeprefix(b"data: "))
         del event["t"]
@@ -258,9 +258,9 @@ def test_events_are_streamed_as_they_happen(api: Api) -> None:
 
 def test_only_loopback_may_be_listened_on(api: Api) -> None:
     with pytest.raises(InputError, match="expected a loopback address"):
-        Control(api.plane, Endpoint("0.0.0.0", 0), TOKEN)
+        ControlServer(api.plane, Endpoint("0.0.0.0", 0), TOKEN)
 
 
 def test_a_taken_port_is_an_error_at_once(api: Api) -> None:
     with pytest.raises(TargetError, match="control: cannot listen on"):
-        Control(api.plane, api.control.bound, TOKEN)
+        ControlServer(api.plane, api.control.bound, TOKEN)

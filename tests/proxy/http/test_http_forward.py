@@ -7,7 +7,7 @@ import pytest
 from faultkit.faults.events import Close, Data, Eof, Event, Reset
 from faultkit.faults.fault import HttpVerdict
 from faultkit.proxy.http import Dial, Hangup, HttpExchange, Origin, Output, ToClient, ToUpstream, origin_of
-from faultkit.proxy.http.parsing import read_request_head
+from faultkit.proxy.http.heads import read_request_head
 
 PASS = HttpVerdict()
 ABORT = HttpVerdict(status=503)

@@ -16,8 +16,7 @@ from faultkit.proxy.http.framing import (
     RequestFramer,
     ResponseFramer,
 )
-from faultkit.proxy.http.heads import RequestHead, ResponseHead
-from faultkit.proxy.http.parsing import read_request_head
+from faultkit.proxy.http.heads import RequestHead, ResponseHead, read_request_head
 
 
 def pieces_of(framer: RequestFramer | ResponseFramer, *chunks: bytes) -> list[Piece]:

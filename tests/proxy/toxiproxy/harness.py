@@ -12,7 +12,7 @@ from http.client import HTTPConnection
 from typing import Any
 
 from faultkit.base.address import Endpoint
-from faultkit.proxy.toxiproxy.server import ToxiproxyServer
+from faultkit.proxy.toxiproxy.toxiproxy_server import ToxiproxyServer
 
 PATIENCE_S = 5.0
 SILENCE_S = 0.2

@@ -11,8 +11,7 @@ import pytest
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 
-from faultkit.proxy.toxiproxy.api import API_VERSION
-from faultkit.proxy.toxiproxy.guard import Guard
+from faultkit.proxy.toxiproxy.toxiproxy_server import API_VERSION, Guard
 from tests.proxy.toxiproxy.harness import (
     Api,
     address_of,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from faultkit.base.rng import Rng
 from faultkit.faults.events import Close, Data, Eof, Event, Reset
 from faultkit.faults.fault import FOREVER, Stream, StreamFault, StreamFilter
-from faultkit.proxy.toxiproxy.faults import JitteredLatency, ResetPeer
+from faultkit.proxy.toxiproxy.toxics import JitteredLatency, ResetPeer
 from faultkit.testing import check_stream_fault
 from faultkit.testing.strategies import faults, streams
 

@@ -14,10 +14,11 @@ from faultkit.faults.stream.slicer import Slicer
 from faultkit.faults.stream.slow_close import SlowClose
 from faultkit.faults.stream.timeout import Timeout
 from faultkit.plan import Match, Plan, Rule, Trigger, dump_plan
-from faultkit.proxy.toxiproxy.faults import JitteredLatency, ResetPeer
-from faultkit.proxy.toxiproxy.refusals import Refusal
+from faultkit.proxy.toxiproxy.request_fields import Refusal
 from faultkit.proxy.toxiproxy.toxics import (
     TOXIC_TYPES,
+    JitteredLatency,
+    ResetPeer,
     Toxic,
     in_list_order,
     new_toxic,

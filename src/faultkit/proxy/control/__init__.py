@@ -1,1 +1,1 @@
-"""The control API of a running proxy: protocol, leases, server, client."""
+"""The control API of a running proxy: core, leases, server, client."""

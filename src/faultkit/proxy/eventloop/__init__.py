@@ -1,6 +1,6 @@
-"""The loop that moves bytes: the proxy's, and the load engine's. It knows neither."""
+"""The event loop of the proxy and of the load engine. It knows neither."""
 
-from faultkit.proxy.eventloop.loop import Loop
+from faultkit.proxy.eventloop.loop import Loop, OnFailure
 from faultkit.proxy.eventloop.poller import (
     ENDED,
     FAILED,
@@ -20,6 +20,7 @@ __all__ = [
     "WRITABLE",
     "EpollPoller",
     "Loop",
+    "OnFailure",
     "Poller",
     "SelectorsPoller",
     "new_poller",

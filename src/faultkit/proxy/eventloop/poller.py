@@ -1,6 +1,6 @@
-"""Waiting: for sockets, and for instants to within some tens of microseconds.
+"""Waiting for sockets, and for points in time to within some tens of microseconds.
 
-Two pollers with one face. `EpollPoller` (Linux) is edge-triggered: a descriptor is registered once
+Two pollers have one interface. `EpollPoller` (Linux) is edge-triggered: a descriptor is registered once
 for input, and once more if ever its peer is slow to read. `SelectorsPoller` (everywhere) imitates
 edges: it drops an interest when it has reported it, and the relay asks again when the socket is dry.
 
@@ -33,11 +33,13 @@ _NEAR_S = 0.01
 
 
 class Poller(Protocol):
+    """Reports what happens at descriptors."""
+
     await_input: Callable[[int], None] | None
-    """To be called when a socket is dry; None where that is needless."""
+    """To be called when a socket has nothing to read; None where that is not necessary."""
 
     def await_output(self, fd: int) -> None:
-        """To be called when a socket is full: report when it is WRITABLE again."""
+        """Report once a full socket is WRITABLE again."""
 
     def add(self, fd: int, output: bool = False) -> None:
         """Report what comes in at a stream socket, and with `output` also when it is WRITABLE."""
@@ -48,13 +50,13 @@ class Poller(Protocol):
     def remove(self, fd: int) -> None: ...
 
     def wait(self, seconds: float | None) -> list[tuple[int, int]]:
-        """Pairs of descriptor and flags. None waits until something happens."""
+        """Return pairs of descriptor and flags. With None, wait until there is one."""
 
     def close(self) -> None: ...
 
 
 def new_poller() -> Poller:
-    """The best one for this platform."""
+    """Return the best poller for this platform."""
     return EpollPoller() if sys.platform == "linux" else SelectorsPoller()
 
 
@@ -73,7 +75,7 @@ if sys.platform == "linux":
             self._precise = [fd] if fd < _SELECT_LIMIT else None
 
         def add(self, fd: int, output: bool = False) -> None:
-            # Most sockets are never full: not to hear that they can be written saves an event for each.
+            # Most sockets are never full: without interest in output, each saves an event.
             if output:
                 self._both.add(fd)
                 self._epoll.register(fd, _BOTH)
@@ -99,9 +101,8 @@ if sys.platform == "linux":
                 return self._epoll.poll(-1, _MOST_EVENTS)
             if seconds <= 0:
                 return self._epoll.poll(0, _MOST_EVENTS)
-            if (
-                seconds > _NEAR_S
-            ):  # Far off, one coarse wait will do; it ends early, for the sharp one to follow.
+            # For a long wait, first a coarse one that ends early; a precise one follows.
+            if seconds > _NEAR_S:
                 return self._epoll.poll(seconds - _NEAR_S / 2, _MOST_EVENTS)
             if self._precise is None:
                 return self._epoll.poll(seconds, _MOST_EVENTS)

@@ -1,24 +1,20 @@
 """HTTP/1.1 without I/O: bytes and times in, bytes and times out.
 
-    heads      the head of a request or response, parsed as far as someone asks
-    parsing    a head from its bytes
-    body       which body a head announces
-    chunks     how far a chunked body goes
-    framing    where messages begin and end in a stream of bytes
-    target     the origin a request is meant for, and heads rewritten for it
-    answer     the responses that the proxy writes itself
-    output     what an exchange asks of the relay
-    turn       one request and its place in the order of responses
-    order      whose turn it is, when legs end, what is held back
-    exchange   one client connection: faults, reverse and forward proxying
+    heads            the head of a request or response, and the body it announces (RFC 9112 §6)
+    framing          where messages begin and end in a stream of bytes (RFC 9112 §2, §7)
+    request_target   the origin a request is meant for, and heads rewritten for it (RFC 9112 §3.2)
+    turns            values: one request's turn, own answers, what an exchange asks of the link
+    response_order   which request is answered next, when legs end, what is held back
+    exchange         one client connection: faults, reverse and forward proxying
 
+Own code instead of h11, because bytes must pass unchanged, and h11 normalises what it parses.
 Nothing here knows sockets, asyncio or a clock.
 """
 
 from faultkit.proxy.http.exchange import HttpExchange
 from faultkit.proxy.http.heads import RequestHead, ResponseHead
-from faultkit.proxy.http.output import Dial, Hangup, Output, ToClient, ToUpstream
-from faultkit.proxy.http.target import Origin, host_field, origin_of
+from faultkit.proxy.http.request_target import Origin, host_field, origin_of
+from faultkit.proxy.http.turns import Dial, Hangup, Output, ToClient, ToUpstream
 
 __all__ = [
     "Dial",

@@ -17,20 +17,18 @@ from typing import Literal, TypeAlias
 
 from faultkit.faults.events import Close, Data, Eof, Event, Reset
 from faultkit.faults.fault import HttpVerdict
-from faultkit.proxy.http.answer import ESTABLISHED, Answer
 from faultkit.proxy.http.framing import Blank, Body, End, Opaque, ResponseFramer
 from faultkit.proxy.http.heads import RequestHead, ResponseHead
-from faultkit.proxy.http.order import Order
-from faultkit.proxy.http.output import Hangup, Output
-from faultkit.proxy.http.target import Origin, for_origin, origin_of, with_host
-from faultkit.proxy.http.turn import Turn
+from faultkit.proxy.http.request_target import Origin, for_origin, origin_of, with_host
+from faultkit.proxy.http.response_order import Order
+from faultkit.proxy.http.turns import ESTABLISHED, Hangup, Output, OwnAnswer, Turn
 
 Mode: TypeAlias = Literal["inline", "reverse", "forward"]
 Judge: TypeAlias = Callable[[RequestHead], HttpVerdict]
 
 
 class HttpExchange(Order):
-    """Feed it what happens on both legs; do what it returns, in order.
+    """An HTTP connection: feed it the events of both legs, and carry out what it returns, in order.
 
     After a `Hangup`, events of that leg are not to be fed any more.
     """
@@ -47,7 +45,7 @@ class HttpExchange(Order):
         self._host = host or ""
 
     def from_client(self, event: Event) -> list[Output]:
-        """Something happened on the client's leg."""
+        """Handle an event of the client's leg."""
         out = self._at(event.at)
         if self._closed:
             return out
@@ -58,7 +56,7 @@ class HttpExchange(Order):
         return out
 
     def from_upstream(self, event: Event) -> list[Output]:
-        """Something happened on the upstream's leg."""
+        """Handle an event of the upstream's leg."""
         out = self._at(event.at)
         if self._closed or (self._forward and self._leg is None):
             return out
@@ -72,7 +70,7 @@ class HttpExchange(Order):
         return out
 
     def dialled(self, at: float) -> list[Output]:
-        """The leg asked for by `Dial` is there."""
+        """Continue: the leg asked for by `Dial` is connected."""
         out = self._at(at)
         if self._closed:
             return out
@@ -92,7 +90,7 @@ class HttpExchange(Order):
         return out
 
     def dial_failed(self, at: float, reason: str) -> list[Output]:
-        """The leg cannot be had. A reason that speaks of a timeout gives 504, any other 502."""
+        """Answer the request that waited for the leg: 504 if `reason` is a timeout, else 502."""
         out = self._at(at)
         if self._closed:
             return out
@@ -101,23 +99,23 @@ class HttpExchange(Order):
         if turn.answer is None:
             self.unreached += 1
             text = f"cannot connect to {origin}: {reason}\n"
-            turn.answer_with(Answer(status, text, injected=False, trouble=trouble))
+            turn.answer_with(OwnAnswer(status, text, injected=False, trouble=trouble))
         turn.drop_request()
         turn.ready_at = max(turn.ready_at, at)
         self._turns.append(turn)
         if turn.connects:
-            # What the client may have sent after CONNECT was not meant for us.
-            turn.closing = self._deaf = True
+            # What the client may have sent after CONNECT was meant for the tunnel.
+            turn.closing = self._ignores_client = True
             turn.make_due(at)
             self._answer()
         else:
             self._resume()
         return out
 
-    # What the client sends.
+    # --- from the client ----------------------------------------------------------------------
 
     def _read_client(self, event: Data | Eof) -> None:
-        if self._closed or self._deaf:
+        if self._closed or self._ignores_client:
             return
         if self._pause is not None:
             self._hold(event)
@@ -149,7 +147,7 @@ class HttpExchange(Order):
                 self._client_unframed(piece.raw, event, run)
             elif isinstance(piece, Blank) and not self._forward:
                 run.append(piece.raw)
-            if self._pause is not None or self._deaf or self._closed:
+            if self._pause is not None or self._ignores_client or self._closed:
                 break
         self._flush_up(run, event)
         if self._pause is not None:
@@ -159,7 +157,7 @@ class HttpExchange(Order):
             self._answer()
 
     def _begin(self, head: RequestHead, event: Data, run: list[bytes]) -> None:
-        """A head is there: judge it, and send the request on its way."""
+        """Judge a request by its head, and send it to the upstream unless a fault answers it."""
         wire: bytes = head.raw
         origin: Origin | None = None
         connect = head.method == "CONNECT"
@@ -181,7 +179,7 @@ class HttpExchange(Order):
                 self._flush_up(run, event)
                 self._upstream_at = max(self._upstream_at, event.at + verdict.delay_s)
             if verdict.status is not None:
-                turn.answer_with(Answer(verdict.status, verdict.body or ""))
+                turn.answer_with(OwnAnswer(verdict.status, verdict.body or ""))
                 turn.ready_at = max(self._upstream_at, event.at)
                 if not verdict.call_upstream:
                     turn.drop_request()
@@ -231,8 +229,8 @@ class HttpExchange(Order):
             self._raw_down = True
 
     def _refuse(self, problem: str, at: float) -> None:
-        """The client's bytes make no sense from here on: 400 in its turn, then the end."""
-        self._deaf = True
+        """The client's bytes cannot be read any further: send 400 in its turn, then close (RFC 9112 §2.2)."""
+        self._ignores_client = True
         turn, self._current = self._current, None
         if turn is None:
             turn = Turn(None)
@@ -241,7 +239,7 @@ class HttpExchange(Order):
             # Its response is with the client, in whole or in part: there is no room for another.
             self._shut(at)
             return
-        turn.answer_with(turn.answer or Answer(400, f"bad request: {problem}\n", injected=False))
+        turn.answer_with(turn.answer or OwnAnswer(400, f"bad request: {problem}\n", injected=False))
         turn.sent = False
         turn.closing = True
         turn.make_due(at)
@@ -277,13 +275,13 @@ class HttpExchange(Order):
         if self._reachable:
             self._to_upstream(event)
         else:
-            # Nobody else hears of it, so the connection ends here.
+            # There is no upstream to pass the end to, so the connection ends here.
             if self._pause == "dial":
                 self._out.append(Hangup())
             self._to_client(event)
         self._finish()
 
-    # What the upstream sends.
+    # --- from the upstream --------------------------------------------------------------------
 
     def _read_responses(self, event: Data) -> None:
         framer, turns = self._responses, self._turns
@@ -306,7 +304,7 @@ class HttpExchange(Order):
                         # One of the two heads told the peer that the connection ends here.
                         turn.closing = not (piece.keep_alive and turn.keeps_alive)
                 elif piece.status == 100:
-                    # The upstream wants the body, and the client may be waiting to hear so.
+                    # The upstream wants the body, and the client may be waiting for this (RFC 9110 §10.1.1).
                     run.append(piece.raw)
                 if framer.opaque_reason is not None:
                     self._switched(turn, framer.opaque_reason, event, run)
@@ -338,7 +336,7 @@ class HttpExchange(Order):
             self._drained()
 
     def _switched(self, turn: Turn, reason: str, event: Data, run: list[bytes]) -> None:
-        """The upstream agreed to speak something else."""
+        """The upstream agreed to another protocol (101, or a CONNECT tunnel)."""
         if turn.answer is not None:
             self._flush_down(run, event)
             self._drop_upstream()
@@ -349,7 +347,7 @@ class HttpExchange(Order):
         self._go_raw(reason)
 
     def _upstream_unframed(self, raw: bytes, event: Data, run: list[bytes]) -> None:
-        """What the upstream sent is no response, or has no safe end."""
+        """The upstream's bytes are no response, or one without a safe end."""
         front = self._turns[0] if self._turns else None
         if front.answer is not None if front is not None else self._forward:
             self._flush_down(run, event)
@@ -363,19 +361,19 @@ class HttpExchange(Order):
             return
         # It ends with the stream, and nothing can follow it on this connection.
         self.opaque_reason = self.opaque_reason or reason
-        self._raw_down = self._deaf = True
+        self._raw_down = self._ignores_client = True
         while self._turns and self._turns[-1] is not front:
             self._turns.pop()
 
     def _pass_partial_response(self, at: float) -> None:
-        """What is kept of a response head goes to the client, if the response would have."""
+        """Pass the kept part of a response head to the client, if the response would have gone there."""
         rest = self._responses.take_rest()
         if rest and (self._turns[0].answer is None if self._turns else not self._forward):
             self._to_client(Data(at, rest))
 
 
 def _trouble(reason: str) -> tuple[int, str]:
-    """The status for a leg that cannot be had, and the word of RFC 9209 for it."""
+    """Return the status for a failed dial, and its error type of RFC 9209 §2.3."""
     lower = reason.lower()
     if "timed out" in lower or "timeout" in lower:
         return 504, "connection_timeout"

@@ -1,9 +1,9 @@
-"""Where messages begin and end in a stream of bytes, without changing or keeping any.
+"""Message framing (RFC 9112): where messages begin and end in a stream of bytes, without changing any.
 
-A framer is fed chunks and gives pieces in order; the raw bytes of all pieces, joined, are exactly
-what was fed. Bodies stream. Only a head or a chunk-size line that is not complete yet is kept.
+A framer is fed bytes and returns pieces in order; the raw bytes of all pieces, joined, are exactly what was
+fed. Bodies are streamed. Only a head or a chunk-size line that is not complete yet is kept.
 
-What cannot be framed safely makes a framer opaque for good: `opaque_reason` says why, and all further
+Bytes that cannot be framed safely make a framer opaque for good: `opaque_reason` says why, and all further
 bytes come out as `Opaque`. What that means for a connection is decided by its exchange.
 """
 
@@ -15,15 +15,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from faultkit.proxy.http.body import ABSENT, CHUNKED
-from faultkit.proxy.http.chunks import Chunks
-from faultkit.proxy.http.heads import REQUEST_LINE, STATUS_LINE, TOKEN, RequestHead, ResponseHead
-from faultkit.proxy.http.parsing import read_request_head, read_response_head
+from faultkit.proxy.http.heads import (
+    ABSENT,
+    CHUNKED,
+    REQUEST_LINE,
+    STATUS_LINE,
+    TOKEN,
+    RequestHead,
+    ResponseHead,
+    read_request_head,
+    read_response_head,
+)
 
 MAX_HEAD_BYTES = 65536
 _HEAD_TOO_LONG = f"header section over {MAX_HEAD_BYTES} bytes"
 _PARTIAL_LINE_BYTES = 256
-"""Up to here an unfinished start line is checked as it grows, so that other protocols are not held up."""
+"""Up to this length an unfinished start line is checked as it grows, so that other protocols are not held
+up."""
 
 _PARTIAL_REQUEST_LINE = re.compile(TOKEN + rb"{1,32}(?: [^\x00-\x20\x7f]*(?: [HTP/1.0]{0,8}\r?)?)?")
 _BARE_LF = re.compile(rb"(?<!\r)\n")
@@ -31,7 +39,7 @@ _BARE_LF = re.compile(rb"(?<!\r)\n")
 
 @dataclass(frozen=True, slots=True)
 class Blank:
-    """Empty lines before a head."""
+    """Empty lines before a head, which a server should ignore (RFC 9112 §2.2)."""
 
     raw: bytes
 
@@ -63,7 +71,10 @@ END = End()
 
 
 class _Framer:
-    """What requests and responses share: buffering, heads as bytes, bodies."""
+    """What requests and responses share: buffering, finding heads, walking bodies.
+
+    `_step` is the state: the function that makes the next piece (_head, _sized, _chunked, _until_close, _end,
+    _opaque)."""
 
     __slots__ = ("_buffer", "_chunks", "_left", "_line_checked", "_pos", "_scanned", "_step", "opaque_reason")
 
@@ -79,17 +90,17 @@ class _Framer:
         self.opaque_reason: str | None = None
 
     def feed(self, data: bytes) -> None:
-        """Take bytes in; `next_piece` gives them back."""
+        """Take bytes in; `next_piece` returns them as pieces."""
         kept = self._buffer[self._pos :]
         self._buffer = kept + data if kept else data
         self._pos = 0
 
     def next_piece(self) -> Piece | None:
-        """The next piece, or None where more bytes are needed."""
+        """Return the next piece, or None if more bytes are needed."""
         return self._step(self)
 
     def take_rest(self) -> bytes:
-        """The bytes that no piece has covered yet. The framer stays where it is in the message."""
+        """Return the bytes that no piece has covered yet. The framer keeps its place in the message."""
         rest = self._buffer[self._pos :]
         self._buffer = b""
         self._pos = self._scanned = 0
@@ -97,7 +108,7 @@ class _Framer:
         return rest
 
     def become_opaque(self, reason: str) -> None:
-        """All that follows is not HTTP: the peers have agreed on something else."""
+        """Treat all that follows as not HTTP, for example because the peers have switched protocols."""
         self.opaque_reason = reason
         self._step = type(self)._opaque
 
@@ -135,7 +146,7 @@ class _Framer:
             return None
         if there > MAX_HEAD_BYTES:
             return self._fail(_HEAD_TOO_LONG)
-        if _BARE_LF.search(buffer, pos + self._scanned):
+        if _BARE_LF.search(buffer, pos + self._scanned):  # RFC 9112 §2.2; see `heads._check_lines`.
             return self._fail("bare CR or LF in a head")
         if not self._line_checked:
             self._line_checked = buffer.find(b"\r\n", pos) >= 0
@@ -145,12 +156,12 @@ class _Framer:
                 problem = self._partial_line_problem(buffer[pos:]) if there <= _PARTIAL_LINE_BYTES else None
             if problem is not None:
                 return self._fail(problem)
-        # Three bytes back, since the end of the head may have begun already.
+        # Three bytes back, because the end of the head (CRLF CRLF) may have begun already.
         self._scanned = max(0, there - 3)
         return None
 
     def _begin(self, raw: bytes) -> Piece:
-        """Parse a head and get ready for the body it announces."""
+        """Parse a head and choose the step for the body that it announces (RFC 9112 §6.3)."""
         raise NotImplementedError
 
     def _line_problem(self, part: bytes) -> str | None:
@@ -216,8 +227,8 @@ class _Framer:
 class RequestFramer(_Framer):
     """Frames what a client sends.
 
-    After a head that `may_switch`, the answer decides whether HTTP goes on: stop asking for pieces at
-    its End, and call `become_opaque` if the peers have switched.
+    After a head that `may_switch`, the response decides whether HTTP continues: stop asking for pieces at its
+    End, and call `become_opaque` if the peers have switched.
     """
 
     __slots__ = ()
@@ -242,7 +253,8 @@ class RequestFramer(_Framer):
 
 
 class ResponseFramer(_Framer):
-    """Frames what an upstream sends. It must be told of every request: some answers have no body."""
+    """Frames what an upstream sends. Call `expect` for every request: its method decides whether there is a
+    body."""
 
     __slots__ = ("_methods",)
 
@@ -251,12 +263,12 @@ class ResponseFramer(_Framer):
         self._methods: deque[str] = deque()
 
     def expect(self, method: str) -> None:
-        """A request with this method goes to the upstream."""
+        """Note that a request with this method goes to the upstream."""
         self._methods.append(method)
 
     @property
     def ends_by_close(self) -> bool:
-        """The body under way ends where the stream ends."""
+        """Whether the present body ends where the stream ends (RFC 9112 §6.3, rule 8)."""
         return self._step is _Framer._until_close
 
     def _head(self) -> Piece | None:
@@ -280,8 +292,10 @@ class ResponseFramer(_Framer):
                 self.become_opaque("upgraded to another protocol")
             return head
         method = self._methods[0]
+        # RFC 9112 §6.3, rule 1: these have no body, whatever the header fields say.
         if method == "HEAD" or status == 204 or status == 304:
             self._step = ResponseFramer._end
+        # Rule 2: a successful response to CONNECT turns the connection into a tunnel.
         elif method == "CONNECT" and status < 300:
             self.become_opaque("CONNECT tunnel")
         elif head.problem is not None:
@@ -295,3 +309,74 @@ class ResponseFramer(_Framer):
 
     def _partial_line_problem(self, part: bytes) -> str | None:
         return None if part[:7] == b"HTTP/1."[: len(part)] else "not an HTTP/1 status line"
+
+
+MAX_TRAILER_BYTES = 65536
+_MAX_SIZE_LINE_BYTES = 4096
+# RFC 9112 §7.1: chunk-size [ chunk-ext ] CRLF. 15 digits cannot overflow; §7.1.1: extensions are ignored.
+_SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
+_PARTIAL_SIZE_LINE = re.compile(rb"[0-9A-Fa-f]{1,15}[ \t]*(?:;[^\r\n]*)?\r?")
+
+
+class Chunks:
+    """The extent of one chunked body (RFC 9112 §7.1): sizes, extensions and trailers, however the stream is
+    cut.
+
+    It only counts; the bytes stay with the framer. A size line, the CRLF after a chunk and a trailer line are
+    passed over as a whole, so that a bad one is refused before any of it has passed."""
+
+    __slots__ = ("_in_trailers", "_left", "_trailer_bytes", "ended", "problem")
+
+    def __init__(self) -> None:
+        self._left = 0
+        """What remains of the present chunk, with the CRLF after it."""
+        self._in_trailers = False
+        self._trailer_bytes = 0
+        self.ended = False
+        self.problem: str | None = None
+
+    def walk(self, buffer: bytes, pos: int) -> int:
+        """Return the position up to which `buffer` is this body, and set `ended` or `problem`."""
+        end = len(buffer)
+        while not self._in_trailers:
+            if self._left > 2:
+                step = min(self._left - 2, end - pos)
+                pos += step
+                self._left -= step
+            if self._left:
+                if not self._crlf(buffer, pos):
+                    return pos
+                pos += 2
+                self._left = 0
+            line = _SIZE_LINE.match(buffer, pos)
+            if line is None:
+                partial = pos == end or _PARTIAL_SIZE_LINE.fullmatch(buffer, pos)
+                if not partial or end - pos > _MAX_SIZE_LINE_BYTES:
+                    self.problem = "bad chunk size"
+                return pos
+            pos = line.end()
+            size = int(line[1], 16)
+            self._left = size + 2 if size else 0
+            self._in_trailers = size == 0  # §7.1: last-chunk; §7.1.2: trailer fields follow.
+        return self._walk_trailers(buffer, pos)
+
+    def _crlf(self, buffer: bytes, pos: int) -> bool:
+        found = buffer[pos : pos + 2]
+        if found not in (b"", b"\r", b"\r\n"):
+            self.problem = "a chunk does not end where its size says"
+        return found == b"\r\n"
+
+    def _walk_trailers(self, buffer: bytes, pos: int) -> int:
+        while not self.ended:
+            eol = buffer.find(b"\r\n", pos)
+            line = buffer[pos:eol] if eol >= 0 else buffer[pos:]
+            if b"\n" in line or b"\r" in (line if eol >= 0 else line[:-1]):
+                self.problem = "bare CR or LF in a trailer"
+            elif self._trailer_bytes + len(line) > MAX_TRAILER_BYTES:
+                self.problem = f"trailer section over {MAX_TRAILER_BYTES} bytes"
+            if eol < 0 or self.problem is not None:
+                break
+            pos = eol + 2
+            self._trailer_bytes += len(line) + 2
+            self.ended = not line
+        return pos

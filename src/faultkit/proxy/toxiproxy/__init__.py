@@ -1,7 +1,7 @@
-"""A drop-in for a Toxiproxy server: its JSON API on our data plane.
+"""A drop-in for a Toxiproxy server: its JSON API on Faultkit's data plane.
 
-toxics, proxies   what the API takes and gives, as values; toxics become faults. Pure.
-registry          the proxies and toxics there are, applied to the plane
-metrics, api      the face: Prometheus text, routes
-guard, server     who may call, and how the face is run
+request_fields     the fields of a request body, and the refusals of the API (pure)
+toxics             toxics, and the fault and rule that each becomes (pure)
+registry           the proxies and toxics, applied to the plane
+toxiproxy_server   routes, guard against browsers, Prometheus text, and running the server
 """

@@ -1,23 +1,25 @@
-"""The proxies and toxics there are, and how they get onto the plane.
+"""The proxies and toxics of a Toxiproxy server, and how they are applied to the plane.
 
-Any thread may call; one lock makes each call a whole. The plan on the plane is always derived anew from
-all toxics; the plane itself sees which rules have changed.
+Any thread may call a `Registry`; one lock makes each call atomic. The plan of the plane is always derived
+from all toxics; the plane itself finds out which rules have changed.
 """
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from faultkit.base.address import Endpoint
-from faultkit.base.errors import FaultkitError
+from faultkit.base.address import LOOPBACK, Endpoint, parse_endpoint
+from faultkit.base.errors import FaultkitError, InputError
 from faultkit.plan import Plan
+from faultkit.proxy.data_plane import ProxySpec, Snapshot
 from faultkit.proxy.plane import Plane
-from faultkit.proxy.snapshot import Snapshot
-from faultkit.proxy.spec import ProxySpec
-from faultkit.proxy.toxiproxy.proxies import Wanted, new_proxy, populated_proxies, updated_proxy
-from faultkit.proxy.toxiproxy.refusals import (
+from faultkit.proxy.toxiproxy import request_fields as fields
+from faultkit.proxy.toxiproxy.request_fields import (
     Refusal,
+    bad_body,
+    missing_field,
     proxy_exists,
     proxy_not_found,
     toxic_exists,
@@ -25,12 +27,88 @@ from faultkit.proxy.toxiproxy.refusals import (
 )
 from faultkit.proxy.toxiproxy.toxics import Toxic, in_list_order, new_toxic, rule_of, updated_toxic
 
+ANY_PORT = "localhost:0"
+
+
+@dataclass(frozen=True, slots=True)
+class WantedProxy:
+    """A proxy as a client asked for it. The texts are kept, because the API returns them."""
+
+    name: str
+    listen: str
+    upstream: str
+    enabled: bool
+
+    def listen_endpoint(self) -> Endpoint:
+        """Return where to listen."""
+        endpoint = _endpoint(self.listen, "listen")
+        # One address, whatever order the machine's host file has: clients look for proxies on 127.0.0.1.
+        return Endpoint(LOOPBACK, endpoint.port) if endpoint.host == "localhost" else endpoint
+
+    def upstream_endpoint(self) -> Endpoint:
+        """Return where to connect to. Raises Refusal for port 0."""
+        upstream = _endpoint(self.upstream, "upstream")
+        if not upstream.port:
+            raise bad_body(f"upstream: expected a port from 1 to 65535 in {self.upstream!r}, got 0")
+        return upstream
+
+
+def new_proxy(document: object) -> WantedProxy:
+    """Return the proxy that a request body describes."""
+    given = fields.mapping(document)
+    for name in ("name", "upstream"):
+        if not fields.text(given, name):
+            raise missing_field(name)
+    return _wanted(given, fields.text(given, "name"), ANY_PORT, "", True)
+
+
+def updated_proxy(before: WantedProxy, document: object) -> WantedProxy:
+    """Return `before` with the values that a request body has; the name cannot change."""
+    given = fields.mapping(document)
+    return _wanted(given, before.name, before.listen, before.upstream, before.enabled)
+
+
+def populated_proxies(document: object) -> list[WantedProxy]:
+    """Return the proxies of the body of `/populate`. All are checked before any of them is opened."""
+    if not isinstance(document, list):
+        raise bad_body("body: expected a list of proxies")
+    wanted: list[WantedProxy] = []
+    for position, item in enumerate(document, 1):
+        try:
+            proxy = new_proxy(item)
+        except Refusal as refusal:
+            raise Refusal(refusal.status, f"{refusal.message} at proxy {position}") from None
+        if any(proxy.name == other.name for other in wanted):
+            raise bad_body(f"name at proxy {position}: expected each name once, got {proxy.name!r} again")
+        wanted.append(proxy)
+    return wanted
+
+
+def _wanted(given: Mapping[str, object], name: str, listen: str, upstream: str, enabled: bool) -> WantedProxy:
+    wanted = WantedProxy(
+        name,
+        fields.text(given, "listen") or listen,
+        fields.text(given, "upstream") or upstream,
+        fields.switch(given, "enabled", enabled),
+    )
+    wanted.listen_endpoint()
+    wanted.upstream_endpoint()
+    return wanted
+
+
+def _endpoint(text: str, name: str) -> Endpoint:
+    try:
+        return parse_endpoint(text, path=name)
+    except InputError as error:
+        raise bad_body(error) from None
+
+
 Document = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """Bytes that have passed through a proxy with these addresses, since the server began."""
+    """Bytes that have passed through a proxy with these addresses since the server started."""
 
     proxy: str
     listener: str
@@ -41,9 +119,9 @@ class Traffic:
 
 @dataclass(slots=True)
 class _Entry:
-    wanted: Wanted
+    wanted: WantedProxy
     bound: Endpoint | None = None
-    """Where it listens, or will again; None if it has no port."""
+    """The address it has bound, even while it is disabled; None if it has no port."""
     toxics: list[Toxic] = field(default_factory=list)
 
     @property
@@ -61,13 +139,15 @@ class _Entry:
 
 
 class Registry:
+    """The state of the server. Documents are those of Toxiproxy's API; errors are `Refusal`s."""
+
     def __init__(self, plane: Plane, seed: int | str) -> None:
         self._plane = plane
         self._seed = seed
         self._lock = threading.Lock()
         self._entries: dict[str, _Entry] = {}
         self._past: dict[tuple[str, str, str], tuple[int, int]] = {}
-        """Bytes of ports that have been given back, by name, listener and upstream."""
+        """Bytes of ports that have been closed, by name, listener and upstream."""
         plane.set_plan(Plan((), seed))
 
     # --- proxies ------------------------------------------------------------------------------
@@ -103,12 +183,12 @@ class Registry:
             self._remove(self._entry(name))
 
     def populate(self, document: object) -> list[Document]:
-        """Have these proxies. One that has the same addresses already is kept, toxics and all."""
+        """Create or replace these proxies. One with the same addresses is kept, with its toxics."""
         with self._lock:
             return [self._add_or_replace(wanted).document() for wanted in populated_proxies(document)]
 
     def reset(self) -> None:
-        """Enable all proxies and take all toxics off."""
+        """Enable all proxies and remove all toxics."""
         with self._lock:
             for entry in self._entries.values():
                 entry.toxics.clear()
@@ -154,7 +234,7 @@ class Registry:
     # --- figures ------------------------------------------------------------------------------
 
     def traffic(self) -> list[Traffic]:
-        """Counters never go back, whatever is disabled, moved or deleted."""
+        """Return the byte counters. They never decrease, whatever is disabled, moved or deleted."""
         with self._lock:
             sums = dict(self._past)
             for counts in self._plane.snapshot().proxies:
@@ -169,13 +249,13 @@ class Registry:
             raise proxy_not_found()
         return self._entries[name]
 
-    def _add(self, wanted: Wanted) -> _Entry:
+    def _add(self, wanted: WantedProxy) -> _Entry:
         entry = _Entry(replace(wanted, enabled=False))
         self._set_enabled(entry, wanted.enabled)
         self._entries[wanted.name] = entry
         return entry
 
-    def _add_or_replace(self, wanted: Wanted) -> _Entry:
+    def _add_or_replace(self, wanted: WantedProxy) -> _Entry:
         entry = self._entries.get(wanted.name)
         if entry is None:
             return self._add(wanted)
@@ -197,8 +277,8 @@ class Registry:
         del self._entries[entry.wanted.name]
         self._apply()
 
-    def _is_same(self, entry: _Entry, wanted: Wanted) -> bool:
-        """Whether the proxy has these addresses. Any port will do where any port was asked for."""
+    def _is_same(self, entry: _Entry, wanted: WantedProxy) -> bool:
+        """Return whether the proxy has these addresses; port 0 matches any port."""
         if entry.wanted.upstream_endpoint() != wanted.upstream_endpoint():
             return False
         asked = wanted.listen_endpoint()
@@ -206,8 +286,8 @@ class Registry:
             return True
         return entry.bound is not None and asked in (entry.bound, Endpoint(entry.bound.host, 0))
 
-    def _move(self, entry: _Entry, wanted: Wanted) -> None:
-        """Other addresses: connections end, toxics stay. If the port cannot be had, all is as before."""
+    def _move(self, entry: _Entry, wanted: WantedProxy) -> None:
+        """Change the addresses: connections end, toxics stay. If the port is taken, nothing changes."""
         before, bound = entry.wanted, entry.bound
         self._give_port_back(entry)
         entry.wanted = replace(wanted, enabled=False)
@@ -238,7 +318,9 @@ class Registry:
             raise Refusal(500, str(error)) from None
 
     def _check_port_is_free(self, entry: _Entry) -> None:
-        """A disabled proxy keeps its port, but the kernel lets another socket of ours listen there."""
+        """Raise Refusal if another proxy listens on the port of a disabled one.
+
+        A disabled proxy keeps its port, but the kernel lets another socket of this process listen there."""
         for other in self._entries.values():
             if other is not entry and other.bound == entry.bound and other.wanted.enabled:
                 raise Refusal(500, f"{entry.wanted.name}: cannot listen on {entry.bound}: in use")
@@ -253,7 +335,7 @@ class Registry:
         entry.bound = None
 
     def _last_snapshot(self, name: str) -> Snapshot:
-        """In one turn of the plane's loop, so that no byte passes between the count and the end."""
+        """Count and close in one turn of the plane's loop, so that no byte passes in between."""
         snapshot = self._plane.snapshot()
         self._plane.close_proxy(name)
         return snapshot

@@ -5,29 +5,33 @@ A toxic names a type, a stream and attributes; attributes that are left out are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 from urllib.parse import quote
 
-from faultkit.faults.fault import StreamFault
+from faultkit.base.rng import Rng
+from faultkit.faults.events import Close, Data, Event, moved
+from faultkit.faults.events import Reset as ResetEvent
+from faultkit.faults.fault import FOREVER, Stream, StreamFault, StreamFilter, setting
 from faultkit.faults.stream.bandwidth import Bandwidth
 from faultkit.faults.stream.blackhole import Blackhole
+from faultkit.faults.stream.cut import CutFilter
 from faultkit.faults.stream.latency import Latency
 from faultkit.faults.stream.limit_data import LimitData
 from faultkit.faults.stream.packet_loss import PacketLoss
+from faultkit.faults.stream.reset import Reset
 from faultkit.faults.stream.slicer import Slicer
 from faultkit.faults.stream.slow_close import SlowClose
 from faultkit.faults.stream.timeout import Timeout
 from faultkit.plan import Match, Rule, Side, Trigger
-from faultkit.proxy.toxiproxy import body as fields
-from faultkit.proxy.toxiproxy.faults import JitteredLatency, ResetPeer
-from faultkit.proxy.toxiproxy.refusals import bad_body, invalid_stream, invalid_type
+from faultkit.proxy.toxiproxy import request_fields as fields
+from faultkit.proxy.toxiproxy.request_fields import bad_body, invalid_stream, invalid_type
 
 StreamName: TypeAlias = Literal["upstream", "downstream"]
 
 _SIDES: dict[StreamName, Side] = {"upstream": "client", "downstream": "server"}
-"""From which socket the bytes of a stream are read. The order is that of the API's lists."""
+"""The side from which the bytes of a stream are read. The order is that of the API's lists."""
 
 Attributes: TypeAlias = Mapping[str, float]
 
@@ -36,6 +40,8 @@ _MOST_KBPS = 10**12
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
+    """One attribute of a toxic type."""
+
     name: str
     is_whole: bool = True
     minimum: int | None = 0
@@ -43,6 +49,8 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class ToxicType:
+    """A type of toxic: its attributes, and the fault that it becomes."""
+
     fault: Callable[[Attributes], StreamFault | None]
     """None where the toxic does nothing."""
     attributes: tuple[Attribute, ...] = ()
@@ -131,6 +139,8 @@ TOXIC_TYPES: dict[str, ToxicType] = {
 
 @dataclass(frozen=True, slots=True)
 class Toxic:
+    """A toxic of a proxy."""
+
     name: str
     type: str
     stream: StreamName
@@ -151,7 +161,7 @@ class Toxic:
 
 
 def new_toxic(document: object) -> Toxic:
-    """From the body of a request that adds one."""
+    """Return the toxic that a request body describes."""
     given = fields.mapping(document)
     type_name = fields.text(given, "type")
     stream_text = fields.text(given, "stream", "downstream")
@@ -170,7 +180,7 @@ def new_toxic(document: object) -> Toxic:
 
 
 def updated_toxic(toxic: Toxic, document: object) -> Toxic:
-    """Toxicity and attributes can change; what the body leaves out stays as it is."""
+    """Return the toxic with the toxicity and attributes that a request body has."""
     given = fields.mapping(document)
     return replace(
         toxic,
@@ -193,12 +203,12 @@ def _attributes(type_name: str, document: Mapping[str, object], before: Attribut
 
 
 def in_list_order(toxics: list[Toxic]) -> list[Toxic]:
-    """Upstream toxics first, each stream in the order of its chain."""
+    """Return toxics in the order of the API's lists: upstream first, each stream in chain order."""
     return [toxic for stream in _SIDES for toxic in toxics if toxic.stream == stream]
 
 
 def rule_of(proxy_name: str, toxic: Toxic) -> Rule | None:
-    """The rule that does what the toxic says; None where it can do nothing."""
+    """Return the rule of a toxic; None if it has no effect."""
     probability = _share(toxic.toxicity)
     fault = toxic.fault()
     if fault is None or not probability:
@@ -211,3 +221,55 @@ def rule_of(proxy_name: str, toxic: Toxic) -> Rule | None:
 
 def _share(value: float) -> float:
     return min(1.0, max(0.0, float(value)))
+
+
+@dataclass(frozen=True)
+class JitteredLatency(Latency):
+    """A uniform delay whose lower bound may lie below 0; draws below 0 are no delay."""
+
+    low_ms: float = setting(0.0, "Lower bound; below 0 means a chance of no delay.", unit="ms")
+
+    def draw_ms(self, rng: Rng) -> float:
+        return max(0.0, rng.between(self.low_ms, self.max_ms))
+
+
+@dataclass(frozen=True)
+class ResetPeer(Reset):
+    """A reset that lets nothing pass: the first bytes, or the end, start the timer of the RST."""
+
+    @property
+    def withholds_end(self) -> bool:
+        return True
+
+    def open(self, stream: Stream) -> StreamFilter:
+        return _ResetPeerFilter(self, stream)
+
+
+class _ResetPeerFilter(CutFilter):
+    __slots__ = ("_after_s", "_held")
+
+    def __init__(self, fault: ResetPeer, stream: Stream) -> None:
+        super().__init__(stream)
+        self._after_s = fault.after_ms / 1000
+        self._held: list[Event] = []
+
+    def feed(self, event: Event) -> Iterable[Event]:
+        if self.is_over:
+            return ()
+        if isinstance(event, Close | ResetEvent):
+            return super().feed(event)
+        if not self._held:
+            self.wake_at = event.at + self._after_s
+            self.ready_at = FOREVER
+        self._held.append(event)
+        return self.wake(event.at) if event.at >= self.wake_at else ()
+
+    def wake(self, at: float) -> Iterable[Event]:
+        lost = sum(len(event.payload) for event in self._held if isinstance(event, Data))
+        if lost:
+            self.note("discarded_bytes", lost)
+        self._held.clear()
+        return (self.cut(ResetEvent(at)),)
+
+    def finish(self, at: float) -> Iterable[Event]:
+        return () if self.is_over else [moved(event, at) for event in self._held]

@@ -1,0 +1,152 @@
+"""The demo service: five endpoints, most of which need a dependency. It knows no sockets of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import time
+from collections.abc import AsyncIterator, Callable
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from faultkit.demo.upstream_calls import Answer, Caller
+
+MOST_BYTES = 1024 * 1024
+HELLO = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Demo</title></head>
+<body><h1>Hello</h1><p>Try /ping, /ping/myself, /multi, or POST /uppercase.</p></body></html>
+"""
+
+
+class Service:
+    def __init__(self, upstream: str, myself: str, timeout_s: float) -> None:
+        self._upstream = upstream
+        self._myself = myself
+        self._timeout_s = timeout_s
+
+    def app(self) -> Starlette:
+        return Starlette(
+            routes=[
+                Route("/", self.hello),
+                Route("/ping", self.ping),
+                Route("/ping/myself", self.ping_myself),
+                Route("/uppercase", self.uppercase, methods=["POST"]),
+                Route("/multi", self.multi),
+            ],
+            exception_handlers={HTTPException: _as_json},
+            lifespan=self._lifespan,
+        )
+
+    @contextlib.asynccontextmanager
+    async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        self._caller = Caller(self._timeout_s)
+        await self._caller.warm_up()
+        try:
+            yield
+        finally:
+            await self._caller.close()
+
+    async def hello(self, request: Request) -> Response:
+        return HTMLResponse(HELLO)
+
+    async def ping(self, request: Request) -> Response:
+        return _passed_on(await self._caller.get(self._upstream))
+
+    async def ping_myself(self, request: Request) -> Response:
+        answer = await self._caller.get(self._myself)
+        if answer.status is not None and answer.status != 200:
+            return _failed(500, f"{self._myself} answered {answer.status}", answer)
+        return _passed_on(answer)
+
+    async def uppercase(self, request: Request) -> Response:
+        content = _content(await _body(request))
+        return JSONResponse({"content": content.upper()})
+
+    async def multi(self, request: Request) -> Response:
+        """Both calls at once: it takes as long as the slower one."""
+        began = time.perf_counter()
+        answers = await asyncio.gather(*(self._caller.get(self._upstream) for _ in range(2)))
+        for answer in answers:
+            if not _is_good(answer):
+                return _passed_on(answer)
+        parts = [{"content": answer.content, "duration": answer.duration} for answer in answers]
+        return JSONResponse({"content": parts, "duration": f"{(time.perf_counter() - began) * 1000:.3f}"})
+
+
+def _is_good(answer: Answer) -> bool:
+    return answer.status is not None and answer.status < 400
+
+
+def _passed_on(answer: Answer) -> Response:
+    if _is_good(answer):
+        return JSONResponse({"content": answer.content, "duration": answer.duration})
+    if answer.status is not None:
+        return _failed(502, f"the upstream answered {answer.status}", answer)
+    return _failed(504 if answer.timed_out else 502, answer.content, answer)
+
+
+def _failed(status: int, problem: str, answer: Answer) -> Response:
+    return JSONResponse({"error": problem, "duration": answer.duration}, status)
+
+
+async def _body(request: Request) -> bytes:
+    body = bytearray()
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MOST_BYTES:
+            raise HTTPException(413, f"expected at most {MOST_BYTES} bytes")
+    return bytes(body)
+
+
+def _content(body: bytes) -> str:
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        raise HTTPException(400, 'expected JSON such as {"content": "text"}') from None
+    content = document.get("content") if isinstance(document, dict) else None
+    if not isinstance(content, str):
+        raise HTTPException(400, 'expected JSON such as {"content": "text"}')
+    return content
+
+
+async def _as_json(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": error.detail}, error.status_code, headers=error.headers)
+
+
+def reported(app: ASGIApp, report: Callable[[str], None]) -> ASGIApp:
+    """Wrap an app so that it reports `METHOD path status duration` of every request that was answered."""
+
+    async def reporting(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await app(scope, receive, send)
+            return
+        began = time.perf_counter()
+        status: int | None = None
+
+        async def noting(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await app(scope, receive, noting)
+        except ClientDisconnect:
+            return  # The client has closed its connection.
+        if status is not None:
+            report(_line(scope, status, time.perf_counter() - began))
+
+    return reporting
+
+
+def _line(scope: Scope, status: int, seconds: float) -> str:
+    # Paths come decoded from clients; a terminal must not obey what they hold.
+    path = "".join(mark if mark.isprintable() else "?" for mark in str(scope["path"]))
+    return f"{scope['method']} {path} {status} {seconds * 1000:.3f}ms"

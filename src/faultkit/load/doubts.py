@@ -1,0 +1,116 @@
+"""Doubts about a run: whether the load and the faults were as requested, so that its figures mean something.
+Pure.
+
+A run is inconclusive, neither passed nor failed, if this machine did not do what its figures claim.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from faultkit.load.load import Load, arrival_count
+from faultkit.load.summary import LATE_S, Summary
+from faultkit.proxy.data_plane import Lateness
+
+MOST_DROPPED = 0.01
+"""Largest share of all arrivals that may be dropped."""
+MOST_LATE = 0.05
+"""Largest share of all starts that may be late."""
+LEAST_SENT = 0.95
+"""Smallest share of the schedule that must be sent."""
+LATE_RELEASE_MS = 2.0
+LATE_RELEASE = 0.05
+"""Lateness that matters, as a share of the smallest requested delay."""
+MOST_LATE_RELEASES = 0.05
+"""Largest share of the proxy's releases that may be late."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """Reasons not to trust a run."""
+
+    reasons: tuple[str, ...] = ()
+    """Each of them makes the run inconclusive."""
+    warnings: tuple[str, ...] = ()
+    """The same shortcomings, where they are too small for that."""
+
+    @property
+    def conclusive(self) -> bool:
+        return not self.reasons
+
+
+def doubts(
+    summary: Summary,
+    load: Load | None,
+    *,
+    lateness: Lateness | None = None,
+    least_delay_ms: float | None = None,
+) -> Doubts:
+    """Return what makes a run doubtful. `lateness`: how late the proxy released bytes. `least_delay_ms`: the
+    smallest delay that the faults ask for, if any."""
+    reasons: list[str] = []
+    warnings: list[str] = []
+    for problem, fatal in (
+        _dropped(summary),
+        _late(summary),
+        _sent(summary, load),
+        _proxy(lateness or Lateness(), least_delay_ms),
+    ):
+        if problem:
+            (reasons if fatal else warnings).append(problem)
+    return Doubts(tuple(reasons), tuple(warnings))
+
+
+def doubts_about_baseline(baseline: Summary, load: Load | None) -> Doubts:
+    """Return doubts about a baseline, all as warnings: they weaken the impact, not the figures under
+    faults."""
+    found = doubts(baseline, load)
+    return Doubts(warnings=tuple(f"Baseline: {text}" for text in (*found.reasons, *found.warnings)))
+
+
+def _dropped(summary: Summary) -> tuple[str, bool]:
+    dropped = summary.starts.dropped
+    if not dropped:
+        return "", False
+    arrivals = summary.requests + dropped
+    text = (
+        f"{dropped} of {arrivals} arrivals ({dropped / arrivals:.1%}) were dropped: too many were under way."
+    )
+    return text, dropped > MOST_DROPPED * arrivals
+
+
+def _late(summary: Summary) -> tuple[str, bool]:
+    late = summary.starts.late
+    if not late:
+        return "", False
+    text = (
+        f"{late} of {summary.requests} requests ({late / summary.requests:.1%}) started more than "
+        f"{LATE_S * 1000:g} ms late."
+    )
+    return text, late > MOST_LATE * summary.requests
+
+
+def _sent(summary: Summary, load: Load | None) -> tuple[str, bool]:
+    """Only an open load has a schedule to fall short of."""
+    if load is None or load.model != "open":
+        return "", False
+    planned = arrival_count(load)
+    if summary.requests >= LEAST_SENT * planned:
+        return "", False
+    share = summary.requests / planned
+    return f"Only {summary.requests} of {planned} planned requests ({share:.1%}) were sent.", True
+
+
+def _proxy(lateness: Lateness, least_delay_ms: float | None) -> tuple[str, bool]:
+    """By the share of late releases: of a few dozen, one hiccup would be the 99th percentile."""
+    limit_ms = max(LATE_RELEASE_MS, LATE_RELEASE * (least_delay_ms or 0.0))
+    share = lateness.share_above(limit_ms * 1000)
+    found = lateness.summary()
+    p99_ms = found.p99_us / 1000
+    if share == 0 or (share <= MOST_LATE_RELEASES and p99_ms <= limit_ms):
+        return "", False
+    text = (
+        f"{round(share * found.count)} of {found.count} releases of the proxy ({share:.1%}) were more than "
+        f"{limit_ms:g} ms late, the 99th percentile {p99_ms:.1f} ms."
+    )
+    return text, share > MOST_LATE_RELEASES

@@ -1,0 +1,160 @@
+"""Responses in a stream of bytes: where each ends, its status, and whether another request may follow; and
+the ways in which a request fails.
+
+Bodies are counted, not kept. It knows no sockets. The parser is httptools, with the end of a body checked by
+the proxy's own framing rules.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
+
+from faultkit.proxy.http.framing import MAX_HEAD_BYTES
+from faultkit.proxy.http.heads import ABSENT, OTHER_CODING, read_response_head
+from faultkit.proxy.http.turns import PROXY_STATUS
+
+
+class Failure(IntEnum):
+    """A small number, so that a million of them fit in an array; `label` is its name in reports."""
+
+    NONE = 0
+    DNS = 1
+    """The name could not be resolved."""
+    REFUSED = 2
+    UNREACHABLE = 3
+    RESET = 4
+    CLOSED = 5
+    """The connection ended in good order before the answer did."""
+    TIMEOUT = 6
+    TLS = 7
+    PROTOCOL = 8
+    """What came back is not HTTP, or the proxy would not let us through."""
+    STATUS = 9
+    """An answer came, and it says 500 to 599."""
+
+    @property
+    def label(self) -> str:
+        return "status_5xx" if self is Failure.STATUS else self.name.lower()
+
+
+FAILURES = tuple(failure for failure in Failure if failure)
+
+
+NOT_HTTP = (HttpParserError, HttpParserUpgrade)
+"""What `feed` raises if the bytes are no response, or go on after it."""
+
+
+_OF_PROXIES = (502, 504)
+_TROUBLES = {
+    b"dns_error": Failure.DNS,
+    b"connection_refused": Failure.REFUSED,
+    b"connection_timeout": Failure.TIMEOUT,
+}
+"""Failures by the error types of our proxy (RFC 9209) when it could not reach the target."""
+
+
+class ResponseReader:
+    """Reads the responses of one connection, one after the other."""
+
+    __slots__ = ("_complete", "_parser", "_start", "keep_alive", "status", "trouble")
+
+    def __init__(self) -> None:
+        self._parser: HttpResponseParser | None = None
+        self._complete = True
+        self._start = b""
+        """The first bytes of a response that does not come in one piece."""
+        self.status = 0
+        self.trouble = Failure.NONE
+        """Why our own proxy, and not the target, wrote this response."""
+        self.keep_alive = False
+        """Once complete: whether the server takes another request on this connection."""
+
+    def feed(self, data: bytes) -> bool:
+        """Take bytes; return whether the response is complete. Later bytes belong to the next one."""
+        if self._complete:
+            self._begin()
+        assert self._parser is not None
+        self._parser.feed_data(data)
+        if self._complete:
+            if self.status in _OF_PROXIES:
+                self.trouble = proxy_trouble(self._start + data)
+            return True
+        if len(self._start) < MAX_HEAD_BYTES:
+            self._start += data[: MAX_HEAD_BYTES - len(self._start)]
+        return False
+
+    def end(self) -> bool:
+        """The stream has ended within a response: return whether that was the response's end (RFC 9112 §6.3,
+        rule 8)."""
+        start = self._start
+        try:
+            while (end := start.find(b"\r\n\r\n") + 4) >= 4:
+                head = read_response_head(start[:end])
+                if not head.interim:
+                    self.status = head.status
+                    return head.problem is None and head.length in (ABSENT, OTHER_CODING)
+                start = start[end:]
+        except ValueError:
+            pass
+        return False
+
+    def drop_parser(self) -> None:
+        """Drop the parser: it refers to this object, and the cycle would keep both alive."""
+        self._parser = None
+
+    def _begin(self) -> None:
+        self._complete = False
+        self._start = b""
+        self.trouble = Failure.NONE
+        if self._parser is None:
+            self._parser = HttpResponseParser(self)
+
+    # --- called by the parser -----------------------------------------------------------------
+
+    def on_message_begin(self) -> None:
+        if self._complete:
+            raise ValueError("bytes after the answer")
+
+    def on_headers_complete(self) -> None:
+        assert self._parser is not None
+        if not 100 <= self._parser.get_status_code() < 600:
+            raise ValueError("a status that HTTP does not have")
+
+    def on_message_complete(self) -> None:
+        assert self._parser is not None
+        status = self._parser.get_status_code()
+        if status >= 200:  # Those below come before the answer.
+            self.status = status
+            self.keep_alive = self._parser.should_keep_alive()
+            self._complete = True
+
+
+def proxy_trouble(answer: bytes) -> Failure:
+    """Return the trouble that Faultkit's own proxy reports in this response; NONE if another server wrote
+    it."""
+    head = answer.partition(b"\r\n\r\n")[0]
+    _, found, error = head.partition(f"\r\n{PROXY_STATUS}".encode())
+    return _TROUBLES.get(error.split(b"\r\n")[0], Failure.UNREACHABLE) if found else Failure.NONE
+
+
+class HeadResponseReader(ResponseReader):
+    """Reads responses to HEAD: complete with their head, whatever it says of a body (RFC 9112 §6.3, rule
+    1)."""
+
+    __slots__ = ()
+
+    def end(self) -> bool:
+        return False
+
+    def _begin(self) -> None:
+        self._parser = None  # The last one still waits for a body.
+        super()._begin()
+
+    def on_headers_complete(self) -> None:
+        super().on_headers_complete()
+        self.on_message_complete()
+
+    def on_body(self, body: bytes) -> None:
+        raise ValueError("a body after an answer to HEAD")

@@ -1,0 +1,132 @@
+"""The one client of the control APIs of a running proxy or gateway (`fault run --control`,
+`fault gateway --control`).
+
+`ControlClient` turns refusals into Faultkit's errors; `ControlClient.send` is for callers that judge the
+status themselves, such as undo actions. It uses http.client, because requests must go straight to the given
+address: no proxy of the environment, no redirect.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlsplit
+
+from faultkit.base.errors import FaultkitError, InputError, RunError, TargetError
+
+TOKEN_VARIABLE = "FAULT_CONTROL_TOKEN"
+_MOST_REPLY_BYTES = 4 << 20
+_TIMEOUT_S = 10.0
+
+
+class Unreachable(OSError):
+    """No connection could be made, or the request could not be sent. `__cause__` is the system's error."""
+
+    @property
+    def is_refused(self) -> bool:
+        """True if nothing listens at the address."""
+        return isinstance(self.__cause__, ConnectionRefusedError)
+
+
+class ControlReply(NamedTuple):
+    """What a control API answered."""
+
+    status: int
+    reason: str
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ControlClient:
+    """A control API at `url`. The methods named after requests raise an error for every refusal."""
+
+    url: str
+    token: str | None = field(default=None, repr=False)
+    """None: the value of FAULT_CONTROL_TOKEN at the time of the request."""
+
+    @property
+    def bearer(self) -> str:
+        """The token that is sent."""
+        return self.token or os.environ.get(TOKEN_VARIABLE, "")
+
+    def status(self) -> dict[str, Any]:
+        """Return the counters of the run."""
+        return self._request("GET", "/status")
+
+    def injected(self) -> dict[str, int]:
+        """Return how often each rule has acted."""
+        status = self.status()
+        if "rules" in status:  # A gateway lists rules; a proxy has a mapping.
+            return {rule["name"]: rule["injected"] for rule in status["rules"]}
+        return dict(status["injected"])
+
+    def plan(self) -> dict[str, Any]:
+        """Return the current plan."""
+        return self._request("GET", "/plan")
+
+    def put_plan(self, plan: Mapping[str, Any], ttl_s: float) -> dict[str, Any]:
+        """Replace the plan for `ttl_s` seconds."""
+        return self._request("PUT", f"/plan?ttl={ttl_s!r}", plan)
+
+    def add_rule(self, rule: Mapping[str, Any], ttl_s: float) -> dict[str, Any]:
+        """Add a rule for `ttl_s` seconds."""
+        return self._request("POST", f"/rules?ttl={ttl_s!r}", rule)
+
+    def remove_rule(self, name: str) -> dict[str, Any]:
+        """Remove a rule."""
+        return self._request("DELETE", rule_path(name))
+
+    def send(
+        self, method: str, path: str, body: object = None, timeout_s: float = _TIMEOUT_S
+    ) -> ControlReply:
+        """Send one request and return the reply, whatever its status.
+
+        Raises Unreachable, or OSError or HTTPException if no whole reply arrived."""
+        parts = urlsplit(self.url)
+        connect = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        connection = connect(parts.hostname or "", parts.port, timeout=timeout_s)
+        raw = None if body is None else json.dumps(body).encode()
+        headers = {"Authorization": f"Bearer {self.bearer}", "Content-Type": "application/json"}
+        try:
+            try:
+                connection.request(method, parts.path.rstrip("/") + path, raw, headers)
+            except OSError as error:
+                raise Unreachable(str(error)) from error
+            response = connection.getresponse()
+            return ControlReply(response.status, response.reason, response.read(_MOST_REPLY_BYTES))
+        finally:
+            connection.close()
+
+    def _request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        try:
+            reply = self.send(method, path, body)
+            if reply.status >= 300:
+                raise _refusal(self.url, reply)
+            document: dict[str, Any] = json.loads(reply.body)
+            return document
+        except Unreachable as error:
+            raise TargetError(f"the control API at {self.url} cannot be reached: {error}") from None
+        except (OSError, HTTPException, ValueError) as error:
+            raise RunError(f"the control API at {self.url} gave no answer: {error}") from None
+
+
+def rule_path(name: str) -> str:
+    """Return the path of one rule."""
+    return f"/rules/{quote(name, safe='')}"
+
+
+def _refusal(url: str, reply: ControlReply) -> FaultkitError:
+    try:
+        error = json.loads(reply.body)["error"]
+        path, problem = str(error["path"]), str(error["problem"])
+    except (ValueError, KeyError, TypeError):
+        path, problem = "", reply.reason
+    if reply.status in (401, 403):
+        return TargetError(f"the control API at {url} wants another token (see {TOKEN_VARIABLE}): {problem}")
+    if reply.status in (400, 404, 409):
+        return InputError(path, f"{problem} (said by the control API at {url})")
+    return RunError(f"the control API at {url} answered {reply.status}: {problem}")

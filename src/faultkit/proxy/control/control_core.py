@@ -1,0 +1,277 @@
+"""Everything that a control API does, without HTTP: a request in, a status and a document out.
+
+    GET    /healthz                 is the service alive (the only path without a token)
+    GET    /plan                    the current plan, in the form that PUT takes
+    PUT    /plan?ttl=60             replace the plan
+    POST   /rules?ttl=60            add one rule
+    PATCH  /rules/{name}?ttl=60     let a rule expire that many seconds from now
+    DELETE /rules/{name}            remove a rule
+    GET    /status                  counters, and when changes expire
+    GET    /events                  events as a stream (served by the adapters)
+
+`proxy/control/control_server.py` serves it for a data plane (starlette, in a thread), `mcp/gateway` for a
+gateway (the project's own HTTP server). An adapter checks the caller (`check_caller`), reads the body, writes
+the document as JSON, and calls `expire` in time. The core keeps the leases; it starts no thread and takes no
+lock.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+import math
+import time
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, Protocol, TypeAlias
+
+from faultkit.base.address import LOOPBACK_NAMES, Endpoint
+from faultkit.base.errors import InputError, RunError
+from faultkit.plan import Plan, Rule, dump_plan, dump_rule, parse_plan, parse_rule, read_document
+from faultkit.proxy.control.leases import NEVER, Leases
+
+USUAL_TTL_S = 600.0
+LONGEST_TTL_S = 86_400.0
+MOST_BODY_BYTES = 1 << 20
+KEEP_ALIVE_S = 15.0
+EVENTS_BEGIN = ": what happens from here on\n\n"
+"""First line of `/events`. A client that has read it receives every later event."""
+EVENTS_KEEP_ALIVE = ": still here\n\n"
+"""Sent on `/events` after each `KEEP_ALIVE_S` seconds."""
+
+
+class Problem(Exception):
+    """A refusal: an HTTP status, and the document that says what was wrong and where."""
+
+    def __init__(self, status: int, problem: str, path: str = "") -> None:
+        super().__init__(problem)
+        self.status = status
+        self.document = {"error": {"path": path, "problem": problem}}
+
+
+def check_caller(
+    path: str, host: str, origins: Iterable[str], authorization: str, *, hosts: Collection[str], token: bytes
+) -> None:
+    """Raise Problem unless the Host is ours, no Origin is foreign and the token is right.
+
+    Host and Origin are checked because a web page can send requests to loopback (DNS rebinding). `hosts` are
+    in lower case. `/healthz` needs no token."""
+    own = host.lower()
+    if own not in hosts:
+        raise Problem(403, f'expected a loopback Host with our port, got "{host[:80]}"', "Host")
+    for origin in origins:
+        if origin.lower() != f"http://{own}":
+            raise Problem(403, f'expected no foreign Origin, got "{origin[:80]}"', "Origin")
+    scheme, _, given = authorization.partition(" ")
+    fits = hmac.compare_digest(given.strip().encode("utf-8", "replace"), token)
+    if path != "/healthz" and (scheme.lower() != "bearer" or not fits):
+        raise Problem(401, "expected Authorization: Bearer TOKEN", "Authorization")
+
+
+def check_loopback(host: str, port: int) -> None:
+    """Raise InputError unless `host` is a loopback name: a control API is never open to the network."""
+    if host not in LOOPBACK_NAMES:
+        raise InputError("control", f"expected a loopback address, got {Endpoint(host, port)}")
+
+
+def own_hosts(host: str, port: int) -> frozenset[str]:
+    """Return the Host headers that mean an API which listens on `host` and `port`."""
+    return frozenset(str(Endpoint(name, port)) for name in {*LOOPBACK_NAMES, host})
+
+
+def event_line(document: Mapping[str, Any]) -> str:
+    """Return one event of `/events`."""
+    return f"data: {json.dumps(document, ensure_ascii=False)}\n\n"
+
+
+def headers_of(status: int) -> list[tuple[str, str]]:
+    """Return the headers of a reply besides its type."""
+    # RFC 9110 §11.6.1: a 401 response names the authentication scheme.
+    return [("www-authenticate", "Bearer")] if status == 401 else []
+
+
+def ttl_of(text: str | None) -> float:
+    """Return for how many seconds a change holds; 0 means for ever."""
+    if text is None:
+        return USUAL_TTL_S
+    try:
+        ttl_s = float(text)
+    except ValueError:
+        ttl_s = math.nan
+    if not 0 <= ttl_s <= LONGEST_TTL_S:
+        raise Problem(400, f'expected seconds from 0 (no end) to {LONGEST_TTL_S:g}, got "{text[:40]}"', "ttl")
+    return ttl_s
+
+
+def expiry_of(ttl_s: float) -> dict[str, Any]:
+    """Return the members of a reply that say when a change expires."""
+    at = time.gmtime(time.time() + ttl_s) if ttl_s else None
+    return {
+        "expires_in_s": ttl_s or None,
+        "expires_at": None if at is None else time.strftime("%Y-%m-%dT%H:%M:%SZ", at),
+    }
+
+
+def document_of(body: bytes) -> object:
+    """Read a request body: JSON or YAML."""
+    try:
+        return read_document(body.decode(), "body")
+    except UnicodeDecodeError:
+        raise Problem(400, "expected UTF-8 text, got other bytes", "body") from None
+
+
+# --- requests --------------------------------------------------------------------------------
+
+
+Document: TypeAlias = dict[str, Any]
+Reply: TypeAlias = tuple[int, Document]
+
+ROUTES = (
+    ("GET", "/healthz"),
+    ("GET", "/plan"),
+    ("PUT", "/plan"),
+    ("POST", "/rules"),
+    ("PATCH", "/rules/"),
+    ("DELETE", "/rules/"),
+    ("GET", "/status"),
+    ("GET", "/events"),
+)
+"""Methods and paths. A path that ends in a slash is followed by the name of a rule."""
+
+
+class ControlTarget(Protocol):
+    """The running proxy or gateway whose plan is changed."""
+
+    def check_plan(self, plan: Plan) -> None:
+        """Raise InputError, with the rule's place in the plan, if a rule cannot act here."""
+
+    def check_rule(self, rule: Rule) -> None:
+        """Raise InputError if the rule cannot act here."""
+
+    def set_plan(self, plan: Plan) -> None:
+        """Apply `plan`; on an error the plan before it stays."""
+
+    def elapsed_s(self) -> float:
+        """Return the seconds since the run began."""
+
+    def counters(self) -> Document:
+        """Return what `/status` shows besides the plan."""
+
+
+class ControlCore:
+    """The plan of one target, and the changes to it that expire."""
+
+    def __init__(self, target: ControlTarget, plan: Plan, clock: Callable[[], float]) -> None:
+        """`clock`: seconds; expiries are counted on it."""
+        self._target = target
+        self._clock = clock
+        self._leases = Leases.of(plan)
+
+    @property
+    def next_expiry(self) -> float:
+        """When the next change expires, on the clock; `NEVER` if none does."""
+        return self._leases.next_expiry
+
+    def expire(self) -> None:
+        """Undo the changes that have expired."""
+        if self._clock() >= self._leases.next_expiry:
+            self._change(lambda leases: leases)
+
+    def handle(self, method: str, path: str, query: Mapping[str, str], body: bytes) -> Reply:
+        """Carry out one request. `path` is decoded; a request that is refused has changed nothing."""
+        try:
+            return self._handle(method, path, query, body)
+        except Problem as problem:
+            return problem.status, problem.document
+        except InputError as error:
+            return 400, Problem(400, error.problem, error.path).document
+        except RunError as error:
+            return 503, Problem(503, str(error)).document
+
+    def _handle(self, method: str, path: str, query: Mapping[str, str], body: bytes) -> Reply:
+        name = path.removeprefix("/rules/")
+        match method, path if name == path else "/rules/":
+            case "GET", "/healthz":
+                return 200, {"ok": True}
+            case "GET", "/plan":
+                return 200, dump_plan(self._change(lambda leases: leases).plan)
+            case "PUT", "/plan":
+                return self._put_plan(ttl_of(query.get("ttl")), body)
+            case "POST", "/rules":
+                return self._post_rule(ttl_of(query.get("ttl")), body)
+            case "PATCH", "/rules/":
+                return self._renew_rule(name, ttl_of(query.get("ttl")))
+            case "DELETE", "/rules/":
+                plan = self._change(lambda leases: leases.removed(_known(leases, name))).plan
+                return 200, {"removed": name, "digest": plan.digest}
+            case "GET", "/status":
+                return self._status()
+            case _, known if any(known == route for _, route in ROUTES):
+                raise Problem(405, "Method Not Allowed", path)
+            case _:
+                raise Problem(404, "Not Found", path)
+
+    def _put_plan(self, ttl_s: float, body: bytes) -> Reply:
+        document = _read(body)
+        if isinstance(document, dict) and "seed" not in document:
+            document = {**document, "seed": self._leases.plan.seed}
+        plan = parse_plan(document)
+        self._target.check_plan(plan)
+        self._change(lambda leases: leases.replaced(plan, self._until(ttl_s)))
+        return 200, {"plan": dump_plan(plan), "digest": plan.digest, **expiry_of(ttl_s)}
+
+    def _post_rule(self, ttl_s: float, body: bytes) -> Reply:
+        document = _read(body)
+        added: list[Rule] = []
+
+        def add(leases: Leases) -> Leases:
+            names = {rule.name for rule in leases.plan.rules}
+            rule = parse_rule(document, names)
+            if rule.name in names:
+                raise Problem(409, f'a rule named "{rule.name}" is there already', "name")
+            self._target.check_rule(rule)
+            added.append(rule)
+            return leases.added(rule, self._until(ttl_s))
+
+        plan = self._change(add).plan
+        return 201, {"rule": dump_rule(added[0]), "digest": plan.digest, **expiry_of(ttl_s)}
+
+    def _renew_rule(self, name: str, ttl_s: float) -> Reply:
+        plan = self._change(lambda leases: leases.renewed(_known(leases, name), self._until(ttl_s))).plan
+        return 200, {"renewed": name, "digest": plan.digest, **expiry_of(ttl_s)}
+
+    def _status(self) -> Reply:
+        leases = self._change(lambda leases: leases)
+        now = self._clock()
+        return 200, {
+            "elapsed_s": round(self._target.elapsed_s(), 3),
+            "digest": leases.plan.digest,
+            "expires_in_s": {
+                name: None if until == NEVER else round(until - now, 3)
+                for name, until in leases.until.items()
+            },
+            **self._target.counters(),
+        }
+
+    def _change(self, make: Callable[[Leases], Leases]) -> Leases:
+        """Apply the leases that `make` returns. If the target refuses their plan, nothing has changed."""
+        before = self._leases.plan
+        leases = make(self._leases.at(self._clock()))
+        if leases.plan != before:
+            self._target.set_plan(leases.plan)
+        self._leases = leases
+        return leases
+
+    def _until(self, ttl_s: float) -> float:
+        return self._clock() + ttl_s if ttl_s else NEVER
+
+
+def _read(body: bytes) -> object:
+    if len(body) > MOST_BODY_BYTES:
+        raise Problem(413, f"expected at most {MOST_BODY_BYTES} bytes, got more", "body")
+    return document_of(body)
+
+
+def _known(leases: Leases, name: str) -> str:
+    if all(rule.name != name for rule in leases.plan.rules):
+        raise Problem(404, f'there is no rule named "{name}"', "name")
+    return name

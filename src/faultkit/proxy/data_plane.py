@@ -1,0 +1,295 @@
+"""The interface of a data plane, wherever it runs: in a thread, in a process, or in several.
+
+`ProxySpec` describes a proxy to open, `DataPlane` is the Protocol that every plane fulfils, `Snapshot` is its
+state at one instant, and `Lateness` its injection error: how late bytes were released. All but the Protocol
+are plain data. This module knows no socket.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+
+from faultkit.base.address import Endpoint, ProxyMap, UpstreamSet
+from faultkit.plan import Plan, Rule
+from faultkit.proxy.plane_events import PlaneEvent
+
+Speaks: TypeAlias = Literal["tcp", "http"]
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """The place of a plane among those that listen on the same ports."""
+
+    index: int = 0
+    count: int = 1
+
+    def number(self, ordinal: int) -> int:
+        """Return the number of this plane's `ordinal`-th connection or request: no other worker has it."""
+        return self.index + ordinal * self.count
+
+
+ALONE = Worker()
+
+
+@dataclass(frozen=True, slots=True)
+class ProxySpec:
+    """A proxy to open, as the command line, a file or an API describes it."""
+
+    name: str
+    listen: Endpoint
+    """Port 0 takes any free port."""
+    upstream: Endpoint | None = None
+    """None makes it an HTTP forward proxy: each request or CONNECT names its destination."""
+    tls: bool = False
+    """Speak TLS to the upstream; the client's side stays in the clear."""
+    speaks: Speaks = "tcp"
+    """With `http`, faults may act on single requests."""
+    rewrite_host: bool = False
+    """Replace the Host header by the upstream's name."""
+    broken: UpstreamSet | None = None
+    """The upstreams of a forward proxy on which rules act; None: all of them."""
+    connect_timeout_s: float = 10.0
+    verify: bool = True
+    """Check the upstream's certificate."""
+
+    @classmethod
+    def of_map(cls, name: str, given: ProxyMap) -> ProxySpec:
+        """Return the spec of an entry of `--proxy`."""
+        return cls(name, given.listen, given.upstream, given.tls, given.speaks, given.rewrite_host)
+
+
+# --- lateness: the injection error -----------------------------------------------------------
+
+
+_SUB = 16
+"""Buckets per doubling: a value is known to within 1/16."""
+
+
+@dataclass(frozen=True, slots=True)
+class LatenessSummary:
+    """Figures of a `Lateness`, in microseconds; all zero if nothing was released."""
+
+    count: int = 0
+    p50_us: float = 0.0
+    p99_us: float = 0.0
+    max_us: float = 0.0
+    early: int = 0
+    """Releases before their time: always 0, and counted so that tests can check it."""
+
+
+class Lateness:
+    """A histogram of how late bytes were released.
+
+    Every release of a path with faults is recorded, so that a report can say when the machine was too busy
+    for its figures to mean anything. Buckets grow with the value, and recording costs one list index.
+    Histograms of several processes add up exactly."""
+
+    __slots__ = ("_buckets", "_count", "_early", "_max_us")
+
+    def __init__(self) -> None:
+        self._buckets = [0] * (_SUB * 40)
+        self._count = 0
+        self._max_us = 0.0
+        self._early = 0
+
+    def record(self, seconds: float) -> None:
+        """Count one release."""
+        micros = seconds * 1e6
+        if micros < 0:
+            self._early += 1
+            micros = 0.0
+        self._count += 1
+        if micros > self._max_us:
+            self._max_us = micros
+        self._buckets[_bucket(int(micros))] += 1
+
+    def add(self, other: Lateness) -> None:
+        """Add the releases that another histogram has counted."""
+        self._buckets = [own + its for own, its in zip(self._buckets, other._buckets, strict=True)]
+        self._count += other._count
+        self._early += other._early
+        self._max_us = max(self._max_us, other._max_us)
+
+    def copy(self) -> Lateness:
+        """Return an independent copy."""
+        same = Lateness()
+        same.add(self)
+        return same
+
+    def share_above(self, limit_us: float) -> float:
+        """Return the share of releases later than `limit_us`, without those in the bucket of the limit."""
+        if not self._count:
+            return 0.0
+        return sum(self._buckets[_bucket(int(limit_us)) + 1 :]) / self._count
+
+    def summary(self) -> LatenessSummary:
+        """Return the figures for a snapshot."""
+        return LatenessSummary(
+            self._count, self._percentile(0.50), self._percentile(0.99), self._max_us, self._early
+        )
+
+    def _percentile(self, share: float) -> float:
+        if not self._count:
+            return 0.0
+        wanted = share * self._count
+        seen = 0
+        for index, count in enumerate(self._buckets):
+            seen += count
+            if count and seen >= wanted:
+                return min(_upper_edge(index), self._max_us)
+        return self._max_us
+
+
+def _bucket(micros: int) -> int:
+    """Return the bucket of a value: exact below 16 µs, above it sixteen buckets for each doubling."""
+    if micros < _SUB:
+        return micros
+    shift = micros.bit_length() - 5
+    return min(_SUB * (shift + 1) + (micros >> shift) - _SUB, _SUB * 40 - 1)
+
+
+def _upper_edge(index: int) -> float:
+    if index < _SUB:
+        return float(index + 1)
+    shift = index // _SUB - 1
+    return float((index % _SUB + _SUB + 1) << shift)
+
+
+# --- the plane -------------------------------------------------------------------------------
+
+
+Self = TypeVar("Self")
+
+
+class DataPlane(Protocol):
+    """Proxies and the plan that acts on them. Any thread may call.
+
+    After `close`, all methods but `take_events` and `close` raise RunError."""
+
+    observed: bool
+    """Whether an event is recorded for every connection and injection; counters are always kept."""
+
+    def __enter__(self: Self) -> Self: ...
+
+    def __exit__(self, *exc: object) -> None: ...
+
+    def start(self) -> None:
+        """Begin to serve."""
+
+    def close(self) -> None:
+        """Close every connection and every port."""
+
+    def open_proxy(self, spec: ProxySpec, enabled: bool = True) -> Endpoint:
+        """Listen, and return where. Raises TargetError if the port is not available; nothing has changed
+        then."""
+
+    def close_proxy(self, name: str) -> None:
+        """Close the proxy's port and connections."""
+
+    def set_enabled(self, name: str, enabled: bool) -> None:
+        """Enable a proxy, or make it refuse new connections and drop the old ones."""
+
+    @property
+    def plan(self) -> Plan:
+        """The present plan."""
+
+    def check_rule(self, rule: Rule) -> None:
+        """Raise InputError for a rule that no plan for this plane may have."""
+
+    def set_plan(self, plan: Plan, total_s: float | None = None, origin: float | None = None) -> None:
+        """Put another plan to work, at once and on live connections too. Rules that stay keep their memory;
+        schedules of new ones count from `origin`. A plan that is refused has changed nothing."""
+
+    def snapshot(self) -> Snapshot:
+        """Return the counters of this instant."""
+
+    def take_events(self) -> list[PlaneEvent]:
+        """Return the events since the last call, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyCounts:
+    """The counters of one proxy."""
+
+    name: str
+    listen: Endpoint
+    upstream: Endpoint | None
+    accepted: int
+    live: int
+    to_upstream_bytes: int
+    to_client_bytes: int
+    requests: int
+    """HTTP requests, where HTTP is understood."""
+    injected: int
+    """Injections. A rule that shuts the port counts once each time, because the kernel refuses the clients
+    then."""
+    dial_failures: int
+    """Connections whose upstream could not be reached, without those that a fault made fail."""
+    own_answers: int = 0
+    """Requests among them that the forward proxy answered itself, by 502 or 504."""
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The state of a data plane at one instant."""
+
+    proxies: tuple[ProxyCounts, ...]
+    acting: tuple[str, ...]
+    """Names of the rules that act now."""
+    injected: dict[str, int]
+    """How often each rule has acted, by name."""
+    lateness: LatenessSummary
+    held_bytes: int
+    """Bytes that faults hold back."""
+    dropped_happenings: int
+    """Events that were not recorded, because too many waited to be taken."""
+
+
+def snapshot_document(snapshot: Snapshot) -> dict[str, Any]:
+    """Return a snapshot as plain data for JSON; addresses become text."""
+    document = asdict(snapshot)
+    for proxy, counts in zip(document["proxies"], snapshot.proxies, strict=True):
+        proxy["listen"] = str(counts.listen)
+        proxy["upstream"] = None if counts.upstream is None else str(counts.upstream)
+    return document
+
+
+def merge_snapshots(parts: Sequence[tuple[Snapshot, Lateness]]) -> Snapshot:
+    """Add up the counters of planes that share their proxies, by the proxies' names.
+
+    Percentiles cannot be added, so each part brings its histogram. The planes have one plan, so the rules
+    that act in the first act in all."""
+    proxies: dict[str, ProxyCounts] = {}
+    injected: Counter[str] = Counter()
+    lateness = Lateness()
+    for snapshot, its_lateness in parts:
+        for counts in snapshot.proxies:
+            known = proxies.get(counts.name)
+            proxies[counts.name] = counts if known is None else _sum(known, counts)
+        injected.update(snapshot.injected)
+        lateness.add(its_lateness)
+    return Snapshot(
+        tuple(proxies.values()),
+        parts[0][0].acting,
+        dict(injected),
+        lateness.summary(),
+        sum(snapshot.held_bytes for snapshot, _ in parts),
+        sum(snapshot.dropped_happenings for snapshot, _ in parts),
+    )
+
+
+def _sum(one: ProxyCounts, other: ProxyCounts) -> ProxyCounts:
+    return replace(
+        one,
+        accepted=one.accepted + other.accepted,
+        live=one.live + other.live,
+        to_upstream_bytes=one.to_upstream_bytes + other.to_upstream_bytes,
+        to_client_bytes=one.to_client_bytes + other.to_client_bytes,
+        requests=one.requests + other.requests,
+        injected=one.injected + other.injected,
+        dial_failures=one.dial_failures + other.dial_failures,
+        own_answers=one.own_answers + other.own_answers,
+    )

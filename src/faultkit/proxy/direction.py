@@ -1,0 +1,466 @@
+"""One direction of one connection: bytes from a source socket to a target socket.
+
+A direction is in one of four modes:
+
+    mode    near_chain  pipe_queue   how bytes move
+    ------  ----------  -----------  -----------------------------------------------------------------
+    COPY    None        None         read() → write()
+    SPLICE  None        set          socket → kernel pipe → socket, never through this process
+    CHAIN   set         None or set  read() → filters → out → write(); bulk may wait in pipes (parcels)
+    SHUT    None        None         not at all: the connection is over
+
+    from          to            when                                                 in
+    ------------  ------------  ---------------------------------------------------  ----------------
+    COPY          SPLICE        several large reads in a row, and a pipe is free     _open_pipe_queue
+    SPLICE        COPY          nothing moved for a second, or no pipe is free       drop_pipes
+    COPY, SPLICE  CHAIN         a rule begins to act                                 bind_rules
+    COPY          CHAIN         a protocol layer is put between the sockets          enter_layer
+    CHAIN         COPY, SPLICE  no rule acts, and nothing is held back               settle
+    CHAIN         COPY          the protocol layer is removed                        leave_layer
+    any           SHUT          the link has ended; later timers return at once      shut (by `Link`)
+
+In CHAIN mode the bytes take this way:
+
+    source ──read──▶ near_chain ──▶ (HTTP, TLS) ──▶ far_chain ──▶ out ──write──▶ target
+
+`far_chain` exists only where a protocol layer stands between the two sockets, because each side of the layer
+then has faults of its own. `out` and everything behind it belong to `DirectionOutput`, the base class.
+
+This file is the hot path: it is written for few Python steps per chunk. It knows the link only as
+`DirectionOwner`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from enum import Enum
+from os import read, write
+from typing import Protocol, cast
+
+from faultkit.faults.events import Data, Eof, Event, Reset
+from faultkit.faults.fault import FOREVER, StreamFilter
+from faultkit.plan import Flow
+from faultkit.proxy.active_plan import ActiveStreamRule
+from faultkit.proxy.direction_output import DirectionOutput, OutputOwner
+from faultkit.proxy.eventloop import FAILED, READABLE
+from faultkit.proxy.filter_chain import FilterChain
+from faultkit.proxy.pipes import CAN_SPLICE, Parcel, PipeQueue
+from faultkit.proxy.proxy_state import LinkServices
+from faultkit.proxy.sockets import NO_SOCKET
+
+CHUNK = 65536
+_TURNS = 16
+"""Chunks that one direction may move before it yields. 16 × 64 KiB take about a millisecond: one bulk
+transfer then delays the releases of other connections by no more than that, and the cost of yielding is
+spread over 1 MiB."""
+_SPLICE_TURNS = 3
+"""The same for splicing, where one turn moves up to a whole pipe (1 MiB)."""
+_BULK = 16384
+"""A read of at least this size counts as part of a bulk transfer."""
+_BIG_READS_BEFORE_SPLICE = 4
+"""Large reads in a row before a pipe is opened. Opening one costs as much as copying a few chunks, so a
+single large answer is copied, and only a stream that keeps coming is spliced."""
+_MOST_OVERDUE = 1 << 20
+"""Bytes that have left the chains and wait for a slow receiver, before the source is not read any more."""
+
+
+class Mode(Enum):
+    """How a direction moves bytes; see the table above."""
+
+    COPY = "copy"
+    SPLICE = "splice"
+    CHAIN = "chain"
+    SHUT = "shut"
+
+
+COPY, SPLICE, CHAIN, SHUT = Mode.COPY, Mode.SPLICE, Mode.CHAIN, Mode.SHUT
+
+
+class DirectionOwner(OutputOwner, Protocol):
+    """What a direction needs of its link. Each method may end the link, which sets the mode to SHUT."""
+
+    def abort(self) -> None:
+        """End both directions after a defect."""
+
+    def socket_event(self, reading: Direction, flags: int) -> None:
+        """Handle an event of `reading`'s source that is more than READABLE."""
+
+    def pass_through_layer(self, direction: Direction, events: list[Event], now: float) -> None:
+        """Feed events to the protocol layer, and release what comes out on the other side."""
+
+    def layer_wants_input(self, direction: Direction) -> bool:
+        """Return whether the protocol layer takes more bytes from the source of `direction`."""
+
+
+class Direction(DirectionOutput):
+    """The way from one socket to the other. `ready` is the loop's handler of the source socket."""
+
+    __slots__ = (
+        "_queued",
+        "_reported_bytes",
+        "_timer_at",
+        "big_reads",
+        "ending",
+        "flow",
+        "mode",
+        "near_chain",
+        "paced_at",
+        "readable",
+        "source",
+    )
+
+    def __init__(
+        self, link: DirectionOwner, services: LinkServices, flow: Flow, source: int, target: int
+    ) -> None:
+        super().__init__(link, services, target)
+        self._link: DirectionOwner = link
+        self.flow: Flow = flow
+        self.source = source
+        self.mode = COPY
+        self.readable = False
+        self.ending = 0
+        """ENDED or FAILED once the source has hung up: then a short read does not mean that it is drained."""
+        self._queued = False
+        """True if it has yielded, and continues in the next round of the loop."""
+        self.big_reads = 0
+        """Large reads in a row."""
+        self.near_chain: FilterChain[ActiveStreamRule] | None = None
+        self._timer_at = FOREVER
+        self.paced_at = FOREVER
+        """When a filter was ready for more bytes than had been read: they count as arrived at that time."""
+        self._reported_bytes = 0
+        """Bytes of this direction that the plane's budget counts."""
+
+    def ready(self, flags: int) -> None:
+        """Handle an event of the source socket."""
+        if flags == READABLE:  # By far the most common.
+            self.readable = True
+            self.pump()
+        else:
+            self._link.socket_event(self, flags)
+
+    def pump_again(self) -> None:
+        """Pump in the next round of the loop, once, however often this is called."""
+        if not self._queued:
+            self._queued = True
+            self._services.loop.call_soon(self._resume, self._link.abort)
+
+    def _resume(self) -> None:
+        self._queued = False
+        if self.mode is not SHUT:
+            self.pump()
+
+    # --- COPY and SPLICE: no rule acts --------------------------------------------------------
+
+    def pump(self) -> None:
+        """Move what can be moved now."""
+        if self.mode is CHAIN:
+            self._pump_chain()
+            return
+        if self.out is not None and not self.flush():
+            return
+        if self.pipe_queue is not None:
+            self._splice(self.pipe_queue)
+            return
+        turns = _TURNS
+        try:
+            while self.readable and self.writable:
+                chunk = read(self.source, CHUNK)
+                size = len(chunk)
+                if size == 0:
+                    self._end_of_source()
+                    return
+                try:
+                    sent = write(self.target, chunk)
+                except BlockingIOError:
+                    sent = 0
+                self.moved += sent
+                if sent < size:
+                    self.keep(memoryview(chunk)[sent:])
+                    self.target_is_full()
+                self.big_reads = big_reads = self.big_reads + 1 if size >= _BULK else 0
+                if size < CHUNK and not self.ending:
+                    self.readable = False
+                    if self._services.await_input is not None:
+                        self._source_is_dry()
+                    if not big_reads:
+                        return
+                if big_reads >= _BIG_READS_BEFORE_SPLICE and self._open_pipe_queue():
+                    self.pump_again()
+                    return
+                turns -= 1
+                if not turns:
+                    self.pump_again()
+                    return
+        except BlockingIOError:
+            self._source_is_dry()
+        except OSError:
+            self._link.reset()
+
+    def _splice(self, queue: PipeQueue) -> None:
+        """Move bytes from socket to socket inside the kernel."""
+        pipe = queue.only_pipe()
+        if pipe is None:
+            self.drop_pipes()
+            self.pump_again()
+            return
+        turns = _SPLICE_TURNS
+        try:
+            while self.readable and self.writable:
+                size = pipe.fill(self.source)
+                if not size:
+                    self._end_of_source()
+                    return
+                left = pipe.empty(self.target)
+                self.moved += size - left
+                if pipe.is_last:
+                    self.ending |= FAILED
+                    self._link.reset()  # Behind what the target took at once, and not later.
+                    return
+                if left:
+                    self.keep(queue.seal())
+                    self.target_is_full()
+                    return
+                turns -= 1
+                if not turns:
+                    self.pump_again()
+                    return
+        except BlockingIOError:
+            self._source_is_dry()
+        except OSError:
+            self._link.reset()
+
+    def _open_pipe_queue(self) -> bool:
+        """Let bulk bytes wait in pipes from now on. False where that is not possible."""
+        if not CAN_SPLICE:
+            self.big_reads = 0
+            return False
+        if self.pipe_queue is None:
+            self.pipe_queue = PipeQueue(self._services.pipes)
+            self._services.pipes.holders[self] = self.moved
+            if self.mode is COPY:
+                self.mode = SPLICE
+        return True
+
+    def drop_pipes(self) -> None:
+        """Return to copying. The pipe queue must be empty."""
+        if self.pipe_queue is not None:
+            self.pipe_queue.close()
+            self.pipe_queue = None
+            self.big_reads = 0
+            self._services.pipes.holders.pop(self, None)
+            if self.mode is SPLICE:
+                self.mode = COPY
+
+    # --- CHAIN: rules act, or a protocol layer stands between the sockets ---------------------
+
+    def enter_layer(self) -> None:
+        """Put a protocol layer between the two sockets, with a chain on either side of it."""
+        self.near_chain, self.far_chain = FilterChain(), FilterChain()
+        self.mode = CHAIN
+
+    def leave_layer(self) -> None:
+        """Copy from now on. The layer is gone, and both chains are idle."""
+        self.near_chain = self.far_chain = None
+        self.mode = COPY
+
+    def bind_rules(
+        self,
+        near: list[ActiveStreamRule],
+        far: list[ActiveStreamRule],
+        open_filter: Callable[[ActiveStreamRule], StreamFilter],
+        now: float,
+    ) -> None:
+        """Let exactly these rules act: `near` at the source's socket, `far` at the target's."""
+        self.release(now)
+        if self.mode is SHUT:
+            return
+        self.paced_at = FOREVER
+        if self.far_chain is not None and self.near_chain is not None:
+            self.far_chain.rebind(far, open_filter, now)
+            self.near_chain.rebind(near, open_filter, now)
+        elif near or far or self.near_chain is not None:
+            # Without a layer both sockets carry the same bytes, so one chain holds the rules of both sides.
+            if self.near_chain is None:
+                self.near_chain = FilterChain()
+                self.mode = CHAIN
+            self.near_chain.rebind(near + far, open_filter, now)
+            if not self.near_chain.blind:
+                self._unseal(self.near_chain)
+        else:
+            return
+        self.pump_again()
+
+    def _pump_chain(self) -> None:
+        clock = self._services.loop.clock
+        turns = _TURNS
+        while True:
+            now = clock()
+            self.release(now)
+            chain = self.near_chain  # Read anew: another one, if the release dropped the upstream.
+            if chain is None:
+                return
+            if not self.readable or not self._wants_input(chain, now):
+                break
+            try:
+                chunk = self._read(chain)
+            except BlockingIOError:
+                self.paced_at = FOREVER
+                self._source_is_dry()
+                continue
+            except OSError:
+                self.readable = False
+                self.ending |= FAILED
+                chain.feed(Reset(now))
+                continue
+            if not chunk:
+                self.readable = False
+                chain.feed(Eof(now))
+                continue
+            # Bytes that lay in the socket because a filter asked not to be fed did not come late.
+            chain.feed(Data(min(now, self.paced_at), chunk))
+            self.big_reads = self.big_reads + 1 if len(chunk) >= _BULK else 0
+            if len(chunk) < chain.read_size and isinstance(chunk, bytes):
+                self.paced_at = FOREVER
+                if not self.ending:
+                    self._source_is_dry()
+            turns -= 1
+            if not turns:
+                self.pump_again()
+                break
+        self.settle()
+
+    def _read(self, chain: FilterChain[ActiveStreamRule]) -> bytes:
+        """Read bytes, or a parcel where they come in bulk and no filter looks at them."""
+        if self.big_reads >= _BIG_READS_BEFORE_SPLICE and chain.blind and self.far_chain is None:
+            if self.pipe_queue is None:
+                self._open_pipe_queue()
+            if self.pipe_queue is not None:
+                parcel = self.pipe_queue.take(self.source, self.ending != 0)
+                if parcel is not None:
+                    return cast(bytes, parcel)  # A blind filter uses nothing but the size.
+        return read(self.source, chain.read_size)
+
+    def _unseal(self, chain: FilterChain[ActiveStreamRule]) -> None:
+        """Read the bytes that wait as parcels, in the order in which they would leave: a filter looks at
+        them."""
+        queue = self.pipe_queue
+        if queue is None or not queue.size:
+            return
+        if self.out is not None:
+            self.out = deque(queue.read(item.size) if isinstance(item, Parcel) else item for item in self.out)
+        chain.change_payloads(
+            lambda payload: queue.read(payload.size) if isinstance(payload, Parcel) else payload
+        )
+
+    def _wants_input(self, chain: FilterChain[ActiveStreamRule], now: float) -> bool:
+        if self.out_bytes > _MOST_OVERDUE:  # The receiver is slower than the fault: push back to the sender.
+            return False
+        held = chain.held_bytes + self.waiting_bytes
+        if not self._services.budget.allows(held, held - self._reported_bytes):
+            return False
+        ready_at = chain.ready_at()
+        if ready_at > now:
+            self.paced_at = ready_at
+            self._arm(ready_at)
+            return False
+        return self.far_chain is None or self._link.layer_wants_input(self)
+
+    def release(self, now: float) -> None:
+        """Pass on everything that is due."""
+        if self.near_chain is not None:
+            events = self.near_chain.advance(now)
+            if events:
+                if self.near_chain.stages:
+                    self._record_lateness(events, now)
+                if self.far_chain is not None:
+                    self._link.pass_through_layer(self, events, now)
+                else:
+                    self.keep_events(events)
+        # Passing through the layer may have ended the link; `shut` has dropped the chains then.
+        if self.far_chain is not None:
+            events = self.far_chain.advance(now)
+            if events:
+                if self.far_chain.stages:
+                    self._record_lateness(events, now)
+                self.keep_events(events)
+        if self.out is not None and self.mode is not SHUT:
+            self.flush()
+
+    def settle(self) -> None:
+        """Set a timer for the next release, report the held bytes to the budget, and leave an idle chain."""
+        chain = self.near_chain
+        if chain is None:
+            return
+        next_at = chain.next_at()
+        held = self.waiting_bytes + chain.held_bytes
+        if self.far_chain is not None:
+            next_at = min(next_at, self.far_chain.next_at())
+        elif chain.idle:
+            self.near_chain = None
+            self.mode = COPY if self.pipe_queue is None else SPLICE
+            held = 0  # What a slow receiver still has to take is not held back by a fault.
+            if self.readable:
+                self.pump_again()
+        self._arm(next_at)
+        self._services.budget.held += held - self._reported_bytes
+        self._reported_bytes = held
+
+    @property
+    def has_pending_release(self) -> bool:
+        """True if something held back in a chain will become due."""
+        chains = (self.near_chain, self.far_chain)
+        return any(chain is not None and chain.next_at() < FOREVER for chain in chains)
+
+    def _record_lateness(self, events: list[Event], now: float) -> None:
+        if self.writable and self.out is None:  # A receiver that does not read is not our lateness.
+            for event in events:
+                self._services.lateness.record(now - event.at)
+
+    def _arm(self, at: float) -> None:
+        if at < self._timer_at:
+            self._timer_at = at
+            self._services.loop.call_at(at, self._timer_due, self._link.abort)
+
+    def _timer_due(self, at: float) -> None:
+        if at == self._timer_at:
+            self._timer_at = FOREVER
+            if self.mode is not SHUT:
+                self.pump()
+
+    # --- the source ---------------------------------------------------------------------------
+
+    def _end_of_source(self) -> None:
+        self.readable = False
+        self.keep("eof")
+        self.flush()
+
+    def _source_is_dry(self) -> None:
+        self.readable = False
+        if self._services.await_input is not None and self.source != NO_SOCKET:
+            self._services.await_input(self.source)
+
+    # --- ends ---------------------------------------------------------------------------------
+
+    def drop_source(self) -> None:
+        """Forget the source, which was closed: what came from it must not reach the target.
+
+        Another one follows."""
+        self.source = NO_SOCKET
+        self.readable = False
+        self.ending = 0
+        self.paced_at = FOREVER
+        self.near_chain = FilterChain()
+
+    def shut(self) -> None:
+        """Drop what is held back, because the link has ended.
+
+        Timers and queued work may still refer to this direction."""
+        self.mode = SHUT
+        self.out = None
+        if self.near_chain is not None or self.pipe_queue is not None:
+            self._services.budget.held -= self._reported_bytes
+            self._reported_bytes = 0
+            self.drop_pipes()
+            self.near_chain = self.far_chain = None

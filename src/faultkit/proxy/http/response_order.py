@@ -1,0 +1,284 @@
+"""The order of responses on one client connection: which request is answered next, when legs end, what is
+held back.
+
+Responses leave in the order of their requests (RFC 9112 §9.3.2). This module owns the queue of turns, the
+times of both directions, and the outputs. It never looks at a byte: reading is done by `exchange`, which
+builds on this.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import replace
+from typing import Literal, TypeAlias
+
+from faultkit.faults.events import Close, Data, Eof, Event, Reset
+from faultkit.proxy.http.framing import RequestFramer, ResponseFramer
+from faultkit.proxy.http.request_target import Origin
+from faultkit.proxy.http.turns import CONTINUE, Dial, Hangup, Output, ToClient, ToUpstream, Turn, answer_bytes
+
+Pause: TypeAlias = Literal["switch", "drain", "dial"]
+"""Why nothing is read from the client: `switch`, the response decides whether HTTP continues; `drain`,
+responses of another origin are outstanding; `dial`, a leg is being dialled."""
+
+MAX_HELD_BYTES = 1 << 20
+
+
+class Order:
+    """State of one client connection, and everything about it that does not depend on bytes."""
+
+    __slots__ = (
+        "_backlog",
+        "_client_at",
+        "_client_ended",
+        "_closed",
+        "_current",
+        "_forward",
+        "_held_bytes",
+        "_ignores_client",
+        "_leg",
+        "_now",
+        "_out",
+        "_pause",
+        "_raw_down",
+        "_raw_up",
+        "_requests",
+        "_responses",
+        "_turns",
+        "_upstream_at",
+        "_upstream_end",
+        "_waiting",
+        "opaque_reason",
+        "unreached",
+    )
+
+    def __init__(self, forward: bool) -> None:
+        self.opaque_reason: str | None = None
+        """Why bytes pass without being read, if they do; no request is judged from then on."""
+        self.unreached = 0
+        """Number of own answers that say that the upstream could not be reached."""
+        self._forward = forward
+        self._requests = RequestFramer()
+        self._responses = ResponseFramer()
+        self._out: list[Output] = []
+        self._turns: deque[Turn] = deque()
+        """Requests whose responses are not finished, oldest first."""
+        self._current: Turn | None = None
+        """The request that is being read."""
+        self._now = 0.0
+        """Time of the event that is being handled."""
+        self._client_at = 0.0
+        """Time before which nothing goes to the client; likewise for the upstream."""
+        self._upstream_at = 0.0
+        self._raw_up = False
+        self._raw_down = False
+        self._ignores_client = False
+        """True if what the client still sends is dropped."""
+        self._closed = False
+        self._client_ended = False
+        self._upstream_end: Eof | Close | Reset | None = None
+        """The end of the upstream, kept until own answers that come before it have been sent to the
+        client."""
+        self._pause: Pause | None = None
+        self._backlog: list[Data | Eof] = []
+        self._held_bytes = 0
+        self._leg: Origin | None = None
+        """The origin at the other end of the upstream leg, in forward mode."""
+        self._waiting: tuple[Turn, Origin, bytes] | None = None
+        """The request that waits for a leg, its origin, and its head for the wire."""
+
+    @property
+    def wants_input(self) -> bool:
+        """False while so much is held for the upstream that the client should not be read."""
+        return self._held_bytes <= MAX_HELD_BYTES
+
+    @property
+    def transparent(self) -> bool:
+        """Whether every further byte passes both ways unchanged: nothing is left to do here."""
+        return self._raw_up and self._raw_down and self._pause is None and not self._swallows
+
+    @property
+    def _swallows(self) -> bool:
+        """Whether the request that is being read is dropped."""
+        return self._current is not None and not self._current.sent
+
+    @property
+    def _reachable(self) -> bool:
+        """Whether there is an upstream leg that takes bytes."""
+        if self._forward:
+            return self._leg is not None
+        return self._upstream_end is None or isinstance(self._upstream_end, Eof)
+
+    def _read_client(self, event: Data | Eof) -> None:
+        raise NotImplementedError
+
+    # --- own answers --------------------------------------------------------------------------
+
+    def _answer(self) -> None:
+        """Write the own answers that are next in order and due."""
+        turns = self._turns
+        while turns:
+            turn = turns[0]
+            if turn.answer is None:
+                if self._upstream_end is not None:
+                    self._pass_upstream_end(self._upstream_end)
+                return
+            if not turn.due:
+                if turn.continues:
+                    turn.continues = False
+                    self._to_client(Data(turn.ready_at, CONTINUE))
+                return
+            turns.popleft()
+            closing = turn.closing or (self._upstream_end is not None and not turns)
+            self._to_client(Data(turn.ready_at, answer_bytes(turn.answer, turn.head, closing)))
+            if turn.closing:
+                self._shut(turn.ready_at)
+                return
+        self._drained()
+
+    def _drained(self) -> None:
+        """Continue after the last outstanding response."""
+        if self._upstream_end is not None:
+            self._pass_upstream_end(self._upstream_end)
+        elif self._pause == "switch":
+            self._resume()
+        elif self._pause == "drain":
+            self._dial()
+        elif self._forward and self._client_ended:
+            self._shut(self._now)
+
+    # --- ends ---------------------------------------------------------------------------------
+
+    def _upstream_ended(self, event: Eof | Close | Reset, hung_up: bool = False) -> None:
+        for turn in self._turns:
+            if turn.answer is not None and turn.sent:
+                # There is no response to wait for; what is left of the request has nowhere to go.
+                turn.drop_request()
+                if turn.whole:
+                    turn.make_due(event.at)
+        if self._forward and not self._raw_down:
+            if self._current is not None:
+                self._current.sent = False
+            if not hung_up:
+                self._out.append(Hangup())
+            self._leg = None
+            if any(turn.answer is None for turn in self._turns):
+                self._upstream_end = event
+        else:
+            self._upstream_end = event
+        self._answer()
+
+    def _drop_upstream(self) -> None:
+        """Close the upstream leg; the client may go on."""
+        self._out.append(Hangup())
+        self._upstream_ended(Close(self._now), hung_up=True)
+
+    def _pass_upstream_end(self, event: Eof | Close | Reset) -> None:
+        self._upstream_end = None
+        if self._forward and not self.transparent:
+            self._to_client(event if isinstance(event, Reset) else Close(event.at))
+            if self._leg is not None:
+                self._out.append(Hangup())
+            self._finish()
+            return
+        self._to_client(event)
+        if isinstance(event, Eof):
+            # No answer can follow, so there is nothing to judge; the upstream may still be reading.
+            self._go_raw(None)
+        else:
+            self._finish()
+
+    def _shut(self, at: float) -> None:
+        """Close the client's connection."""
+        self._to_client(Close(at))
+        if self._reachable:
+            self._out.append(Hangup())
+        self._finish()
+
+    def _finish(self) -> None:
+        self._closed = True
+        self._turns.clear()
+        self._backlog.clear()
+        self._held_bytes = 0
+        self._waiting = self._pause = None
+
+    def _go_raw(self, reason: str | None) -> None:
+        """Pass all further bytes both ways, once a request that is being dropped has ended."""
+        self.opaque_reason = self.opaque_reason or reason
+        self._raw_up = self._raw_down = True
+        self._turns.clear()
+        if not self._swallows and (rest := self._requests.take_rest()):
+            self._to_upstream(Data(self._now, rest))
+        if self._pause is not None:
+            self._resume()
+
+    # --- pauses -------------------------------------------------------------------------------
+
+    def _hold(self, event: Data | Eof) -> None:
+        self._backlog.append(event)
+        if isinstance(event, Data):
+            self._held_bytes += len(event.payload)
+
+    def _resume(self) -> None:
+        """Read what the client has sent during the pause."""
+        self._pause = None
+        backlog, self._backlog = self._backlog, []
+        self._held_bytes = 0
+        for event in backlog:
+            self._read_client(event)
+
+    def _dial(self) -> None:
+        assert self._waiting is not None
+        turn, origin, _ = self._waiting
+        if self._leg is not None:
+            self._leg = None
+            self._out.append(Hangup())
+        self._pause = "dial"
+        self._out.append(Dial(origin.host, origin.port, origin.tls, turn.connects))
+
+    def _take_waiting(self) -> tuple[Turn, Origin, bytes]:
+        waiting = self._waiting
+        if waiting is None or self._pause != "dial":
+            raise RuntimeError("no leg was asked for")
+        self._waiting = None
+        return waiting
+
+    # --- outputs: times never decrease in a direction, and nothing goes out before now --------
+
+    def _at(self, now: float) -> list[Output]:
+        """Begin to handle an event; its outputs are collected in the returned list."""
+        self._now = now
+        if now > self._client_at:
+            self._client_at = now
+        if now > self._upstream_at:
+            self._upstream_at = now
+        out: list[Output] = []
+        self._out = out
+        return out
+
+    def _to_upstream(self, event: Event) -> None:
+        if event.at < self._upstream_at:
+            event = replace(event, at=self._upstream_at)
+        else:
+            self._upstream_at = event.at
+        self._out.append(ToUpstream(event))
+
+    def _to_client(self, event: Event) -> None:
+        if event.at < self._client_at:
+            event = replace(event, at=self._client_at)
+        else:
+            self._client_at = event.at
+        self._out.append(ToClient(event))
+
+    def _flush_up(self, run: list[bytes], event: Data) -> None:
+        """Send what has passed of `event`: as the very same event, where all of it has."""
+        if run:
+            payload = run[0] if len(run) == 1 else b"".join(run)
+            run.clear()
+            self._to_upstream(event if payload is event.payload else Data(event.at, payload))
+
+    def _flush_down(self, run: list[bytes], event: Data) -> None:
+        if run:
+            payload = run[0] if len(run) == 1 else b"".join(run)
+            run.clear()
+            self._to_client(event if payload is event.payload else Data(event.at, payload))

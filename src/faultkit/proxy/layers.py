@@ -1,0 +1,242 @@
+"""The protocol layer between the two sockets of a link where bytes are not simply passed on: HTTP, TLS or
+both.
+
+client ─▶ up.near_chain ─▶ ( HTTP ─▶ TLS ) ─▶ up.far_chain ─▶ upstream
+client ◀─ down.far_chain ◀─ ( HTTP ◀─ TLS ) ◀─ down.near_chain ◀─ upstream
+
+HTTP is `proxy/http` and TLS is `proxy/tls`, both without I/O. This module carries out what they ask for, on a
+link that it knows only as `LayeredLink`.
+"""
+
+from __future__ import annotations
+
+import ssl
+from typing import Protocol, assert_never
+
+from faultkit.base.address import Endpoint
+from faultkit.faults.events import Close, Data, Eof, Event, Reset, moved
+from faultkit.faults.fault import HttpVerdict
+from faultkit.plan import Flow
+from faultkit.proxy.eventloop import FAILED
+from faultkit.proxy.http import (
+    Dial,
+    Hangup,
+    HttpExchange,
+    Output,
+    RequestHead,
+    ToClient,
+    ToUpstream,
+    host_field,
+    origin_of,
+)
+from faultkit.proxy.rule_binding import BoundLink, judge_request
+from faultkit.proxy.tls import TlsLeg, tls_context
+
+_MOST_WAITING = 1 << 20
+
+
+class LayeredLink(BoundLink, Protocol):
+    """What a layer needs of its link."""
+
+    def dial_soon(self, origin: Endpoint, tls: bool) -> None:
+        """Dial another upstream, after the events in hand."""
+
+    def hang_up(self) -> None:
+        """Close the present upstream, or cancel its dial."""
+
+    def tls_failed(self, why: str) -> None:
+        """The TLS handshake with the upstream failed."""
+
+    def close(self) -> None:
+        """End both connections by FIN."""
+
+    def reset(self) -> None:
+        """End both connections by RST."""
+
+
+class ProtocolLayer:
+    """HTTP, TLS or both, on one link."""
+
+    __slots__ = ("_exchange", "_forward", "_leg", "_link", "_tls", "_wire_at", "handshake_since")
+
+    def __init__(self, link: LayeredLink) -> None:
+        spec = link.proxy.spec
+        self._link = link
+        self._forward = spec.upstream is None
+        self._wire_at = 0.0
+        """Time of the latest TLS record to the upstream. No record may overtake another: one that is delayed
+        holds back those after it."""
+        self._leg = 0
+        """Number of the upstream connection: events of an earlier one are dropped."""
+        self.handshake_since: float | None = None
+        """When the TLS handshake began, until it is done."""
+        self._tls: TlsLeg | None = None
+        self._exchange: HttpExchange | None = None
+        if spec.upstream is None:
+            self._exchange = HttpExchange(self._judge, "forward")
+            return
+        if spec.tls:
+            self._tls = TlsLeg(tls_context(spec.verify), spec.upstream.host)
+        if spec.rewrite_host:
+            host = host_field(spec.upstream.host, spec.upstream.port, spec.tls)
+            self._exchange = HttpExchange(self._judge, "reverse", host)
+        elif link.proxy.understands_http():
+            self._exchange = HttpExchange(self._judge, "inline")
+
+    def wants_input(self, flow: Flow) -> bool:
+        """Return whether the layer takes more bytes that flow this way."""
+        if flow == "to_client":
+            return True
+        if self._tls is not None and self._tls.waiting_bytes > _MOST_WAITING:
+            return False
+        # Answers of our own that the client does not read must not pile up.
+        return self._exchange is None or (
+            self._exchange.wants_input and self._link.down.waiting_bytes < _MOST_WAITING
+        )
+
+    @property
+    def is_needless(self) -> bool:
+        """True if bytes pass both ways unchanged (a CONNECT tunnel): the link can do without the layer."""
+        return self._tls is None and self._exchange is not None and self._exchange.transparent
+
+    # --- events of the two sides --------------------------------------------------------------
+
+    def from_client(self, events: list[Event]) -> None:
+        """Take events that the client's side has released."""
+        for event in events:
+            if self._link.dead:
+                return
+            if self._exchange is None:
+                self._send(event)
+            else:
+                self._carry_out(self._exchange.from_client(event))
+
+    def from_upstream(self, events: list[Event]) -> None:
+        """Take events that the upstream's side has released."""
+        leg = self._leg
+        for event in events:
+            for plain in (event,) if self._tls is None else self._decrypt(self._tls, event):
+                if self._link.dead or self._leg != leg:
+                    return
+                if self._exchange is None:
+                    self._link.down.feed_far(plain)
+                else:
+                    self._carry_out(self._exchange.from_upstream(plain))
+
+    def connected(self, at: float) -> None:
+        """The upstream's socket is connected: begin TLS, where it is wanted."""
+        if self._tls is not None:
+            self.handshake_since = at
+            self._put_records(at, self._tls.start())
+        elif self._forward and self._exchange is not None:
+            self._carry_out(self._exchange.dialled(at))
+
+    def dial_failed(self, at: float, why: str) -> int | None:
+        """Answer the requests that wait for the upstream, and return how many; None if HTTP is not spoken
+        here."""
+        exchange = self._exchange
+        if not self._forward or exchange is None:
+            return None
+        before = exchange.unreached
+        self._carry_out(exchange.dial_failed(at, why))
+        return exchange.unreached - before
+
+    # --- HTTP ---------------------------------------------------------------------------------
+
+    def _carry_out(self, outputs: list[Output]) -> None:
+        for output in outputs:
+            match output:
+                case ToClient(event):
+                    self._link.down.feed_far(event)
+                case ToUpstream(event):
+                    self._send(event)
+                case Hangup():
+                    self._leg += 1
+                    self._tls = self.handshake_since = None
+                    self._link.hang_up()
+                case Dial(host, port, tls):
+                    self._link.dial_soon(Endpoint(host, port), tls)
+                case _:
+                    assert_never(output)
+
+    def speak_tls(self, host: str) -> None:
+        """Use TLS with the upstream that is dialled next. Raises ValueError for a name that no server can
+        have."""
+        self._tls = TlsLeg(tls_context(self._link.proxy.spec.verify), host)
+
+    def _judge(self, head: RequestHead) -> HttpVerdict:
+        broken = self._link.proxy.spec.broken
+        spared = False
+        if self._forward and broken is not None:
+            origin = origin_of(head)
+            spared = not broken.covers(origin.host, origin.port)
+        return judge_request(self._link, head, spared=spared)
+
+    # --- TLS ----------------------------------------------------------------------------------
+
+    def _send(self, event: Event) -> None:
+        """Send an event to the upstream, as records if it speaks TLS."""
+        tls = self._tls
+        if tls is None:
+            self._link.up.feed_far(event)
+        elif isinstance(event, Data):
+            tls.encrypt(event.payload)
+            self._put_records(event.at, tls.records())
+        elif isinstance(event, Eof):
+            tls.finishing = True
+            self._finish_if_ready(tls, event.at)
+        else:
+            self._link.up.feed_far(moved(event, max(event.at, self._wire_at)))
+
+    def _finish_if_ready(self, tls: TlsLeg, at: float) -> None:
+        """Send close_notify, but not during the handshake: what waits for its end goes first."""
+        if tls.finishing and tls.ready:
+            tls.finish()
+            self._put_records(at, tls.records())
+            self._link.up.feed_far(Eof(self._wire_at))
+
+    def _put_records(self, at: float, records: bytes) -> None:
+        self._wire_at = max(self._wire_at, at)
+        if records:
+            self._link.up.feed_far(Data(self._wire_at, records))
+
+    def _decrypt(self, tls: TlsLeg, event: Event) -> list[Event]:
+        if not isinstance(event, Data):
+            if not tls.ready:
+                self._cut_in_handshake(event)
+                return []
+            return [] if isinstance(event, Eof) and tls.ended else [event]
+        was_ready, had_ended = tls.ready, tls.ended
+        try:
+            plain = tls.decrypt(event.payload)
+        except ssl.SSLError as error:
+            if was_ready:
+                return [Reset(event.at)]
+            self._link.tls_failed(_why(error))
+            return []
+        self._put_records(event.at, tls.records())
+        if tls.ready and not was_ready:
+            self.handshake_since = None
+            self._finish_if_ready(tls, event.at)
+            self._link.up.pump_again()
+            if self._forward and self._exchange is not None:
+                self._carry_out(self._exchange.dialled(event.at))
+        events: list[Event] = [Data(event.at, plain)] if plain else []
+        if tls.ended and not had_ended:
+            events.append(Eof(event.at))
+        return events
+
+    def _cut_in_handshake(self, event: Event) -> None:
+        link = self._link
+        if isinstance(event, Eof) or link.down.ending & FAILED:
+            link.tls_failed("TLS: the upstream ended the connection during the handshake")
+        elif isinstance(event, Close):
+            link.close()  # A fault closed the stream. The next case is a fault's reset.
+        else:
+            link.reset()
+
+
+def _why(error: ssl.SSLError) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"TLS: the certificate is not trusted: {error.verify_message}"
+    return f"TLS: {(error.reason or str(error)).lower().replace('_', ' ')}"

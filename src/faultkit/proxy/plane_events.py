@@ -1,0 +1,116 @@
+"""Events of a data plane: plain values for the live view, `--tail`, `--json` and `/events`.
+
+Only `at`, times, and byte counts that a peer decides differ between two runs of the same plan; everything
+that a fault decided is the same for the same seed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar
+
+from faultkit.plan import Flow
+
+
+@dataclass(frozen=True, slots=True)
+class PlaneEvent:
+    """What all events have."""
+
+    event: ClassVar[str]
+
+    at: float
+    """Seconds on the monotonic clock."""
+    proxy: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the event's name and fields."""
+        return {"event": self.event, **asdict(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class Opened(PlaneEvent):
+    """A client was accepted."""
+
+    event: ClassVar[str] = "opened"
+
+    connection: int
+    client: str
+
+
+@dataclass(frozen=True, slots=True)
+class Closed(PlaneEvent):
+    """A connection ended."""
+
+    event: ClassVar[str] = "closed"
+
+    connection: int
+    how: str
+    """`end` (both sides finished), `close`, `reset`, `refused`, or `abandoned` (both ends left before all was
+    read)."""
+    to_upstream_bytes: int
+    to_client_bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class DialFailed(PlaneEvent):
+    """The upstream could not be reached."""
+
+    event: ClassVar[str] = "dial_failed"
+
+    connection: int
+    upstream: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Injected(PlaneEvent):
+    """A fault acted: `n` counts from 0 within this rule, connection and flow."""
+
+    event: ClassVar[str] = "injected"
+
+    connection: int | None
+    """None if the fault acted on the port itself."""
+    flow: Flow | None
+    rule: str
+    fault: str
+    n: int
+    effect: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Requested(PlaneEvent):
+    """An HTTP request arrived at a proxy that understands HTTP."""
+
+    event: ClassVar[str] = "request"
+
+    connection: int
+    method: str
+    target: str
+    injected: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RulesChanged(PlaneEvent):
+    """Other rules act than before: a schedule's window began or ended, or the plan changed."""
+
+    event: ClassVar[str] = "rules"
+
+    active: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble(PlaneEvent):
+    """The proxy reached a limit of the machine and continues: out of descriptors, for example."""
+
+    event: ClassVar[str] = "trouble"
+
+    what: str
+
+
+def event_document(event: PlaneEvent, began: float) -> dict[str, Any]:
+    """Return an event as plain data for JSON; `t` is in seconds since `began`, to the microsecond."""
+    document = event.as_dict()
+    at = document.pop("at")
+    return {"event": document.pop("event"), "t": round(at - began, 6), **document}

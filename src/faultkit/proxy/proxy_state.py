@@ -1,0 +1,173 @@
+"""What connections share: the services of their data plane, and the state of their proxy.
+
+`LinkServices` exists once a plane: the loop, name resolution, pipes, the byte budget, measurements and the
+sink of events. `ProxyState` exists once a proxy: its settings, the rules that act on it, and its counters.
+`Plane` and `Proxy` keep them up to date, and links read them. This module knows no connection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from faultkit.base.address import Endpoint
+from faultkit.faults.fault import Level
+from faultkit.plan import Flow
+from faultkit.proxy.active_plan import ActivePlan, ActiveStreamRule
+from faultkit.proxy.data_plane import Lateness, ProxySpec, Worker
+from faultkit.proxy.dial import Resolver, literal_address
+from faultkit.proxy.eventloop import Loop
+from faultkit.proxy.pipes import PipePool
+from faultkit.proxy.plane_events import Injected, PlaneEvent
+from faultkit.proxy.sockets import Address, connector_to
+
+ALWAYS_ALLOWED = 65536
+"""Bytes that each direction may hold back, however many the others hold."""
+
+
+class Budget:
+    """How many bytes the faults of a plane may hold back, all connections together.
+
+    A direction may hold as much as is still free, so one bulk transfer through a long delay runs fast and
+    many share. Each may always hold a little, so that none starves; the hard bound is therefore the budget
+    plus that little for each connection and direction."""
+
+    __slots__ = ("held", "limit")
+
+    def __init__(self, limit: int = 256 << 20) -> None:
+        self.limit = limit
+        self.held = 0
+
+    def allows(self, own: int, uncounted: int) -> bool:
+        """Return whether a direction that holds `own` bytes, `uncounted` of them not in `held` yet, may
+        read."""
+        return own < ALWAYS_ALLOWED or own < self.limit - self.held - uncounted
+
+
+class LinkServices:
+    """One object a plane, shared by its proxies, links and directions. Used in the loop's thread."""
+
+    __slots__ = (
+        "active",
+        "await_input",
+        "budget",
+        "emit",
+        "lateness",
+        "loop",
+        "observed",
+        "pipes",
+        "resolver",
+        "worker",
+    )
+
+    def __init__(
+        self,
+        loop: Loop,
+        emit: Callable[[PlaneEvent], None],
+        active: ActivePlan,
+        worker: Worker,
+        *,
+        observed: bool,
+    ) -> None:
+        self.loop = loop
+        self.await_input = loop.poller.await_input
+        """Called when a socket is dry; None with epoll, which needs no such call."""
+        self.resolver = Resolver(loop)
+        self.budget = Budget()
+        self.lateness = Lateness()
+        self.pipes = PipePool()
+        self.emit = emit
+        """Records an event."""
+        self.observed = observed
+        """Whether an event is recorded for every connection and injection; counters are always kept."""
+        self.active = active
+        """The rules of the present plan."""
+        self.worker = worker
+
+    def close(self) -> None:
+        """End the resolver's threads, and close the loop and the pipes."""
+        self.resolver.close()
+        self.loop.close()
+        self.pipes.close()
+
+
+class ProxyState:
+    """The shared state of one proxy. Used in the loop's thread."""
+
+    def __init__(
+        self,
+        services: LinkServices,
+        spec: ProxySpec,
+        bound: Endpoint,
+        forget: Callable[[int, int, int], None],
+    ) -> None:
+        self.services = services
+        self.spec = spec
+        self.name = spec.name
+        self.bound = bound
+        """Where the proxy listens."""
+        self.literal = (
+            None if spec.upstream is None else literal_address(spec.upstream.host, spec.upstream.port)
+        )
+        """The upstream's address, if it needs no resolving."""
+        self.forget = forget
+        """Called when a link has ended: its ordinal, bytes to the upstream, bytes to the client."""
+        self.stream_rules: tuple[ActiveStreamRule, ...] = ()
+        self.layered = False
+        """Whether TLS or HTTP stands between the two sockets of a new connection."""
+        self.connect_at_once: Callable[[], int] | None = None
+        """Starts a connection to the upstream, where no rule acts on the streams and no layer is needed."""
+        self.dial_failures = 0
+        self.own_answers = 0
+        self.injected = 0
+        self.requests = 0
+
+    def rules_of(self, level: Level) -> tuple[ActiveStreamRule, ...]:
+        """Return the rules of one level that act on this proxy now."""
+        return self.services.active.of(self.name, level)
+
+    def refresh_rules(self) -> bool:
+        """Take over the rules that act now. True if other rules act on the streams than before."""
+        spec = self.spec
+        self.layered = bool(spec.tls or spec.rewrite_host or spec.upstream is None or self.understands_http())
+        stream_rules = self.rules_of("stream")
+        changed = stream_rules != self.stream_rules
+        self.stream_rules = stream_rules
+        at_once = not self.layered and not stream_rules
+        literal = self.literal
+        self.connect_at_once = (
+            connector_to(literal)
+            if at_once and literal is not None and not self.is_own_address(literal)
+            else None
+        )
+        return changed
+
+    def understands_http(self) -> bool:
+        """Return whether requests are told apart. Only where some rule may act on them: it costs the fast
+        path."""
+        return self.spec.speaks == "http" and self.services.active.plans(self.name, "http")
+
+    def is_own_address(self, address: Address) -> bool:
+        """Return whether dialling this address would come back to this very port, for ever."""
+        host, port = address[1][:2]
+        return port == self.bound.port and (
+            host == self.bound.host or (self.bound.host in ("0.0.0.0", "::") and host in ("127.0.0.1", "::1"))
+        )
+
+    def record_injection(
+        self,
+        active: ActiveStreamRule,
+        connection: int | None,
+        flow: Flow | None,
+        n: int,
+        effect: str,
+        value: float,
+    ) -> None:
+        """Count what a fault did, and emit it as an event if the plane is observed."""
+        active.injected += 1
+        self.injected += 1
+        services = self.services
+        if services.observed:
+            rule, at = active.rule, services.loop.clock()
+            services.emit(
+                Injected(at, self.name, connection, flow, rule.name, rule.fault.kind, n, effect, value)
+            )

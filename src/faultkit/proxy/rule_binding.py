@@ -1,0 +1,175 @@
+"""Which rules act on a connection, a look-up or a request, and how stream rules are bound to a live
+connection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Protocol
+
+from faultkit.faults.fault import (
+    ConnectionFault,
+    HttpFault,
+    HttpVerdict,
+    NameFault,
+    Stream,
+    StreamFault,
+    StreamFilter,
+)
+from faultkit.plan import Flow
+from faultkit.proxy.active_plan import ActiveStreamRule, in_flow
+from faultkit.proxy.direction import Direction
+from faultkit.proxy.plane_events import Requested
+from faultkit.proxy.proxy_state import ProxyState
+from faultkit.proxy.sockets import NO_SOCKET
+
+
+class BoundLink(Protocol):
+    """A connection, as far as rules are concerned."""
+
+    proxy: ProxyState
+    ordinal: int
+    up: Direction
+    down: Direction
+    upstream: int
+    dead: bool
+    exempt: bool
+    hits: dict[ActiveStreamRule, bool] | None
+
+
+def rebind_rules(link: BoundLink, now: float) -> None:
+    """Let exactly the rules that act now act on this connection."""
+    proxy = link.proxy
+    if link.hits:
+        known = proxy.services.active.rules
+        link.hits = {active: hit for active, hit in link.hits.items() if active in known}
+    rules = [] if link.exempt else [active for active in proxy.stream_rules if _is_hit(link, active)]
+    if proxy.spec.upstream is None and link.upstream == NO_SOCKET:
+        # A forward proxy's client has no upstream yet. Rules on the server's side begin with the upstream,
+        # and anew with each one: a reset bound before would end nothing, and then keep everything from
+        # passing.
+        rules = [active for active in rules if active.rule.match.side == "client"]
+    up, down = link.up, link.down
+    up.bind_rules(
+        in_flow(rules, "to_upstream", "client"),
+        in_flow(rules, "to_upstream", "server"),
+        _filter_opener(link, "to_upstream", now),
+        now,
+    )
+    if link.dead:
+        return
+    down.bind_rules(
+        in_flow(rules, "to_client", "server"),
+        in_flow(rules, "to_client", "client"),
+        _filter_opener(link, "to_client", now),
+        now,
+    )
+
+
+def _is_hit(link: BoundLink, active: ActiveStreamRule) -> bool:
+    """Drawn once for a connection and a rule, and kept for its life."""
+    if active.rule.trigger.always:
+        return True
+    if link.hits is None:
+        link.hits = {}
+    if active not in link.hits:
+        link.hits[active] = active.fires(link.proxy.name, str(link.ordinal))
+    return link.hits[active]
+
+
+def _filter_opener(link: BoundLink, flow: Flow, now: float) -> Callable[[ActiveStreamRule], StreamFilter]:
+    proxy, ordinal = link.proxy, link.ordinal
+
+    def open_filter(active: ActiveStreamRule) -> StreamFilter:
+        fault = active.rule.fault
+        assert isinstance(fault, StreamFault)
+        count = 0
+
+        def note(effect: str, value: float) -> None:
+            nonlocal count
+            proxy.record_injection(active, ordinal, flow, count, effect, value)
+            count += 1
+
+        rng = active.unit_rng(proxy.name, ordinal, flow)
+        return fault.open(Stream(now, rng, note, active.shared(proxy.name, flow)))
+
+    return open_filter
+
+
+def judge_admission(proxy: ProxyState, rules: tuple[ActiveStreamRule, ...], ordinal: int) -> float | None:
+    """Let connection rules act on a new connection: return for how many seconds it waits, None if refused."""
+    delay_s = 0.0
+    for active in rules:
+        fault = active.rule.fault
+        assert isinstance(fault, ConnectionFault)
+        if not active.fires(proxy.name, str(ordinal)):
+            continue
+        admission = fault.admit(active.unit_rng(proxy.name, ordinal, "admit"))
+        if admission.refuse:
+            proxy.record_injection(active, ordinal, None, 0, "refused", 1.0)
+            return None
+        proxy.record_injection(active, ordinal, None, 0, "delay_ms", admission.delay_s * 1000)
+        delay_s += admission.delay_s
+    return delay_s
+
+
+def judge_name(link: BoundLink) -> tuple[float, bool]:
+    """Return by how much looking up the upstream's name takes longer, and whether it fails."""
+    proxy, ordinal, delay_s = link.proxy, link.ordinal, 0.0
+    for active in () if link.exempt else proxy.rules_of("name"):
+        fault = active.rule.fault
+        assert isinstance(fault, NameFault)
+        if not active.fires(proxy.name, str(ordinal)):
+            continue
+        resolution = fault.resolve(active.unit_rng(proxy.name, ordinal, "name"))
+        delay_s += resolution.delay_s
+        if resolution.delay_s:
+            proxy.record_injection(active, ordinal, None, 0, "delay_ms", resolution.delay_s * 1000)
+        if resolution.fail:
+            proxy.record_injection(active, ordinal, None, 0, "name_not_found", 1.0)
+            return delay_s, True
+    return delay_s, False
+
+
+class Request(Protocol):
+    """The head of an HTTP request. Header fields are parsed only when they are read."""
+
+    @property
+    def method(self) -> str: ...
+
+    @property
+    def target(self) -> str: ...
+
+    @property
+    def headers(self) -> Iterable[tuple[str, str]]: ...
+
+
+def judge_request(link: BoundLink, head: Request, *, spared: bool) -> HttpVerdict:
+    """Return what HTTP rules do to a request: delays add up, the first status counts.
+
+    `spared`: no rule acts, because the request goes to an upstream that is not to be broken."""
+    proxy = link.proxy
+    services = proxy.services
+    ordinal = services.worker.number(proxy.requests)
+    proxy.requests += 1
+    injected: list[str] = []
+    verdict = HttpVerdict()
+    for active in () if spared else proxy.rules_of("http"):
+        fault = active.rule.fault
+        assert isinstance(fault, HttpFault)
+        if not active.rule.match.covers_request(head.method, head.target, head.headers):
+            continue
+        if not active.fires(proxy.name, str(ordinal)):
+            continue
+        own = fault.judge(active.unit_rng(proxy.name, ordinal, "http"))
+        verdict = replace(verdict, delay_s=verdict.delay_s + own.delay_s)
+        if own.delay_s:
+            proxy.record_injection(active, link.ordinal, None, ordinal, "delay_ms", own.delay_s * 1000)
+        if own.status is not None and verdict.status is None:
+            verdict = replace(own, delay_s=verdict.delay_s)
+            proxy.record_injection(active, link.ordinal, None, ordinal, "status", own.status)
+        injected.append(active.rule.name)
+    if services.observed:
+        at = services.loop.clock()
+        services.emit(Requested(at, proxy.name, link.ordinal, head.method, head.target, tuple(injected)))
+    return verdict
