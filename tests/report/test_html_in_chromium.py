@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.scenario.report.html import render_html
-from faultkit.scenario.report.model import Report
+from faultkit.scenario.report.report_model import Report
+from faultkit.scenario.report.scenario_page import render_html
 from tests.report.chromium import Page, browsing, chromium
 from tests.scenario.report import measured
 from tests.scenario.report.examples import ALL_KINDS, EMPTY, HOSTILE

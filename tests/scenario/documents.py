@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from faultkit.faults import NETWORK_FAULTS
 from faultkit.faults.parse import dump_fault
 from faultkit.plan import Direction, Side
-from faultkit.scenario.faults import ALIASES, PROBABILITY, TYPES
+from faultkit.scenario.written_faults import ALIASES, PROBABILITY, TYPES
 from faultkit.testing.strategies import faults
 
 PERIODS = ("start:1s,duration:2s", "start:2", "duration:1s,every:3s,times:2;start:8s", "start:100ms")
@@ -93,7 +93,7 @@ def contexts(draw: st.DrawFn) -> dict[str, Any]:
     proxies = st.lists(
         st.sampled_from(("0=localhost:80", "http:0=https://a.example", "0=psql://db")), min_size=1, max_size=2
     )
-    return draw(
+    context = draw(
         some(
             upstreams=st.lists(st.sampled_from(("*", "a.example", "https://b.example:8443/x", "[::1]:80"))),
             faults=st.lists(written_faults(periods), max_size=3),
@@ -104,6 +104,8 @@ def contexts(draw: st.DrawFn) -> dict[str, Any]:
             ),
         )
     )
+    # Shares of the run need the load that they are shares of.
+    return {**context, "strategy": strategy} if periods is not PERIODS else context
 
 
 @st.composite

@@ -4,12 +4,11 @@ from faultkit.faults.stream.latency import Latency
 from faultkit.load.load import Load
 from faultkit.load.slo import Slo
 from faultkit.plan import Rule
-from faultkit.proxy.lateness import Lateness, LatenessSummary
-from faultkit.proxy.snapshot import Snapshot
-from faultkit.scenario.assemble import assemble
-from faultkit.scenario.measured import Measured
-from faultkit.scenario.model import Call, Item, Sustained, WrittenFault
-from faultkit.scenario.report import model as report
+from faultkit.proxy.data_plane import Lateness, LatenessSummary, Snapshot
+from faultkit.scenario.item_report import assemble
+from faultkit.scenario.measure import Measurements
+from faultkit.scenario.report import report_model as report
+from faultkit.scenario.scenario_model import Call, Item, LoadStrategy, WrittenFault
 from tests.load.rows import row, tally_of
 
 LOAD = Load(10.0, 10.0)
@@ -17,10 +16,10 @@ PLANNED = [row(number / 10) for number in range(100)]
 SLOW = Latency(distribution="uniform", min_ms=10, max_ms=90)
 
 
-def assembled(measured: Measured) -> report.Item:
+def assembled(measured: Measurements) -> report.Item:
     item = Item(
         Call("GET", "http://127.0.0.1/"),
-        strategy=Sustained(LOAD, 1, 10.0),
+        strategy=LoadStrategy(LOAD, 1, 10.0),
         faults=(WrittenFault("latency", Rule("slow", SLOW)),),
     )
     measured.faults_s = measured.baseline_s = 10.0
@@ -33,7 +32,7 @@ def test_what_the_proxy_may_be_late_hangs_on_the_settings_in_force() -> None:
     lateness = Lateness()
     for _ in range(10):
         lateness.record(0.003)
-    found = assembled(Measured(tally_of(*PLANNED), lateness=lateness))
+    found = assembled(Measurements(tally_of(*PLANNED), lateness=lateness))
     assert found.verdict == "inconclusive"
     assert found.reasons == (
         "10 of 10 releases of the proxy (100.0%) were more than 2 ms late, the 99th percentile 3.0 ms.",
@@ -41,7 +40,7 @@ def test_what_the_proxy_may_be_late_hangs_on_the_settings_in_force() -> None:
 
 
 def test_a_weak_baseline_is_a_warning() -> None:
-    found = assembled(Measured(tally_of(*PLANNED), baseline=tally_of(*PLANNED[:50])))
+    found = assembled(Measurements(tally_of(*PLANNED), baseline=tally_of(*PLANNED[:50])))
     assert found.verdict == "passed"
     assert found.warnings == ("Baseline: Only 50 of 100 planned requests (50.0%) were sent.",)
 
@@ -49,6 +48,6 @@ def test_a_weak_baseline_is_a_warning() -> None:
 def test_a_second_that_was_dropped_leaves_its_objective_undecided() -> None:
     tally = tally_of(*PLANNED[:30], *PLANNED[40:])
     tally.dropped = 10
-    found = assembled(Measured(tally))
+    found = assembled(Measurements(tally))
     assert [(each.passed, each.window_start_s) for each in found.slos] == [(None, 3.0)]
     assert found.verdict == "inconclusive"

@@ -8,11 +8,11 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 
 from faultkit.base.errors import InputError
-from faultkit.scenario.dump import dump_scenario
-from faultkit.scenario.file import read_scenarios
-from faultkit.scenario.model import Scenario
-from faultkit.scenario.parse import parse_scenario
+from faultkit.scenario.scenario_file import read_scenarios
+from faultkit.scenario.scenario_keys import parse_scenario
+from faultkit.scenario.scenario_model import Scenario
 from tests.scenario.documents import scenario_documents
+from tests.scenario.scenario_dump import dump_scenario
 
 
 def parsed(document: object) -> Scenario:

@@ -16,11 +16,11 @@ from faultkit.faults.stream.packet_loss import PacketLoss
 from faultkit.load.load import Load
 from faultkit.load.slo import Slo, parse_slo
 from faultkit.plan import Match, Rule, Trigger
-from faultkit.scenario.faults import TYPES
 from faultkit.scenario.impact import SLOS, Impact, scenario_of
-from faultkit.scenario.model import Call, Expect, Item, Scenario, Sustained, WrittenFault
-from faultkit.scenario.parse import parse_scenario
 from faultkit.scenario.routes import FORWARD, FRONT, routes_of
+from faultkit.scenario.scenario_keys import parse_scenario
+from faultkit.scenario.scenario_model import Call, Expect, Item, LoadStrategy, Scenario, WrittenFault
+from faultkit.scenario.written_faults import TYPES
 
 URL = "http://localhost:9090"
 SLOW = Rule("latency", Latency(mean_ms=300.0), Match(side="client", direction="both"))
@@ -34,7 +34,7 @@ def test_the_defaults_are_those_of_the_original() -> None:
             Item(
                 Call("GET", URL, timeout_s=10.0),
                 (WrittenFault("latency", SLOW),),
-                Sustained(Load(10.0, 3.0, keep_alive=False), 1, 3.0),
+                LoadStrategy(Load(10.0, 3.0, keep_alive=False), 1, 3.0),
                 slos=(
                     Slo("latency", "99% @ 350ms", 99.0, 350.0),
                     Slo("latency", "95% @ 200ms", 95.0, 200.0),

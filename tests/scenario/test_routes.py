@@ -1,4 +1,4 @@
-"""Which proxies an item needs, and which way its calls go."""
+"""The proxies of an item, and the route of its calls."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pytest
 from faultkit.base.address import Endpoint, UpstreamSet, parse_map
 from faultkit.faults import NETWORK_FAULTS
 from faultkit.plan import Rule
-from faultkit.scenario.model import Call, Item, WrittenFault
 from faultkit.scenario.routes import FORWARD, FRONT, origin_of, route_text, routes_of, target_of
+from faultkit.scenario.scenario_model import Call, Item, WrittenFault
 
 PLAIN = Call("GET", "http://service.test:8080/a")
 SECURE = Call("GET", "https://service.test/a")

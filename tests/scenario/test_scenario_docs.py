@@ -9,11 +9,12 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
-from faultkit.scenario import call, parse, strategy
-from faultkit.scenario.faults import ALIASES, COMMON_KEYS, TYPES
-from faultkit.scenario.file import read_scenarios
-from faultkit.scenario.model import Repeat, Single, Sustained
-from faultkit.scenario.schema import scenario_schema
+from faultkit.scenario.http_call import CALL
+from faultkit.scenario.scenario_file import read_scenarios
+from faultkit.scenario.scenario_keys import CONTEXT, EXPECT, ITEM, PROXY, SCENARIO, SLO, scenario_schema
+from faultkit.scenario.scenario_model import LoadStrategy, Repeat, Single
+from faultkit.scenario.strategy import STRATEGIES
+from faultkit.scenario.written_faults import ALIASES, COMMON_KEYS, TYPES
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "scenarios.md").read_text("utf-8")
 EXAMPLES = re.findall(r"^```yaml\n(.*?)^```$", PAGE, flags=re.DOTALL | re.MULTILINE)
@@ -30,20 +31,13 @@ def test_every_example_parses_and_suits_the_schema(text: str) -> None:
 
 def test_there_is_an_example_of_each_strategy() -> None:
     found = [each for text in EXAMPLES for each in read_scenarios(text)[0]]
-    assert {type(item.strategy) for each in found for item in each.items} == {Single, Repeat, Sustained}
+    assert {type(item.strategy) for each in found for item in each.items} == {Single, Repeat, LoadStrategy}
 
 
 KEYS = {
-    *parse.SCENARIO_KEYS,
-    *parse.ITEM_KEYS,
-    *parse.CONTEXT_KEYS,
-    *parse.SLO_KEYS,
-    *parse.PROXY_KEYS,
-    *parse.EXPECT_KEYS,
-    *call.CALL_KEYS,
-    *call.META_KEYS,
-    *call.PATHS_KEYS,
-    *(key for keys in strategy.MODES.values() for key in keys),
+    *(name for table in (SCENARIO, ITEM, CONTEXT, SLO, PROXY, EXPECT, CALL) for name in table.names),
+    *("operation_id", "segments"),
+    *(name for table in STRATEGIES.values() for name in table.names),
     *COMMON_KEYS,
     *TYPES,
     *(name for names in ALIASES.values() for name in names),

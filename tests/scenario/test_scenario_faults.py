@@ -19,8 +19,8 @@ from faultkit.faults.stream.latency import Latency
 from faultkit.faults.stream.packet_loss import PacketLoss
 from faultkit.faults.stream.reset import Reset
 from faultkit.plan import Match, Rule, Schedule, Trigger, parse_schedule
-from faultkit.scenario.faults import TYPES, parse_fault
-from faultkit.scenario.model import WrittenFault
+from faultkit.scenario.scenario_model import WrittenFault
+from faultkit.scenario.written_faults import TYPES, parse_fault
 
 
 def rule_of(**document: Any) -> Rule:

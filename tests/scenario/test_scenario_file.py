@@ -1,4 +1,4 @@
-"""Scenario files and folders, and what is said of each mistake in them."""
+"""Scenario files and folders, and the errors for mistakes in them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from faultkit.base.errors import InputError
-from faultkit.scenario.file import load_scenarios, read_scenarios, validate
+from faultkit.scenario.scenario_file import load_scenarios, read_scenarios, validate
 
 GOOD = """\
 title: {title}

@@ -12,8 +12,17 @@ from faultkit.faults.stream.latency import Latency
 from faultkit.load.load import Load
 from faultkit.load.slo import Slo
 from faultkit.plan import Match, Rule, parse_schedule
-from faultkit.scenario.model import Call, Expect, Item, Scenario, Single, Strategy, Sustained, WrittenFault
-from faultkit.scenario.parse import parse_scenario
+from faultkit.scenario.scenario_keys import parse_scenario
+from faultkit.scenario.scenario_model import (
+    Call,
+    Expect,
+    Item,
+    LoadStrategy,
+    Scenario,
+    Single,
+    Strategy,
+    WrittenFault,
+)
 
 CALL = {"method": "GET", "url": "http://localhost/"}
 
@@ -89,7 +98,7 @@ def test_a_whole_scenario_becomes_a_value() -> None:
                 Rule(rule.name, rule.fault, schedule=parse_schedule("start:10%,duration:15%")),
             ),
         ),
-        Sustained(Load(10.0, 6.0, keep_alive=False), 3, 2.0),
+        LoadStrategy(Load(10.0, 6.0, keep_alive=False), 3, 2.0),
         (
             Slo("latency", "P95", 95.0, 300.0),
             Slo("error", "error", 99.0, 1.0, 5.0),
@@ -142,22 +151,22 @@ def test_a_timeout_is_milliseconds_or_text_with_a_unit(timeout: object, seconds:
 @pytest.mark.parametrize(
     ("strategy", "expected"),
     [
-        ({"duration": "10s", "rps": 5}, Sustained(Load(10.0, 5.0, keep_alive=False), 1, 5.0)),
+        ({"duration": "10s", "rps": 5}, LoadStrategy(Load(10.0, 5.0, keep_alive=False), 1, 5.0)),
         (
             {"duration": "1m", "clients": 4, "rps": 0.5, "ramp": "10s", "spacing": "poisson"},
-            Sustained(Load(60.0, 2.0, ramp_s=10.0, spacing="poisson", keep_alive=False), 4, 0.5),
+            LoadStrategy(Load(60.0, 2.0, ramp_s=10.0, spacing="poisson", keep_alive=False), 4, 0.5),
         ),
         (
             {"duration": "1s", "clients": 4, "model": "closed", "keep_alive": True},
-            Sustained(Load(1.0, None, clients=4, model="closed", keep_alive=True), 4, None),
+            LoadStrategy(Load(1.0, None, clients=4, model="closed", keep_alive=True), 4, None),
         ),
         (
             {"duration": "1s", "clients": 4, "rps": 2, "model": "closed"},
-            Sustained(Load(1.0, 8.0, clients=4, model="closed", keep_alive=False), 4, 2.0),
+            LoadStrategy(Load(1.0, 8.0, clients=4, model="closed", keep_alive=False), 4, 2.0),
         ),
         (
             {"duration": "1s", "rps": 1, "max_in_flight": 7},
-            Sustained(Load(1.0, 1.0, keep_alive=False, most_in_flight=7), 1, 1.0),
+            LoadStrategy(Load(1.0, 1.0, keep_alive=False, most_in_flight=7), 1, 1.0),
         ),
     ],
 )

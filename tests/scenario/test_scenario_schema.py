@@ -13,9 +13,8 @@ from jsonschema import Draft202012Validator
 
 from faultkit.base.errors import InputError
 from faultkit.faults import NETWORK_FAULTS
-from faultkit.scenario import call, parse, strategy
-from faultkit.scenario.faults import COMMON_KEYS, MATCH_KEYS, TYPES, keys_of
-from faultkit.scenario.schema import scenario_schema
+from faultkit.scenario.scenario_keys import parse_scenario, scenario_schema
+from faultkit.scenario.written_faults import COMMON_KEYS, MATCH_KEYS
 from tests.scenario.documents import scenario_documents
 
 SCHEMA = scenario_schema()
@@ -26,7 +25,7 @@ SLOW = settings(max_examples=50, deadline=None, suppress_health_check=[HealthChe
 
 def problems_of(document: object) -> list[InputError]:
     problems: list[InputError] = []
-    parse.parse_scenario(document, problems)
+    parse_scenario(document, problems)
     return problems
 
 
@@ -34,33 +33,6 @@ def test_the_schema_is_a_schema_of_its_draft_and_plain_json() -> None:
     Draft202012Validator.check_schema(SCHEMA)
     assert json.loads(json.dumps(SCHEMA)) == SCHEMA
     assert SCHEMA["$schema"] == "https://json-schema.org/draft/2020-12/schema"
-
-
-ITEM = DEFS["item"]["properties"]
-CONFIG = SCHEMA["properties"]["config"]["properties"]["http"]
-KEYS: list[tuple[dict[str, Any], tuple[str, ...]]] = [
-    (SCHEMA, parse.SCENARIO_KEYS),
-    (SCHEMA["properties"]["config"], call.CONFIG_KEYS),
-    (CONFIG, call.HTTP_KEYS),
-    (CONFIG["properties"]["paths"], call.PATHS_KEYS),
-    (DEFS["item"], parse.ITEM_KEYS),
-    (ITEM["call"], call.CALL_KEYS),
-    (ITEM["call"]["properties"]["meta"], call.META_KEYS),
-    (ITEM["context"], parse.CONTEXT_KEYS),
-    (ITEM["context"]["properties"]["proxy"], parse.PROXY_KEYS),
-    (ITEM["expect"], parse.EXPECT_KEYS),
-    (DEFS["slo"], parse.SLO_KEYS),
-    *((DEFS[f"strategy-{mode}"], keys) for mode, keys in strategy.MODES.items()),
-    *((DEFS[f"fault-{type_}"], keys_of(type_)) for type_ in TYPES),
-]
-
-
-@pytest.mark.parametrize(("definition", "keys"), KEYS)
-def test_the_schema_knows_the_keys_that_the_parser_knows(
-    definition: dict[str, Any], keys: tuple[str, ...]
-) -> None:
-    assert set(definition["properties"]) == set(keys)
-    assert definition["additionalProperties"] is False
 
 
 def test_every_fault_of_the_table_is_a_type() -> None:

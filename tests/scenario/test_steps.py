@@ -9,9 +9,9 @@ import pytest
 from faultkit.base.errors import InputError
 from faultkit.faults.stream.jitter import Jitter
 from faultkit.faults.stream.latency import Latency
-from faultkit.scenario.model import Item, Repeat
-from faultkit.scenario.parse import parse_scenario
-from faultkit.scenario.steps import stepped_rules, stepped_value
+from faultkit.scenario.scenario_keys import parse_scenario
+from faultkit.scenario.scenario_model import Item, Repeat
+from faultkit.scenario.strategy import stepped_rules, stepped_value
 
 
 def read(faults: list[dict[str, Any]], **strategy: Any) -> tuple[Item | None, list[str]]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from faultkit.load.failure import Failure
+from faultkit.load.response import Failure
 from faultkit.load.samples import Sample, Samples
 from faultkit.load.slo import Slo, SloResult
-from faultkit.scenario.model import Expect
-from faultkit.scenario.report.model import Fault, Verdict
+from faultkit.scenario.report.report_model import Fault, Verdict
+from faultkit.scenario.scenario_model import Expect
 from faultkit.scenario.verdict import Evidence, Misses, judge, why_not_met
 
 OK = Sample(0.0, 0.0, 0.1, status=200)

@@ -1,4 +1,4 @@
-"""Axes: from values to shares of a length, with ticks at round numbers. Pure; knows no drawing."""
+"""Axes: map values to shares of a length, with ticks at round numbers. Pure; it draws nothing."""
 
 from __future__ import annotations
 
@@ -8,25 +8,28 @@ from math import ceil, floor, isfinite, log10
 
 _ROUND = (1, 2, 5, 10)
 _WIDE = 25.0
-"""From this ratio of the largest to the middle value on, a linear axis would press most values flat."""
+"""From this ratio of the largest value to the median on, a linear axis would flatten most values."""
 _MOST_LOG_TICKS = 7
 _DEEPEST = 1e-6
 """A logarithmic axis reaches no further below its largest value."""
 _TINY = 1e-9
-"""What is less is 0: no clock tells it."""
+"""Smaller values count as 0: no clock measures them."""
 _HEADROOM = 1.03
 """A line along the very edge of its chart is hard to see."""
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
+    """A range of values with its ticks, linear or logarithmic."""
+
     low: float
     high: float
     ticks: tuple[float, ...]
     log: bool = False
 
     def at(self, value: float) -> float:
-        """Where the value lies between the ends, from 0 to 1; values beyond an end lie on it."""
+        """Return the place of a value between the ends, from 0 to 1; values beyond an end are placed on
+        it."""
         if self.log:
             if value <= self.low:
                 return 0.0
@@ -37,14 +40,14 @@ class Axis:
 
 
 def round_step(least: float) -> float:
-    """The smallest of 1, 2, 5, 10, 20, 50 … times a power of ten that is not below `least`."""
+    """Return the smallest of 1, 2, 5 times a power of ten that is not below `least`."""
     power = 10.0 ** floor(log10(least))
-    # A hair of slack: 0.3 / 3 is a little more than 0.1.
+    # Some slack for rounding: 0.3 / 3 is a little more than 0.1.
     return next(power * digit for digit in (*_ROUND, 20) if power * digit >= least * (1 - 1e-9))
 
 
 def linear_axis(top: float, most_ticks: int = 5) -> Axis:
-    """From 0 to the first tick at or above `top`."""
+    """Return an axis from 0 to the first tick at or above `top`."""
     if not isfinite(top) or top <= _TINY:
         return Axis(0.0, 1.0, (0.0, 1.0))
     step = round_step(top / most_ticks)
@@ -53,7 +56,7 @@ def linear_axis(top: float, most_ticks: int = 5) -> Axis:
 
 
 def time_axis(duration_s: float, most_ticks: int = 6) -> Axis:
-    """From 0 to the duration itself, so that a share of the run is a share of the axis."""
+    """Return an axis from 0 to the duration itself, so that a share of the run is a share of the axis."""
     if not isfinite(duration_s) or duration_s <= 0:
         return Axis(0.0, 1.0, (0.0, 1.0))
     step = _clock_step(duration_s / most_ticks)
@@ -62,7 +65,7 @@ def time_axis(duration_s: float, most_ticks: int = 6) -> Axis:
 
 
 def _clock_step(least_s: float) -> float:
-    """Beyond a minute, round numbers are those of a clock."""
+    """Return a step that is round on a clock: 15 s, 30 s, 1 min, 5 min."""
     steps = (60.0, 120.0, 300.0, 600.0, 900.0, 1800.0, 3600.0, 7200.0, 14400.0, 21600.0, 43200.0, 86400.0)
     if least_s <= 30:
         return next((each for each in (15.0, 30.0) if 10 < least_s <= each), None) or round_step(least_s)
@@ -70,7 +73,7 @@ def _clock_step(least_s: float) -> float:
 
 
 def log_axis(low: float, high: float) -> Axis:
-    """Both ends are ticks; `low` is above 0."""
+    """Return a logarithmic axis whose ends are ticks; `low` must be above 0."""
     bottom, top = floor(log10(low)), ceil(log10(high) + 1e-12)
     fine = [digit * 10.0**power for power in range(bottom, top + 1) for digit in (1, 2, 5)]
     first = max(index for index, tick in enumerate(fine) if tick <= low * (1 + 1e-9))
@@ -82,7 +85,7 @@ def log_axis(low: float, high: float) -> Axis:
 
 
 def value_axis(values: Iterable[float], most_ticks: int = 5) -> Axis:
-    """Linear from 0; logarithmic if the largest value would press the middle one flat."""
+    """Return a linear axis from 0, or a logarithmic one if the largest value would flatten the median."""
     known = sorted(value for value in values if isfinite(value) and value > _TINY)
     if not known or known[-1] / known[len(known) // 2] < _WIDE:
         return linear_axis(known[-1] * _HEADROOM if known else 0.0, most_ticks)

@@ -1,7 +1,7 @@
-"""HTML and SVG elements as text that cannot be broken out of: whatever is not `Markup` is escaped.
+"""HTML and SVG elements as text. Everything that is not `Markup` is escaped.
 
-Knows no report. Every element of the HTML report is made by `element`, so nothing reaches a page
-unescaped by mistake.
+All elements of HTML reports are made by `element`, so that no text reaches a page unescaped by mistake. Own
+code instead of a template engine: it is small, typed, and escapes by construction.
 """
 
 from __future__ import annotations
@@ -16,24 +16,25 @@ _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\uff
 
 
 class Markup(str):
-    """Text that is HTML already."""
+    """Text that is HTML already and is not escaped again."""
 
     __slots__ = ()
 
 
 Child: TypeAlias = str | None
-"""A `Markup` stands as it is, other text is escaped, None is left out."""
+"""`Markup` is kept, other text is escaped, None is left out."""
 
 Attribute: TypeAlias = str | float | bool | None
-"""True stands alone, False and None are left out."""
+"""True gives an attribute without a value; False and None are left out."""
 
 
 def safe(text: str) -> Markup:
-    """The text escaped, with a mark in place of what no page may hold."""
+    """Return the text escaped, with U+FFFD in place of characters that a page must not hold."""
     return Markup(escape(_UNPRINTABLE.sub("\ufffd", text)))
 
 
 def joined(children: Iterable[Child]) -> Markup:
+    """Return the children as one piece of markup."""
     return Markup(
         "".join(
             child if isinstance(child, Markup) else safe(child) for child in children if child is not None
@@ -42,7 +43,7 @@ def joined(children: Iterable[Child]) -> Markup:
 
 
 def element(name: str, /, *children: Child, **attributes: Attribute) -> Markup:
-    """`class_` gives `class`, and `text_anchor` gives `text-anchor`."""
+    """Return an element. `class_` gives the attribute `class`, and `text_anchor` gives `text-anchor`."""
     head = name + "".join(
         _attribute(key.rstrip("_").replace("_", "-"), value) for key, value in attributes.items()
     )
@@ -58,11 +59,11 @@ def _attribute(name: str, value: Attribute) -> str:
 
 
 def number(value: float) -> str:
-    """As short as a hundredth allows: coordinates need no more."""
+    """Return a coordinate with at most two decimals."""
     text = f"{value:.2f}".rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
 
 
 def percent(share: float) -> str:
-    """A share of the width, as SVG and CSS write it."""
+    """Return a share as a percentage, as SVG and CSS write it."""
     return f"{number(100 * share)}%"

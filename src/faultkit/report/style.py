@@ -1,6 +1,7 @@
-"""The style sheet of the HTML report: light, dark and paper; from a phone to a wall.
+"""The style sheet of HTML reports: light, dark and print; from a phone to a large screen.
 
-Colours are told apart by people who do not see all of them: blue, orange, grey, with signs and dashes beside.
+The colours can be told apart with the common forms of colour blindness: blue, orange and grey, with signs and
+dashes beside them.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ code {
 .chips .unfinished::before { color: var(--dull); }
 .facts { display: grid; gap: 6px 28px; font-size: 14px; }
 .facts > div { display: grid; grid-template-columns: 156px minmax(0, 1fr); gap: 12px; }
-.facts dt { color: var(--mute); }
+.facts dt { color: var(--mute); overflow-wrap: anywhere; }
 .facts dd { overflow-wrap: anywhere; }
 .top .facts { display: flex; flex-wrap: wrap; margin-top: 16px; font-size: 13px; }
 .top .facts > div { display: flex; gap: 8px; }
@@ -98,7 +99,7 @@ code {
   color: var(--mute); font-size: 14px; overflow-wrap: anywhere;
 }
 .strategy { margin-top: -8px; }
-.scenario > .description, .scenario > .source { margin: -6px 0 14px; }
+.section > .description, .section > .source { margin: -6px 0 14px; }
 .fine { font-size: 13px; }
 main > .empty { margin-top: 24px; }
 .table-note { margin-top: 6px; }
@@ -136,6 +137,8 @@ main > .empty { margin-top: 24px; }
 .tiles .under {
   font-size: 12.5px; font-weight: 400; letter-spacing: 0; color: var(--mute); min-height: 1.5em;
 }
+.tiles dd { overflow-wrap: anywhere; }
+.tiles .word { font-size: 17px; line-height: 1.35; padding-top: 4px; }
 .tiles .bad dd:not(.under) { color: var(--bad); }
 
 .findings { display: grid; gap: 12px; }
@@ -268,6 +271,55 @@ rect.errors { fill: var(--errors); }
 .used.bad { fill: var(--bad); }
 .mark { stroke: var(--ink); stroke-width: 2; }
 .length { width: 90px; height: 8px; margin-top: 7px; }
+
+.preformatted {
+  margin: 0; padding: 10px 14px; border-radius: 8px; background: var(--soft); font-size: 13px;
+  overflow-x: auto;
+  font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace;
+}
+.more > summary { cursor: pointer; color: var(--mute); font-size: 13.5px; }
+.more[open] > summary { margin-bottom: 10px; }
+.quotation {
+  margin: 0; padding: 2px 0 2px 14px; border-left: 3px solid var(--line); overflow-wrap: anywhere;
+  white-space: pre-line;
+}
+.quotation cite { display: block; font-style: normal; font-size: 12.5px; color: var(--mute); }
+.run { display: grid; grid-template-columns: minmax(0, 1fr); gap: 18px; }
+
+.timeline { display: grid; grid-template-columns: minmax(112px, 240px) minmax(0, 1fr); gap: 3px 14px; }
+.timeline .lane { font-size: 13.5px; line-height: 1.3; overflow-wrap: anywhere; align-self: center; }
+.timeline .lane b { font-weight: 600; }
+.timeline .lane small { color: var(--mute); display: block; font-size: 12px; }
+.timeline .left-out { grid-column: 1 / -1; color: var(--mute); font-size: 13px; padding: 2px 0; }
+.timeline > svg { width: 100%; align-self: center; }
+.timeline .caption { font-size: 11.5px; fill: var(--ink); }
+.timeline .phase { fill: var(--soft); stroke: var(--line); }
+.timeline .phase.bad { fill: var(--bad-soft); stroke: var(--bad); }
+.timeline .phase.good { fill: var(--good-soft); stroke: var(--good); }
+.timeline .act, .timeline .call.faulted { fill: var(--orange); }
+.timeline .act.bad, .timeline .call.failed { fill: var(--errors); }
+.timeline .call { fill: var(--blue); }
+.timeline .call.mended { fill: var(--good); }
+.timeline .look.good, .timeline .word.good { fill: var(--good); }
+.timeline .look.bad, .timeline .word.bad { fill: var(--bad); }
+.timeline .look.open { fill: var(--grey); }
+.timeline .noticed { fill: var(--card); stroke: var(--ink); stroke-width: 1.8; }
+.timeline .undone { stroke: var(--blue); stroke-width: 2.5; }
+.timeline .undone.bad { stroke: var(--errors); }
+.timeline .limit { stroke: var(--ink); stroke-width: 1.3; stroke-dasharray: 4 3; }
+.key.call { background: var(--blue); height: 9px; }
+.key.act, .key.faulted { background: var(--orange); height: 9px; }
+.key.call-failed { background: var(--errors); height: 9px; }
+.key.mended { background: var(--good); height: 9px; }
+.key.look, .key.said { background: var(--good); width: 10px; height: 10px; border-radius: 50%; }
+.key.missed, .key.unsaid { background: var(--bad); width: 10px; height: 10px; border-radius: 0; }
+.key.undone { background: var(--blue); width: 3px; height: 11px; }
+.key.noticed {
+  width: 8px; height: 8px; border-radius: 0; background: none; border: 1.8px solid var(--ink);
+  transform: rotate(45deg);
+}
+.key.limit { width: 0; height: 12px; background: none; border-left: 2px dashed var(--ink); }
+
 footer { color: var(--mute); font-size: 13px; margin-top: 28px; }
 
 @media (max-width: 620px) {
@@ -282,6 +334,10 @@ footer { color: var(--mute); font-size: 13px; margin-top: 28px; }
   .findings li { grid-template-columns: minmax(0, 1fr); }
   .facts > div { grid-template-columns: minmax(0, 1fr); gap: 0; }
   nav .scroll { padding: 6px 12px; }
+  .timeline { grid-template-columns: minmax(0, 1fr); }
+  .timeline .lane { margin-top: 5px; }
+  .timeline .lane small { display: inline; margin-left: 6px; }
+  .timeline .lane:empty { display: none; }
 }
 @media print {
   :root {
@@ -294,7 +350,8 @@ footer { color: var(--mute); font-size: 13px; margin-top: 28px; }
   }
   @page { margin: 14mm 12mm; }
   .page { max-width: none; padding: 0; zoom: .74; }
-  .stack, .part, .bar, .acting, .allowed, .used, .rail, .window, .key, .chips li::before {
+  .stack, .part, .bar, .acting, .allowed, .used, .rail, .window, .key, .chips li::before,
+  .timeline .call, .timeline .word, .timeline .act, .timeline .look {
     -webkit-print-color-adjust: exact; print-color-adjust: exact;
   }
   .tiles > div, .callout, .badge { border: 1px solid var(--line); }

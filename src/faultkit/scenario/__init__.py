@@ -1,1 +1,1 @@
-"""Scenarios: files that say what to call, what to break and what to expect; and running them."""
+"""Scenarios: files that declare calls, faults and expectations; reading and running them."""

@@ -1,7 +1,7 @@
-"""An impact run as a scenario: one call, one load, faults during the whole of it. Pure: it runs nothing.
+"""An impact run as a scenario: one call, one load, and faults during all of it. Pure.
 
-What is wrong is told by the names of the impact tools' arguments: `url`, `rps`, `proxies[1]`. How much a
-caller may ask for is not known here.
+Errors name the arguments of the impact tools: `url`, `rps`, `proxies[1]`. Limits on what a caller may ask for
+are not known here.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from faultkit.base.address import ProxyMap
-from faultkit.base.documents.reading import Reading
-from faultkit.base.documents.shape import shown
+from faultkit.base.address import ProxyMap, is_loopback
+from faultkit.base.documents.checks import shown
+from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.errors import InputError
 from faultkit.base.secrets import mask_url
 from faultkit.load.load import Load
 from faultkit.load.slo import Slo
 from faultkit.plan import Rule
-from faultkit.scenario.call import CALL_KEYS, Config, parse_call
-from faultkit.scenario.faults import TYPES
-from faultkit.scenario.model import Call, Item, Scenario, Sustained, WrittenFault
+from faultkit.scenario.http_call import CALL, CallConfig, parse_call
+from faultkit.scenario.scenario_model import Call, Item, LoadStrategy, Scenario, WrittenFault
+from faultkit.scenario.written_faults import TYPES
 
 TITLE = "Evaluating runtime performance of"
 """The URL follows."""
@@ -33,29 +33,32 @@ _ARGUMENTS = {"duration_s": "duration", "rate_rps": "rps", "clients": "num_clien
 
 @dataclass(frozen=True, slots=True)
 class Impact:
+    """An impact run: the call, its load, the faults and the objectives."""
+
     url: str
     rules: tuple[Rule, ...]
     method: str = "GET"
     body: str = ""
-    """Empty: none. Sent as JSON, unless a header says what it is."""
+    """Body of the request, empty for none. Sent as JSON unless a header has another content type."""
     headers: tuple[tuple[str, str], ...] = ()
     duration_s: float = 10.0
     clients: int = 1
     rps: float = 3.0
-    """Of each client."""
+    """Requests a second of each client."""
     timeout_s: float = 10.0
     proxies: tuple[ProxyMap, ...] = ()
-    """Given: faults act on what the service sends through them, and calls go straight to the URL.
-    None: faults act between the caller and the service, in a proxy on a free port."""
+    """Proxies between the service and its dependencies; faults then act there, and calls go straight to the
+    URL. Without any, faults act between the caller and the service, in a proxy on a free port."""
     slos: tuple[Slo, ...] = SLOS
 
 
 def scenario_of(impact: Impact) -> Scenario:
+    """Return the impact run as a scenario with one item. Raises InputError."""
     _check_maps(impact)
     item = Item(
         _call(impact),
         tuple(WrittenFault(_WRITTEN.get(rule.fault.kind, rule.fault.kind), rule) for rule in impact.rules),
-        Sustained(_load(impact), impact.clients, impact.rps),
+        LoadStrategy(_load(impact), impact.clients, impact.rps),
         impact.slos,
         maps=impact.proxies,
         http_proxy=not impact.proxies,
@@ -73,9 +76,9 @@ def _call(impact: Impact) -> Call:
     if impact.body:
         document["body"] = impact.body
     problems: list[InputError] = []
-    call = parse_call(Reading(document, CALL_KEYS, "", problems), Config())
+    call = parse_call(MappingReader(document, CALL, "", problems), CallConfig())
     if problems:
-        # What is wrong with the call as a whole is told as below it, and below nothing there is a dot.
+        # An error of the call as a whole has the path of the call, which is empty: drop the dot.
         raise InputError(problems[0].path.lstrip("."), problems[0].problem)
     return replace(call, timeout_s=impact.timeout_s)
 
@@ -101,7 +104,7 @@ def _problem(given: ProxyMap, before: Sequence[ProxyMap], *, needs_http: bool) -
         return "expected a port from 1 to 65535 left of the =, since the service must know it, got 0"
     if given.listen in (other.listen for other in before):
         return f"expected each map to listen elsewhere, got {given.listen} again"
-    if given.upstream.port == given.listen.port and _is_here(given.upstream.host):
+    if given.upstream.port == given.listen.port and _is_this_machine(given.upstream.host):
         return f"expected an upstream elsewhere, got {given.upstream}, which is the map itself"
     if needs_http and given.speaks != "http":
         return (
@@ -111,5 +114,5 @@ def _problem(given: ProxyMap, before: Sequence[ProxyMap], *, needs_http: bool) -
     return None
 
 
-def _is_here(host: str) -> bool:
-    return host == "localhost" or host.startswith("127.") or host in ("::1", "0.0.0.0", "::")
+def _is_this_machine(host: str) -> bool:
+    return is_loopback(host) or host in ("0.0.0.0", "::")

@@ -1,42 +1,42 @@
 """Measuring one item: its calls, or its load without and with the faults, through proxies that are open.
 
-It knows how to call and when to change the plan. What the figures mean is decided elsewhere.
+It knows how to call and when to change the plan. Other modules judge the figures.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from threading import Event as Flag
 
-from faultkit.load.load import Load
-from faultkit.load.once import call_once
-from faultkit.load.samples import Samples
-from faultkit.load.target import Target
+from faultkit.load.load import Load, Target
+from faultkit.load.samples import Sample, Samples
+from faultkit.load.segment import call_once
+from faultkit.load.tally import Tally
 from faultkit.load.workers import LoadResult, run_load
 from faultkit.plan import Plan, Rule
+from faultkit.proxy.data_plane import Lateness, Snapshot
 from faultkit.proxy.remote import PlaneProcess
-from faultkit.scenario.measured import Made, Measured
-from faultkit.scenario.model import Item, Repeat, Sustained
-from faultkit.scenario.progress import Called, Loaded, PhaseBegan, Watch
-from faultkit.scenario.steps import stepped_rules, stepped_value
+from faultkit.scenario.run_events import CallProgress, LoadProgress, PhaseBegan, Watch
+from faultkit.scenario.scenario_model import Item, LoadStrategy, Repeat
+from faultkit.scenario.strategy import stepped_rules, stepped_value
 from faultkit.scenario.verdict import Misses, why_not_met
 
 
 class _Stopped(Exception):
-    """Somebody said stop in the middle of a call."""
+    """The run was stopped in the middle of a call."""
 
 
 class Meter:
-    """Measures one item, into `measured`: what is there when it fails half-way is not lost."""
+    """Measures one item into `measured`, which keeps what was measured if it fails half-way."""
 
     def __init__(
         self,
         item: Item,
         target: Target,
         plane: PlaneProcess,
-        measured: Measured,
+        measured: Measurements,
         *,
         seed: int | str,
         watch: Watch,
@@ -50,8 +50,8 @@ class Meter:
         self._stop = stop
         self.measured = measured
 
-    def load(self, strategy: Sustained, *, baseline: bool, workers: int) -> None:
-        """The same load twice: nothing broken, then as the item says."""
+    def load(self, strategy: LoadStrategy, *, baseline: bool, workers: int) -> None:
+        """Run the same load twice: without the faults, then with them."""
         load = replace(strategy.load, seed=self._seed)
         if baseline and self._item.faults:
             self._watch(PhaseBegan("baseline", load.duration_s))
@@ -68,10 +68,10 @@ class Meter:
         )
         self.measured.faults, self.measured.faults_s = result.tally, result.total_s
         self.measured.missed, self.measured.first_miss = misses.count, misses.first
-        # The faults stay until the proxies close: taken off before, a blackhole would let go what it holds.
+        # The faults stay until the proxies close: without them, a blackhole would release its bytes.
 
     def calls(self, repeat: Repeat) -> None:
-        """One call after the other; a single call is a repeat of one without steps."""
+        """Make one call after the other; a single call is a repeat of one without steps."""
         calls = repeat.count + repeat.add_baseline_call
         self._watch(PhaseBegan("calls", 0.0))
         began = time.monotonic()
@@ -87,7 +87,7 @@ class Meter:
             except _Stopped:
                 self.measured.cut_short = True
                 break
-            self._watch(Called(number + 1, calls))
+            self._watch(CallProgress(number + 1, calls))
             if why is not None and repeat.failfast:
                 break
         made = [made.sample for made in self.measured.calls if not made.baseline]
@@ -98,7 +98,7 @@ class Meter:
         self.measured.faults_s = time.monotonic() - began
 
     def _call(self, repeat: Repeat, turn: int | None, began: float) -> str | None:
-        """`turn` counts the calls with the fault; None is the baseline call."""
+        """Make one call. `turn` counts the calls with the fault; None is the baseline call."""
         value = None
         if turn is not None:
             rules = stepped_rules(self._item, turn)
@@ -110,7 +110,7 @@ class Meter:
         at = time.monotonic() - began - sample.total_s
         sample = sample._replace(intended=at, started=at)
         why = why_not_met(self._item.expect, sample)
-        self.measured.calls.append(Made(sample, turn is None, value, why))
+        self.measured.calls.append(MadeCall(sample, turn is None, value, why))
         return why
 
     def _break(self, rules: tuple[Rule, ...], total_s: float | None, began: float | None) -> None:
@@ -129,7 +129,7 @@ class Meter:
             workers=workers,
             on_begin=on_begin,
             on_samples=on_samples,
-            on_progress=lambda progress: self._watch(Loaded(progress)),
+            on_progress=lambda progress: self._watch(LoadProgress(progress)),
             stop=self._stop,
         )
         self.measured.cut_short = result.cut_short
@@ -137,8 +137,38 @@ class Meter:
 
 
 def _stepped_value(repeat: Repeat, rules: tuple[Rule, ...]) -> float | None:
-    """What the first stepped setting is in this call."""
+    """Return the value of the first stepped setting in this call."""
     if not repeat.stepped:
         return None
     number, setting = repeat.stepped[0]
     return stepped_value(rules[number], setting)
+
+
+@dataclass(frozen=True, slots=True)
+class MadeCall:
+    """The measurements of one call of a single or repeat strategy."""
+
+    sample: Sample
+    baseline: bool
+    stepped_value: float | None
+    why_not: str | None
+    """The part of the expectation that the call missed; None if it met all of it."""
+
+
+@dataclass(slots=True)
+class Measurements:
+    """The measurements of one item so far."""
+
+    faults: Tally = field(default_factory=Tally)
+    baseline: Tally | None = None
+    calls: list[MadeCall] = field(default_factory=list)
+    baseline_s: float = 0.0
+    faults_s: float = 0.0
+    before: Snapshot | None = None
+    """The proxies' counts when the faults began."""
+    missed: int = 0
+    """Requests with the faults that missed the expectation."""
+    first_miss: str | None = None
+    lateness: Lateness = field(default_factory=Lateness)
+    """How late the proxies released bytes."""
+    cut_short: bool = False

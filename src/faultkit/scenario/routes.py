@@ -3,7 +3,7 @@
 calls            faults on             way
 http://a         a                     forward proxy, absolute form
 https://a        a                     forward proxy, CONNECT: faults see encrypted bytes
-https://a        a, of level http      a front of our own: clear text to it, TLS from there on
+https://a        a, of level http      an own reverse proxy: clear text to it, TLS from it
 any              the maps only         straight; the service reaches its dependencies through the maps
 """
 
@@ -14,30 +14,34 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from faultkit.base.address import LOOPBACK, Endpoint, Upstream, UpstreamSet
-from faultkit.load.target import Target
+from faultkit.load.load import Target
 from faultkit.plan import fresh_name
-from faultkit.proxy.spec import ProxySpec
-from faultkit.scenario.model import Call, Item
+from faultkit.proxy.data_plane import ProxySpec
+from faultkit.scenario.scenario_model import Call, Item
 
 FORWARD = "http"
 """The forward proxy's name for `match.proxy`, as in `fault run`."""
 FRONT = "front"
 FORWARD_PORT = 3180
-"""Where a service under test expects the forward proxy, if its upstreams are to be broken through it."""
+"""The port on which a service under test expects the forward proxy."""
 TIMEOUT_S = 30.0
-"""Of a call that gives none: a run must come to an end."""
+"""The time limit of a call that has none, so that every run ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class Routes:
+    """The proxies of an item, and which of them its own calls use."""
+
     proxies: tuple[ProxySpec, ...]
     through: str | None
     """The proxy that the calls themselves go through, if any."""
 
 
 def routes_of(item: Item, listen: Endpoint | None = None, verify: bool = True) -> Routes:
-    """`listen`: where the forward proxy is to stand. By default on any free port, unless hosts other than the
-    call's own are to be broken: a service must know beforehand where to send those."""
+    """Return the proxies of an item. `listen` is the address of the forward proxy.
+
+    By default the proxy takes a free port. If it breaks hosts other than the call's own, it takes
+    FORWARD_PORT, because the service must know in advance where to send those requests."""
     maps: list[ProxySpec] = []
     for given in item.maps:
         name = fresh_name(str(given.listen.port), {FORWARD, FRONT, *(spec.name for spec in maps)})
@@ -62,7 +66,7 @@ def routes_of(item: Item, listen: Endpoint | None = None, verify: bool = True) -
 
 
 def target_of(call: Call, routes: Routes, bound: Mapping[str, Endpoint], verify: bool = True) -> Target:
-    """The call as the load engine wants it, once the proxies are open."""
+    """Return the call for the load engine, once the proxies are open."""
     through = None if routes.through is None else bound[routes.through]
     return Target(
         call.method,
@@ -77,11 +81,13 @@ def target_of(call: Call, routes: Routes, bound: Mapping[str, Endpoint], verify:
 
 
 def origin_of(url: str) -> Endpoint:
+    """Return the host and port of a URL; the port defaults to that of the scheme."""
     parts = urlsplit(url)
     return Endpoint(parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80))
 
 
 def route_text(spec: ProxySpec, bound: Endpoint) -> str:
+    """Return a proxy as the report shows it: its address, and where it leads."""
     if spec.upstream is None:
         hosts = ", ".join(str(upstream) for upstream in spec.broken.upstreams) if spec.broken else "any host"
         return f"{bound} → any host (HTTP proxy; faults act on {hosts})"

@@ -1,38 +1,41 @@
-"""How often an item is called: once, again and again with a growing fault, or under a load."""
+"""The strategy of an item: one call, repeated calls with a fault that grows, or a load."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, get_args
 
-from faultkit.base.documents.reading import Reading
-from faultkit.base.documents.shape import advice, joined, shown
+from faultkit.base.documents.checks import advice, join_path, shown
+from faultkit.base.documents.key_tables import Key, KeyTable, sentence
+from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.documents.values import (
     DURATION,
+    DURATION_SCHEMA,
+    SWITCH_SCHEMA,
+    TEXT_SCHEMA,
     choice,
     duration_s,
     number,
     pause_s,
+    span_schema,
     switch,
     text,
     whole,
 )
 from faultkit.base.errors import InputError
+from faultkit.faults.fault import Fault
+from faultkit.faults.stream.bandwidth import Bandwidth
+from faultkit.faults.stream.jitter import Jitter
+from faultkit.faults.stream.latency import Latency
+from faultkit.faults.stream.packet_loss import PacketLoss
 from faultkit.load.load import Load, Model, Spacing
-from faultkit.scenario.model import Repeat, Single, Strategy, Sustained, WrittenFault
-from faultkit.scenario.steps import Stepped, chosen_steps, step_rules, usual_steps
+from faultkit.plan import Rule
+from faultkit.scenario.scenario_model import Item, LoadStrategy, Repeat, Single, Strategy, WrittenFault
+from faultkit.scenario.written_faults import PROBABILITY, setting_named
 
-MODES: dict[str, tuple[str, ...]] = {
-    "single": ("mode",),
-    "repeat": ("mode", "step", "count", "wait", "failfast", "add_baseline_call", "step_of"),
-    "load": (
-        *("mode", "duration", "clients", "rps", "model", "ramp", "spacing", "keep_alive"),
-        "max_in_flight",
-    ),
-}
-"""The keys of each mode."""
 MOST_CALLS = 10_000
-"""Of repeat. Each call's faults are checked beforehand; for more calls than this there is the load."""
+"""The most calls of `repeat`, whose faults are all checked beforehand; use a load for more."""
 MOST_CLIENTS = 1_000_000
 MOST_IN_FLIGHT = 1_000_000
 MODELS: tuple[str, ...] = get_args(Model)
@@ -47,14 +50,101 @@ _STEPPABLE = (
 _RPS = "a number of requests a second above 0"
 
 
+STRATEGIES: dict[str, KeyTable] = {
+    "single": KeyTable(Key("mode", schema={"const": "single"}, required="a mode")),
+    "repeat": KeyTable(
+        Key("mode", schema={"const": "repeat"}, required="a mode"),
+        Key(
+            "step",
+            number(_STEP),
+            {"type": "number"},
+            0.0,
+            "The amount added to the fault with each call; may be negative.",
+            _STEP,
+        ),
+        Key(
+            "count",
+            whole(1, MOST_CALLS),
+            {"type": "integer", "minimum": 1, "maximum": MOST_CALLS},
+            1,
+            f"Calls with the fault, at most {MOST_CALLS}.",
+            _COUNT,
+        ),
+        Key(
+            "wait",
+            pause_s,
+            span_schema({"minimum": 0}),
+            0.0,
+            'The time between two calls: milliseconds, or text such as "500ms".',
+        ),
+        Key("failfast", switch, SWITCH_SCHEMA, False, "Stop at the first call that misses the expectation."),
+        Key("add_baseline_call", switch, SWITCH_SCHEMA, False, "Begin with a call without faults."),
+        Key(
+            "step_of",
+            text,
+            TEXT_SCHEMA,
+            help="The setting that is stepped, such as mean_ms or probability, in every fault that has it. "
+            "By default the mean of latency, the amplitude of jitter, the rate of bandwidth and packet loss.",
+        ),
+    ),
+    "load": KeyTable(
+        Key("mode", schema={"const": "load"}, required="a mode"),
+        Key("duration", duration_s, DURATION_SCHEMA, 1.0, sentence(DURATION), DURATION),
+        Key(
+            "clients",
+            whole(1, MOST_CLIENTS),
+            {"type": "integer", "minimum": 1, "maximum": MOST_CLIENTS},
+            1,
+            "How many clients send requests.",
+        ),
+        Key(
+            "rps",
+            number(_RPS, lambda rps: rps > 0),
+            {"type": "number", "exclusiveMinimum": 0},
+            help="Requests a second of each client: clients times rps in all. Required for an open load.",
+        ),
+        Key(
+            "model",
+            choice(MODELS),
+            {"enum": list(MODELS)},
+            "open",
+            "Open: requests start when they are due, even if earlier ones are unanswered. Closed: each "
+            "client waits for its answer.",
+        ),
+        Key("ramp", duration_s, DURATION_SCHEMA, 0.0, "The time in which the rate rises evenly from 0."),
+        Key("spacing", choice(SPACINGS), {"enum": list(SPACINGS)}, "even", "Times between requests."),
+        Key(
+            "keep_alive",
+            switch,
+            SWITCH_SCHEMA,
+            False,
+            "Reuse connections. If false, each request opens one, so faults that act once per connection "
+            "meet every request.",
+        ),
+        Key(
+            "max_in_flight",
+            whole(1, MOST_IN_FLIGHT),
+            {"type": "integer", "minimum": 1, "maximum": MOST_IN_FLIGHT},
+            1000,
+            "For an open load: with this many requests in flight, a new one is dropped and counted.",
+        ),
+        rules={
+            "if": {"properties": {"model": {"const": "closed"}}, "required": ["model"]},
+            "else": {"properties": {"rps": {"type": "number"}}, "required": ["rps"]},
+        },
+    ),
+}
+"""The keys of each mode."""
+
+
 def parse_strategy(
     value: object, path: str, problems: list[InputError], faults: Sequence[WrittenFault] | None
 ) -> Strategy:
-    """With faults None (some are wrong), what depends on them is not checked."""
+    """Return the strategy. With faults None (some are wrong), checks that depend on them are skipped."""
     mode = _mode(value, path, problems)
     if mode is None:
         return Single()
-    reading = Reading(value, MODES[mode], path, problems)
+    reading = MappingReader(value, STRATEGIES[mode], path, problems)
     return _PARSERS[mode](reading, faults)
 
 
@@ -63,38 +153,37 @@ def _mode(value: object, path: str, problems: list[InputError]) -> str | None:
         problems.append(InputError(path, f"expected a mapping, got {shown(value)}"))
         return None
     given = value.get("mode")
-    if isinstance(given, str) and given in MODES:
+    if isinstance(given, str) and given in STRATEGIES:
         return given
-    hint = advice(given, tuple(MODES)) if isinstance(given, str) else ""
-    problem = f"expected one of {', '.join(MODES)}, got {shown(given)}"
-    problems.append(InputError(joined(path, "mode"), f"{problem}; {hint}" if "?" in hint else problem))
+    hint = advice(given, tuple(STRATEGIES)) if isinstance(given, str) else ""
+    problem = f"expected one of {', '.join(STRATEGIES)}, got {shown(given)}"
+    problems.append(InputError(join_path(path, "mode"), f"{problem}; {hint}" if "?" in hint else problem))
     return None
 
 
-def _single(reading: Reading, faults: Sequence[WrittenFault] | None) -> Strategy:
+def _single(reading: MappingReader, faults: Sequence[WrittenFault] | None) -> Strategy:
     return Single()
 
 
-def _repeat(reading: Reading, faults: Sequence[WrittenFault] | None) -> Strategy:
+def _repeat(reading: MappingReader, faults: Sequence[WrittenFault] | None) -> Strategy:
     before = len(reading.problems)
-    step = reading.need("step", number(_STEP), 0.0, _STEP)
-    count = reading.need("count", whole(1, MOST_CALLS), 1, _COUNT)
+    step, count = reading.take("step"), reading.take("count")
     stepped: Stepped = ()
-    step_of = reading.take("step_of", text, None)
+    step_of = reading.take("step_of")
     if faults is not None and len(reading.problems) == before:
         stepped = _stepped(reading, faults, step, count, step_of)
     return Repeat(
         step,
         count,
         stepped,
-        wait_s=reading.take("wait", pause_s, 0.0),
-        failfast=reading.take("failfast", switch, False),
-        add_baseline_call=reading.take("add_baseline_call", switch, False),
+        wait_s=reading.take("wait"),
+        failfast=reading.take("failfast"),
+        add_baseline_call=reading.take("add_baseline_call"),
     )
 
 
 def _stepped(
-    reading: Reading, faults: Sequence[WrittenFault], step: float, count: int, step_of: str | None
+    reading: MappingReader, faults: Sequence[WrittenFault], step: float, count: int, step_of: str | None
 ) -> Stepped:
     stepped = usual_steps(faults) if step_of is None else chosen_steps(faults, step_of)
     if not stepped and step_of is not None:
@@ -114,20 +203,24 @@ def _stepped(
     return stepped
 
 
-def _load(reading: Reading, faults: Sequence[WrittenFault] | None) -> Strategy:
+def _load(reading: MappingReader, faults: Sequence[WrittenFault] | None) -> Strategy:
     before = len(reading.problems)
-    model: Any = reading.take("model", choice(MODELS), "open")
-    clients = reading.take("clients", whole(1, MOST_CLIENTS), 1)
-    rps = _rps(reading, model)
+    model, clients = reading.take("model"), reading.take("clients")
+    if model == "open":
+        reading.require("rps", _RPS)
+    rps = reading.take("rps")
+    if rps is None and model == "open":
+        # Wrong or missing, which is reported: any rate will do for the checks that follow.
+        rps = 1.0
     values: dict[str, Any] = {
-        "duration_s": reading.need("duration", duration_s, 1.0, DURATION),
+        "duration_s": reading.take("duration"),
         "rate_rps": None if rps is None else clients * rps,
         "clients": clients if model == "closed" else 1,
         "model": model,
-        "ramp_s": reading.take("ramp", duration_s, 0.0),
-        "spacing": reading.take("spacing", choice(SPACINGS), "even"),
-        "keep_alive": reading.take("keep_alive", switch, False),
-        "most_in_flight": reading.take("max_in_flight", whole(1, MOST_IN_FLIGHT), 1000),
+        "ramp_s": reading.take("ramp"),
+        "spacing": reading.take("spacing"),
+        "keep_alive": reading.take("keep_alive"),
+        "most_in_flight": reading.take("max_in_flight"),
     }
     load = Load(1.0, 1.0)
     if len(reading.problems) == before:
@@ -136,21 +229,89 @@ def _load(reading: Reading, faults: Sequence[WrittenFault] | None) -> Strategy:
         except ValueError as error:
             field, _, problem = str(error).partition(": ")
             reading.note(_WRITTEN.get(field, field), InputError("", problem))
-    return Sustained(load, clients, rps)
+    return LoadStrategy(load, clients, rps)
 
 
 _WRITTEN = {"duration_s": "duration", "rate_rps": "rps", "ramp_s": "ramp", "most_in_flight": "max_in_flight"}
 
 
-def _rps(reading: Reading, model: str) -> float | None:
-    read = number(_RPS, lambda rps: rps > 0)
-    if model == "closed":
-        return reading.take("rps", read, None)
-    return reading.need("rps", read, 1.0, _RPS)
-
-
-_PARSERS: dict[str, Callable[[Reading, Sequence[WrittenFault] | None], Strategy]] = {
+_PARSERS: dict[str, Callable[[MappingReader, Sequence[WrittenFault] | None], Strategy]] = {
     "single": _single,
     "repeat": _repeat,
     "load": _load,
 }
+
+
+Stepped = tuple[tuple[int, str], ...]
+
+_DIGITS = 9
+"""Sums are rounded, because sums of floats are off by the last bit: 0.1 and 2 steps of 0.1 must be 0.3."""
+
+
+def usual_steps(faults: Sequence[WrittenFault]) -> Stepped:
+    """Return the settings that grow by default: those that make a fault stronger or weaker."""
+    found = ((index, _usual(fault.rule.fault)) for index, fault in enumerate(faults))
+    return tuple((index, name) for index, name in found if name)
+
+
+def _usual(fault: Fault) -> str | None:
+    match fault:
+        case Latency(distribution="normal" | "pareto-normal"):
+            return "mean_ms"
+        case Jitter():
+            return "amplitude_ms"
+        case Bandwidth() | PacketLoss(model="random"):
+            return "rate"
+    return None
+
+
+def chosen_steps(faults: Sequence[WrittenFault], name: str) -> Stepped:
+    """Return the setting of this name of each fault that has it as a number; older names are accepted."""
+    found = []
+    for index, fault in enumerate(faults):
+        target = setting_named(fault.rule.fault.kind, name)
+        if target is not None and (target == PROBABILITY or _is_number(getattr(fault.rule.fault, target))):
+            found.append((index, target))
+    chancy = [pair for pair in found if faults[pair[0]].rule.trigger.probability != 1]
+    # A probability of 1 is stepped only if every fault has it.
+    if chancy and all(target == PROBABILITY for _, target in found):
+        return tuple(chancy)
+    return tuple(found)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def stepped_rules(item: Item, call_number: int) -> tuple[Rule, ...]:
+    """Return the rules for one call of an item. Calls count from 0, without the baseline call."""
+    rules = tuple(fault.rule for fault in item.faults)
+    if not isinstance(item.strategy, Repeat):
+        return rules
+    return step_rules(rules, item.strategy.stepped, item.strategy.step * call_number)
+
+
+def step_rules(rules: Iterable[Rule], stepped: Stepped, by: float) -> tuple[Rule, ...]:
+    """Return the rules with the stepped settings raised by `by`. Raises ValueError for an invalid value."""
+    moved = list(rules)
+    for index, name in stepped:
+        moved[index] = _moved(moved[index], name, by)
+    return tuple(moved)
+
+
+def stepped_value(rule: Rule, name: str) -> float:
+    """Return the value of a stepped setting, or of the probability."""
+    value: float = rule.trigger.probability if name == PROBABILITY else getattr(rule.fault, name)
+    return value
+
+
+def _moved(rule: Rule, name: str, by: float) -> Rule:
+    value = stepped_value(rule, name)
+    moved = round(value + by, _DIGITS)
+    if name == PROBABILITY:
+        return replace(rule, trigger=replace(rule.trigger, probability=moved))
+    if not isinstance(value, int):
+        return replace(rule, fault=replace(rule.fault, **{name: moved}))
+    if moved != round(moved, 0):
+        raise ValueError(f"{name}: expected a whole number, got {moved:g}")
+    return replace(rule, fault=replace(rule.fault, **{name: int(moved)}))

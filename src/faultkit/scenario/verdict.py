@@ -1,7 +1,7 @@
-"""From what was measured to a verdict. Pure.
+"""The verdict on an item, from its measurements. Pure.
 
-An expectation speaks of every call: of each of a load, too. A transport failure meets no expectation, however
-fast it was. No fault that never acted leads to a pass.
+An expectation applies to every call, also to each request of a load. A transport failure never meets it,
+however fast it was. An item with a fault that never acted does not pass.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from faultkit.load.failure import Failure
+from faultkit.base.text import count_of
+from faultkit.load.response import Failure
 from faultkit.load.samples import Sample
 from faultkit.load.slo import SloResult
-from faultkit.scenario.model import Expect
-from faultkit.scenario.report.model import Fault, Verdict
-from faultkit.scenario.report.phrases import count_of
+from faultkit.scenario.report.report_model import Fault, Verdict
+from faultkit.scenario.scenario_model import Expect
 
 
 def why_not_met(expect: Expect, sample: Sample) -> str | None:
-    """What of the expectation one call missed; None if nothing. Of a load, SLOs are judged elsewhere."""
+    """Return what one call missed of the expectation; None if nothing. SLOs are judged elsewhere."""
     if expect.status is None and expect.response_time_under_ms is None:
         return None
     if sample.status == 0:
@@ -28,7 +28,7 @@ def why_not_met(expect: Expect, sample: Sample) -> str | None:
         return f"status: expected {expect.status}, got {sample.status}"
     if Failure(sample.failure) not in (Failure.NONE, Failure.STATUS):
         return f"expected a whole answer, got {Failure(sample.failure).label}"
-    took_ms = sample.total_s * 1000  # From the real start: that we were late is not the service's doing.
+    took_ms = sample.total_s * 1000  # From the real start: a late start is not the service's fault.
     limit_ms = expect.response_time_under_ms
     if limit_ms is not None and took_ms > limit_ms:
         return f"response time: expected at most {limit_ms:g} ms, got {took_ms:.1f} ms"
@@ -36,7 +36,7 @@ def why_not_met(expect: Expect, sample: Sample) -> str | None:
 
 
 class Misses:
-    """Counts the requests that missed an expectation, as they come: a long run keeps none of them."""
+    """Counts requests that missed an expectation, without keeping them."""
 
     def __init__(self, expect: Expect) -> None:
         self.count = 0
@@ -56,24 +56,24 @@ class Misses:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """All that a verdict rests on."""
+    """The facts for a verdict."""
 
     expect: Expect
     calls: int
     unmet: int
     first_miss: str | None
     slos: Sequence[SloResult]
-    """Those that must hold: all that are given if the expectation says so, and else those of flags."""
+    """The objectives that must hold: all with `all_slo_are_valid`, else only those of command line flags."""
     faults: Sequence[Fault]
     doubts: Sequence[str] = ()
-    """Why the figures decide nothing."""
+    """Reasons why the figures are inconclusive."""
     cut_short: str | None = None
     baseline_miss: str | None = None
-    """What the baseline call of a repeat missed: the service fails without any fault."""
+    """What the baseline call of a repeat missed; then the service fails without any fault."""
 
 
 def judge(evidence: Evidence) -> tuple[Verdict, tuple[str, ...]]:
-    """The verdict and its reasons."""
+    """Return the verdict and its reasons."""
     missed = _missed(evidence)
     idle = [
         f"{fault.written} never acted: no request met it" for fault in evidence.faults if not fault.injected

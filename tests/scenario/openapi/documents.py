@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from faultkit.scenario.openapi.example import Examples
+from faultkit.scenario.openapi.openapi_document import Source, Spec
 from faultkit.scenario.openapi.operations import Operation, operations_of
-from faultkit.scenario.openapi.read import Source, Spec
-from faultkit.scenario.openapi.resolve import Resolver
+from faultkit.scenario.openapi.references import Resolver
+from faultkit.scenario.openapi.request_example import Examples
 
 SPECS = Path(__file__).parent / "specs"
 

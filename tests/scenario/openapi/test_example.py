@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from faultkit.scenario.openapi.strings import FORMATS
+from faultkit.scenario.openapi.scalar_example import FORMATS
 from tests.scenario.openapi.documents import example
 
 OBJECT: dict[str, Any] = {"type": "object"}

@@ -1,4 +1,4 @@
-"""Scenario files made from OpenAPI documents: they parse, they say what they do, they overwrite nothing."""
+"""Scenario files made from OpenAPI documents: they parse, titles fit faults, nothing is overwritten."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ from typing import Any
 import pytest
 
 from faultkit.base.errors import InputError, RunError
-from faultkit.scenario.file import load_scenarios, read_scenarios
-from faultkit.scenario.model import Repeat, Scenario, Single, Sustained
-from faultkit.scenario.openapi.generate import GeneratedFile, generate, is_one_file, write_generated
+from faultkit.scenario.openapi.openapi_document import Source, read_spec, source_of
 from faultkit.scenario.openapi.operations import operations_of
-from faultkit.scenario.openapi.read import Source, read_spec, source_of
+from faultkit.scenario.openapi.scenario_generator import (
+    GeneratedFile,
+    generate,
+    is_one_file,
+    write_generated,
+)
 from faultkit.scenario.openapi.templates import TEMPLATES
+from faultkit.scenario.scenario_file import load_scenarios, read_scenarios
+from faultkit.scenario.scenario_model import LoadStrategy, Repeat, Scenario, Single
 from tests.scenario.openapi.documents import SPECS
 
 LIBRARY, ORDERS = (source_of(str(SPECS / name)) for name in ("library.yaml", "orders.json"))
@@ -117,7 +122,7 @@ def test_the_templates_have_the_figures_of_the_reference() -> None:
     assert (steps.strategy.count, steps.strategy.step, steps.strategy.add_baseline_call) == (5, 100.0, True)
     loads = [item.strategy for item in (pulses, loss, bandwidth, errors, blackhole)]
     assert [
-        (each.load.duration_s, each.clients, each.rps) for each in loads if isinstance(each, Sustained)
+        (each.load.duration_s, each.clients, each.rps) for each in loads if isinstance(each, LoadStrategy)
     ] == [(10, 3, 2), (10, 2, 5), (15, 2, 1), (8, 5, 4), (10, 2, 3)]
     assert [item.call.timeout_s for item in items] == [None, None, None, 0.5, None, None, None, 0.5]
     assert [(slo.kind, slo.objective, slo.threshold) for slo in errors.slos] == [

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from faultkit.base.errors import InputError
+from faultkit.scenario.openapi.openapi_document import read_spec, source_of
 from faultkit.scenario.openapi.operations import Operation, operations_of
-from faultkit.scenario.openapi.read import read_spec, source_of
 from tests.scenario.openapi.documents import SPECS, operation, spec_of
 
 BASE = "https://eu.library.test:8443/v2"

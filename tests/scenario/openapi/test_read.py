@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from faultkit.base.errors import InputError, TargetError
-from faultkit.scenario.openapi import read
-from faultkit.scenario.openapi.read import Source, read_data, read_spec, source_of
+from faultkit.scenario.openapi import openapi_document as read
+from faultkit.scenario.openapi.openapi_document import Source, read_data, read_spec, source_of
 
 SPEC = {"openapi": "3.1.0", "info": {"title": "T", "version": "1"}, "paths": {}}
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from faultkit.base.errors import InputError
-from faultkit.scenario.openapi.read import Source, read_spec
-from faultkit.scenario.openapi.resolve import Resolver
+from faultkit.scenario.openapi.openapi_document import Source, read_spec
+from faultkit.scenario.openapi.references import Resolver
 from tests.scenario.openapi.documents import spec_of
 from tests.scenario.openapi.test_read import serving
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from faultkit.scenario.openapi.styles import encoded_but_reserved, in_header, in_path, in_query
+from faultkit.scenario.openapi.parameters import encoded_but_reserved, in_header, in_path, in_query
 
 ONE = "blue"
 LIST = ["blue", "black"]

@@ -1,4 +1,4 @@
-"""Documents with something wrong anywhere in them: scenarios that parse, or an error that says what it is."""
+"""Malformed documents: they give scenarios that parse, or an error that names the mistake."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultkit.base.errors import InputError
+from faultkit.scenario.openapi.openapi_document import Spec, read_spec, source_of
 from faultkit.scenario.openapi.operations import operations_of
-from faultkit.scenario.openapi.read import Spec, read_spec, source_of
 from faultkit.scenario.openapi.templates import TEMPLATES, scenario_document
-from faultkit.scenario.parse import parse_scenario
+from faultkit.scenario.scenario_keys import parse_scenario
 from tests.scenario.openapi.documents import SPECS, operation, spec_of
 
 Place = tuple[str | int, ...]

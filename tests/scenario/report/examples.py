@@ -19,8 +19,8 @@ from faultkit.load.impact import Difference
 from faultkit.load.slo import Slo, SloResult
 from faultkit.load.summary import Distribution, Part, Percentile, Slice, Starts, Summary
 from faultkit.plan import Match, Rule, Trigger, dump_rule, parse_schedule
-from faultkit.scenario.report.describe import describe
-from faultkit.scenario.report.model import (
+from faultkit.scenario.report.fault_description import describe
+from faultkit.scenario.report.report_model import (
     Call,
     CallResult,
     Expectation,
@@ -181,7 +181,7 @@ def report(*items: Item, title: str = "Example", partial: str | None = None) -> 
 
 
 def _sample() -> Report:
-    """The sample of the original's documentation: its figures, and nothing that it does not tell."""
+    """The sample of the original's documentation: its figures, and nothing beyond them."""
     figures = {25: (133.61, 8), 50: (199.92, 16), 75: (235.69, 24), 95: (269.28, 31), 99: (272.49, 31)}
     times = Distribution(
         count=31,

@@ -14,16 +14,15 @@ from faultkit.base.rng import Rng
 from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.stream.blackhole import Blackhole
 from faultkit.faults.stream.latency import Latency
-from faultkit.load.arrivals import instants
-from faultkit.load.failure import Failure
 from faultkit.load.impact import impact
-from faultkit.load.load import Load
+from faultkit.load.load import Load, instants
+from faultkit.load.response import Failure
 from faultkit.load.samples import Sample, Samples
 from faultkit.load.slo import Slo, judge_all
 from faultkit.load.tally import Tally
 from faultkit.plan import Rule, Trigger, dump_rule
-from faultkit.scenario.report.describe import describe
-from faultkit.scenario.report.model import (
+from faultkit.scenario.report.fault_description import describe
+from faultkit.scenario.report.report_model import (
     Call,
     Expectation,
     Fault,

@@ -1,6 +1,6 @@
 """A reader of Markdown reports, written from the sample (sample.md) alone, as a user's script would be.
 
-It knows nothing of faultkit, and nothing of what our reports tell beyond the sample.
+It knows nothing of faultkit, nor of the additions of our reports to the sample.
 """
 
 from __future__ import annotations

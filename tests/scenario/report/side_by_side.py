@@ -9,7 +9,7 @@ import re
 from itertools import zip_longest
 from pathlib import Path
 
-from faultkit.scenario.report.markdown import render_markdown
+from faultkit.scenario.report.scenario_markdown import render_markdown
 from tests.scenario.report.examples import LOAD
 
 SAMPLE = Path(__file__).with_name("sample.md")
@@ -99,7 +99,7 @@ def _without_choice(line: str) -> str:
 
 
 def _structure_table(sample: str, ours: str) -> str:
-    """The sample's lines each beside its equal; ours that have none stand alone."""
+    """Return the lines of the sample, each beside its equal of ours; lines without an equal are alone."""
     left, rows = structure(sample), []
     for line in structure(ours):
         known = bool(left) and line == left[0]

@@ -1,4 +1,4 @@
-"""A baseline that is not sound itself is said first, in every report."""
+"""Every report begins with a warning if the baseline itself fails."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import pytest
 
-from faultkit.load.failure import Failure
+from faultkit.load.response import Failure
 from faultkit.load.slo import Slo
 from faultkit.scenario.report.baseline import baseline_warning, baselines_warning
-from faultkit.scenario.report.finding import Remark
-from faultkit.scenario.report.html import render_html
-from faultkit.scenario.report.junit import render_junit
-from faultkit.scenario.report.markdown import render_markdown
-from faultkit.scenario.report.model import Expectation, Item
+from faultkit.scenario.report.report_model import Expectation, Item
 from faultkit.scenario.report.review import render_review, review
-from faultkit.scenario.report.text import render_item, render_text
+from faultkit.scenario.report.review_model import Remark
+from faultkit.scenario.report.scenario_junit import render_junit
+from faultkit.scenario.report.scenario_markdown import render_markdown
+from faultkit.scenario.report.scenario_page import render_html
+from faultkit.scenario.report.scenario_text import render_item, render_text
 from tests.scenario.report.measured import BEFORE, DARK, SLOW, added, failing, fault, load_item, report_of
 from tests.scenario.report.sample_parser import parse_report
 
@@ -58,7 +58,7 @@ def test_requests_that_fail_keep_no_objective(slo: Slo) -> None:
 def test_a_report_warns_at_its_head_and_names_the_items() -> None:
     head = (
         "The service fails without any fault already: item 2 (80 of 80 requests (100 %) failed), "
-        "item 3 (misses an objective). What the faults add cannot be told from that."
+        "item 3 (misses an objective). The effect of the faults cannot be judged from it."
     )
     report = report_of(WELL, ILL, SLOW_BY_ITSELF)
     assert baselines_warning(report) == head

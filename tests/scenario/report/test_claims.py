@@ -1,4 +1,4 @@
-"""What a review must not claim: luck, noise, failures of our own, and what was there before the fault."""
+"""Claims that a review must not make: from chance, noise, failures of Faultkit, and earlier problems."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from faultkit.faults.stream.bandwidth import Bandwidth
 from faultkit.faults.stream.corrupt import Corrupt
 from faultkit.faults.stream.latency import Latency
 from faultkit.faults.stream.packet_loss import PacketLoss
-from faultkit.load.failure import Failure
+from faultkit.load.response import Failure
 from faultkit.plan import Rule, Trigger, dump_rule
-from faultkit.scenario.report.finding import Remark
-from faultkit.scenario.report.model import Item
+from faultkit.scenario.report.report_model import Item
 from faultkit.scenario.report.review import review
+from faultkit.scenario.report.review_model import Remark
 from tests.scenario.report.examples import NOT_EXERCISED, REPEAT
 from tests.scenario.report.measured import (
     DARK,

@@ -1,4 +1,4 @@
-"""A remark that holds for many items is told once, with their numbers."""
+"""A remark that holds for many items is shown once, with their numbers."""
 
 from __future__ import annotations
 

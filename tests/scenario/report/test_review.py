@@ -8,13 +8,13 @@ from faultkit.base.rng import Rng
 from faultkit.faults.http.http_delay import HttpDelay
 from faultkit.faults.stream.latency import Latency
 from faultkit.faults.stream.reset import Reset
-from faultkit.load.failure import Failure
+from faultkit.load.response import Failure
 from faultkit.load.slo import Slo
 from faultkit.plan import Match, Rule, Trigger
-from faultkit.scenario.report.finding import Finding, Remark, Severity
-from faultkit.scenario.report.model import Item, Report
+from faultkit.scenario.report.report_model import Item, Report
 from faultkit.scenario.report.review import render_review, review
-from faultkit.scenario.report.rules import FIGURES, TRUST
+from faultkit.scenario.report.review_model import Finding, Remark, Severity
+from faultkit.scenario.report.review_rules import FIGURES, TRUST
 from tests.scenario.report.examples import (
     ALL_KINDS,
     EMPTY,

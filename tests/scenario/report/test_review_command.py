@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from faultkit.cli.main import invoke
-from faultkit.scenario.report.files import write_report
+from faultkit.scenario.report.report_files import write_report
 from faultkit.scenario.report.review import render_review, review
 from tests.scenario.report.examples import ALL_KINDS
 

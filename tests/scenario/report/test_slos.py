@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from faultkit.load.slo import Slo, SloResult
-from faultkit.scenario.report.slos import slo_measured
+from faultkit.scenario.report.wording import slo_measured
 
 LATENCY = Slo("latency", "", 95, 200)
 

@@ -1,6 +1,6 @@
 """The body of a request: which of its content types to send, and a text in it.
 
-A scenario's body is text, so bytes are sent as far as text can say them.
+A scenario's body is text, so binary content is sent only as far as text can hold it.
 """
 
 from __future__ import annotations
@@ -10,21 +10,20 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote_plus
 
-from faultkit.scenario.openapi.example import Examples
-from faultkit.scenario.openapi.parameters import media_example
-from faultkit.scenario.openapi.resolve import Resolver
-from faultkit.scenario.openapi.styles import encoded, in_query, text_of
+from faultkit.scenario.openapi.parameters import encoded, in_query, media_example, text_of
+from faultkit.scenario.openapi.references import Resolver
+from faultkit.scenario.openapi.request_example import Examples
 
 BOUNDARY = "faultkit-boundary"
 _BODILESS = frozenset({"GET", "HEAD", "DELETE", "OPTIONS", "TRACE"})
-"""Methods that carry a body only if the document insists."""
+"""Methods that have a body only if the document requires one."""
 _FILE_FORMATS = ("binary", "byte", "base64")
 
 
 def body_of(
     request_body: object, method: str, resolver: Resolver, examples: Examples
 ) -> tuple[str, str] | None:
-    """The content type and the body."""
+    """Return the content type and the body."""
     body = resolver.follow(request_body)
     content = body.get("content") if isinstance(body, Mapping) else None
     if not isinstance(content, Mapping) or not content:

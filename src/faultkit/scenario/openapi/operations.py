@@ -1,24 +1,31 @@
 """The operations of an OpenAPI document, each as a call that can be made: URL, headers, body, status.
 
-What is broken around a call is not known here.
+Faults are added by `faultkit.scenario.openapi.templates`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
+from faultkit.base.text import printable_line
 from faultkit.scenario.openapi.bodies import body_of
-from faultkit.scenario.openapi.example import Examples
-from faultkit.scenario.openapi.parameters import UNKNOWN, Given, given_parameters, merged_parameters
-from faultkit.scenario.openapi.read import Spec
-from faultkit.scenario.openapi.resolve import Resolver
-from faultkit.scenario.openapi.security import Credentials, credentials
+from faultkit.scenario.openapi.openapi_document import Spec
+from faultkit.scenario.openapi.parameters import (
+    UNKNOWN,
+    RequestParameters,
+    encoded,
+    header_text,
+    is_header_name,
+    merged_parameters,
+    request_parameters,
+)
+from faultkit.scenario.openapi.references import Resolver
+from faultkit.scenario.openapi.request_example import Examples
 from faultkit.scenario.openapi.servers import base_url, checked_base
-from faultkit.scenario.openapi.styles import one_line
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 
@@ -28,26 +35,28 @@ _STATUS = re.compile(r"2(\d\d|[xX]{2})")
 
 @dataclass(frozen=True, slots=True)
 class Operation:
+    """One operation as a request that can be sent."""
+
     operation_id: str
-    """The document's, or one made of method and path; unlike all others."""
+    """The operationId of the document, or one made of method and path; unique."""
     method: str
     path: str
-    """As the document has it."""
+    """The path in the document."""
     base: str
-    """The server's URL, without a slash at its end."""
+    """The URL of the server, without a closing slash."""
     url: str
-    """Absolute, with `{name}` for each of the segments."""
+    """The absolute URL, with `{name}` for each segment."""
     segments: dict[str, str]
-    """Not encoded."""
+    """The values of the segments, not encoded."""
     config_headers: dict[str, str]
-    """What it takes to be let in."""
+    """Headers with credentials."""
     headers: dict[str, str]
     body: str | None
     status: int | None
     """The smallest 2xx status that the document promises."""
     deprecated: bool
     placeholders: dict[str, str]
-    """What the user has to replace, and by what."""
+    """Placeholders that the user has to replace, each with a description of its replacement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +77,7 @@ class _Entry:
 
 
 def operations_of(spec: Spec, server: str | None = None) -> list[Operation]:
-    """All operations in the order of the document; `server` instead of the document's own servers."""
+    """Return all operations in the order of the document. `server` takes the place of its servers."""
     resolver = Resolver(spec)
     components = resolver.follow(spec.document.get("components"))
     document = _Document(
@@ -97,7 +106,7 @@ def _entries(spec: Spec, resolver: Resolver) -> Iterator[_Entry]:
 
 
 def _path_item(raw: Any, resolver: Resolver) -> Mapping[str, Any]:
-    """What stands beside the `$ref` of a path goes along with it, in 3.0 as well."""
+    """Return a path item with the keys beside its `$ref`, which count in 3.0 too."""
     item = resolver.follow(raw)
     if not isinstance(item, Mapping):
         return {}
@@ -110,7 +119,7 @@ def _operation(document: _Document, entry: _Entry, operation_id: str) -> Operati
     servers = (level.get("servers") for level in (operation, item, root))
     base = document.server or base_url(document.spec.source, *servers)
     parameters = merged_parameters(resolver, item.get("parameters"), operation.get("parameters"))
-    given = given_parameters(parameters, resolver, examples)
+    given = request_parameters(parameters, resolver, examples)
     access = credentials(operation.get("security", root.get("security")), document.schemes, resolver)
     body = body_of(operation.get("requestBody"), method, resolver, examples)
     config_headers, headers = _headers(given, access, body)
@@ -132,9 +141,9 @@ def _operation(document: _Document, entry: _Entry, operation_id: str) -> Operati
 
 
 def _headers(
-    given: Given, access: Credentials, body: tuple[str, str] | None
+    given: RequestParameters, access: Credentials, body: tuple[str, str] | None
 ) -> tuple[dict[str, str], dict[str, str]]:
-    """Those of the scenario and those of the call. A call's win, so all cookies stand in one place."""
+    """Return the headers of the scenario and of the call. A call's win, so all cookies are in one place."""
     config, own = dict(access.headers), dict(given.headers)
     if body is not None:
         own = {"Content-Type": body[0], **own}
@@ -145,7 +154,7 @@ def _headers(
     return config, {name: value for name, value in own.items() if name.lower() not in names}
 
 
-def _url(base: str, path: str, given: Given, access: Credentials) -> tuple[str, dict[str, str]]:
+def _url(base: str, path: str, given: RequestParameters, access: Credentials) -> tuple[str, dict[str, str]]:
     segments: dict[str, str] = {}
 
     def fill(match: re.Match[str]) -> str:
@@ -167,7 +176,7 @@ def _url(base: str, path: str, given: Given, access: Credentials) -> tuple[str, 
 
 
 def _split(text: str, names: list[str]) -> list[str]:
-    """What stands between the names."""
+    """Return the text between the names."""
     pieces = []
     for name in names:
         before, _, text = text.partition(name)
@@ -187,8 +196,8 @@ def _status(responses: object, resolver: Resolver) -> int | None:
 
 def _operation_id(entry: _Entry) -> str:
     given = entry.operation.get("operationId")
-    if isinstance(given, str) and one_line(given):
-        return one_line(given)
+    if isinstance(given, str) and printable_line(given):
+        return printable_line(given)
     words = re.sub(r"[^A-Za-z0-9]+", "_", entry.path).strip("_")
     return f"{entry.method}_{words}" if words else entry.method
 
@@ -200,3 +209,56 @@ def _fresh(name: str, taken: set[str]) -> str:
         fresh = f"{name}_{number}"
     taken.add(fresh)
     return fresh
+
+
+# Credentials are placeholders that the user replaces by real tokens, never values that look like a secret.
+
+
+PLACEHOLDER = "REPLACE_ME"
+_SCHEMES = {"bearer": "Bearer", "basic": "Basic", "digest": "Digest"}
+
+
+@dataclass(slots=True)
+class Credentials:
+    """Placeholders of credentials, by where a request carries them."""
+
+    headers: dict[str, str] = field(default_factory=dict)
+    query: list[tuple[str, str]] = field(default_factory=list)
+    cookies: list[tuple[str, str]] = field(default_factory=list)
+    placeholders: dict[str, str] = field(default_factory=dict)
+    """Each placeholder, and a description of its replacement."""
+
+
+def credentials(requirements: object, schemes: object, resolver: Resolver) -> Credentials:
+    """Return the credentials of the first security requirement; none if one of them is empty."""
+    found = Credentials()
+    ways = [way for way in requirements if isinstance(way, Mapping)] if isinstance(requirements, list) else []
+    if not ways or any(not way for way in ways):
+        return found
+    for name in ways[0]:
+        scheme = resolver.follow(schemes.get(name)) if isinstance(schemes, Mapping) else None
+        if isinstance(scheme, Mapping):
+            _add(found, str(name), scheme)
+    return found
+
+
+def _add(found: Credentials, name: str, scheme: Mapping[str, Any]) -> None:
+    placeholder = f"{PLACEHOLDER}_{re.sub(r'[^A-Za-z0-9_]+', '_', name).strip('_') or 'TOKEN'}"
+    kind, key, place = scheme.get("type"), scheme.get("name"), scheme.get("in")
+    if kind == "apiKey" and isinstance(key, str) and key:
+        found.placeholders[placeholder] = printable_line(f"the key for {key} ({place})")
+        if place == "query":
+            found.query.append((encoded(key), placeholder))
+        elif place == "cookie":
+            found.cookies.append((encoded(key), placeholder))
+        elif is_header_name(key):
+            found.headers[key] = placeholder
+    elif kind == "http":
+        word = str(scheme.get("scheme", "bearer")).strip()
+        prefix = _SCHEMES.get(word.lower(), header_text(word))
+        found.headers["Authorization"] = f"{prefix} {placeholder}"
+        what = "user:password in base64" if prefix == "Basic" else "the token"
+        found.placeholders[placeholder] = f"{what} after Authorization: {prefix}"
+    elif kind in ("oauth2", "openIdConnect"):
+        found.headers["Authorization"] = f"Bearer {placeholder}"
+        found.placeholders[placeholder] = "an access token"

@@ -1,52 +1,45 @@
-"""The parameters that a request needs, and what they add to it: path values, a query, headers, cookies.
+"""The parameters of a request: path values, a query, headers, cookies, each written in its style. Pure.
 
-Optional parameters are left out: the least request is the one that most surely works.
+Optional parameters are left out: the smallest request is the most likely to work.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import quote
 
-from faultkit.scenario.openapi.example import Examples
-from faultkit.scenario.openapi.resolve import Resolver
-from faultkit.scenario.openapi.styles import (
-    encoded,
-    encoded_but_reserved,
-    in_header,
-    in_path,
-    in_query,
-    one_line,
-    text_of,
-)
+from faultkit.base.text import printable_line
+from faultkit.scenario.openapi.references import Resolver
+from faultkit.scenario.openapi.request_example import Examples
 
 DEFAULT_STYLES = {"path": "simple", "query": "form", "header": "simple", "cookie": "form"}
 _NOT_PARAMETERS = frozenset({"accept", "content-type", "authorization"})
-"""Header parameters of these names mean nothing: other parts of the document say what they are."""
+"""Header parameters of these names are ignored, as OpenAPI demands."""
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 UNKNOWN = "1"
-"""For a part of a path that no parameter describes."""
+"""The value of a path segment that no parameter describes."""
 
 
 @dataclass(slots=True)
-class Given:
-    """What the parameters of an operation come to."""
+class RequestParameters:
+    """The parameters of an operation, written for a request."""
 
     segments: dict[str, str] = field(default_factory=dict)
-    """Values that the URL's `{name}` stand for, not encoded."""
+    """Values of `{name}` in the URL, not encoded."""
     inlined: dict[str, str] = field(default_factory=dict)
-    """Path values whose delimiters must not be encoded; they are encoded already."""
+    """Path values that are encoded already, because their delimiters must stay."""
     query: list[tuple[str, str]] = field(default_factory=list)
-    """Encoded."""
+    """The query, encoded."""
     headers: dict[str, str] = field(default_factory=dict)
     cookies: list[tuple[str, str]] = field(default_factory=list)
 
 
 def merged_parameters(resolver: Resolver, *lists: object) -> list[Mapping[str, Any]]:
-    """Those of the path, then those of the operation, which win by name and place."""
+    """Return the parameters of all lists. A later list overrides an earlier one by name and place."""
     found: dict[tuple[str, str], Mapping[str, Any]] = {}
     for each in lists:
         for raw in each if isinstance(each, list) else ():
@@ -58,10 +51,11 @@ def merged_parameters(resolver: Resolver, *lists: object) -> list[Mapping[str, A
     return list(found.values())
 
 
-def given_parameters(
+def request_parameters(
     parameters: Iterable[Mapping[str, Any]], resolver: Resolver, examples: Examples
-) -> Given:
-    given = Given()
+) -> RequestParameters:
+    """Return the required parameters with example values, each written in its style."""
+    given = RequestParameters()
     for parameter in parameters:
         place = parameter["in"]
         if place == "path" or (parameter.get("required") is True and place in DEFAULT_STYLES):
@@ -82,7 +76,7 @@ def _value(parameter: Mapping[str, Any], resolver: Resolver, examples: Examples)
 
 
 def media_example(holder: Mapping[str, Any], resolver: Resolver, examples: Examples) -> Any:
-    """Of a parameter or a media type: its own example, the first of its examples, else one of its schema."""
+    """Return the example of a parameter or a media type, else one of its schema."""
     if holder.get("example") is not None:
         return holder["example"]
     given = holder.get("examples")
@@ -93,7 +87,7 @@ def media_example(holder: Mapping[str, Any], resolver: Resolver, examples: Examp
     return examples.of(holder.get("schema", {}))
 
 
-def _add(given: Given, parameter: Mapping[str, Any], place: str, value: Any) -> None:
+def _add(given: RequestParameters, parameter: Mapping[str, Any], place: str, value: Any) -> None:
     name = parameter["name"]
     style = parameter.get("style")
     style = style if isinstance(style, str) else DEFAULT_STYLES[place]
@@ -110,15 +104,101 @@ def _add(given: Given, parameter: Mapping[str, Any], place: str, value: Any) -> 
     elif place == "header" and name.lower() not in _NOT_PARAMETERS and is_header_name(name):
         given.headers[name] = header_text(in_header(value, explode))
     elif place == "cookie":
-        # Cookies of lists have one pair: most servers would see only the last of several.
+        # A list is one pair in a cookie: most servers would use only the last of several.
         exploded = explode and isinstance(value, dict)
         given.cookies += in_query(name, value, style, exploded)
 
 
 def header_text(text: str) -> str:
-    """A header holds one line of what Latin-1 can say."""
-    return one_line(text).encode("latin-1", "replace").decode("latin-1")
+    """Return the text for a header: one line of Latin-1."""
+    return printable_line(text).encode("latin-1", "replace").decode("latin-1")
 
 
 def is_header_name(text: str) -> bool:
+    """Return whether a text is a valid header name: a token of RFC 9110, section 5.6.2."""
     return _TOKEN.fullmatch(text) is not None
+
+
+# How `style` and `explode` write a value into a path, a query or a header: OpenAPI 3.1, section 4.8.12.
+
+
+Encode = Callable[[str], str]
+
+RESERVED = ":/?#[]@!$&'()*+,;="
+_DELIMITERS = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C"}
+
+
+def text_of(value: Any) -> str:
+    """Return a single value as text, as JSON writes it, without quotes."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return "" if value is None else json.dumps(value)
+
+
+def encoded(text: str) -> str:
+    """Return the text percent-encoded, reserved characters included."""
+    return quote(text, safe="")
+
+
+def encoded_but_reserved(text: str) -> str:
+    """Encode as `allowReserved` asks, except characters that would end the query or the pair."""
+    return quote(text, safe="".join(mark for mark in RESERVED if mark not in "#&[]+"))
+
+
+def as_is(text: str) -> str:
+    """Return the text unchanged: headers are not percent-encoded."""
+    return text
+
+
+def in_path(name: str, value: Any, style: str, explode: bool) -> str:
+    """Return a path value in the style `simple`, `label` or `matrix`, encoded."""
+    if style == "label":
+        return "." + _simple(value, explode, encoded, "." if explode else ",")
+    if style == "matrix":
+        return _matrix(name, value, explode)
+    return _simple(value, explode, encoded)
+
+
+def in_header(value: Any, explode: bool) -> str:
+    """Return a header value in the style `simple`, the only one of headers."""
+    return _simple(value, explode, as_is)
+
+
+def in_query(
+    name: str, value: Any, style: str, explode: bool, encode: Encode = encoded
+) -> list[tuple[str, str]]:
+    """Return the pairs of a query, encoded."""
+    key = encoded(name)
+    if isinstance(value, dict) and style == "deepObject":
+        return [(f"{key}%5B{encoded(each)}%5D", encode(text_of(value[each]))) for each in value]
+    if isinstance(value, dict):
+        if explode and style == "form":
+            return [(encoded(each), encode(text_of(value[each]))) for each in value]
+        flat = [piece for each in value for piece in (each, value[each])]
+        return [(key, _DELIMITERS.get(style, ",").join(encode(text_of(piece)) for piece in flat))]
+    if isinstance(value, list):
+        pieces = [encode(text_of(each)) for each in value]
+        if explode:
+            return [(key, piece) for piece in pieces]
+        return [(key, _DELIMITERS.get(style, ",").join(pieces))]
+    return [(key, encode(text_of(value)))]
+
+
+def _simple(value: Any, explode: bool, encode: Encode, delimiter: str = ",") -> str:
+    if isinstance(value, dict):
+        pairs = [(encode(each), encode(text_of(value[each]))) for each in value]
+        return delimiter.join(("=" if explode else delimiter).join(pair) for pair in pairs)
+    if isinstance(value, list):
+        return delimiter.join(encode(text_of(each)) for each in value)
+    return encode(text_of(value))
+
+
+def _matrix(name: str, value: Any, explode: bool) -> str:
+    key = encoded(name)
+    if explode and isinstance(value, dict):
+        return "".join(f";{encoded(each)}={encoded(text_of(value[each]))}" for each in value)
+    if explode and isinstance(value, list):
+        return "".join(f";{key}={encoded(text_of(each))}" for each in value)
+    return f";{key}={_simple(value, False, encoded)}"

@@ -1,7 +1,7 @@
 """A text that a regular expression matches, for the simple expressions that API documents have. Pure.
 
-Known: literals, escapes, classes, groups, alternatives, repeats, anchors at the ends. Anything else (looking
-around, back references) is refused with None, and the caller makes do without.
+Supported: literals, escapes, classes, groups, alternatives, repeats, anchors at the ends. For others
+(lookaround, back references) the result is None. Own code, because hypothesis and exrex give random texts.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 Maker: TypeAlias = Callable[[int], str]
-"""From how many times more than needed each repeat is taken, to a text."""
+"""Takes the number of extra repetitions of each repeat; returns a text."""
 
 LONGEST = 1000
 _MOST_EXTRA = 64
@@ -24,7 +24,7 @@ _REPEAT = re.compile(r"\{(\d{1,4})(?:(,)(\d{0,4}))?\}")
 
 
 def text_matching(pattern: str, shortest: int = 0, longest: int | None = None) -> str | None:
-    """None if the pattern is not a simple one, or if no such text was found."""
+    """Return a text that the pattern matches; None if the pattern is not simple or no text was found."""
     try:
         return _found(_Reader(pattern).whole(), re.compile(pattern), shortest, longest)
     except (_NotSimple, re.error, OverflowError, RecursionError):
@@ -62,7 +62,7 @@ class _Reader:
         return maker
 
     def _alternatives(self) -> Maker:
-        """The first will do."""
+        """Return an example of the first alternative."""
         first = self._sequence()
         while self._take("|"):
             self._sequence()
@@ -116,7 +116,7 @@ class _Reader:
         return least, max(least, most)
 
     def _class(self) -> str:
-        """One character of a class."""
+        """Return one character of a class."""
         negated = self._take("^")
         members = ""
         while not self._take("]") or not members:
@@ -141,7 +141,7 @@ class _Reader:
         return self._escape(inside_class=True) if mark == "\\" else mark
 
     def _escape(self, *, inside_class: bool) -> str:
-        """The characters that an escape stands for."""
+        """Return the characters that an escape stands for."""
         mark = self._next()
         if mark in _KINDS:
             return _KINDS[mark]
@@ -181,7 +181,9 @@ def _repeated(maker: Maker, least: int, most: int) -> Maker:
         piece = maker(extra)
         times = min(least + extra, most)
         if len(piece) * times > LONGEST:
-            return piece[:1] * (LONGEST + 1)  # Too long whatever it is; repeats of repeats could fill memory.
+            return piece[:1] * (
+                LONGEST + 1
+            )  # Longer than any result may be: nested repeats could fill the memory.
         return piece * times
 
     return make

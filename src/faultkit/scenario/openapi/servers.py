@@ -1,4 +1,4 @@
-"""Where the calls go: the servers of an OpenAPI document, with their variables filled in."""
+"""The servers of an OpenAPI document, with their variables filled in."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
 from faultkit.base.address import SCHEMES, parse_endpoint
-from faultkit.base.documents.shape import shown
+from faultkit.base.documents.checks import shown
 from faultkit.base.errors import InputError
-from faultkit.scenario.openapi.read import Source
+from faultkit.scenario.openapi.openapi_document import Source
 
 DEFAULT = "http://localhost"
 _VARIABLE = re.compile(r"\{([^{}]*)\}")
 
 
 def base_url(source: Source, *levels: object) -> str:
-    """The first http(s) server of the innermost level that has any; it ends without a slash.
+    """Return the first http(s) server of the innermost level that has any, without a closing slash.
 
-    Levels go from the operation outward. A relative URL counts from the document's own, or from
-    `http://localhost` if that is a file."""
+    Levels go from the operation outward. A relative URL is resolved against the URL of the document, or
+    against `http://localhost` if the document is a file."""
     for servers in levels:
         found = servers if isinstance(servers, list) else []
         urls = [_filled(server, source) for server in found if isinstance(server, Mapping)]
@@ -33,7 +33,7 @@ def base_url(source: Source, *levels: object) -> str:
 
 
 def checked_base(url: str, path: str) -> str:
-    """One that the user gave instead."""
+    """Return the base URL that the user gave. Raises InputError if it is not an http or https URL."""
     try:
         parts = urlsplit(url.strip())
         fits = parts.scheme in ("http", "https") and parts.hostname and not (parts.query or parts.fragment)
@@ -45,6 +45,7 @@ def checked_base(url: str, path: str) -> str:
 
 
 def origin(base: str) -> str:
+    """Return the scheme, host and port of a base URL."""
     parts = urlsplit(base)
     return f"{parts.scheme}://{parts.netloc}"
 
@@ -70,7 +71,7 @@ def _filled(server: Mapping[str, Any], source: Source) -> str:
 
 
 def _absolute(url: str, source: Source) -> str | None:
-    """None for servers of another protocol."""
+    """Return the URL of a server; None for other protocols than HTTP."""
     try:
         joined = urljoin(source.location if source.is_url else f"{DEFAULT}/", url)
         parts = urlsplit(joined)
@@ -80,7 +81,7 @@ def _absolute(url: str, source: Source) -> str | None:
 
 
 def _clean(url: str, source: Source) -> str:
-    """Without a user, a query and a closing slash; with a host that can be called."""
+    """Return the URL without user, query and closing slash. Raises InputError without a valid host."""
     try:
         parts = urlsplit(url)
         host = parts.netloc.rpartition("@")[2]

@@ -1,6 +1,6 @@
-"""The eight scenarios that are made for every operation: one row each, and the document a row becomes.
+"""The eight scenarios of every operation: a table of templates, and the document of a template.
 
-Titles say what the faults really do. Documents are plain data in the format of scenario files.
+Titles describe what the faults do. Documents are plain data in the format of scenario files.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from faultkit.scenario.openapi.servers import origin
 
 @dataclass(frozen=True, slots=True)
 class Template:
+    """The faults, strategy and limits of one of the eight scenarios."""
+
     name: str
     title: str
     description: str
@@ -28,7 +30,7 @@ SLOS: tuple[Mapping[str, Any], ...] = (
     {"type": "latency", "title": "P95 < 300 ms", "objective": 95.0, "threshold": 300.0},
     {"type": "error", "title": "Errors < 1 %", "objective": 99.0, "threshold": 1.0},
 )
-"""Of every load."""
+"""The objectives of every load."""
 
 
 def _single() -> dict[str, Any]:
@@ -76,7 +78,7 @@ TEMPLATES: tuple[Template, ...] = (
         "Packet loss on the way to the service",
         "Parts of the request get lost and are sent again, as on a bad radio link.",
         ({"type": "packetloss", "side": "server", "direction": "egress"},),
-        # Not one call, as the original has it: most single calls lose nothing, and would prove nothing.
+        # Several calls instead of the original's one: a single call mostly loses no packet.
         _load("10s", 2, 5),
         timeout_ms=500,
     ),
@@ -128,6 +130,7 @@ TEMPLATES: tuple[Template, ...] = (
 
 
 def scenario_document(template: Template, operation: Operation) -> dict[str, Any]:
+    """Return the scenario of a template for one operation, as a document of a scenario file."""
     document: dict[str, Any] = {
         "title": f"{template.title}: {operation.method} {operation.path}",
         "description": template.description,
@@ -167,7 +170,7 @@ def _context(template: Template, operation: Operation) -> dict[str, Any]:
 
 
 def _expect(template: Template, operation: Operation) -> dict[str, Any]:
-    """Of single calls; what a load promises is in its SLOs."""
+    """Return the expectation of single calls; a load has SLOs instead."""
     if template.strategy["mode"] == "load":
         return {}
     expect: dict[str, Any] = {} if operation.status is None else {"status": operation.status}

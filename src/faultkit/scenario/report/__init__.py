@@ -1,1 +1,1 @@
-"""Reports of scenario runs: the values, and one renderer for each format."""
+"""Reports of scenario runs: `report_model` holds the values, and each format has one builder."""

@@ -1,6 +1,6 @@
-"""The plain-language reading of a report: what broke, how much, the likely cause, what to try next.
+"""A plain-language review of a report: what broke, how much, the likely cause, what to try next.
 
-Offline, and the same for the same report: the rules of `faultkit.scenario.report.rules` in their order.
+It works offline and gives the same text for the same report: the rules of `review_rules` in their order.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from faultkit.base.figures import counted
-from faultkit.base.numerals import flat
-from faultkit.scenario.report.finding import SEVERITIES, Finding, Remark, Review
-from faultkit.scenario.report.model import Item, Report
-from faultkit.scenario.report.rules import DECIDED, FIRST, remarks
+from faultkit.base.text import counted, printable_line
+from faultkit.report import markdown
+from faultkit.scenario.report.report_model import Item, Report
+from faultkit.scenario.report.review_model import SEVERITIES, Finding, Remark, Review
+from faultkit.scenario.report.review_rules import DECIDED, FIRST, remarks
 
 _HEADS = {
     "broken": "🔴 Broken",
@@ -24,10 +24,11 @@ _HEADS = {
 }
 
 _NAMED = 3
-"""So many calls or scenarios are named where one remark holds for many, and the others counted."""
+"""Where one remark holds for many calls or scenarios, this many are named and the others counted."""
 
 
 def review(report: Report) -> Review:
+    """Return the findings of all rules, the gravest first."""
     found = list(_findings(report))
     found.sort(key=lambda finding: (SEVERITIES.index(finding.remark.severity), finding.rule not in FIRST))
     return Review(_summary(report, found), tuple(found))
@@ -48,18 +49,20 @@ def _call(item: Item) -> str:
 
 def _summary(report: Report, found: list[Finding]) -> str:
     if not report.items:
-        said = "Nothing was run."
+        summary = "Nothing was run."
     else:
         verdicts = Counter(item.verdict for item in report.items)
-        said = f"{counted(len(report.items), 'item')}: " + ", ".join(
+        summary = f"{counted(len(report.items), 'item')}: " + ", ".join(
             f"{count} {verdict}" for verdict, count in sorted(verdicts.items(), key=lambda pair: -pair[1])
         )
-        said += f". {_broken(report, found)}"
-    return said if report.partial is None else f"{said} The run is partial: {report.partial.rstrip('.')}."
+        summary += f". {_broken(report, found)}"
+    return (
+        summary if report.partial is None else f"{summary} The run is partial: {report.partial.rstrip('.')}."
+    )
 
 
 def _broken(report: Report, found: list[Finding]) -> str:
-    """Of items that decide nothing, nobody knows whether something broke."""
+    """Return a sentence on whether something broke; items that decide nothing are not counted."""
     broken = {finding.item for finding in found if finding.remark.severity == "broken"}
     ill = {finding.item for finding in found if finding.rule in FIRST}
     before = f"Without any fault, something is wrong in {len(ill)} of them. " if ill else ""
@@ -74,8 +77,8 @@ def _broken(report: Report, found: list[Finding]) -> str:
 
 
 def render_review(review: Review) -> str:
-    """As Markdown."""
-    lines = ["# Review", "", _plain(review.summary), ""]
+    """Return a review as Markdown."""
+    lines = ["# Review", "", _escaped(review.summary), ""]
     for severity in SEVERITIES:
         found = [finding for finding in review.findings if finding.remark.severity == severity]
         if found:
@@ -86,7 +89,7 @@ def render_review(review: Review) -> str:
 
 
 def _groups(found: Sequence[Finding]) -> Iterable[list[Finding]]:
-    """Findings that say the same, but for the figures, are told once."""
+    """Group findings that differ only in their figures."""
     groups: dict[tuple[str, Remark], list[Finding]] = {}
     for finding in found:
         groups.setdefault((finding.rule, replace(finding.remark, much="")), []).append(finding)
@@ -97,18 +100,20 @@ def _section(group: Sequence[Finding]) -> list[str]:
     remark = group[0].remark
     rows = (("How much", _much(group)), ("Likely cause", remark.cause), ("Try next", remark.next))
     return [
-        f"### {_plain(remark.what)}",
+        f"### {_escaped(remark.what)}",
         "",
         _where(group),
         "",
-        *(f"- **{name}**: {_plain(text)}" for name, text in rows if text),
+        *(f"- **{name}**: {_escaped(text)}" for name, text in rows if text),
         "",
     ]
 
 
 def _where(group: Sequence[Finding]) -> str:
-    calls = list(dict.fromkeys(f"`{_code(finding.call)}`" for finding in group))
-    titles = list(dict.fromkeys(_plain(finding.scenario) for finding in group))
+    calls = list(
+        dict.fromkeys("`" + printable_line(finding.call.replace("`", "'")) + "`" for finding in group)
+    )
+    titles = list(dict.fromkeys(_escaped(finding.scenario) for finding in group))
     return f"{_capital(_items(group))}, {_few(calls)} ({_few(titles)})"
 
 
@@ -122,7 +127,7 @@ def _much(group: Sequence[Finding]) -> str:
 
 
 def _items(group: Sequence[Finding]) -> str:
-    """`item 3`, `items 1 to 4, 7`."""
+    """Return the items of a group: `item 3`, `items 1 to 4, 7`."""
     numbers = sorted({finding.item for finding in group})
     runs: list[list[int]] = []
     for number in numbers:
@@ -143,12 +148,5 @@ def _few(texts: Sequence[str]) -> str:
     return ", ".join([*texts[:_NAMED], *([f"{rest} more"] if rest > 0 else [])])
 
 
-def _code(text: str) -> str:
-    return flat(text.replace("`", "'"))
-
-
-def _plain(text: str) -> str:
-    """On one line, and without what Markdown, HTML or a terminal would take for its own."""
-    for character in "\\`*_[]<>#|":
-        text = text.replace(character, f"\\{character}")
-    return flat(text)
+def _escaped(text: str) -> str:
+    return markdown.escape(text, "\\`*_[]<>#|", "")

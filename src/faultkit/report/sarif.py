@@ -1,0 +1,118 @@
+"""SARIF 2.1.0, for code scanning services. The only maker of it: plain data that `json` can write.
+
+Lines and columns count from 1, columns in characters. Paths are relative to the folder that the command ran
+in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any, Literal, TypeAlias
+from urllib.parse import quote
+
+from faultkit import __version__
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+
+Level: TypeAlias = Literal["note", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class SarifRule:
+    """A `reportingDescriptor` (SARIF 3.49)."""
+
+    id: str
+    summary: str
+    level: Level
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """Other members of the descriptor, such as `help`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SarifResult:
+    """A `result` (SARIF 3.27) at one place of one file."""
+
+    rule: str
+    level: Level
+    text: str
+    file: str
+    region: Mapping[str, int]
+    """`startLine` and, where they are known, `startColumn`, `endLine`, `endColumn`."""
+    inside: tuple[str, str] | None = None
+    """The name and the kind of what holds the place: `("load", "function")`."""
+    identity: tuple[str, ...] = ()
+    """What makes two results of different runs the same one; the fingerprint is made of it. It should hold
+    neither line numbers nor figures. Empty: no fingerprint."""
+    more: Mapping[str, Any] = field(default_factory=dict)
+    """Other members of the result, such as `rank`."""
+
+
+def sarif_log(
+    rules: Iterable[SarifRule], results: Iterable[SarifResult], invocation: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return a SARIF log with one run."""
+    listed = tuple(rules)
+    places = {rule.id: place for place, rule in enumerate(listed)}
+    seen: dict[str, int] = {}
+    return {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "faultkit",
+                        "semanticVersion": __version__,
+                        "rules": [_rule(rule) for rule in listed],
+                    }
+                },
+                **({"invocations": [dict(invocation)]} if invocation is not None else {}),
+                "columnKind": "unicodeCodePoints",
+                "results": [_result(each, places, seen) for each in results],
+            }
+        ],
+    }
+
+
+def _rule(rule: SarifRule) -> dict[str, Any]:
+    return {
+        "id": rule.id,
+        "shortDescription": {"text": rule.summary},
+        "defaultConfiguration": {"level": rule.level},
+        **rule.more,
+    }
+
+
+def _result(result: SarifResult, places: Mapping[str, int], seen: dict[str, int]) -> dict[str, Any]:
+    location: dict[str, Any] = {
+        "physicalLocation": {
+            "artifactLocation": {"uri": _relative_uri(result.file)},
+            "region": dict(result.region),
+        }
+    }
+    if result.inside is not None:
+        name, kind = result.inside
+        location["logicalLocations"] = [{"fullyQualifiedName": name, "kind": kind}]
+    return {
+        "ruleId": result.rule,
+        **({"ruleIndex": places[result.rule]} if result.rule in places else {}),
+        "level": result.level,
+        "message": {"text": result.text},
+        "locations": [location],
+        **({"partialFingerprints": _fingerprints(result.identity, seen)} if result.identity else {}),
+        **result.more,
+    }
+
+
+def _relative_uri(file: str) -> str:
+    path = file.replace("\\", "/").removeprefix("./")
+    return quote(path.encode("utf-8", "replace"), safe="/")
+
+
+def _fingerprints(identity: tuple[str, ...], seen: dict[str, int]) -> dict[str, str]:
+    """Results with the same identity are told apart by their order."""
+    key = "\0".join(identity)
+    seen[key] = seen.get(key, 0) + 1
+    return {"faultkit/v1": sha256(f"{key}\0{seen[key]}".encode("utf-8", "replace")).hexdigest()[:32]}

@@ -1,0 +1,239 @@
+"""The call of an item: method, URL with its segments filled in, headers, body, time-out.
+
+Also what `config` gives to all calls of a scenario. Nothing is sent here.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import quote, urlsplit
+
+from faultkit.base.address import SCHEMES, parse_endpoint
+from faultkit.base.documents.checks import join_path, shown
+from faultkit.base.documents.key_tables import OR_NOTHING, Key, KeyTable, Schema, sentence
+from faultkit.base.documents.mapping_reader import MappingReader
+from faultkit.base.documents.values import TEXT_SCHEMA, line, span_schema, time_limit_s
+from faultkit.base.errors import InputError
+from faultkit.base.secrets import mask_url, sounds_secret
+from faultkit.load.load import Target
+from faultkit.load.route import route_of
+from faultkit.scenario.scenario_model import Call
+
+URL = 'an absolute URL such as "http://localhost:8080/path"'
+METHOD = "an HTTP method such as GET"
+TOKEN = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
+_TOKEN = re.compile(TOKEN)
+_SEGMENT = re.compile(r"\{([^{}]*)\}")
+_URL_CHARACTERS = re.compile(r"[!-~]+")
+_HEADER_CHARACTERS = re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
+_JSON_HEADER = ("content-type", "application/json")
+
+Headers = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CallConfig:
+    """The settings of `config`, which apply to every call of a scenario."""
+
+    headers: Headers = ()
+    segments: tuple[tuple[str, str], ...] = ()
+
+
+def parse_config(reader: MappingReader) -> CallConfig:
+    """Return the values of the mapping `config`."""
+    http = reader.inner("http")
+    return CallConfig(http.take("headers"), tuple(http.inner("paths").take("segments").items()))
+
+
+def parse_call(reader: MappingReader, config: CallConfig) -> Call:
+    """Return the call of an item, with the headers and segments of `config`."""
+    body, is_json = reader.take("body")
+    headers = _merged(config.headers, reader.take("headers"))
+    if is_json and not any(name.lower() == _JSON_HEADER[0] for name, _ in headers):
+        headers = (*headers, _JSON_HEADER)
+    segments = dict(config.segments)
+    call = Call(
+        reader.take("method"),
+        reader.need("url", lambda value: _url(value, segments), "", URL),
+        headers,
+        body,
+        reader.take("timeout"),
+        reader.inner("meta").take("operation_id"),
+    )
+    if call.url:
+        try:
+            # A call that cannot be sent is reported now, not in the middle of a run.
+            route_of(Target(call.method, call.url, call.headers, (call.body or "").encode()))
+        except InputError as error:
+            reader.problems.append(error.within(reader.path))
+    return call
+
+
+def _method(value: object) -> str:
+    if not isinstance(value, str) or not _TOKEN.fullmatch(value):
+        raise InputError("", f"expected {METHOD}, got {shown(value)}")
+    if value.upper() == "CONNECT":
+        raise InputError("", 'expected a method with an answer of its own, got "CONNECT"')
+    return value.upper()
+
+
+def _url(value: object, segments: Mapping[str, str]) -> str:
+    if not isinstance(value, str):
+        raise InputError("", f"expected {URL}, got {shown(value)}")
+    url = _filled(value.strip(), segments)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise InputError("", f"expected {URL}, got {shown(value)}: {str(error).lower()}") from None
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise InputError("", f"expected {URL}, got {shown(value)}")
+    if not _URL_CHARACTERS.fullmatch(url):
+        raise InputError("", f"expected an URL with other characters percent-encoded, got {shown(value)}")
+    for mark, part, what in (("@", parts.netloc, "a user"), ("#", url, "a fragment")):
+        if mark in part:
+            raise InputError("", f"expected an URL without {what}, got {shown(mask_url(value))}")
+    if parts.netloc.startswith(":"):
+        raise InputError("", f"expected an URL with a host, got {shown(value)}")
+    parse_endpoint(parts.netloc, SCHEMES[parts.scheme].port, path="")
+    return url
+
+
+def _filled(url: str, segments: Mapping[str, str]) -> str:
+    for name in _SEGMENT.findall(url):
+        if name not in segments:
+            raise InputError(
+                "", f'expected a value for "{{{name}}}" in config.http.paths.segments, got nothing'
+            )
+    filled = _SEGMENT.sub(lambda found: quote(segments[found[1]], safe=""), url)
+    if "{" in filled or "}" in filled:
+        raise InputError("", f"expected braces around the names of segments only, got {shown(url)}")
+    return filled
+
+
+def _segments(value: object) -> dict[str, str]:
+    return dict(_texts(value, "names of segments to texts"))
+
+
+def _headers(value: object) -> Headers:
+    headers = _texts(value, "header names to texts", may_be_empty=True)
+    names: set[str] = set()
+    for name, content in headers:
+        if not _TOKEN.fullmatch(name):
+            raise InputError("", f"expected a header name, got {shown(name)}")
+        if not _HEADER_CHARACTERS.fullmatch(content):
+            came = "something else" if sounds_secret(name) else shown(content)
+            raise InputError(name, f"expected a text on one line with characters of Latin-1, got {came}")
+        if name.lower() in names:
+            raise InputError(name, "expected each name once, got it again in other letters")
+        names.add(name.lower())
+    return headers
+
+
+def _texts(value: object, what: str, *, may_be_empty: bool = False) -> tuple[tuple[str, str], ...]:
+    if not isinstance(value, Mapping):
+        raise InputError("", f"expected a mapping of {what}, got {shown(value)}")
+    for name, content in value.items():
+        if not isinstance(name, str):
+            raise InputError("", f"expected a mapping of {what}, got the key {shown(name)}")
+        if not isinstance(content, str):
+            raise InputError(join_path("", name), f"expected a text in quotes, got {shown(content)}")
+        if not content and not may_be_empty:
+            raise InputError(join_path("", name), 'expected a text that is not empty, got ""')
+    return tuple(value.items())
+
+
+def _merged(common: Headers, own: Headers) -> Headers:
+    names = {name.lower() for name, _ in own}
+    return (*(pair for pair in common if pair[0].lower() not in names), *own)
+
+
+def _body(value: object) -> tuple[str | None, bool]:
+    """Return the body, and whether it was converted to JSON."""
+    if isinstance(value, str):
+        return value, False
+    if not isinstance(value, Mapping | list):
+        raise InputError("", f"expected a text, or a mapping or a list to send as JSON, got {shown(value)}")
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_not_json), True
+    except ValueError:
+        raise InputError("", "expected values that JSON has, got a number without an end") from None
+    except TypeError:
+        raise InputError("", "expected texts as the keys of JSON, got others") from None
+
+
+def _not_json(value: object) -> object:
+    raise InputError("", f"expected values that JSON has, got {shown(value)} (text needs quotes)")
+
+
+_HEADERS: Schema = {"$ref": f"#/$defs/headers{OR_NOTHING}"}
+HEADERS_SCHEMA: Schema = {
+    "type": ["object", "null"],
+    "propertyNames": {"pattern": f"^{TOKEN}$"},
+    "additionalProperties": {"type": "string"},
+}
+
+CONFIG = KeyTable(
+    Key(
+        "http",
+        schema=KeyTable(
+            Key(
+                "headers",
+                _headers,
+                _HEADERS,
+                (),
+                "Headers of every call; a call's own headers take precedence.",
+            ),
+            Key(
+                "paths",
+                schema=KeyTable(
+                    Key(
+                        "segments",
+                        _segments,
+                        {"type": "object", "additionalProperties": TEXT_SCHEMA},
+                        {},
+                        "Values for {name} in URLs; they are percent-encoded.",
+                    )
+                ),
+            ),
+        ),
+    ),
+    help="What all calls have in common.",
+)
+
+CALL = KeyTable(
+    Key(
+        "method",
+        _method,
+        {"type": "string", "pattern": f"^{TOKEN}$"},
+        "GET",
+        sentence(METHOD),
+        METHOD,
+    ),
+    Key(
+        "url",
+        schema={"type": "string", "pattern": r"^\s*[Hh][Tt][Tt][Pp][Ss]?://[^/]"},
+        help=sentence(f"{URL}; {{name}} stands for a segment of config"),
+        required=URL,
+    ),
+    Key("headers", _headers, _HEADERS, (), "Names and texts; numbers need quotes."),
+    Key(
+        "body",
+        _body,
+        {"type": ["string", "object", "array"]},
+        (None, False),
+        "Text as it is; a mapping or a list is sent as JSON, with a content type unless there is one.",
+    ),
+    Key(
+        "timeout",
+        time_limit_s,
+        span_schema({"exclusiveMinimum": 0}),
+        help='For the whole call: a number of milliseconds, or text such as "500ms". 30 s if none is given.',
+    ),
+    Key(
+        "meta",
+        schema=KeyTable(Key("operation_id", line, TEXT_SCHEMA, help="Shown in reports.")),
+    ),
+)

@@ -1,0 +1,241 @@
+"""Reading an OpenAPI document: a file or an http(s) URL, JSON or YAML, to plain data with a known version.
+
+The only module of this package that reads files and uses the network. It does not interpret the document.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import math
+import re
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from faultkit.base.documents.checks import shown
+from faultkit.base.errors import InputError, TargetError
+
+MOST_BYTES = 32 * 1024 * 1024
+MOST_VALUES = 4_000_000
+"""A YAML file of a few lines can stand for billions of values: aliases repeat whole branches."""
+DEEPEST = 200
+TIMEOUT_S = 20.0
+
+_VERSION = re.compile(r"3\.(\d{1,3})(\.\d{1,5})?(-[\w.-]+)?", re.ASCII)
+_ACCEPT = "application/json, application/yaml, */*;q=0.5"
+# Typed as Any: the two loaders have no base in common, and only one of them may be there.
+_FastLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The place of a document: a file or a URL."""
+
+    location: str
+    """A path, or an http(s) URL."""
+    is_url: bool = False
+
+    @property
+    def shown(self) -> str:
+        """The source for messages, without passwords and tokens of a URL."""
+        if not self.is_url:
+            return self.location
+        # Without urlsplit, because wrong URLs are shown too.
+        scheme, marks, rest = self.location.partition("//")
+        host, slash, path = re.split(r"[?#]", rest)[0].partition("/")
+        return f"{scheme}{marks}{host.rpartition('@')[2]}{slash}{path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """An OpenAPI document with a supported version."""
+
+    source: Source
+    document: dict[str, Any]
+    minor: int
+    """0 or 1, for OpenAPI 3.0 or 3.1: they differ in keys beside `$ref`, `nullable` and exclusive bounds."""
+
+    @property
+    def title(self) -> str:
+        info = self.document.get("info")
+        title = info.get("title") if isinstance(info, dict) else None
+        return title if isinstance(title, str) else ""
+
+
+def source_of(text: str) -> Source:
+    """Return the source of a text: a URL if it looks like one, else a path."""
+    return Source(text, text.lower().startswith(("http://", "https://")))
+
+
+def read_spec(source: Source, timeout_s: float = TIMEOUT_S) -> Spec:
+    """Return the document of a source. Raises InputError if it is not an OpenAPI 3.x document."""
+    document = read_data(source, timeout_s)
+    if not isinstance(document, dict):
+        raise InputError(source.shown, f"expected an OpenAPI 3.x document, got {shown(document)}")
+    return Spec(source, document, _minor(document, source))
+
+
+def read_data(source: Source, timeout_s: float = TIMEOUT_S) -> Any:
+    """Return the data of a file or a URL, as JSON has it."""
+    raw = _fetch(source, timeout_s) if source.is_url else _read(source)
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        problem = f"expected UTF-8 text, got byte {raw[error.start]:#04x}"
+        raise InputError(source.shown, problem) from None
+    return _plain(_parse(text, source), source)
+
+
+def _minor(document: dict[str, Any], source: Source) -> int:
+    if "swagger" in document:
+        problem = f"expected OpenAPI 3.x, got Swagger {document['swagger']}: convert it to OpenAPI 3 first"
+        raise InputError(source.shown, problem)
+    version = document.get("openapi")
+    # An unquoted `openapi: 3.1` is a number to YAML.
+    match = _VERSION.fullmatch(str(version)) if isinstance(version, str | float) else None
+    if match is None:
+        got = f"version {shown(version)}" if "openapi" in document else 'no key "openapi"'
+        raise InputError(source.shown, f"expected an OpenAPI 3.x document, got {got}")
+    return int(match[1])
+
+
+def _read(source: Source) -> bytes:
+    try:
+        with Path(source.location).open("rb") as file:
+            raw = file.read(MOST_BYTES + 1)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(source.shown, f"cannot be read: {reason}") from None
+    except ValueError as error:  # A path with a zero byte.
+        raise InputError(source.shown, f"cannot be read: {error}") from None
+    return _within_limit(raw, source)
+
+
+def _within_limit(raw: bytes, source: Source) -> bytes:
+    if len(raw) > MOST_BYTES:
+        raise InputError(source.shown, f"expected at most {MOST_BYTES // 1024 // 1024} MiB, got more")
+    return raw
+
+
+class _HttpOnly(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+        if not newurl.lower().startswith(("http://", "https://")):
+            raise urllib.error.HTTPError(req.full_url, code, "redirected away from http", headers, fp)
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _fetch(source: Source, timeout_s: float) -> bytes:
+    try:
+        request = urllib.request.Request(source.location, headers={"Accept": _ACCEPT})
+        if request.type not in ("http", "https") or not request.host:
+            raise ValueError("no host")
+        with urllib.request.build_opener(_HttpOnly).open(request, timeout=timeout_s) as answer:
+            raw: bytes = answer.read(MOST_BYTES + 1)
+    except urllib.error.HTTPError as error:
+        with error:
+            raise TargetError(f"{source.shown}: answered {error.code} {error.reason}") from None
+    except TimeoutError:
+        raise TargetError(f"{source.shown}: no answer within {timeout_s:g} s") from None
+    except (ValueError, http.client.InvalidURL):
+        raise InputError(source.shown, "expected an http or https URL") from None
+    except urllib.error.URLError as error:
+        if isinstance(error.reason, TimeoutError):
+            raise TargetError(f"{source.shown}: no answer within {timeout_s:g} s") from None
+        raise TargetError(f"{source.shown}: cannot be reached: {_reason(error.reason)}") from None
+    except (OSError, http.client.HTTPException) as error:
+        raise TargetError(f"{source.shown}: cannot be reached: {_reason(error)}") from None
+    return _within_limit(raw, source)
+
+
+def _reason(error: object) -> str:
+    text = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return (text or type(error).__name__).lower()
+
+
+class _Loader(_FastLoader):  # type: ignore[misc]
+    """YAML as OpenAPI means it: dates stay text, and `yes`, `no`, `on`, `off` are words."""
+
+    yaml_implicit_resolvers = {  # noqa: RUF012 (the name and the kind of the base)
+        first: [
+            (tag, pattern)
+            for tag, pattern in resolvers
+            if tag not in ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:bool")
+        ]
+        for first, resolvers in _FastLoader.yaml_implicit_resolvers.items()
+    }
+
+
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:bool", re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z"), list("tTfF")
+)
+# PyYAML wants a dot and a sign in 1.0e+3; JSON writes 1e3.
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+\Z"), list("-+0123456789")
+)
+
+
+def _parse(text: str, source: Source) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        _check_depth(text, source)
+        return yaml.load(text, Loader=_Loader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        problem = f"expected JSON or YAML, got {where}{error.problem or error.context}"
+        raise InputError(source.shown, problem) from None
+    except (yaml.YAMLError, ValueError) as error:
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(source.shown, f"expected JSON or YAML, got {reason}") from None
+    except RecursionError:
+        raise InputError(source.shown, "expected an OpenAPI document, got one nested too deeply") from None
+
+
+def _check_depth(text: str, source: Source) -> None:
+    """Refuse deep nesting before anything is built: the C loader overflows the stack."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > DEEPEST:
+                raise InputError(source.shown, f"expected at most {DEEPEST} levels, got more")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+def _plain(document: object, source: Source) -> Any:
+    """Return a copy without aliases, with keys as text (`200:` is a number in YAML), and no infinities."""
+    left = MOST_VALUES
+
+    def copy(value: Any, depth: int) -> Any:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise InputError(source.shown, f"expected at most {MOST_VALUES} values, got more")
+        if depth > DEEPEST:
+            raise InputError(source.shown, f"expected at most {DEEPEST} levels, got more")
+        if isinstance(value, dict):
+            return {_key(key): copy(each, depth + 1) for key, each in value.items()}
+        if isinstance(value, list | tuple | set):
+            return [copy(each, depth + 1) for each in value]
+        if isinstance(value, bytes):
+            return value.decode("latin-1")
+        if isinstance(value, float) and not math.isfinite(value):
+            return None
+        return value
+
+    return copy(document, 0)
+
+
+def _key(key: object) -> str:
+    if isinstance(key, bool):
+        return "true" if key else "false"
+    return "null" if key is None else str(key)

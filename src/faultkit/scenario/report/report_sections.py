@@ -1,0 +1,244 @@
+"""The additions of the reports to the original's: sections with a title, a table and lines of text.
+
+Markdown and plain text show the same sections. Nothing is escaped here; the writers do that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from faultkit.base.intervals import bounds_percentile
+from faultkit.base.numbers import (
+    NO_NUMBER,
+    count_and_share,
+    decimals,
+    milliseconds,
+    rate,
+    shortest,
+    signed_column,
+)
+from faultkit.load.summary import Distribution, Percentile, Starts, Summary
+from faultkit.scenario.report.report_model import CallResult, Item
+from faultkit.scenario.report.wording import strategy_details
+
+_TALL = (50.0, 90.0, 95.0, 99.0, 99.9)
+_TOO_FEW = "too few to say"
+_PARTS = {"dns": "DNS", "connect": "Connect", "tls": "TLS", "first_byte": "First byte"}
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSection:
+    """A titled table, lines of text, or both."""
+
+    title: str
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    lines: tuple[str, ...] = ()
+
+
+def sections(item: Item) -> tuple[ReportSection, ...]:
+    """Return the sections of an item that have content."""
+    made = (
+        ReportSection("Reasons", lines=item.reasons),
+        ReportSection("Warnings", lines=tuple(_warnings(item))),
+        ReportSection("Worst Windows", lines=tuple(_windows(item))),
+        _impact(item),
+        _times(item),
+        _parts(item.run),
+        _errors(item.run),
+        _statuses(item.run),
+        _load(item),
+        _injection(item),
+        _calls(item),
+    )
+    return tuple(section for section in made if section.rows or section.lines)
+
+
+def _windows(item: Item) -> Iterator[str]:
+    for result in item.slos:
+        begin, width = result.window_start_s, result.slo.window_s
+        if begin is not None and width is not None:
+            yield (
+                f"SLO {result.slo.title}: "
+                f"the figures are of the {shortest(width)} s from {shortest(begin)} s on"
+            )
+
+
+def _impact(item: Item) -> ReportSection:
+    return ReportSection(
+        "Impact",
+        ("Figure", "Baseline", "With Faults", "Difference", "95% Interval", "Shown?"),
+        tuple(
+            (
+                each.name,
+                _amount(each.baseline, each.unit),
+                _amount(each.fault, each.unit),
+                signed_column(each.difference, each.unit),
+                f"{signed_column(each.low, each.unit)} to {signed_column(each.high, each.unit)}"
+                if each.enough
+                else NO_NUMBER,
+                "yes" if each.shown else "no" if each.enough else "too few requests",
+            )
+            for each in item.impact
+        ),
+    )
+
+
+def _amount(value: float, unit: str) -> str:
+    text = decimals(value)
+    return text if text == NO_NUMBER else f"{text} {unit}"
+
+
+def _times(item: Item) -> ReportSection:
+    """Compare response and service times: they differ where requests had to queue."""
+    response, service = item.run.response, item.run.service
+    if response.count < 2:
+        return ReportSection("Response time and service time")
+    rows = [("mean", decimals(response.mean_ms), NO_NUMBER, decimals(service.mean_ms))]
+    for percent in _TALL:
+        found, other = _percentile(response, percent), _percentile(service, percent)
+        if found is not None:
+            bounded = bounds_percentile(found.effective, percent)
+            interval = f"{decimals(found.low_ms)} to {decimals(found.high_ms)}" if bounded else _TOO_FEW
+            sent = NO_NUMBER if other is None else decimals(other.ms)
+            rows.append((f"p{shortest(percent)}", decimals(found.ms), interval, sent))
+    rows.append(("max", decimals(response.max_ms), NO_NUMBER, decimals(service.max_ms)))
+    rows.append(("std. dev.", decimals(response.stddev_ms), NO_NUMBER, decimals(service.stddev_ms)))
+    columns = ("Figure", "Response Time (ms)", "95% Interval (ms)", "Service Time (ms)")
+    lines = ["Response time counts from the intended start, service time from the send."]
+    if not item.run.exact:
+        lines.append("There were too many requests to keep each: figures have 3 digits.")
+    return ReportSection("Response time and service time", columns, tuple(rows), tuple(lines))
+
+
+def _percentile(times: Distribution, percent: float) -> Percentile | None:
+    return next((each for each in times.percentiles if each.percent == percent), None)
+
+
+def _parts(run: Summary) -> ReportSection:
+    return ReportSection(
+        "Parts of a Request",
+        ("Part", "Num. Requests", "Mean (ms)", "p50 (ms)", "p95 (ms)", "Max (ms)"),
+        tuple(
+            (
+                _PARTS.get(part.name, part.name),
+                str(part.count),
+                *map(decimals, (part.mean_ms, part.p50_ms, part.p95_ms, part.max_ms)),
+            )
+            for part in run.parts
+            if part.count and run.requests > 1
+        ),
+    )
+
+
+def _errors(run: Summary) -> ReportSection:
+    worst = sorted(run.failures.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ReportSection(
+        "Errors by Class",
+        ("Class", "Num. Errors (% of total)"),
+        tuple((label, count_and_share(count, run.requests)) for label, count in worst),
+    )
+
+
+def _statuses(run: Summary) -> ReportSection:
+    return ReportSection(
+        "Answers by Status",
+        ("Status", "Num. Answers (% of total)"),
+        tuple(
+            (str(status), count_and_share(count, run.requests))
+            for status, count in sorted(run.statuses.items())
+        ),
+    )
+
+
+def _load(item: Item) -> ReportSection:
+    if item.strategy.mode != "load":
+        return ReportSection("Load")
+    runs = [("with faults", item.run), *([("baseline", item.baseline)] if item.baseline else [])]
+    columns = (
+        "Run",
+        "Target Rate",
+        "Achieved Rate",
+        "Dropped",
+        "Late Starts",
+        "Lateness p50",
+        "p99",
+        "Max",
+    )
+    return ReportSection(
+        "Load",
+        columns,
+        tuple((name, *_load_row(run)) for name, run in runs),
+        strategy_details(item.strategy),
+    )
+
+
+def _load_row(run: Summary) -> tuple[str, ...]:
+    starts = run.starts
+    arrivals = run.requests + starts.dropped
+    return (
+        rate(run.target_rps),
+        rate(run.achieved_rps),
+        count_and_share(starts.dropped, arrivals),
+        count_and_share(starts.late, run.requests),
+        *_lateness(starts, run.requests),
+    )
+
+
+def _lateness(starts: Starts, requests: int) -> tuple[str, ...]:
+    figures = (starts.p50_ms, starts.p99_ms, starts.max_ms)
+    return tuple(milliseconds(ms) if requests else NO_NUMBER for ms in figures)
+
+
+def _injection(item: Item) -> ReportSection:
+    done = item.injection
+    if not item.faults and not item.routes:
+        return ReportSection("Injection")
+    columns = (
+        "Connections",
+        "Requests",
+        "Injected",
+        "Delayed",
+        "Proxy Lateness p50",
+        "p99",
+        "Max",
+    )
+    late = (done.lateness_p50_us, done.lateness_p99_us, done.lateness_max_us)
+    row = (
+        *map(str, (done.connections, done.requests, done.injected, done.releases)),
+        *(milliseconds(us / 1000, 3) if done.releases else NO_NUMBER for us in late),
+    )
+    counts = tuple(f"{fault.written}: injected {fault.injected}" for fault in item.faults)
+    return ReportSection(
+        "Injection", columns, (row,), (*counts, *(f"proxy: {route}" for route in item.routes))
+    )
+
+
+def _calls(item: Item) -> ReportSection:
+    return ReportSection(
+        "Calls",
+        ("Call", "Step", "Status", "Time (ms)", "First Byte (ms)", "Met?", "Why"),
+        tuple(_call_row(call) for call in item.calls),
+        strategy_details(item.strategy) if item.strategy.mode == "repeat" else (),
+    )
+
+
+def _call_row(call: CallResult) -> tuple[str, ...]:
+    why = [text for text in (call.failure, call.why) if text]
+    return (
+        f"{call.number} (baseline)" if call.baseline else str(call.number),
+        shortest(call.stepped_value),
+        str(call.status) if call.status else NO_NUMBER,
+        decimals(call.total_ms),
+        decimals(call.first_byte_ms),
+        {True: "yes", False: "no", None: NO_NUMBER}[call.met],
+        "; ".join(why) or NO_NUMBER,
+    )
+
+
+def _warnings(item: Item) -> Iterator[str]:
+    yield from item.warnings
+    for result in item.slos:
+        if result.warning:
+            yield f"SLO {result.slo.title}: {result.warning}"

@@ -1,0 +1,79 @@
+"""The report as JUnit XML, for CI systems: a suite for each scenario, a case for each item.
+
+Only `passed` is a pass. A missed expectation and a run that proves nothing are a `failure`; an item that
+could not be run is an `error`. Figures are properties of the suite under the number of their case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from faultkit.base.numbers import decimals, shortest
+from faultkit.base.text import printable_line
+from faultkit.report.junit import JUnitCase, JUnitProblem, JUnitSuite, render_junit_suites
+from faultkit.scenario.report.report_model import Item, Report, Scenario, Verdict
+from faultkit.scenario.report.scenario_text import latency_text, render_item
+from faultkit.scenario.report.wording import VERDICTS
+
+_PROBLEMS: dict[Verdict, tuple[Literal["failure", "error"], str]] = {
+    "failed": ("failure", "failed"),
+    "inconclusive": ("failure", "inconclusive"),
+    "not exercised": ("failure", "inconclusive"),
+    "unfinished": ("error", "unfinished"),
+}
+"""The element and its type, by verdict."""
+
+
+def render_junit(report: Report) -> str:
+    """Return the report as JUnit XML."""
+    suites = [_suite(scenario, report) for scenario in report.scenarios]
+    if report.partial is not None:
+        # A case that fails for what was not run: otherwise a partial run could look like a good one.
+        problem = JUnitProblem("error", "partial", report.partial)
+        case = JUnitCase("all scenarios were run", "The run", 0.0, problem)
+        suites.append(JUnitSuite("The run", [case], report.ended_at))
+    return render_junit_suites(suites)
+
+
+def _suite(scenario: Scenario, report: Report) -> JUnitSuite:
+    title, items = printable_line(scenario.title) or "scenario", scenario.items
+    properties = [("tool", report.tool), ("seed", str(report.seed)), ("file", scenario.file or "")]
+    for number, item in enumerate(items, 1):
+        properties += [(f"{number}.{name}", value) for name, value in _figures(item)]
+    return JUnitSuite(
+        title,
+        [_case(number, item, title) for number, item in enumerate(items, 1)],
+        items[0].started_at if items else report.started_at,
+        properties,
+        "\n".join(line for item in items for line in (*render_item(item), "")),
+    )
+
+
+def _case(number: int, item: Item, title: str) -> JUnitCase:
+    problem = None
+    if item.verdict in _PROBLEMS:
+        tag, kind = _PROBLEMS[item.verdict]
+        message = "; ".join((VERDICTS[item.verdict], *item.reasons))
+        problem = JUnitProblem(tag, kind, message, "\n".join(render_item(item)))
+    faults = ", ".join(fault.written for fault in item.faults) or "no faults"
+    seconds = item.run.total_s + (item.baseline.total_s if item.baseline else 0.0)
+    # The number keeps names apart where one call is made twice.
+    return JUnitCase(f"{number}. {item.call.method} {item.call.url} ({faults})", title, seconds, problem)
+
+
+def _figures(item: Item) -> Iterator[tuple[str, str]]:
+    run = item.run
+    yield "verdict", item.verdict
+    yield "requests", str(run.requests)
+    yield "errors", str(run.errors)
+    yield "injected", str(item.injection.injected)
+    yield "achieved_rps", decimals(run.achieved_rps)
+    if run.response.count:
+        yield "mean_ms", decimals(run.response.mean_ms)
+        for each in run.response.percentiles:
+            yield f"p{shortest(each.percent)}_ms", decimals(each.ms)
+    yield "latency", latency_text(run.response)
+    for result in item.slos:
+        if result.passed is not None:
+            yield f"slo {printable_line(result.slo.title)}", "kept" if result.passed else "missed"

@@ -1,0 +1,165 @@
+"""The report as plain text for terminals and logs: no line longer than the page, tables aligned.
+
+How a table is fitted to the page is in `faultkit.report.text_table`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+
+from faultkit.base.numbers import NO_NUMBER, count_and_share, decimals, duration_in_words, instant, shortest
+from faultkit.base.text import count_of, printable_line
+from faultkit.load.summary import Distribution
+from faultkit.report.text_table import text_table
+from faultkit.scenario.report.baseline import baseline_warning, baselines_warning
+from faultkit.scenario.report.fault_description import bar
+from faultkit.scenario.report.report_model import Item, Report
+from faultkit.scenario.report.report_sections import sections
+from faultkit.scenario.report.wording import (
+    VERDICTS,
+    expectation_text,
+    margin_text,
+    objective_text,
+    strategy_text,
+    tally,
+)
+
+WIDTH = 100
+_NARROWEST = 40
+"""The least width of a page, however narrow the terminal is."""
+_INDENT = "  "
+_LABEL = 12
+_MARKS = {True: "kept", False: "missed", None: NO_NUMBER}
+_TOLD_ELSEWHERE = ("Reasons", "Warnings", "Errors by Class", "Answers by Status")
+
+
+def render_text(report: Report, width: int = WIDTH) -> str:
+    """Return the report as plain text of at most `width` columns."""
+    width = max(width, _NARROWEST)
+    lines = ["Scenarios Report", "=" * 16, ""]
+    if report.partial is not None:
+        lines += [*_labelled("PARTIAL", report.partial, width, ""), ""]
+    if (ill := baselines_warning(report)) is not None:
+        lines += [*_labelled("WARNING", ill, width, ""), ""]
+    lines += [f"Start: {instant(report.started_at)}", f"End:   {instant(report.ended_at)}"]
+    lines += _wrapped(f"Made by {report.tool}, seed {report.seed}", "", width)
+    for scenario in report.scenarios:
+        title = _wrapped(scenario.title, "", width)
+        lines += ["", *title, "-" * max(map(len, title), default=0)]
+        lines += _wrapped(scenario.description or "", "", width)
+        for item in scenario.items:
+            lines += ["", *render_item(item, width)]
+    lines += ["", *_wrapped(tally(report), "", width)]
+    if report.partial is not None:
+        lines += _wrapped(f"This report is partial: {report.partial}", "", width)
+    return "\n".join(lines) + "\n"
+
+
+def render_item(item: Item, width: int = WIDTH) -> list[str]:
+    """Return the lines of one item: verdict, call, faults, figures, objectives, sections."""
+    lines = _wrapped(f"{VERDICTS[item.verdict].upper()}: {item.call.method} {item.call.url}", "", width)
+    for label, text in _facts(item):
+        lines += _labelled(label, text, width)
+    if item.slos:
+        rows = [
+            (
+                result.slo.title,
+                _MARKS[result.passed],
+                objective_text(result.slo),
+                margin_text(result),
+                count_and_share(result.over, result.total),
+            )
+            for result in item.slos
+        ]
+        columns = ("SLO", "Kept?", "Objective", "Margin", "Over")
+        lines += ["", f"{_INDENT}Objectives", *_table(columns, rows, width)]
+    for section in sections(item):
+        if section.title in _TOLD_ELSEWHERE:
+            continue
+        lines += ["", f"{_INDENT}{section.title}"]
+        lines += _table(section.columns, section.rows, width) if section.rows else []
+        lines += [line for text in section.lines for line in _wrapped(text, _INDENT * 2, width)]
+    warnings = [text for section in sections(item) if section.title == "Warnings" for text in section.lines]
+    if warnings:
+        lines += ["", *(line for text in warnings for line in _labelled("warning", text, width))]
+    return lines
+
+
+def _facts(item: Item) -> Iterator[tuple[str, str]]:
+    yield "WARNING", baseline_warning(item) or ""
+    for reason in item.reasons:
+        yield "because", reason
+    yield "strategy", strategy_text(item.strategy)
+    for fault in item.faults:
+        when = f"{bar(fault.windows)} " if item.strategy.mode == "load" else ""
+        yield "fault", when + fault.description
+    if not item.expectation.empty:
+        yield "expected", expectation_text(item.expectation)
+    yield "requests", _requests(item)
+    yield "errors", _errors(item)
+    statuses = item.run.statuses
+    yield "statuses", ", ".join(f"{code}: {statuses[code]}" for code in sorted(statuses))
+    yield "latency", latency_text(item.run.response)
+
+
+def item_line(item: Item) -> str:
+    """Return one item on one line, however long."""
+    faults = ", ".join(dict.fromkeys(fault.written for fault in item.faults)) or "no faults"
+    figures = f"{count_of(item.run.requests, 'request')}, {_errors(item, classes=False)}"
+    words = [f"{item.call.method} {item.call.url}", faults, figures]
+    if item.run.response.count:
+        words.append(f"p95 {_percentile(item.run.response, 95.0)} ms")
+    if item.slos:
+        kept = sum(result.passed is True for result in item.slos)
+        words.append(f"{kept} of {count_of(len(item.slos), 'SLO')} kept")
+    words += item.reasons[:1] if item.verdict != "passed" else ()
+    return f"{VERDICTS[item.verdict]:<13} " + printable_line(" · ".join(words))
+
+
+def latency_text(times: Distribution) -> str:
+    """Return the times of a run: `mean 199.92, min 83.65, p50 199.92, p95 269.28, p99 272.49, max 272.49
+    (ms)`."""
+    if not times.count:
+        return "none measured"
+    figures = [("mean", decimals(times.mean_ms)), ("min", decimals(times.min_ms))]
+    figures += [(f"p{shortest(p)}", _percentile(times, p)) for p in (50.0, 95.0, 99.0)]
+    figures.append(("max", decimals(times.max_ms)))
+    return ", ".join(f"{name} {value}" for name, value in figures) + " (ms)"
+
+
+def _percentile(times: Distribution, percent: float) -> str:
+    found = (each.ms for each in times.percentiles if each.percent == percent)
+    return decimals(next(found, None))
+
+
+def _requests(item: Item) -> str:
+    text = f"{item.run.requests} in {duration_in_words(item.run.total_s)}"
+    if item.run.target_rps is not None:
+        return f"{text}: {decimals(item.run.achieved_rps)}/s of {decimals(item.run.target_rps)}/s"
+    return text
+
+
+def _errors(item: Item, *, classes: bool = True) -> str:
+    run = item.run
+    worst = sorted(run.failures.items(), key=lambda pair: (-pair[1], pair[0]))
+    listed = ": " + ", ".join(f"{label} {count}" for label, count in worst) if worst and classes else ""
+    noun = "" if classes else " error" if run.errors == 1 else " errors"
+    part = count_and_share(run.errors, run.requests)
+    return part.replace(" (", f"{noun} (", 1) + listed
+
+
+def _labelled(label: str, text: str, width: int, indent: str = _INDENT) -> list[str]:
+    """Return `  label       text`, wrapped below the text; nothing for empty text."""
+    begin = f"{indent}{label:<{_LABEL}}"
+    lines = _wrapped(text, " " * len(begin), width)
+    return [begin + lines[0].lstrip(), *lines[1:]] if lines else []
+
+
+def _wrapped(text: str, indent: str, width: int) -> list[str]:
+    return wrap(printable_line(text), width, initial_indent=indent, subsequent_indent=indent)
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    indent = _INDENT * 2
+    return [f"{indent}{line}".rstrip() for line in text_table(columns, rows, width - len(indent))]

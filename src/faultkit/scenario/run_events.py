@@ -1,0 +1,60 @@
+"""Events of a run in progress, for a live view or for progress over a wire. Plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from faultkit.load.load import Progress
+from faultkit.scenario.report.report_model import Item as ItemReport
+from faultkit.scenario.scenario_model import Item
+
+Phase: TypeAlias = Literal["baseline", "faults", "calls"]
+
+
+@dataclass(frozen=True, slots=True)
+class ItemBegan:
+    """An item starts."""
+
+    number: int
+    """The number of the item, from 1, over all scenarios of the run."""
+    of: int
+    title: str
+    item: Item
+    seconds: float
+    """The expected duration; 0 if unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class PhaseBegan:
+    """A phase of an item starts."""
+
+    phase: Phase
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class LoadProgress:
+    """Figures of a load in progress, sent at intervals."""
+
+    progress: Progress
+
+
+@dataclass(frozen=True, slots=True)
+class CallProgress:
+    """The number of finished calls of a single or repeat strategy."""
+
+    done: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True)
+class ItemEnded:
+    """An item is finished, with its part of the report."""
+
+    report: ItemReport
+
+
+Event: TypeAlias = ItemBegan | PhaseBegan | LoadProgress | CallProgress | ItemEnded
+Watch: TypeAlias = Callable[[Event], None]

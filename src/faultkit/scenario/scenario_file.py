@@ -1,0 +1,102 @@
+"""Scenarios from files and folders. Every error has its file, document and line."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from faultkit.base.documents.yaml_text import Document, read_documents
+from faultkit.base.errors import InputError
+from faultkit.base.files import read_text
+from faultkit.scenario.scenario_keys import parse_scenario
+from faultkit.scenario.scenario_model import Scenario
+
+_ENDINGS = (".yaml", ".yml")
+
+
+def load_scenarios(path: str | os.PathLike[str]) -> list[Scenario]:
+    """Return the scenarios of a file, or of all YAML files of a folder and its subfolders, by name.
+
+    Raises the first error of `validate`."""
+    scenarios, problems = _read(path)
+    if problems:
+        raise problems[0]
+    return scenarios
+
+
+def validate(path: str | os.PathLike[str]) -> list[InputError]:
+    """Return every mistake, in order of files and documents."""
+    return _read(path)[1]
+
+
+def read_scenarios(text: str, source: str = "scenario") -> tuple[list[Scenario], list[InputError]]:
+    """Return the scenarios of a YAML text that are right, and every mistake of the others."""
+    documents: list[Document] = []
+    broken: list[InputError] = []
+    try:
+        # One by one, so that the documents before a mistake in the YAML itself are still read.
+        for document in read_documents(text, source, "a scenario"):
+            documents.append(document)
+    except InputError as error:
+        broken.append(error)
+    if not documents and not broken:
+        broken.append(InputError(source, "expected a scenario, got a file without one"))
+    scenarios: list[Scenario] = []
+    problems: list[InputError] = []
+    for document in documents:
+        found: list[InputError] = []
+        scenario = parse_scenario(document.value, found, source, document.number)
+        if scenario is not None:
+            scenarios.append(scenario)
+        found.sort(key=lambda error: document.line_of(error.path))
+        problems.extend(_placed(error, source, document, alone=len(documents) == 1) for error in found)
+    return scenarios, problems + broken
+
+
+def _placed(error: InputError, source: str, document: Document, *, alone: bool) -> InputError:
+    place = f"line {document.line_of(error.path)}"
+    if not alone:
+        place = f"document {document.number}, {place}"
+    return InputError(": ".join(filter(None, (source, place, error.path))), error.problem)
+
+
+def _read(path: str | os.PathLike[str]) -> tuple[list[Scenario], list[InputError]]:
+    scenarios: list[Scenario] = []
+    problems: list[InputError] = []
+    try:
+        for file in _files(path):
+            found, wrong = _read_file(file)
+            scenarios += found
+            problems += wrong
+    except InputError as error:
+        problems.append(error)
+    return scenarios, problems
+
+
+def _read_file(file: str) -> tuple[list[Scenario], list[InputError]]:
+    try:
+        return read_scenarios(read_text(file), file)
+    except InputError as error:
+        return [], [error]
+
+
+def _files(path: str | os.PathLike[str]) -> list[str]:
+    """Return the file itself, or the YAML files of a folder without hidden ones."""
+    if not Path(path).is_dir():
+        return [os.fspath(path)]
+    found = sorted(
+        Path(folder) / name
+        for folder, names in _folders(path)
+        for name in names
+        if name.endswith(_ENDINGS) and not name.startswith(".")
+    )
+    if not found:
+        raise InputError(os.fspath(path), "expected YAML files (*.yaml, *.yml), got a folder without any")
+    return [str(file) for file in found]
+
+
+def _folders(path: str | os.PathLike[str]) -> Iterator[tuple[str, list[str]]]:
+    for folder, below, names in os.walk(path):
+        below[:] = [name for name in below if not name.startswith(".")]
+        yield folder, names

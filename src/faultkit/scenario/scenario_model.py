@@ -1,0 +1,106 @@
+"""A scenario as the user wrote it: calls, the faults around them, how often to call, what to expect. Pure.
+
+`faultkit.scenario.scenario_keys` makes these values from YAML; `faultkit.scenario.scenario_run` runs them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from faultkit.base.address import ProxyMap, UpstreamSet
+from faultkit.load.load import Load
+from faultkit.load.slo import Slo
+from faultkit.plan import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The request of an item."""
+
+    method: str
+    url: str
+    """Absolute, with its segments filled in."""
+    headers: tuple[tuple[str, str], ...] = ()
+    """Headers of `config` and of the call; those of the call take precedence."""
+    body: str | None = None
+    timeout_s: float | None = None
+    operation_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Single:
+    """The strategy `single`: one call."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """The strategy `repeat`: calls one after another, with a fault that grows."""
+
+    step: float
+    count: int
+    stepped: tuple[tuple[int, str], ...]
+    """The settings that grow by `step` with each call: pairs of the index of a fault and its setting."""
+    wait_s: float = 0.0
+    failfast: bool = False
+    add_baseline_call: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class LoadStrategy:
+    """The strategy `load`: requests at a rate for some time."""
+
+    load: Load
+    clients: int
+    rps: float | None
+    """Requests a second of each client; None if not given."""
+
+
+Strategy: TypeAlias = Single | Repeat | LoadStrategy
+
+
+@dataclass(frozen=True, slots=True)
+class Expect:
+    """The expectation of an item; None where it expects nothing."""
+
+    status: int | None = None
+    response_time_under_ms: float | None = None
+    all_slo_are_valid: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFault:
+    """A fault under its name in the file, and its rule."""
+
+    written: str
+    """Its type in the file, such as `packetloss`."""
+    rule: Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One call with its faults, strategy and expectations."""
+
+    call: Call
+    faults: tuple[WrittenFault, ...] = ()
+    strategy: Strategy = Single()
+    slos: tuple[Slo, ...] = ()
+    expect: Expect = Expect()
+    upstreams: UpstreamSet = UpstreamSet()  # noqa: RUF009
+    """Hosts whose traffic through the forward proxy is broken. Empty, with no maps: the call's own host."""
+    maps: tuple[ProxyMap, ...] = ()
+    """Ports through which the service under test reaches its dependencies."""
+    http_proxy: bool = True
+    """False: no forward proxy; calls go straight to their URL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """One document of a scenario file."""
+
+    title: str
+    items: tuple[Item, ...]
+    description: str | None = None
+    file: str | None = None
+    document: int = 1
+    """Counted from 1 within its file."""

@@ -1,0 +1,177 @@
+"""Runs scenarios, item by item: open the proxies, measure, judge, and make a report.
+
+A run that is stopped, whose target cannot be reached, or that could not be finished still gives its report,
+marked as partial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from threading import Event as Flag
+
+from faultkit import __version__
+from faultkit.base.address import Endpoint
+from faultkit.base.errors import FaultkitError, InputError, TargetError
+from faultkit.base.network import why_unreachable
+from faultkit.load.slo import Slo
+from faultkit.plan import Plan
+from faultkit.proxy.data_plane import LatenessSummary, Snapshot
+from faultkit.proxy.remote import PlaneProcess
+from faultkit.scenario.item_report import assemble
+from faultkit.scenario.measure import Measurements, Meter
+from faultkit.scenario.report import report_model as report
+from faultkit.scenario.routes import origin_of, route_text, routes_of, target_of
+from faultkit.scenario.run_events import ItemBegan, ItemEnded, Watch
+from faultkit.scenario.scenario_model import Item, LoadStrategy, Repeat, Scenario, Single
+
+_REACH_S = 5.0
+_ONCE = Repeat(step=0.0, count=1, stepped=())
+_NOTHING = Snapshot((), (), {}, LatenessSummary(), 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How scenarios are run."""
+
+    seed: int | str = 0
+    """The seed; each item adds its own place, so that no two items have the same random numbers."""
+    baseline: bool = True
+    """Run each load once without its faults, to measure what they change."""
+    workers: int = 1
+    listen: Endpoint | None = None
+    """The address of the forward proxy; None: chosen by `routes`."""
+    verify: bool = True
+    slos: tuple[Slo, ...] = ()
+    """Objectives for each item besides its own; missing one fails the item."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The report of a run, and the error that cut it short."""
+
+    report: report.Report
+    trouble: FaultkitError | None = None
+    """The error of an item that could not be run to its end; None if all were."""
+
+
+def run_scenarios(
+    scenarios: Sequence[Scenario],
+    settings: Settings,
+    watch: Watch = lambda event: None,
+    stop: Flag | None = None,
+) -> Outcome:
+    """Run the scenarios. Raises InputError before anything runs; later errors are in the outcome."""
+    _check_gates(scenarios, settings)
+    stop = stop or Flag()
+    started_at = _now()
+    total = sum(len(scenario.items) for scenario in scenarios)
+    done: list[report.Scenario] = []
+    trouble: FaultkitError | None = None
+    number = 0
+    for scenario in scenarios:
+        items: list[report.Item] = []
+        for index, item in enumerate(scenario.items):
+            if stop.is_set() or _is_ours(trouble):
+                break
+            number += 1
+            watch(ItemBegan(number, total, scenario.title, item, _seconds(item, settings)))
+            own = replace(settings, seed=f"{settings.seed}/{scenario.title}/{index}")
+            ran, problem = _run_item(item, own, watch, stop)
+            trouble = trouble or problem
+            items.append(ran)
+            watch(ItemEnded(ran))
+        if items:
+            done.append(_scenario(scenario, items))
+    partial = "it was stopped" if stop.is_set() else None if trouble is None else str(trouble)
+    whole = report.Report(f"faultkit {__version__}", started_at, _now(), settings.seed, tuple(done), partial)
+    return Outcome(whole, trouble)
+
+
+def _run_item(
+    item: Item, settings: Settings, watch: Watch, stop: Flag
+) -> tuple[report.Item, FaultkitError | None]:
+    """Return the report of an item, and the error if it could not be run to its end."""
+    started_at = _now()
+    ways: list[str] = []
+    measured, after, problem = Measurements(), _NOTHING, None
+    try:
+        with PlaneProcess(Plan(seed=settings.seed)) as plane:
+            _measure(item, settings, plane, measured, ways, watch, stop)
+            after, measured.lateness = plane.measured()
+    except InputError:
+        raise
+    except FaultkitError as error:
+        problem = error
+    cut_short = str(problem) if problem else None
+    if measured.cut_short:
+        cut_short = "the run was stopped before its end"
+    ran = assemble(
+        item, measured, after, gates=settings.slos, started_at=started_at, routes=ways, cut_short=cut_short
+    )
+    return ran, problem
+
+
+def _measure(
+    item: Item,
+    settings: Settings,
+    plane: PlaneProcess,
+    measured: Measurements,
+    ways: list[str],
+    watch: Watch,
+    stop: Flag,
+) -> None:
+    routes = routes_of(item, settings.listen, settings.verify)
+    bound: dict[str, Endpoint] = {}
+    for spec in routes.proxies:
+        bound[spec.name] = plane.open_proxy(spec)
+        ways.append(route_text(spec, bound[spec.name]))
+    origin = origin_of(item.call.url)
+    if stop.is_set():
+        measured.cut_short = True
+        return
+    if (why := why_unreachable(origin, _REACH_S)) is not None:
+        raise TargetError(f"cannot reach {origin}: {why}")
+    target = target_of(item.call, routes, bound, settings.verify)
+    meter = Meter(item, target, plane, measured, seed=settings.seed, watch=watch, stop=stop)
+    match item.strategy:
+        case LoadStrategy():
+            meter.load(item.strategy, baseline=settings.baseline, workers=settings.workers)
+        case Repeat():
+            meter.calls(item.strategy)
+        case Single():
+            meter.calls(_ONCE)
+
+
+def _check_gates(scenarios: Sequence[Scenario], settings: Settings) -> None:
+    """Refuse an item that expects its objectives to hold and has none: it could only pass."""
+    for scenario in scenarios:
+        for index, item in enumerate(scenario.items):
+            if item.expect.all_slo_are_valid and not (item.slos or settings.slos):
+                raise InputError(
+                    f"{scenario.file or scenario.title}: items[{index}].expect.all_slo_are_valid",
+                    "expected an objective to hold it to, under context.slo or by --slo, got none",
+                )
+
+
+def _is_ours(trouble: FaultkitError | None) -> bool:
+    """Return whether to go on: a target that is unavailable affects its own item, other errors affect all."""
+    return trouble is not None and not isinstance(trouble, TargetError)
+
+
+def _scenario(scenario: Scenario, items: list[report.Item]) -> report.Scenario:
+    return report.Scenario(
+        scenario.title, scenario.description, scenario.file, scenario.document, tuple(items)
+    )
+
+
+def _seconds(item: Item, settings: Settings) -> float:
+    if not isinstance(item.strategy, LoadStrategy):
+        return 0.0
+    turns = 2 if settings.baseline and item.faults else 1
+    return item.strategy.load.duration_s * turns
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat()
