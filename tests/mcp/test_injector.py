@@ -14,8 +14,8 @@ from faultkit.faults.call.call import Call, Era, Send, Transport, Verdict
 from faultkit.faults.call.hang import Hang
 from faultkit.faults.call.tool_error import ToolError
 from faultkit.faults.stream.latency import Latency
+from faultkit.mcp.fault_specs import parse_specs
 from faultkit.mcp.injector import Count, Injector, check_plan
-from faultkit.mcp.specs import parse_specs
 from faultkit.mcp.targets import METHODS, Inventory
 from faultkit.plan import Match, Plan, Rule, Trigger, parse_schedule
 

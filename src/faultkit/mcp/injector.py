@@ -1,9 +1,9 @@
-"""Which calls are hit, and by what: a plan at work on the calls of one server. No I/O, no clock of its own.
+"""A plan acting on the calls of one server: which rule acts on which call. No I/O and no clock of its own.
 
-Rules are tried in their order, and the first that acts on a call has it. Each rule counts what it covers
-while its schedule holds, whether or not an earlier rule had the call, so rules do not disturb one another.
-Chance hangs on the seed, the rule, the server, the method, the name and how many calls of that name came
-before: the same calls get the same injections, however calls of other names fall in between.
+Rules are tried in order, and the first that acts on a call wins. Each rule counts the calls that it covers
+while its schedule is active, whether or not an earlier rule won, so rules do not disturb one another. Random
+numbers are keyed by seed, rule, server, method, name and the number of earlier calls of that name: the same
+calls get the same injections, whatever calls of other names come in between.
 """
 
 from __future__ import annotations
@@ -15,33 +15,35 @@ from typing import Any
 from faultkit.base.errors import InputError
 from faultkit.base.rng import Rng
 from faultkit.faults.call.call import TRANSPORTS, Call, CallFault, Circumstances, Era, Transport, Verdict
-from faultkit.mcp.targets import Inventory, mistakes_in
+from faultkit.mcp.targets import Inventory, unmet_targets
 from faultkit.plan import Plan, Rule, check_call_plan
+from faultkit.plan.active_rule import ActiveRule, activate_rules
 from faultkit.plan.windows import Windows
 
 Note = Callable[[Rule, Call, Verdict], None]
 _MOST_NAMES = 10_000
-"""Names beyond these share one count: a client may make up as many as it likes."""
+"""Limit of names that are counted separately, because clients can invent names; the others share one
+count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """What one rule has done."""
+    """The counters of one rule."""
 
     covered: int
     injected: int
 
 
 class Injector:
-    """A plan at work. `decide` is asked once for each call, in the order in which calls arrive."""
+    """An active plan. `decide` is called once for each call, in the order of arrival."""
 
     def __init__(self, plan: Plan, server: str = "", note: Note | None = None, *, now_s: float = 0.0) -> None:
-        """Schedules count from `now_s`. `note` is told of each injection."""
+        """Schedules count from `now_s`. `note` is called with each injection."""
         self._server = server
         self._note = note
         self._schemas: dict[str, Mapping[str, Any]] = {}
         self._plan = Plan()
-        self._rules: tuple[_ActiveRule, ...] = ()
+        self._rules: tuple[_ActiveCallRule, ...] = ()
         self.set_plan(plan, now_s)
 
     @property
@@ -49,30 +51,24 @@ class Injector:
         return self._plan
 
     def set_plan(self, plan: Plan, now_s: float = 0.0) -> None:
-        """Put another plan to work. Rules that stay keep their counts; schedules of new ones begin now.
+        """Replace the plan. Rules that stay keep their counts; schedules of new ones begin now.
 
-        InputError if it has a fault that does not act on calls; nothing has changed then."""
+        Raises InputError, without a change, if a fault of the plan does not act on calls."""
         check_call_plan(plan)
-        known = {state.rule.name: state for state in self._rules}
-        states = []
-        for index, rule in enumerate(plan.rules):
-            state = known.get(rule.name)
-            if state is None or state.rule != rule or state.seed != plan.seed:
-                try:
-                    state = _ActiveRule(rule, plan.seed, self._server, now_s)
-                except InputError as error:
-                    raise error.within(f"rules[{index}]") from None
-            states.append(state)
-        self._plan, self._rules = plan, tuple(states)
+        self._rules = activate_rules(
+            plan, self._rules, lambda rule: _ActiveCallRule(rule, plan.seed, self._server, now_s)
+        )
+        self._plan = plan
 
     def learn_tools(self, tools: Iterable[object]) -> None:
-        """What a list of tools says of their results, so that wrong values can be of the right shape."""
+        """Learn output schemas from a list of tools, so that faults can make wrong values of the right
+        shape."""
         for tool in tools:
             if isinstance(tool, Mapping) and isinstance(tool.get("outputSchema"), Mapping):
                 self._schemas[str(tool.get("name"))] = tool["outputSchema"]
 
     def decide(self, call: Call, now_s: float) -> tuple[Rule, Verdict] | None:
-        """The rule that has this call, and what becomes of it; None if nothing does."""
+        """Return the rule that acts on this call and its verdict; None if no rule does."""
         decided: tuple[Rule, Verdict] | None = None
         for state in self._rules:
             taken = state.take(call, now_s)
@@ -90,56 +86,40 @@ class Injector:
 
     @property
     def counts(self) -> dict[str, Count]:
-        """By the names of the rules, in their order."""
+        """Counters by the name of the rule, in the order of the plan."""
         return {state.rule.name: Count(state.covered, state.injected) for state in self._rules}
 
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """A call that a rule acts on, with the numbers that it has there."""
+    """A call that a rule acts on, with its numbers among the calls of that rule."""
 
     call: Call
     key: tuple[object, ...]
-    """Names the stream of its chance, which few faults ask for and which costs more than all the rest."""
+    """Key of its random numbers. The generator is made only if asked for: it costs more than all the rest."""
 
 
-class _ActiveRule:
-    """One rule and what it remembers."""
+class _ActiveCallRule(ActiveRule):
+    """A rule with its counters and the memory of its fault."""
 
-    __slots__ = (
-        "_key",
-        "_line",
-        "_memory",
-        "_names",
-        "_origin_s",
-        "covered",
-        "fault",
-        "injected",
-        "rule",
-        "seed",
-        "windows",
-    )
+    __slots__ = ("_episodes", "_key", "_memory", "_names", "covered", "fault")
 
     def __init__(self, rule: Rule, seed: int | str, server: str, origin_s: float) -> None:
         assert isinstance(rule.fault, CallFault)
-        self.rule = rule
+        super().__init__(rule, seed, origin_s, _windows(rule))
         self.fault = rule.fault
-        self.seed = seed
-        self.windows = _windows(rule)
         self.covered = 0
-        self.injected = 0
-        self._origin_s = origin_s
         self._key = (seed, rule.name, server)
-        self._line = Rng.keyed(*self._key, "episode")
+        self._episodes = self.rng(server, "episode")
         self._names: dict[tuple[str, str], int] = {}
         self._memory: dict[str, Any] = {}
 
     def take(self, call: Call, now_s: float) -> _Taken | None:
-        """Counts the call if it is covered; given back if the trigger hits it."""
+        """Count the call if the rule covers it; return it if the trigger fires."""
         fault, rule = self.fault, self.rule
         if not rule.match.covers_call(call.server, call.method, call.name, fault.methods):
             return None
-        if not self._makes_sense(call) or not self.windows.active(now_s - self._origin_s):
+        if not self._makes_sense(call) or not self.windows.active(now_s - self.origin_s):
             return None
         name = (call.method, call.name)
         if name not in self._names and len(self._names) >= _MOST_NAMES:
@@ -150,7 +130,7 @@ class _ActiveRule:
         key = (*self._key, *name, nth)
         trigger = rule.trigger
         if trigger.burst > 1 or trigger.probability == 1:
-            hit = trigger.in_episode(ordinal, self._line)
+            hit = trigger.in_episode(ordinal, self._episodes)
         else:
             hit = trigger.fires(ordinal, Rng.keyed(*key, "trigger"))
         return _Taken(replace(call, ordinal=ordinal, nth=nth), key) if hit else None
@@ -169,15 +149,15 @@ def check_plan(
     eras: Iterable[Era],
     has: Inventory = Inventory(),  # noqa: B008 (a frozen value)
 ) -> None:
-    """InputError for a rule that could never act where clients speak in this way to a server that has this,
-    with what would fit."""
+    """Raise InputError for a rule that can never act on this transport and server, with one that would
+    fit."""
     check_call_plan(plan)
     spoken = tuple(eras)
     for index, rule in enumerate(plan.rules):
         try:
             _check_place(rule, transport, spoken)
             _windows(rule)
-            for mistake in mistakes_in(rule, has):
+            for mistake in unmet_targets(rule, has):
                 raise mistake
         except InputError as error:
             raise error.within(f"rules[{index}]") from None
@@ -198,7 +178,7 @@ def _check_place(rule: Rule, transport: Transport, eras: tuple[Era, ...]) -> Non
 
 def _windows(rule: Rule) -> Windows:
     if rule.schedule.needs_total:
-        # Whoever serves calls does so until somebody says stop: there is no whole to have a share of.
+        # A server runs until it is stopped: there is no total duration of which a share could be taken.
         raise InputError(
             "schedule", f'expected durations such as "10s", got a share of the whole: "{rule.schedule}"'
         )

@@ -1,16 +1,16 @@
-"""What rules are aimed at, held against what a server has: a target that names nothing is a mistake. Pure.
+"""Targets of rules, checked against what a server has: a target that matches nothing is a mistake. Pure.
 
-Of a mock all is known, of a server behind a gateway only what its lists have said.
+Everything is known of a mock; of a server behind a gateway only what its lists have shown.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from faultkit.base.errors import InputError
+from faultkit.base.text import did_you_mean
 from faultkit.plan import Rule
 from faultkit.plan.match import SUBJECTS
 
@@ -36,34 +36,34 @@ METHODS = (
     "tasks/update",
     "tasks/cancel",
 )
-"""What clients ask, in one version of the protocol or another."""
+"""Request methods of all protocol versions."""
 _MOST_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """What is known of a server; None: nothing is."""
+    """What is known of a server; None means unknown."""
 
     server: str | None = None
-    """Its name; empty if it has none."""
+    """Name of the server; empty if it has none."""
     tools: tuple[str, ...] | None = None
     resources: tuple[str, ...] | None = None
-    """By their URIs."""
+    """URIs of the resources."""
     prompts: tuple[str, ...] | None = None
     methods: tuple[str, ...] | None = None
 
     def names(self, noun: str) -> tuple[str, ...] | None:
-        """Of all that a target can be: `tool`, `resource`, `prompt` or `method`."""
+        """Return the known names of one kind: `tool`, `resource`, `prompt` or `method`."""
         known: tuple[str, ...] | None = getattr(self, f"{noun}s")
         return known
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One thing that a rule names."""
+    """One name or glob in a rule."""
 
     path: str
-    """In the document of the rule."""
+    """Path in the document of the rule."""
     noun: str
     glob: str
 
@@ -71,17 +71,16 @@ class Target:
         return any(fnmatchcase(name, self.glob) for name in names)
 
     def missed(self, names: Iterable[str]) -> str:
-        """What to say where it is not among these."""
+        """Return the message for a target that is not among these names."""
         known = sorted(names)
-        close = get_close_matches(self.glob, known, n=1)
-        guess = f"; did you mean {close[0]!r}?" if close else ""
+        guess = did_you_mean(self.glob, known, "'")
         more = ", …" if len(known) > _MOST_SHOWN else ""
         shown = ", ".join(known[:_MOST_SHOWN]) or "none"
         return f'no {self.noun} is named "{self.glob}"{guess} ({self.noun}s: {shown}{more})'
 
 
 def targets_of(rule: Rule) -> Iterator[Target]:
-    """All but the server."""
+    """Yield all targets of a rule but the server."""
     for noun in SUBJECTS:
         glob = getattr(rule.match, noun)
         if glob is not None:
@@ -94,8 +93,8 @@ def targets_of(rule: Rule) -> Iterator[Target]:
         yield Target("match.method" if is_alone else f"match.method[{index}]", "method", method)
 
 
-def mistakes_in(rule: Rule, has: Inventory) -> Iterator[InputError]:
-    """For each target of the rule that can never be met."""
+def unmet_targets(rule: Rule, has: Inventory) -> Iterator[InputError]:
+    """Yield an error for each target of the rule that can never match."""
     wanted = rule.match.server
     if has.server is not None and wanted is not None and not fnmatchcase(has.server, wanted):
         fitting = f'"{has.server}" or a glob of it' if has.server else "a server that has a name (--name)"

@@ -9,10 +9,9 @@ from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 from faultkit.faults.call.call import Era
-from faultkit.mcp.failures.door import OpenDoor
-from faultkit.mcp.failures.service import Ended, FailureServer, ServeSettings
+from faultkit.mcp.failures.failure_service import FailureService, FinishedCall, OpenGate, ServeSettings
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, VERSION_KEY
-from faultkit.mcp.wire.front_http import HttpFront
+from faultkit.mcp.wire.http_front import HttpFront
 from faultkit.mcp.wire.message import encode
 
 PATIENCE_S = 10.0
@@ -31,15 +30,15 @@ class Tools:
     """A server of the failure tools, and what became of its calls."""
 
     def __init__(self, settings: ServeSettings | None = None) -> None:
-        self.ended: asyncio.Queue[Ended] = asyncio.Queue()
+        self.ended: asyncio.Queue[FinishedCall] = asyncio.Queue()
         self.begun: asyncio.Queue[str] = asyncio.Queue()
-        door = OpenDoor()
+        door = OpenGate()
 
         def identify(exchange: Any) -> Any:
             self.begun.put_nowait(exchange.request.params.get("name"))
             return door.identify(exchange)
 
-        self.server = FailureServer(settings or ServeSettings(), self.ended.put_nowait, identify)
+        self.server = FailureService(settings or ServeSettings(), self.ended.put_nowait, identify)
         self.front = HttpFront(self.server, admit=door.admit, gone_cancels=True)
         self.port = 0
         self.wires: list[Wire] = []
@@ -48,7 +47,7 @@ class Tools:
         async with asyncio.timeout(PATIENCE_S):
             await self.begun.get()
 
-    async def has_ended(self) -> Ended:
+    async def has_ended(self) -> FinishedCall:
         async with asyncio.timeout(PATIENCE_S):
             return await self.ended.get()
 

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from faultkit.mcp.failures.failing import roll_of
-from faultkit.mcp.failures.service import FailureServer, ServeSettings
-from faultkit.mcp.failures.table import FAILURE_TOOLS
+from faultkit.mcp.failures.failure_service import FailureService, ServeSettings
+from faultkit.mcp.failures.tool_catalogue import FAILURE_TOOLS, roll_of
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.message import encode, read
 
@@ -44,7 +43,7 @@ def answered(name: str, arguments: Any, *, like_go: bool = False, id: int = 1) -
     async def main() -> Any:
         params = {"name": name} | ({} if arguments is None else {"arguments": arguments})
         exchange = Caught({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
-        FailureServer(ServeSettings(like_go=like_go)).request(exchange)
+        FailureService(ServeSettings(like_go=like_go)).request(exchange)
         async with asyncio.timeout(5):
             return await exchange.said
 
@@ -66,7 +65,7 @@ def test_rolls_are_those_of_go_to_the_bit(row: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "count", [5_000, pytest.param(100_000, marks=pytest.mark.slow)], ids=["some", "a hundred thousand"]
+    "count", [5_000, pytest.param(100_000, marks=pytest.mark.thorough)], ids=["some", "a hundred thousand"]
 )
 def test_random_rolls_agree_with_an_independent_generator(count: int) -> None:
     chance = random.Random(count)
@@ -141,7 +140,7 @@ def _without(value: Any, *names: str) -> Any:
 def test_schemas_are_those_of_the_original() -> None:
     recorded = {tool["name"]: tool for tool in WIRE["tools_list"]["result"]["tools"]}
     for name, tool in recorded.items():
-        ours = FAILURE_TOOLS[name].listed(like_go=True)
+        ours = FAILURE_TOOLS[name].like_go().listed()
         assert _shape(ours["inputSchema"]) == _shape(tool["inputSchema"]), name
         assert ours.get("annotations") == tool.get("annotations"), name
         assert ours.get("outputSchema") == tool.get("outputSchema"), name

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.audit.calls import entry_of
-from faultkit.audit.opening import open_store
-from faultkit.mcp.failures.service import FailureServer, ServeSettings
-from faultkit.mcp.failures.table import FAILURE_TOOLS
+from faultkit.audit.store_factory import open_store
+from faultkit.mcp.failures.failure_service import FailureService, ServeSettings
+from faultkit.mcp.failures.tool_catalogue import FAILURE_TOOLS
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.message import read as read_message
 from faultkit.testing import run_virtual
+from faultkit.web.call_rows import entry_of
 from tests.audit.rows import NOON_US
 from tests.mcp.failures.served import call, connected, read, run, serving, session_of
 
@@ -51,7 +51,7 @@ def answered(name: str, arguments: str, *, meta: str = "{}", like_go: bool = Fal
 
     async def main() -> bytes:
         exchange = Caught(raw.encode())
-        FailureServer(ServeSettings(like_go=like_go)).request(exchange)
+        FailureService(ServeSettings(like_go=like_go)).request(exchange)
         return await exchange.said
 
     reply: dict[str, Any] = json.loads(run_virtual(main()))

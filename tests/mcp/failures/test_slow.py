@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from faultkit.audit.calls import entry_of
 from faultkit.faults.call.call import Era
-from faultkit.mcp.failures.service import Ended, FailureServer, ServeSettings
+from faultkit.mcp.failures.failure_service import FailureService, FinishedCall, ServeSettings
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.message import encode
 from faultkit.mcp.wire.message import read as read_message
-from faultkit.mcp.wire.stdio import serve_stdio
+from faultkit.mcp.wire.stdio_front import serve_stdio
 from faultkit.testing import run_virtual
+from faultkit.web.call_rows import entry_of
 from tests.audit.rows import NOON_US
 from tests.mcp.failures.served import call, connected, modern, read, run, serving, session_of
 
@@ -23,7 +23,7 @@ WHOLE_MS = 60_000
 SLOW = {"milliseconds": WHOLE_MS}
 
 
-def is_partial(ended: Ended) -> bool:
+def is_partial(ended: FinishedCall) -> bool:
     row = entry_of(ended, NOON_US).row
     told = (row.success, row.error_category, row.error_message)
     return told == (False, "cancelled", "context canceled") and 0 <= row.duration_ms < WHOLE_MS
@@ -44,11 +44,11 @@ class Silent(Exchange):
 
 
 def test_two_hundred_at_once_take_as_long_as_one() -> None:
-    ended: list[Ended] = []
+    ended: list[FinishedCall] = []
 
     async def main() -> float:
         loop = asyncio.get_running_loop()
-        server = FailureServer(ServeSettings(), ended.append)
+        server = FailureService(ServeSettings(), ended.append)
         exchanges = [Silent(call("slow", {"milliseconds": 1000}, id)) for id in range(200)]
         began_s = loop.time()
         for exchange in exchanges:
@@ -197,8 +197,8 @@ def test_the_end_of_a_session_calls_it_off() -> None:
 @pytest.mark.parametrize("how", ["notification", "end of the pipe"])
 def test_over_stdio_too(how: str) -> None:
     async def work() -> None:
-        ended: asyncio.Queue[Ended] = asyncio.Queue()
-        server = FailureServer(ServeSettings(), ended.put_nowait)
+        ended: asyncio.Queue[FinishedCall] = asyncio.Queue()
+        server = FailureService(ServeSettings(), ended.put_nowait)
         in_read, in_write = os.pipe()
         out_read, out_write = os.pipe()
         serving = asyncio.create_task(serve_stdio(server, in_read, out_write))
@@ -225,8 +225,8 @@ def test_over_stdio_too(how: str) -> None:
 )
 def test_how_long_it_takes_is_clamped(milliseconds: int, seconds: float) -> None:
     async def main() -> tuple[float, Any]:
-        found: list[Ended] = []
-        server = FailureServer(ServeSettings(), found.append)
+        found: list[FinishedCall] = []
+        server = FailureService(ServeSettings(), found.append)
         exchange = Silent(call("slow", {"milliseconds": milliseconds}))
         server.request(exchange)
         await exchange.answered.wait()

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 
 from faultkit.faults.call.call import Frame, Verdict
-from faultkit.mcp.carry import carry
+from faultkit.mcp.interpreter import execute_verdict
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.message import Incoming, read, result_of
 
@@ -35,7 +35,7 @@ class Frames:
             exchange.reply(result_of(request.id, {"protocolVersion": "2025-11-25"}))
             return
         verdict = Verdict(ask=False, frames=lambda reply: frames)
-        task = asyncio.get_running_loop().create_task(carry(verdict, exchange, _nobody))
+        task = asyncio.get_running_loop().create_task(execute_verdict(verdict, exchange, _nobody))
         self.tasks.add(task)
 
 

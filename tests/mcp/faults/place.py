@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from faultkit.faults.call.call import Era, Transport
+from faultkit.mcp.fault_specs import parse_specs
 from faultkit.mcp.mock.manifest import parse_manifest
-from faultkit.mcp.specs import parse_specs
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, VERSION_KEY
 from faultkit.plan import Plan
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 from faultkit.mcp.wire.era import headers_of
 from faultkit.mcp.wire.exchange import Service
 from faultkit.mcp.wire.message import encode, read
-from faultkit.mcp.wire.stdio import serve_stdio
+from faultkit.mcp.wire.stdio_front import serve_stdio
 from tests.mcp.faults.place import Place, request
 
 PATIENCE_S = 5.0

@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from faultkit.base.http.server import HttpServer
+from faultkit.base.http.http_server import HttpServer
+from faultkit.mcp.gateway.gateway_service import GatewayService
 from faultkit.mcp.gateway.http_relay import HttpRelay
-from faultkit.mcp.gateway.service import Gateway
 from faultkit.mcp.injector import Injector
-from faultkit.mcp.mock.model import Manifest
-from faultkit.mcp.mock.service import Mock
-from faultkit.mcp.upstreams.http import HttpUpstream
+from faultkit.mcp.mock.mock_model import Manifest
+from faultkit.mcp.mock.mock_service import MockService
+from faultkit.mcp.upstreams.http_upstream import HttpUpstream
 from faultkit.mcp.wire.exchange import Service
-from faultkit.mcp.wire.front_http import HttpFront
+from faultkit.mcp.wire.http_front import HttpFront
 from faultkit.plan import Plan
 from tests.mcp.faults.place import MANIFEST, SERVER
 
 
 @asynccontextmanager
-async def mocked(plan: Plan, manifest: Manifest = MANIFEST) -> AsyncIterator[Mock]:
-    mock = Mock(manifest, Injector(plan, manifest.name))
+async def mocked(plan: Plan, manifest: Manifest = MANIFEST) -> AsyncIterator[MockService]:
+    mock = MockService(manifest, Injector(plan, manifest.name))
     try:
         yield mock
     finally:
@@ -56,12 +56,12 @@ async def relayed(plan: Plan, manifest: Manifest = MANIFEST) -> AsyncIterator[tu
 
 
 @asynccontextmanager
-async def bridged(plan: Plan) -> AsyncIterator[Gateway]:
+async def bridged(plan: Plan) -> AsyncIterator[GatewayService]:
     """A gateway for any front, with a mock over HTTP behind it, which is well."""
     async with http_mock(Plan()) as (host, port):
         url = f"http://{host}:{port}/mcp"
         injector = Injector(plan, SERVER)
-        gateway = Gateway(lambda listener: HttpUpstream(url, listener), injector, server=SERVER)
+        gateway = GatewayService(lambda listener: HttpUpstream(url, listener), injector, server=SERVER)
         try:
             yield gateway
         finally:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from collections.abc import Awaitable, Callable
 from contextlib import AbstractAsyncContextManager
 from typing import Any
 
@@ -12,24 +14,17 @@ from faultkit.base.errors import InputError
 from faultkit.faults import CALL_FAULTS
 from faultkit.faults.call.call import CallFault
 from faultkit.mcp.injector import check_plan
-from faultkit.mcp.mock.run import MockJob, check_job
+from faultkit.mcp.mock.mock_run import MockJob, check_mock_job
 from faultkit.mcp.wire.exchange import Service
 from faultkit.plan import Plan
 from tests.mcp.faults.expected import ID, Given, Seen
-from tests.mcp.faults.place import EVERYWHERE, MANIFEST, Place, call, plan_of, request
+from tests.mcp.faults.place import EVERYWHERE, HTTP, MANIFEST, Place, call, plan_of, request
 from tests.mcp.faults.raw import Line, calling, piped, quiet, run
 from tests.mcp.faults.rows import MARKER, ROWS, Row, hitting_once
 from tests.mcp.faults.served import bridged, fronted, http_mock, mocked, relayed
 
 NEXT = 8
 Address = tuple[str, int]
-CASES = [pytest.param(row, place, id=f"{row.spec}-{place}") for row in ROWS for place in row.places]
-REFUSED = [
-    pytest.param(row, place, id=f"{row.spec}-{place}")
-    for row in ROWS
-    for place in EVERYWHERE
-    if place not in row.places
-]
 
 
 def asked(row: Row, place: Place) -> dict[str, Any]:
@@ -86,62 +81,87 @@ async def over_http(serving: AbstractAsyncContextManager[Address], row: Row, giv
         await check(row, given, await caller.connect(), await caller.connect())
 
 
-@pytest.mark.parametrize(("row", "place"), CASES)
-def test_the_mock_sends_these_bytes(row: Row, place: Place) -> None:
-    async def main() -> None:
-        plan = plan_of(hitting_once(row))
-        if place.transport == "stdio":
-            await over_pipes(mocked(plan), row, Given(place))
-        else:
-            await over_http(http_mock(plan), row, Given(place))
-
-    run(main)
+async def check_mock(row: Row, place: Place) -> None:
+    plan = plan_of(hitting_once(row))
+    if place.transport == "stdio":
+        await over_pipes(mocked(plan), row, Given(place))
+    else:
+        await over_http(http_mock(plan), row, Given(place))
 
 
-@pytest.mark.parametrize(("row", "place"), CASES)
-def test_a_gateway_sends_the_same(row: Row, place: Place) -> None:
-    async def main() -> None:
-        plan = plan_of(hitting_once(row))
-        if place.transport == "stdio":
-            await over_pipes(bridged(plan), row, Given(place))
-        else:
-            await over_http(relayed(plan), row, Given(place, event_ids=False))
-
-    run(main)
+async def check_gateway(row: Row, place: Place) -> None:
+    plan = plan_of(hitting_once(row))
+    if place.transport == "stdio":
+        await over_pipes(bridged(plan), row, Given(place))
+    else:
+        await over_http(relayed(plan), row, Given(place, event_ids=False))
 
 
-@pytest.mark.parametrize("place", [place for place in EVERYWHERE if place.transport == "http"], ids=str)
+async def check_bridge_to_http(row: Row, place: Place) -> None:
+    async with bridged(plan_of(hitting_once(row))) as gateway:
+        await over_http(fronted(gateway), row, Given(place))
+
+
+async def check_all(
+    checks: tuple[Callable[[Row, Place], Awaitable[None]], ...], rows: list[Row], places: tuple[Place, ...]
+) -> None:
+    """Run the checks of all rows in all places where they fit, at once; a failure names its case."""
+
+    async def one(check: Callable[[Row, Place], Awaitable[None]], row: Row, place: Place) -> None:
+        try:
+            await check(row, place)
+        except Exception as error:
+            error.add_note(f"{check.__name__}: {row.spec} over {place}")
+            raise
+
+    async with asyncio.TaskGroup() as group:
+        for row in rows:
+            for place in row.places:
+                if place in places:
+                    for check in checks:
+                        group.create_task(one(check, row, place))
+
+
+@pytest.mark.parametrize("kind", CALL_FAULTS)
+def test_the_mock_sends_these_bytes_and_a_gateway_sends_the_same(kind: str) -> None:
+    rows = [row for row in ROWS if row.kind == kind]
+    run(lambda: check_all((check_mock, check_gateway), rows, EVERYWHERE))
+
+
 @pytest.mark.parametrize(
     "kind", ["hang", "duplicate_reply", "truncated_reply", "tcp_reset", "protocol_error", "frozen"]
 )
-def test_a_gateway_that_bridges_to_http_sends_the_same(kind: str, place: Place) -> None:
-    async def main() -> None:
-        row = next(row for row in ROWS if row.kind == kind)
-        async with bridged(plan_of(hitting_once(row))) as gateway:
-            await over_http(fronted(gateway), row, Given(place))
-
-    run(main)
+def test_a_gateway_that_bridges_to_http_sends_the_same(kind: str) -> None:
+    row = next(row for row in ROWS if row.kind == kind)
+    assert set(HTTP) <= set(row.places)
+    run(lambda: check_all((check_bridge_to_http,), [row], HTTP))
 
 
-@pytest.mark.parametrize(("row", "place"), REFUSED)
-def test_what_does_not_fit_is_refused_with_what_would(row: Row, place: Place) -> None:
-    plan = plan_of(row.spec)
-    (rule,) = plan.rules
-    assert isinstance(rule.fault, CallFault)
-    with pytest.raises(InputError) as refused:
-        check_plan(plan, place.transport, (place.era,))
-    said = str(refused.value)
-    assert said.startswith(f"rules[0].fault: expected one that fits {place.transport} in the {place.era} era")
-    assert f'got "{row.kind}"' in said
-    assert all(f"{other.transport} in the {other.era} era" in said for other in row.places)
-    assert rule.fault.instead in said
+@pytest.mark.parametrize("place", EVERYWHERE, ids=str)
+def test_what_does_not_fit_is_refused_with_what_would(place: Place) -> None:
+    for row in ROWS:
+        if place in row.places:
+            continue
+        plan = plan_of(row.spec)
+        (rule,) = plan.rules
+        assert isinstance(rule.fault, CallFault), row.spec
+        with pytest.raises(InputError) as refused:
+            check_plan(plan, place.transport, (place.era,))
+        said = str(refused.value)
+        fits = f"rules[0].fault: expected one that fits {place.transport} in the {place.era} era"
+        assert said.startswith(fits), row.spec
+        assert f'got "{row.kind}"' in said
+        assert all(f"{other.transport} in the {other.era} era" in said for other in row.places), row.spec
+        assert rule.fault.instead in said, row.spec
 
 
-@pytest.mark.parametrize(("row", "place"), CASES)
-def test_what_fits_is_not_refused(row: Row, place: Place) -> None:
-    plan = plan_of(row.spec)
-    check_plan(plan, place.transport, (place.era,))
-    check_job(MockJob(MANIFEST, plan, place.transport))
+@pytest.mark.parametrize("place", EVERYWHERE, ids=str)
+def test_what_fits_is_not_refused(place: Place) -> None:
+    for row in ROWS:
+        if place in row.places:
+            plan = plan_of(row.spec)
+            check_plan(plan, place.transport, (place.era,))
+            check_mock_job(MockJob(MANIFEST, plan, place.transport))
 
 
 @pytest.mark.parametrize(
@@ -149,16 +169,16 @@ def test_what_fits_is_not_refused(row: Row, place: Place) -> None:
 )
 def test_a_mock_on_pipes_refuses_what_only_http_can_do(kind: str) -> None:
     with pytest.raises(InputError, match="expected one that fits stdio in the legacy or modern era"):
-        check_job(MockJob(MANIFEST, plan_of(kind)))
+        check_mock_job(MockJob(MANIFEST, plan_of(kind)))
 
 
-@pytest.mark.parametrize("kind", CALL_FAULTS)
-def test_every_fault_has_rows_for_every_place_where_it_fits(kind: str) -> None:
-    fault = CALL_FAULTS[kind]()
-    rows = {place for row in ROWS if row.kind == kind for place in row.places}
-    fitting = {place for place in EVERYWHERE if fault.fits(place.transport, place.era)}
-    assert rows >= fitting
-    assert fitting
+def test_every_fault_has_rows_for_every_place_where_it_fits() -> None:
+    for kind, fault in CALL_FAULTS.items():
+        rows = {place for row in ROWS if row.kind == kind for place in row.places}
+        fitting = {place for place in EVERYWHERE if fault().fits(place.transport, place.era)}
+        assert rows >= fitting, kind
+        assert fitting, kind
+    assert {row.kind for row in ROWS} <= set(CALL_FAULTS)
 
 
 def test_an_empty_plan_leaves_the_mock_well() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from faultkit.mcp import carry as carrying
+from faultkit.mcp import interpreter as carrying
 from tests.mcp.faults.expected import ID, Given, Seen, chunk, head, text
 from tests.mcp.faults.place import (
     HTTP,
@@ -73,7 +73,7 @@ def test_over_http_a_reply_comes_after_those_to_later_calls_on_other_connections
 
 
 def test_a_reply_that_nobody_passes_comes_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(carrying, "MOST_BEHIND_S", 0.05)
+    monkeypatch.setattr(carrying, "MOST_OVERTAKEN_S", 0.05)
 
     async def main() -> None:
         async with mocked(plan_of("out_of_order")) as mock, piped(mock, OLD_PIPES) as pipes:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from faultkit.base.http.server import Answer, HttpServer
-from faultkit.mcp.wire.front_http import HttpFront
-from faultkit.mcp.wire.output import Output
+from faultkit.base.http.http_server import HttpServer, ResponseWriter
+from faultkit.mcp.wire.http_front import HttpFront
+from faultkit.mcp.wire.pipes import StdoutWriter
 from tests.mcp.faults.expected import ID, Given, text
 from tests.mcp.faults.place import EVERYWHERE, HTTP, NEW_HTTP, OLD_PIPES, PIPES, Place, call, plan_of, request
 from tests.mcp.faults.raw import PATIENCE_S, Connection, Pipes, calling, piped, run, until
@@ -31,14 +31,14 @@ def each_place(*places: Place) -> pytest.MarkDecorator:
 
 @each_place(*PIPES)
 def test_a_storm_over_pipes_waits_for_its_reader(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    outputs: list[Output] = []
-    made = Output.__init__
+    outputs: list[StdoutWriter] = []
+    made = StdoutWriter.__init__
 
-    def remember(self: Output, write: Any) -> None:
+    def remember(self: StdoutWriter, write: Any) -> None:
         made(self, write)
         outputs.append(self)
 
-    monkeypatch.setattr(Output, "__init__", remember)
+    monkeypatch.setattr(StdoutWriter, "__init__", remember)
 
     async def main() -> None:
         async with mocked(plan_of(f"notification_storm:{COUNT}")) as mock, piped(mock, place) as pipes:
@@ -142,7 +142,7 @@ async def _next_is_well(line: Any, given: Given) -> None:
 
 def test_one_who_gives_up_waiting_for_a_reader_does_not_end_the_waiting_of_others() -> None:
     async def main() -> None:
-        answers: list[Answer] = []
+        answers: list[ResponseWriter] = []
         server = HttpServer(lambda request, answer: answers.append(answer))
         address = await server.start("127.0.0.1", 0)
         try:
@@ -152,7 +152,7 @@ def test_one_who_gives_up_waiting_for_a_reader_does_not_end_the_waiting_of_other
                 line.say(call(NEW_HTTP, ID))
                 await until(lambda: answers)
                 answers[0].begin_sized(200, (), 20_000_000)
-                answers[0].write_plain(b"x" * 20_000_000)
+                answers[0].write_sized(b"x" * 20_000_000)
                 both = [asyncio.ensure_future(answers[0].drained()) for _ in range(2)]
                 await asyncio.sleep(0)
                 both[0].cancel()

@@ -11,17 +11,17 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from faultkit.base.http.client import HttpClient
-from faultkit.base.http.server import HttpServer, Limits
+from faultkit.base.http.http_client import HttpClient
+from faultkit.base.http.http_server import HttpServer, RequestLimits
+from faultkit.mcp.gateway.gateway_service import GatewayService
 from faultkit.mcp.gateway.http_relay import HttpRelay
-from faultkit.mcp.gateway.service import Gateway
 from faultkit.mcp.injector import Injector
-from faultkit.mcp.upstreams.http import HttpUpstream
-from faultkit.mcp.upstreams.stdio import StdioUpstream
+from faultkit.mcp.upstreams.http_upstream import HttpUpstream
+from faultkit.mcp.upstreams.stdio_upstream import StdioUpstream
 from faultkit.mcp.upstreams.upstream import Connect
-from faultkit.mcp.wire.front_http import HttpFront
+from faultkit.mcp.wire.http_front import HttpFront
 from faultkit.mcp.wire.message import encode
-from faultkit.mcp.wire.stdio import serve_stdio
+from faultkit.mcp.wire.stdio_front import serve_stdio
 from faultkit.plan import Plan
 
 LINE_SERVER = [sys.executable, "-I", "-S", str(Path(__file__).parent / "line_server.py")]
@@ -75,12 +75,12 @@ class Pipes:
 
 @asynccontextmanager
 async def on_pipes(connect: Connect, plan: Plan | None = None, **settings: Any) -> AsyncIterator[Pipes]:
-    gateway = Gateway(connect, Injector(plan or Plan(), settings.get("server", "")), **settings)
+    gateway = GatewayService(connect, Injector(plan or Plan(), settings.get("server", "")), **settings)
     in_read, in_write = os.pipe()
     out_read, out_write = os.pipe()
     loop = asyncio.get_running_loop()
     serving = loop.create_task(
-        serve_stdio(gateway, in_read, out_write, foreign=gateway.foreign, at_end=gateway.last_words)
+        serve_stdio(gateway, in_read, out_write, foreign=gateway.forward_non_message, at_end=gateway.drain)
     )
     reader = asyncio.StreamReader(limit=1 << 27)
     transport, _ = await loop.connect_read_pipe(
@@ -111,7 +111,7 @@ async def on_http(connect: Connect, plan: Plan | None = None, **settings: Any) -
     def lost(session: Any, why: str, code: int | None) -> None:
         front.forget(session)
 
-    gateway = Gateway(connect, Injector(plan or Plan()), lost=lost, **settings)
+    gateway = GatewayService(connect, Injector(plan or Plan()), lost=lost, **settings)
     front = HttpFront(gateway)
     host, port = await front.start("127.0.0.1", 0)
     client = HttpClient(f"http://{host}:{port}/mcp")
@@ -125,7 +125,7 @@ async def on_http(connect: Connect, plan: Plan | None = None, **settings: Any) -
 
 @asynccontextmanager
 async def relayed(
-    url: str, plan: Plan | None = None, limits: Limits | None = None, **settings: Any
+    url: str, plan: Plan | None = None, limits: RequestLimits | None = None, **settings: Any
 ) -> AsyncIterator[HttpClient]:
     relay = HttpRelay(url, Injector(plan or Plan()), **settings)
     server = HttpServer(relay.handle, limits)

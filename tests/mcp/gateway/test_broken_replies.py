@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from faultkit.mcp.specs import parse_specs
+from faultkit.mcp.fault_specs import parse_specs
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, VERSION_KEY, headers_of
 from faultkit.mcp.wire.message import encode, read
 from faultkit.plan import Plan
@@ -85,7 +85,7 @@ def test_words_of_a_server_that_no_modern_client_can_get_are_told_once() -> None
             assert await answer.body(1000) == reply
 
     run(main)
-    assert said == ["the server said what is no message, which nobody gets: starting up"]
+    assert said == ["the server sent a line that is not a message; no client receives it: starting up"]
 
 
 def test_a_notification_of_a_modern_client_reaches_the_server() -> None:
@@ -103,4 +103,4 @@ def test_a_notification_of_a_modern_client_reaches_the_server() -> None:
                 await answer.body(1000)
 
     run(main)
-    assert said == ["the server said what is no message, which nobody gets: told"]
+    assert said == ["the server sent a line that is not a message; no client receives it: told"]

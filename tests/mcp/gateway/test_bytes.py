@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.base.http.client import HttpClient
-from faultkit.mcp.gateway.splice import splice
-from faultkit.mcp.specs import parse_specs
+from faultkit.base.http.http_client import HttpClient
+from faultkit.mcp.fault_specs import parse_specs
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, VERSION_KEY, headers_of
+from faultkit.mcp.wire.json_text import replace_values
 from faultkit.mcp.wire.message import encode, read
 from faultkit.plan import Plan
 from tests.mcp.gateway.peers import (
@@ -225,7 +225,7 @@ def test_a_splice_changes_one_value_and_nothing_else(
 ) -> None:
     whole = {**whole, outer: {"before": 1, inner: "MARK", "after": [2]}}
     text = json.dumps(whole, indent=1 if is_loose else None, ensure_ascii=is_loose)
-    spliced = splice(text.encode(), {(outer, inner): value})
+    spliced = replace_values(text.encode(), {(outer, inner): value})
     whole[outer][inner] = value
     assert json.loads(spliced) == whole
     assert spliced == text.replace('"MARK"', encode(value).decode()).encode() or '"MARK"' in json.dumps(value)
@@ -234,4 +234,4 @@ def test_a_splice_changes_one_value_and_nothing_else(
 @given(st.dictionaries(_KEYS, _JSON, max_size=4))
 def test_a_splice_where_there_is_nothing_changes_nothing(whole: dict[str, Any]) -> None:
     raw = json.dumps(whole).encode()
-    assert splice(raw, {("no such key", "nor this"): 1, ("other such key",): 2}) == raw
+    assert replace_values(raw, {("no such key", "nor this"): 1, ("other such key",): 2}) == raw

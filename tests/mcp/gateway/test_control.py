@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from faultkit.base.errors import InputError, TargetError
-from faultkit.base.http.client import HttpClient
+from faultkit.base.http.http_client import HttpClient
 from faultkit.faults.call.call import Call
 from faultkit.mcp.gateway.control import Control
-from faultkit.mcp.gateway.running import Running
+from faultkit.mcp.gateway.gateway_state import GatewayState
 from faultkit.plan import Plan, read_plan
 from tests.mcp.gateway.peers import LINE_SERVER, request, run
 from tests.mcp.gateway.places import FAULT
@@ -35,7 +35,7 @@ class FakeClock:
 
 
 class Api:
-    def __init__(self, running: Running, control: Control, clock: FakeClock, client: HttpClient) -> None:
+    def __init__(self, running: GatewayState, control: Control, clock: FakeClock, client: HttpClient) -> None:
         self.running, self.control, self.clock, self.client = running, control, clock, client
 
     async def call(
@@ -58,7 +58,7 @@ class Api:
 @asynccontextmanager
 async def api(plan: Plan = PLAN, server: str = "shop") -> AsyncIterator[Api]:
     clock = FakeClock()
-    running = Running(plan, server, "stdio")
+    running = GatewayState(plan, server, "stdio")
     control = Control(running, TOKEN, clock)
     host, port = await control.start("127.0.0.1", 0)
     client = HttpClient(f"http://{host}:{port}/")
@@ -116,7 +116,7 @@ def test_a_plan_put_in_holds_for_its_time_and_the_one_before_comes_back() -> Non
 
 def test_a_change_ends_by_itself_without_anybody_asking() -> None:
     async def main() -> None:
-        running = Running(PLAN, "", "stdio")
+        running = GatewayState(PLAN, "", "stdio")
         control = Control(running, TOKEN)
         host, port = await control.start("127.0.0.1", 0)
         client = HttpClient(f"http://{host}:{port}/")

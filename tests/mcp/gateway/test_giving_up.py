@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from faultkit.base.errors import InputError
-from faultkit.mcp.gateway.recording import Recorder
-from faultkit.mcp.wire import stdio
+from faultkit.mcp.gateway.recorder import Recorder
+from faultkit.mcp.wire import stdio_front as stdio
 from faultkit.mcp.wire.exchange import Session
 from faultkit.mcp.wire.message import encode, read
 from tests.mcp.wire.service import Tools

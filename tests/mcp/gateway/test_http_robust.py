@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from faultkit.base.http.client import HttpClient, Lost
-from faultkit.base.http.server import Limits
-from faultkit.mcp.wire.front_http import HttpFront
+from faultkit.base.http.http_client import ConnectionLost, HttpClient
+from faultkit.base.http.http_server import RequestLimits
+from faultkit.mcp.wire.http_front import HttpFront
 from tests.mcp.gateway.peers import (
     http_answer,
     http_request,
@@ -100,7 +100,7 @@ def test_a_client_sees_its_upstream_break_as_it_would_without_us(
     async def main() -> None:
         async with scripted(upstream) as url, relayed(url) as client:
             seen = b""
-            with pytest.raises(Lost) as lost:
+            with pytest.raises(ConnectionLost) as lost:
                 reply = await client.request("POST", CONTENT, request(1, "tools/call", name="a"))
                 while part := await reply.chunk():
                     seen += part
@@ -145,7 +145,7 @@ def test_a_request_on_a_kept_connection_is_never_sent_twice() -> None:
     async def main() -> None:
         async with scripted(upstream) as url, relayed(url) as client:
             await (await client.request("POST", CONTENT, request(1, "a"))).body(1000)
-            with pytest.raises(Lost):
+            with pytest.raises(ConnectionLost):
                 await client.request("POST", CONTENT, request(2, "tools/call", name="pay"))
             assert len(bodies) == 2
 
@@ -300,7 +300,7 @@ def test_a_client_that_drips_its_request_is_turned_away_and_others_are_served() 
             writer.write(http_answer(REPLY))
 
     async def main() -> None:
-        limits = Limits(header_s=0.3)
+        limits = RequestLimits(header_s=0.3)
         async with scripted(upstream) as url, relayed(url, limits=limits) as client:
             reader, writer = await asyncio.open_connection(client.host, client.port)
             writer.write(b"POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\n")

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from faultkit.mcp.fault_specs import parse_specs
 from faultkit.mcp.gateway.listings import Listings
 from faultkit.mcp.injector import Injector
-from faultkit.mcp.specs import parse_specs
 from faultkit.mcp.wire.message import Incoming, encode, read
 from faultkit.plan import Plan
 from tests.mcp.gateway.peers import (
@@ -68,40 +68,40 @@ def test_a_target_that_a_list_does_not_have_is_told_once(
 ) -> None:
     listings, said, _ = watched(spec)
     for _ in range(2):
-        listings.hear(reply(**list))
+        listings.learn(reply(**list))
     assert said == [warning]
 
 
 def test_a_target_that_is_there_and_a_reply_that_lists_nothing_are_passed_over() -> None:
     listings, said, _ = watched("hang@se*", "slow:5", "hang@tools/list", "hang@prompt:p")
-    listings.hear(reply(content=[]))
-    listings.hear(reply(tools="search"))
-    listings.hear(reply(tools=[3, {"name": 4}, {"name": "search"}]))
-    listings.hear(read(b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no \\"tools\\""}}'))
-    listings.hear(read(b'{"jsonrpc":"2.0","method":"x","params":{"prompts":[]}}'))
+    listings.learn(reply(content=[]))
+    listings.learn(reply(tools="search"))
+    listings.learn(reply(tools=[3, {"name": 4}, {"name": "search"}]))
+    listings.learn(read(b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no \\"tools\\""}}'))
+    listings.learn(read(b'{"jsonrpc":"2.0","method":"x","params":{"prompts":[]}}'))
     assert said == []
 
 
 def test_only_the_last_page_of_a_list_shows_what_is_nowhere() -> None:
     listings, said, _ = watched("hang@b", "slow:5@c")
-    listings.hear(reply(tools=named("b"), nextCursor="2"))
+    listings.learn(reply(tools=named("b"), nextCursor="2"))
     assert said == []
-    listings.hear(reply(tools=named("a")))
+    listings.learn(reply(tools=named("a")))
     assert said == ['rule "slow": no tool is named "c" (tools: a, b)']
 
 
 def test_a_plan_that_is_set_meanwhile_is_held_against_the_next_list() -> None:
     listings, said, injector = watched("hang@a")
-    listings.hear(reply(tools=named("x")))
+    listings.learn(reply(tools=named("x")))
     injector.set_plan(Plan(parse_specs(["hang@a", "slow:5@b"])))
-    listings.hear(reply(tools=named("x")))
+    listings.learn(reply(tools=named("x")))
     assert [line.partition(":")[0] for line in said] == ['rule "hang"', 'rule "slow"']
 
 
 def test_a_list_without_end_fills_no_memory_and_is_no_reason_to_warn() -> None:
     listings, said, _ = watched("hang@a")
-    listings.hear(reply(tools=named(*map(str, range(10_001))), nextCursor="2"))
-    listings.hear(reply(tools=[]))
+    listings.learn(reply(tools=named(*map(str, range(10_001))), nextCursor="2"))
+    listings.learn(reply(tools=[]))
     assert said == []
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from faultkit.base.http.client import HttpClient
-from faultkit.base.http.server import Answer, HttpServer, Request
-from faultkit.mcp.specs import parse_specs
+from faultkit.base.http.http_client import HttpClient
+from faultkit.base.http.http_server import HttpRequest, HttpServer, ResponseWriter
+from faultkit.mcp.fault_specs import parse_specs
 from faultkit.mcp.wire.message import encode
 from faultkit.plan import Plan
 from tests.mcp.gateway.peers import relayed, request, run
@@ -57,9 +57,9 @@ async def called(client: HttpClient, body: bytes = CALL, *more: tuple[str, str])
 def test_an_answer_that_is_no_reply_to_the_call_passes_as_it_is(fault: str, status: int, body: bytes) -> None:
     said: list[str] = []
 
-    def handle(asked: Request, answer: Answer) -> None:
+    def handle(asked: HttpRequest, answer: ResponseWriter) -> None:
         headers = [JSON, ("Retry-After", "7"), ("Mcp-Session-Id", "s")]
-        answer.bodiless(204, headers) if status == 204 else answer.whole(status, headers, body)
+        answer.respond_without_body(204, headers) if status == 204 else answer.respond(status, headers, body)
 
     async def main() -> None:
         async with upstream(handle) as url, relayed(url, plan(fault), note=said.append) as client:
@@ -84,9 +84,9 @@ def test_an_answer_that_is_no_reply_to_the_call_passes_as_it_is(fault: str, stat
 def test_a_reply_keeps_the_status_and_the_headers_that_it_came_with(
     fault: str, status: int, body: bytes
 ) -> None:
-    def handle(asked: Request, answer: Answer) -> None:
+    def handle(asked: HttpRequest, answer: ResponseWriter) -> None:
         error = b'{"jsonrpc":"2.0", "id":1,"error":{"code":-32602,"message":"m"}}'
-        answer.whole(400, [JSON, ("Mcp-Session-Id", "s"), ("X-Own", "1")], error)
+        answer.respond(400, [JSON, ("Mcp-Session-Id", "s"), ("X-Own", "1")], error)
 
     async def main() -> None:
         async with upstream(handle) as url, relayed(url, plan(fault)) as client:
@@ -103,7 +103,7 @@ def test_a_stream_that_a_rule_only_delays_is_the_same_to_the_byte() -> None:
         b"event: message\nid: 2\ndata: " + PROGRESS + b"\n\n: alive\n\nid: 3\ndata: " + REPLY + b"\n\n"
     )
 
-    def handle(asked: Request, answer: Answer) -> None:
+    def handle(asked: HttpRequest, answer: ResponseWriter) -> None:
         answer.begin(200, [STREAM, ("Mcp-Session-Id", "s")])
         for start in range(0, len(whole), 7):
             answer.write(whole[start : start + 7])
@@ -125,7 +125,7 @@ def test_a_stream_that_ends_before_the_reply_ends_so_for_the_client_who_can_come
     said: list[str] = []
     priming = b"id: 1\nretry: 100\ndata:\n\n"
 
-    def handle(asked: Request, answer: Answer) -> None:
+    def handle(asked: HttpRequest, answer: ResponseWriter) -> None:
         answer.begin(200, [STREAM])
         if asked.method == "POST":
             answer.write(priming)
@@ -154,12 +154,12 @@ def test_whoever_is_sent_on_within_the_upstream_stays_with_the_gateway() -> None
     said: list[str] = []
     away = "http://elsewhere.example/mcp"
 
-    def handle(asked: Request, answer: Answer) -> None:
+    def handle(asked: HttpRequest, answer: ResponseWriter) -> None:
         if asked.path == "/mcp":
-            answer.whole(200, [JSON], REPLY)
+            answer.respond(200, [JSON], REPLY)
         else:
             there = f"http://{asked.headers['host']}/mcp?a=1" if asked.path == "/mcp/" else away
-            answer.whole(307, [("Location", there)])
+            answer.respond(307, [("Location", there)])
 
     async def main() -> None:
         async with upstream(handle) as url, relayed(f"{url}/", note=said.append) as client:
@@ -176,19 +176,19 @@ def test_whoever_is_sent_on_within_the_upstream_stays_with_the_gateway() -> None
     assert said == [f"sends its client on to {away}, past this gateway; give that as --upstream"]
 
 
-def _echo(asked: Request, answer: Answer) -> None:
+def _echo(asked: HttpRequest, answer: ResponseWriter) -> None:
     message = json.loads(asked.body)
     if isinstance(message, list):
-        answer.whole(200, [JSON], b'"a batch"')
+        answer.respond(200, [JSON], b'"a batch"')
     elif "id" not in message:
-        answer.whole(202)
+        answer.respond(202)
     elif message["method"] == "ping":
         answer.begin(200, [STREAM])
         answer.write(b"data: " + PROGRESS + b"\n\n")
         answer.write(b"data: " + encode({"jsonrpc": "2.0", "id": message["id"], "result": {}}) + b"\n\n")
         answer.end()
     else:
-        answer.whole(200, [JSON], encode({"jsonrpc": "2.0", "id": message["id"], "result": {"ok": True}}))
+        answer.respond(200, [JSON], encode({"jsonrpc": "2.0", "id": message["id"], "result": {"ok": True}}))
 
 
 BATCH = b"[" + CALL + b"," + request(2, "tools/list") + b',{"jsonrpc":"2.0","method":"notifications/x"}]'
@@ -216,8 +216,8 @@ def test_rules_act_within_a_batch_where_the_version_has_them() -> None:
 
 
 def test_a_batch_whose_calls_are_refused_is_refused() -> None:
-    def handle(asked: Request, answer: Answer) -> None:
-        answer.whole(401, [("WWW-Authenticate", "Bearer")], b"who are you?")
+    def handle(asked: HttpRequest, answer: ResponseWriter) -> None:
+        answer.respond(401, [("WWW-Authenticate", "Bearer")], b"who are you?")
 
     async def main() -> None:
         async with upstream(handle) as url, relayed(url, plan("slow:1")) as client:

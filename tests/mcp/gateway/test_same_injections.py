@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from faultkit.base.http.client import HttpClient
+from faultkit.base.http.http_client import HttpClient
 from faultkit.base.rng import Rng
-from faultkit.mcp.specs import parse_specs
+from faultkit.mcp.fault_specs import parse_specs
 from faultkit.mcp.upstreams.upstream import Connect
-from faultkit.mcp.wire.front_http import HttpFront
+from faultkit.mcp.wire.http_front import HttpFront
 from faultkit.plan import Plan
 from tests.mcp.gateway.peers import on_http, on_pipes, relayed, request, run, to_lines, to_url
 from tests.mcp.gateway.test_bytes import opened

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from faultkit.base.http.client import HttpClient, Reply
+from faultkit.base.http.http_client import HttpClient, HttpReply
 from faultkit.faults.call.tool_error import ToolError
-from faultkit.mcp.gateway.recording import Recorder
-from faultkit.mcp.specs import parse_specs
+from faultkit.mcp.fault_specs import parse_specs
+from faultkit.mcp.gateway.recorder import Recorder
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, VERSION_KEY, headers_of
-from faultkit.mcp.wire.front_http import HttpFront
+from faultkit.mcp.wire.http_front import HttpFront
 from faultkit.mcp.wire.message import encode, notification_of, read
 from faultkit.plan import Plan, Rule, parse_schedule
 from tests.mcp.gateway.peers import (
@@ -147,7 +147,7 @@ def test_a_cancellation_passes_when_nothing_acts_on_the_call() -> None:
 # --- streams ---------------------------------------------------------------------------------------
 
 
-async def event_ids(reply: Reply, count: int) -> list[str]:
+async def event_ids(reply: HttpReply, count: int) -> list[str]:
     found: list[str] = []
     text = b""
     while len(found) < count:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from faultkit.mcp.wire.lines import MOST_BYTES
+from faultkit.mcp.wire.framing import MOST_LINE_BYTES
 from tests.mcp.gateway.peers import LINE_SERVER, on_http, on_pipes, request, run, to_lines
 from tests.mcp.gateway.places import FAULT
 from tests.mcp.gateway.test_bytes import CONTENT, INITIALIZE, opened
@@ -186,7 +186,7 @@ def test_a_reply_of_100_mb_is_too_long_and_the_call_learns_that() -> None:
         assert answer["id"] == 2
         assert answer["error"]["message"].startswith("the server's reply has 1048576")
         assert json.loads(client.stdout.readline())["id"] == 3
-        assert rss_mib(client.process.pid) - before < 2 * MOST_BYTES / (1 << 20)
+        assert rss_mib(client.process.pid) - before < 2 * MOST_LINE_BYTES / (1 << 20)
 
 
 @pytest.mark.slow
@@ -276,7 +276,7 @@ def test_a_server_behind_http_that_dies_ends_its_session_and_the_next_one_has_a_
 
 
 def test_a_server_behind_http_that_cannot_start_is_a_json_rpc_error() -> None:
-    from faultkit.mcp.upstreams.stdio import StdioUpstream
+    from faultkit.mcp.upstreams.stdio_upstream import StdioUpstream
 
     async def main() -> None:
         async with on_http(lambda listener: StdioUpstream(["no-such-program-here"], listener)) as client:
@@ -315,14 +315,14 @@ def test_a_client_of_http_that_does_not_read_is_cut_off_before_it_fills_the_memo
 
 
 def test_sessions_that_nobody_uses_end_with_their_servers() -> None:
-    from faultkit.base.http.client import HttpClient
-    from faultkit.mcp.gateway.service import Gateway
+    from faultkit.base.http.http_client import HttpClient
+    from faultkit.mcp.gateway.gateway_service import GatewayService
     from faultkit.mcp.injector import Injector
-    from faultkit.mcp.wire.front_http import HttpFront
+    from faultkit.mcp.wire.http_front import HttpFront
     from faultkit.plan import Plan
 
     async def main() -> None:
-        gateway = Gateway(to_lines(), Injector(Plan()))
+        gateway = GatewayService(to_lines(), Injector(Plan()))
         front = HttpFront(gateway, idle_s=0.1, most_sessions=2)
         host, port = await front.start("127.0.0.1", 0)
         client = HttpClient(f"http://{host}:{port}/mcp")

@@ -75,8 +75,27 @@ def test_what_cannot_be_changed_line_by_line_is_refused(text: str, problem: str)
 
 def test_a_line_that_only_looks_like_a_header_is_none() -> None:
     text = 'a = """\n[mcp_servers.fault]\n"""\n\n[mcp_servers.fault]\ncommand = "old"\n'
-    with pytest.raises(ValueError, match="laid out oddly"):
-        with_table(text, PATH, {"command": "new"})
+    assert with_table(text, PATH, {"command": "new"}) == text.replace("old", "new")
+    assert without_table(text, PATH) == 'a = """\n[mcp_servers.fault]\n"""\n'
+
+
+def test_a_subtable_is_updated_where_it_stands() -> None:
+    new = with_table(CONFIG, PATH, {"env": {"A": "2", "B": "3"}})
+    assert new == CONFIG.replace('A = "1"\n', 'A = "2"\nB = "3"\n')
+
+
+def test_line_ends_and_a_byte_order_mark_stay() -> None:
+    text = "\ufeff" + CONFIG.replace("\n", "\r\n")
+    new = with_table(text, PATH, {"command": "new", "env_vars": ["KEY"]})
+    assert new == text.replace('"old"', '"new"').replace("= 20\r\n", '= 20\r\nenv_vars = ["KEY"]\r\n')
+    assert without_table(text, PATH).startswith('\ufeffmodel = "o4-mini" # the small one\r\n\r\n# The')
+
+
+def test_a_comment_beside_a_value_stays() -> None:
+    text = '[mcp_servers.fault]\ncommand = "old" # ours'
+    assert with_table(text, PATH, {"command": "new", "args": []}) == (
+        '[mcp_servers.fault]\ncommand = "new" # ours\nargs = []\n'
+    )
 
 
 @given(st.dictionaries(st.text(max_size=6), st.text(max_size=8) | st.lists(st.text(max_size=4)), max_size=4))

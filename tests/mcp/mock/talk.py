@@ -11,7 +11,7 @@ from typing import Any
 
 import httpx
 
-from faultkit.mcp.mock.run import MockJob, run_mock
+from faultkit.mcp.mock.mock_run import MockJob, run_mock
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, VERSION_KEY
 from faultkit.mcp.wire.message import encode
 

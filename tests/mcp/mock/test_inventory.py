@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from faultkit.mcp.mock.file import read_manifest
-from faultkit.mcp.mock.inventory import inventory_of
-from faultkit.mcp.mock.recording import read_recording
+from faultkit.mcp.mock.mock_recording import read_recording
+from faultkit.mcp.mock.mock_source import read_manifest
 from faultkit.mcp.targets import METHODS, Inventory
 
 
@@ -24,7 +23,7 @@ def recorded(*asked: tuple[str, dict[str, Any], dict[str, Any]]) -> str:
 
 def test_a_manifest_has_what_it_lists() -> None:
     text = "{name: db, tools: [{name: a}], resources: [{uri: 'm://r'}], prompts: [{name: p}, {name: q}]}"
-    assert inventory_of(read_manifest(text)) == Inventory("db", ("a",), ("m://r",), ("p", "q"), METHODS)
+    assert read_manifest(text).inventory == Inventory("db", ("a",), ("m://r",), ("p", "q"), METHODS)
 
 
 def test_a_recording_has_what_it_listed_and_what_was_asked_of_it_and_there() -> None:
@@ -37,6 +36,6 @@ def test_a_recording_has_what_it_listed_and_what_was_asked_of_it_and_there() -> 
         ("prompts/get", {"name": "p"}, {"result": {"messages": []}}),
         ("acme/do", {}, {"result": {}}),
     )
-    found = inventory_of(read_recording(text))
+    found = read_recording(text).inventory
     assert (found.tools, found.resources, found.prompts) == (("a",), ("m://r", "m://t/1"), ("p",))
     assert found.methods == (*METHODS, "acme/do")

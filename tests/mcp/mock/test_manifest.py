@@ -10,10 +10,10 @@ import pytest
 import yaml
 
 from faultkit.base.errors import InputError
-from faultkit.mcp.mock.answers import Answers
-from faultkit.mcp.mock.file import load_manifest, load_source, read_manifest
 from faultkit.mcp.mock.manifest import parse_manifest
-from faultkit.mcp.mock.model import Manifest
+from faultkit.mcp.mock.manifest_answers import ManifestAnswers
+from faultkit.mcp.mock.mock_model import Manifest
+from faultkit.mcp.mock.mock_source import load_manifest, load_source, read_manifest
 
 EVERYTHING = """\
 mock_server:
@@ -58,7 +58,7 @@ mock_server:
 
 
 def said(manifest: Manifest, method: str, **params: Any) -> Any:
-    member = Answers(manifest).answer(method, params, "legacy")
+    member = ManifestAnswers(manifest).answer(method, params, "legacy")
     assert isinstance(member, bytes)
     return json.loads(b"{" + member + b"}")
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.mcp.mock.file import read_manifest
+from faultkit.mcp.mock.mock_source import read_manifest
 from tests.mcp.mock.talk import call, request
 
 PAGE = (Path(__file__).parents[3] / "docs" / "mock.md").read_text("utf-8")
@@ -65,14 +65,15 @@ def test_the_manifest_of_the_page_answers_as_it_reads(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", ["mock_server", "a tool", "a response", "a resource", "a prompt"])
 def test_the_page_names_every_key_of_the_manifest(key: str) -> None:
-    from faultkit.mcp.mock import manifest, responses
+    from faultkit.mcp.mock import manifest
+    from faultkit.mcp.mock import manifest_responses as responses
 
     known = {
-        "mock_server": manifest._SERVER_KEYS,
-        "a tool": (*manifest._TOOL_KEYS, *manifest._ANSWER_KEYS),
-        "a response": [key for key in responses._RESPONSE_KEYS if key != "default"],
-        "a resource": manifest._RESOURCE_KEYS,
-        "a prompt": manifest._PROMPT_KEYS,
+        "mock_server": manifest.SERVER.names,
+        "a tool": manifest.TOOL.names,
+        "a response": [key for key in responses.RESPONSE.names if key != "default"],
+        "a resource": manifest.RESOURCE.names,
+        "a prompt": manifest.PROMPT.names,
     }[key]
     title = re.escape(f"| key of `{key}` " if key == "mock_server" else f"| key of {key} ")
     table = re.search(title + r"\|.+?\n\n", PAGE, flags=re.DOTALL)

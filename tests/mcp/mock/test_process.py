@@ -17,14 +17,14 @@ from typing import Any
 
 import pytest
 
+from faultkit.cli.entry import invoke_mcptest
 from faultkit.cli.main import invoke
-from faultkit.cli.mcptest import invoke_as
-from faultkit.mcp.specs import FORM
+from faultkit.mcp.fault_specs import FORM
 from tests.mcp.mock.talk import call, request
 
 PATIENCE_S = 20.0
 TOOLS = "tools:\n  - {name: search, response: 'found ${args.q}'}\n  - {name: plain, response: hello}\n"
-MCPTEST = "from faultkit.cli.mcptest import main; main()"
+MCPTEST = "from faultkit.cli.entry import mcptest; mcptest()"
 
 
 @pytest.fixture
@@ -246,7 +246,7 @@ def test_mcptest_mock_is_fault_mock(tools: str) -> None:
 def test_mcptest_says_what_it_has(
     args: list[str], code: int, out: str, err: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert invoke_as(args) == code
+    assert invoke_mcptest(args) == code
     said = capsys.readouterr()
     assert said.out.startswith(out)
     assert said.err.startswith(err)
@@ -255,7 +255,7 @@ def test_mcptest_says_what_it_has(
 def test_help_is_in_the_words_of_the_program_that_was_asked_and_has_the_form_of_a_fault(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    for run, name in ((invoke_as, "mcptest"), (invoke, "fault")):
+    for run, name in ((invoke_mcptest, "mcptest"), (invoke, "fault")):
         assert run(["mock", "--help"]) == 0
         page = capsys.readouterr().out
         assert f"\n    {name} mock --tools-from tools.yml\n" in page

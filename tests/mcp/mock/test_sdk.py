@@ -14,8 +14,8 @@ from mcp.client.stdio import stdio_client
 from mcp_types import CreateMessageResult, ElicitResult, ListRootsResult, Root, TextContent
 from pydantic import FileUrl
 
-from faultkit.mcp.mock.file import load_manifest
-from faultkit.mcp.mock.run import MockJob
+from faultkit.mcp.mock.mock_run import MockJob
+from faultkit.mcp.mock.mock_source import load_manifest
 from mcp import Client, MCPError, StdioServerParameters
 from tests.mcp.mock.talk import over_http, run
 

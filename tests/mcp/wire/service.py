@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from faultkit.faults.call.call import Verdict
-from faultkit.mcp.carry import carry, replied
+from faultkit.mcp.interpreter import count_reply, execute_verdict
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.message import Incoming, error_of, notification_of, read, result_of
 
@@ -55,7 +55,7 @@ class Tools:
             exchange.reply(error_of(request.id, -32601, "no such method"))
         elif name in self.verdicts:
             task = asyncio.get_running_loop().create_task(
-                carry(self.verdicts[name], exchange, lambda: self._ask(request))
+                execute_verdict(self.verdicts[name], exchange, lambda: self._ask(request))
             )
             self.tasks.add(task)
         elif name == "slow":
@@ -65,7 +65,7 @@ class Tools:
                 exchange.note(notification_of("notifications/progress", {"progress": 1}))
                 exchange.note(notification_of("notifications/progress", {"progress": 2}))
             exchange.reply(result_of(request.id, answer_of(request)))
-            replied(exchange.session)
+            count_reply(exchange.session)
 
     async def _ask(self, request: Incoming) -> Incoming:
         self.asked.set()

@@ -11,7 +11,7 @@ from faultkit.faults.call.call import Cut, Drip, Send, Verdict
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, VERSION_KEY
 from faultkit.mcp.wire.message import encode, result_of
 from tests.mcp.wire.service import Tools
-from tests.mcp.wire.test_stdio import Peer, call, run, talking, text
+from tests.mcp.wire.test_stdio_front import Peer, call, run, talking, text
 
 CANCEL = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
 
@@ -108,7 +108,7 @@ def test_one_call_of_a_batch_may_be_broken() -> None:
 def test_a_frozen_session_does_not_answer_a_batch_either() -> None:
     async def main() -> None:
         service = Tools()
-        service.verdicts = {"freeze": Verdict(ask=False, freeze=True)}
+        service.verdicts = {"freeze": Verdict(ask=False, freezes_session=True)}
         async with talking(service) as peer:
             peer.say(ping(0), batch(call(1, "freeze"), ping(2)))
             assert (await peer.message())["id"] == 0

@@ -13,8 +13,8 @@ from faultkit.mcp.wire.era import (
     HEADER_MISMATCH,
     UNSUPPORTED_VERSION,
     VERSION_KEY,
-    decoded,
-    encoded,
+    decode_header_value,
+    encode_header_value,
     era_of,
     headers_of,
     refusal_of,
@@ -93,11 +93,11 @@ def test_missing_meta_is_named() -> None:
 
 @given(st.text())
 def test_every_text_survives_a_header(text: str) -> None:
-    value = encoded(text)
+    value = encode_header_value(text)
     assert value.isascii()
     assert value.isprintable()
-    assert decoded(value) == text
+    assert decode_header_value(value) == text
 
 
 def test_a_broken_encoding_means_nothing() -> None:
-    assert decoded("=?base64?***?=") is None
+    assert decode_header_value("=?base64?***?=") is None

@@ -6,12 +6,12 @@ import asyncio
 import json
 from typing import Any
 
-from faultkit.base.http.client import HttpClient, Reply
+from faultkit.base.http.http_client import HttpClient, HttpReply
 from faultkit.faults.call.call import EndStream, Send, Status, Verdict
 from faultkit.mcp.wire.era import SESSION_HEADER
 from faultkit.mcp.wire.message import encode, result_of
 from tests.mcp.wire.service import Tools
-from tests.mcp.wire.test_front_http import CONTENT, call, fronted, message, post, run
+from tests.mcp.wire.test_http_front import CONTENT, call, fronted, message, post, run
 
 CALLED = {"content": [{"type": "text", "text": "{}"}]}
 
@@ -22,7 +22,7 @@ async def begun(client: HttpClient, version: str) -> tuple[str, str]:
     return SESSION_HEADER, reply.headers[SESSION_HEADER]
 
 
-async def batch(client: HttpClient, session: tuple[str, str], *messages: Any) -> Reply:
+async def batch(client: HttpClient, session: tuple[str, str], *messages: Any) -> HttpReply:
     return await client.request("POST", [*CONTENT, session], encode(list(messages)))
 
 

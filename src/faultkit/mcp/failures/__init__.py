@@ -1,1 +1,1 @@
-"""Tools that fail on request, exactly as asked: something for gateways and clients to be tested against."""
+"""Tools that fail on request, to test gateways and clients against."""

@@ -1,8 +1,36 @@
-"""One session of a client and its server behind the gateway: who waits for which reply.
+"""One client session and the server behind it: which reply belongs to which call.
 
-A client of modern HTTP shares its server with others, whose requests may have the same ids and progress
-tokens: theirs are replaced by numbers of ours on the way in, and put back on the way out. Everybody else's
-messages stay as they are, byte for byte.
+A link forwards messages in both directions. It does not judge calls (`gateway_service` does) and it does not
+know how the server is reached (`mcp.upstreams` does).
+
+                 forward_request / request                     Upstream.send
+    Exchange  ------------------------------->  Link  ---------------------------->  server
+              <-------------------------------        <----------------------------
+                 Exchange.reply / .note                  UpstreamListener.on_message
+
+A link works in one of two modes, fixed when the session opens:
+
+    mode      sessions                    ids and progress tokens       bytes of a message
+    own       stdio, legacy HTTP: the     as the client chose them      unchanged
+              server has one client
+    shared    modern HTTP (2026-07-28):   replaced on the way in,       unchanged but for
+              no sessions, so all         restored on the way out       these values
+              clients share one server
+
+Why `shared` rewrites: MCP requires ids and progress tokens to be unique only among the active requests of one
+sender. Two HTTP clients may both send id 1 with token "a". The server behind sees one
+peer, so each request gets a number that is unique on this link, used as its id and as its progress token.
+
+State, all keyed by what the *server* knows:
+
+    _calls            id -> call that the server has not answered
+    _token_owners     progress token -> exchange that gets the notifications for it
+    _server_requests  id of a request that the server sent -> exchange that carried it to the client
+    _batch_ids        ids out of batches that were forwarded unparsed; the server owes these replies too
+
+Cancellation: over stdio and legacy HTTP the client sends `notifications/cancelled`, which is forwarded like
+any other message. Over modern HTTP it closes the response instead (MCP 2026-07-28), so a link in
+`shared` mode sends the notification itself.
 """
 
 from __future__ import annotations
@@ -13,348 +41,369 @@ from dataclasses import dataclass
 from typing import Any
 
 from faultkit.base.errors import FaultkitError
-from faultkit.mcp.carry import replied
-from faultkit.mcp.gateway.splice import splice
-from faultkit.mcp.upstreams.upstream import Connect, Upstream
+from faultkit.mcp.interpreter import count_reply
+from faultkit.mcp.upstreams.upstream import UPSTREAM_FAILED, Connect, Upstream
 from faultkit.mcp.wire.era import LOG_LEVEL_KEY, SUBSCRIPTION_KEY, meta_of
 from faultkit.mcp.wire.exchange import Exchange, Session
-from faultkit.mcp.wire.lines import TooLong
-from faultkit.mcp.wire.members import plain_members
+from faultkit.mcp.wire.framing import OversizedLine
+from faultkit.mcp.wire.json_text import replace_values, visible_members
 from faultkit.mcp.wire.message import CANCELLED, Id, Incoming, encode, error_of, notification_of, read
 
-UPSTREAM_FAILED = -32000
 MOST_UNREAD_BYTES = 64 << 20
-"""What a server may leave unread before it gets no more."""
+"""Bytes that a server may leave unread before it is sent no more."""
 LOG = "notifications/message"
 _LISTEN = "subscriptions/listen"
 _TAIL_BYTES = 1024
 
 
 @dataclass(slots=True)
-class _Asked:
-    """A request that the server has, and who wants its reply."""
+class _OpenCall:
+    """A request that the server has not answered."""
 
     exchange: Exchange
     reply: asyncio.Future[Incoming | None] | None
-    """Of a call with a verdict, which decides what becomes of the reply."""
-    token: Any = None
-    """As its client knows it."""
-    sent_token: Any = None
-    """As the server knows it."""
+    """Resolved with the reply if a verdict decides what becomes of it; None if it goes to the client as
+    is."""
+    client_token: Any = None
+    """Progress token that the client sent; any JSON value, since clients may send anything."""
+    server_token: Any = None
+    """Progress token that the server was sent; None if there is none to keep."""
 
 
 class Link:
-    """Hears the server as a `Listener`."""
+    """A session's connection to its server, and the `UpstreamListener` of that server."""
 
     def __init__(
         self,
         session: Session,
         connect: Connect,
-        heard: Callable[[Session, Incoming], None],
-        gone: Callable[[Session, str, int | None], None],
-        note: Callable[[str], None] = lambda text: None,
+        observe: Callable[[Session, Incoming], None],
+        on_lost: Callable[[Session, str, int | None], None],
+        warn: Callable[[str], None] = lambda text: None,
     ) -> None:
-        """`heard` gets what the server says, as its client gets to see it; `note` what nobody is told."""
+        """`observe` gets each message of the server in the form in which its client gets it. `on_lost` is
+        called once if the server exits by itself. `warn` gets problems that no message can report."""
         self.session = session
         self.ended = False
-        self._heard = heard
-        self._gone = gone
-        self._note = note
-        self._asked: dict[Id, _Asked] = {}
-        self._tokens: dict[Id, Exchange] = {}
-        self._questions: dict[Id, Exchange] = {}
-        """Requests of the server, and the calls with which they went to the client."""
-        self._batched: set[Id | None] = set()
-        """Ids out of batches that were handed on whole: the server owes these replies, too."""
-        self._has_strayed = False
-        self._shares = session.transport == "http" and session.era == "modern"
-        self._count = 0
-        self._answered = asyncio.Event()
+        self._observe = observe
+        self._on_lost = on_lost
+        self._warn = warn
+        self._calls: dict[Id, _OpenCall] = {}
+        self._token_owners: dict[Id, Exchange] = {}
+        self._server_requests: dict[Id, Exchange] = {}
+        self._batch_ids: set[Id | None] = set()
+        self._has_warned_of_stray = False
+        self._is_shared = session.transport == "http" and session.era == "modern"
+        self._last_number = 0
+        """In shared mode: the id and token of the newest call."""
+        self._call_ended = asyncio.Event()
         self._upstream: Upstream = connect(self)
         session.on_full = self._upstream.pause
-        self._waiting: list[Incoming] | None = []
-        """What came before the server was up; None when it is."""
+        self._unsent: list[Incoming] | None = []
+        """Messages that came before the server was up; None once it is."""
         self._starting = asyncio.get_running_loop().create_task(self._start())
 
     async def _start(self) -> None:
         try:
             await self._upstream.start()
         except FaultkitError as error:
-            for id, asked in tuple(self._asked.items()):
+            for id, call in tuple(self._calls.items()):
                 if self.session.transport == "http":
-                    self.hear(read(error_of(id, UPSTREAM_FAILED, str(error))))
-                asked.exchange.close()
-            self.gone(str(error), None)
+                    self.on_message(read(error_of(id, UPSTREAM_FAILED, str(error))))
+                call.exchange.close()
+            self.on_exit(str(error), None)
             return
-        waiting, self._waiting = self._waiting or [], None
-        for incoming in waiting:
+        unsent, self._unsent = self._unsent or [], None
+        for incoming in unsent:
             self._upstream.send(incoming)
 
     async def stop(self, *, urgent: bool = False) -> None:
+        """End the server and wait until it is gone."""
         self.ended = True
         self._starting.cancel()
         await asyncio.gather(self._starting, return_exceptions=True)
         await self._upstream.stop(urgent=urgent)
 
-    async def last_words(self) -> None:
-        """Returns when the server has answered what it has been asked, or has left."""
+    async def drain(self) -> None:
+        """Close the server's input and wait until it has answered every call, or has exited."""
         await asyncio.wait([self._starting])
         self._upstream.close_input()
         while not self.ended and self._owes_replies():
-            self._answered.clear()
-            await self._answered.wait()
+            self._call_ended.clear()
+            await self._call_ended.wait()
 
     def _owes_replies(self) -> bool:
-        asked = (asked.exchange.request.method for asked in self._asked.values())
-        return bool(self._batched) or any(method != _LISTEN for method in asked)
+        # A subscription is a call that is open for as long as its client listens: it is never awaited.
+        methods = (call.exchange.request.method for call in self._calls.values())
+        return bool(self._batch_ids) or any(method != _LISTEN for method in methods)
 
-    # From the client.
+    # --- from the client ----------------------------------------------------------------------
 
-    def tell(self, incoming: Incoming) -> None:
-        """Whatever is no request."""
+    def forward(self, incoming: Incoming) -> None:
+        """Send on a message that is not a request: a notification, a response, a batch, or invalid bytes."""
         if incoming.kind == "response" and incoming.id is not None:
-            self._questions.pop(incoming.id, None)
-        self._batched.update(item.id for item in incoming.items if item.kind == "request")
+            self._server_requests.pop(incoming.id, None)
+        self._batch_ids.update(item.id for item in incoming.items if item.kind == "request")
         self._send(incoming)
 
-    def pass_on(self, exchange: Exchange) -> None:
-        """A request that nothing acts on: the reply goes to the client as it comes."""
-        id = self._ask(exchange, None)
+    def forward_request(self, exchange: Exchange) -> None:
+        """Send on a request that no rule acts on. Its reply goes to the client as it comes."""
+        id = self._open_call(exchange, None)
         if id is not None:
             exchange.on_cancel(lambda: self._cancel(id))
 
-    async def ask(self, exchange: Exchange, *, deaf: bool = False) -> Incoming | None:
-        """The reply to a request, for somebody to act on; None if the server left. `deaf`: the server is not
-        told that the client has cancelled the call."""
+    async def request(self, exchange: Exchange, *, ignores_cancel: bool = False) -> Incoming | None:
+        """Send on a request and return the reply for a verdict to act on; None if the server exited.
+
+        With `ignores_cancel`, the server is not told that the client cancelled the call."""
         reply: asyncio.Future[Incoming | None] = asyncio.get_running_loop().create_future()
-        id = self._ask(exchange, reply)
-        if id is not None and not deaf:
+        id = self._open_call(exchange, reply)
+        if id is not None and not ignores_cancel:
             exchange.on_cancel(lambda: self._cancel(id))
         try:
             return await reply
         finally:
             if id is not None:
-                self._forget(id)
+                self._close_call(id)
 
-    def _ask(self, exchange: Exchange, reply: asyncio.Future[Incoming | None] | None) -> Id | None:
-        """The id that the server knows the request by; None if it does not get it."""
+    def _open_call(self, exchange: Exchange, reply: asyncio.Future[Incoming | None] | None) -> Id | None:
+        """Send a request; return the id by which the server knows it, or None if it was refused here."""
         request = exchange.request
         assert request.id is not None
         id = request.id
         token = meta_of(request.params).get("progressToken")
-        # A client may send anything as a token; what is none is handed on and not kept.
-        asked = _Asked(exchange, reply, token, token if isinstance(token, str | int) else None)
-        if self._shares:
-            self._count += 1
-            id = self._count
-            asked.sent_token = None if token is None else id
+        # The specification allows strings and integers as tokens. Other values are forwarded, not tracked.
+        call = _OpenCall(exchange, reply, token, token if isinstance(token, str | int) else None)
+        if self._is_shared:
+            self._last_number += 1
+            id = self._last_number
+            call.server_token = None if token is None else id
             values = {("id",): id, ("params", "_meta", "progressToken"): id}
-            request = read(splice(_raw(request), values))
-        if self._waiting is None and self._upstream.unread_bytes > MOST_UNREAD_BYTES:
+            request = read(replace_values(_bytes_of(request), values))
+        if self._unsent is None and self._upstream.unread_bytes > MOST_UNREAD_BYTES:
             refusal = error_of(exchange.request.id, UPSTREAM_FAILED, "the server does not read")
-            self._answer_with(asked, read(refusal))
+            self._deliver_reply(call, read(refusal))
             return None
-        if isinstance(asked.sent_token, str | int):
-            self._tokens[asked.sent_token] = exchange
-        self._asked[id] = asked
+        if isinstance(call.server_token, str | int):
+            self._token_owners[call.server_token] = exchange
+        self._calls[id] = call
         self._send(request)
         return id
 
+    def _close_call(self, id: Id) -> _OpenCall | None:
+        """Forget a call with its token and the server's requests that belong to it; return it if it was
+        open."""
+        call = self._calls.pop(id, None)
+        if call is not None:
+            # The same token may have been sent again with a later call, which owns it now.
+            if self._token_owners.get(call.server_token) is call.exchange:
+                del self._token_owners[call.server_token]
+            if self._server_requests:
+                for request in [each for each, own in self._server_requests.items() if own is call.exchange]:
+                    del self._server_requests[request]
+            self._call_ended.set()
+        return call
+
     def _cancel(self, id: Id) -> None:
-        asked = self._forget(id)
-        if asked is None:
+        call = self._close_call(id)
+        if call is None:
             return
-        if self._shares:
-            # Its client has closed the answer; to a server on pipes this has to be said.
+        if self._is_shared:
+            # The client closed its response, which a server on pipes cannot see.
             self._send(read(notification_of(CANCELLED, {"requestId": id})))
         self._upstream.abandon(id)
-        if asked.reply is None:
-            asked.exchange.finish()
-
-    def _forget(self, id: Id) -> _Asked | None:
-        asked = self._asked.pop(id, None)
-        if asked is not None:
-            if self._tokens.get(asked.sent_token) is asked.exchange:
-                del self._tokens[asked.sent_token]
-            if self._questions:
-                for question in [each for each, own in self._questions.items() if own is asked.exchange]:
-                    del self._questions[question]
-            self._answered.set()
-        return asked
+        if call.reply is None:
+            call.exchange.finish()
 
     def _send(self, incoming: Incoming) -> None:
         if not incoming.raw:
-            incoming = read(_raw(incoming))
-        if self._waiting is not None:
-            self._waiting.append(incoming)
+            incoming = read(_bytes_of(incoming))
+        if self._unsent is not None:
+            self._unsent.append(incoming)
         elif self._upstream.unread_bytes <= MOST_UNREAD_BYTES:
             self._upstream.send(incoming)
 
-    # From the server.
+    # --- from the server: UpstreamListener ----------------------------------------------------
 
-    def hear(self, incoming: Incoming) -> None:
+    def on_message(self, incoming: Incoming) -> None:
         if incoming.kind == "response" and incoming.id is not None:
-            self._answer(incoming, incoming.id)
+            self._on_reply(incoming, incoming.id)
             return
         if incoming.kind == "notification":
-            self._notify(incoming)
+            self._on_notification(incoming)
             return
         if incoming.kind == "batch":
-            self._batched.difference_update(item.id for item in incoming.items)
-            self._answered.set()
+            self._batch_ids.difference_update(item.id for item in incoming.items)
+            self._call_ended.set()
         elif incoming.kind != "request" and self._is_broken_reply(incoming):
             return
-        self._heard(self.session, incoming)
+        self._observe(self.session, incoming)
         if incoming.kind == "request":
-            self._ask_client(incoming)
+            self._on_server_request(incoming)
             return
-        # What is no message is handed on as well: the client is to see what its server does.
+        # Invalid bytes are forwarded too: the client is meant to see what its server does.
         self.session.push(incoming.raw)
-        if self._shares:
-            self._note_stray("the server said what is no message, which nobody gets", incoming)
+        if self._is_shared and not self._has_warned_of_stray:
+            # Some servers log to stdout. One line is enough to notice it.
+            self._has_warned_of_stray = True
+            start = incoming.raw[:100].decode("utf-8", "replace")
+            self._warn(f"the server sent a line that is not a message; no client receives it: {start}")
 
-    def hear_too_long(self, line: TooLong) -> None:
-        self._note(f"the server said something of {line.size} bytes, which is too long to be passed on")
-        known = plain_members(line.head, line.tail)
+    def on_oversized_line(self, line: OversizedLine) -> None:
+        self._warn(f"the server sent a message of {line.size} bytes, which is too long to forward")
+        known = visible_members(line.head, line.tail)
         id = known.get("id")
-        if "method" not in known and id is not None and id in self._asked:
-            self.hear(read(error_of(id, UPSTREAM_FAILED, f"the server's reply has {line}")))
+        if "method" not in known and id is not None and id in self._calls:
+            self.on_message(read(error_of(id, UPSTREAM_FAILED, f"the server's reply has {line}")))
 
-    def _is_broken_reply(self, incoming: Incoming) -> bool:
-        """Whether it was meant as the reply to a call; that call has got it then."""
-        known = plain_members(incoming.raw, incoming.raw[-_TAIL_BYTES:])
-        id = known.get("id")
-        if "method" in known or id is None or id not in self._asked:
-            return False
-        _, why = incoming.problem or (0, "it has no id")
-        self._answer_broken(id, incoming, f"cannot be read: {why}")
-        return True
+    def on_input_full(self, is_full: bool) -> None:
+        self.session.pause_client(is_full)
 
-    def _answer_broken(self, id: Id, incoming: Incoming, what: str) -> None:
-        """Its client gets it as it is; where ids are ours, an error that it can read."""
-        asked = self._forget(id)
-        assert asked is not None
-        self._heard(self.session, incoming)
-        own = asked.exchange.request
-        if asked.reply is not None:
-            self._note(f"a fault could not act on {own.method}: the server's reply {what}")
-            if not asked.reply.done():
-                asked.reply.set_result(None)
-        elif self.session.transport == "http":
-            self._note(f"the server's reply to {own.method} {what}")
-        told = (
-            error_of(own.id, UPSTREAM_FAILED, f"the server's reply {what}") if self._shares else incoming.raw
-        )
-        asked.exchange.reply(told)
-        replied(self.session)
-
-    def _note_stray(self, what: str, incoming: Incoming) -> None:
-        """Some servers log to their stdout: one line of it is enough to see that."""
-        if not self._has_strayed:
-            self._has_strayed = True
-            self._note(f"{what}: {incoming.raw[:100].decode('utf-8', 'replace')}")
-
-    def full(self, is_full: bool) -> None:
-        self.session.hold(is_full)
-
-    def gone(self, why: str, code: int | None) -> None:
+    def on_exit(self, why: str, code: int | None) -> None:
         if self.ended:
             return
         self.ended = True
-        self._answered.set()
-        self.session.hold(False)
-        for asked in [self._forget(id) for id in tuple(self._asked)]:
-            if asked is not None:
-                if asked.reply is not None and not asked.reply.done():
-                    asked.reply.set_result(None)
-                asked.exchange.sever()
-        self._gone(self.session, why, code)
+        self._call_ended.set()
+        self.session.pause_client(False)
+        for call in [self._close_call(id) for id in tuple(self._calls)]:
+            if call is not None:
+                if call.reply is not None and not call.reply.done():
+                    call.reply.set_result(None)
+                call.exchange.sever()
+        self._on_lost(self.session, why, code)
 
-    def _answer(self, incoming: Incoming, id: Id) -> None:
-        asked = self._forget(id)
-        if asked is None and (meant := self._meant(id)) is not None:
-            self._answer_broken(meant, incoming, f"has the id {id!r} in place of {meant!r}")
+    # --- replies ------------------------------------------------------------------------------
+
+    def _on_reply(self, incoming: Incoming, id: Id) -> None:
+        call = self._close_call(id)
+        if call is None and (intended := self._id_of_other_type(id)) is not None:
+            self._deliver_broken_reply(intended, incoming, f"has the id {id!r} in place of {intended!r}")
             return
-        if asked is None:
-            # Too late, or never asked for. Over pipes the client gets it; elsewhere it has nowhere to go.
-            self._batched.discard(id)
-            self._answered.set()
-            self._heard(self.session, incoming)
+        if call is None:
+            # Late, or never requested. A stdio client sees it; over HTTP no response is open for it.
+            self._batch_ids.discard(id)
+            self._call_ended.set()
+            self._observe(self.session, incoming)
             if self.session.transport == "stdio":
                 self.session.push(incoming.raw)
             return
-        if self._shares:
-            own = asked.exchange.request.id
+        if self._is_shared:
+            own = call.exchange.request.id
             values = {("id",): own, ("result", "_meta", SUBSCRIPTION_KEY): own}
-            incoming = read(splice(incoming.raw, values))
-        self._heard(self.session, incoming)
-        self._answer_with(asked, incoming)
+            incoming = read(replace_values(incoming.raw, values))
+        self._observe(self.session, incoming)
+        self._deliver_reply(call, incoming)
 
-    def _meant(self, id: Id) -> Id | None:
-        """The id of another type that a server has made this one of."""
+    def _deliver_reply(self, call: _OpenCall, incoming: Incoming) -> None:
+        if call.reply is None:
+            call.exchange.reply(incoming.raw)
+            count_reply(self.session)
+        elif not call.reply.done():
+            call.reply.set_result(incoming)
+
+    def _id_of_other_type(self, id: Id) -> Id | None:
+        """Return the open call whose id a server turned from a number into a string, or the reverse.
+
+        JSON-RPC 2.0, section 5, requires the id of the request; some servers alter it."""
         other: Id = str(id) if isinstance(id, int) else _number(id)
-        return other if other in self._asked else None
+        return other if other in self._calls else None
 
-    def _answer_with(self, asked: _Asked, incoming: Incoming) -> None:
-        if asked.reply is None:
-            asked.exchange.reply(incoming.raw)
-            replied(self.session)
-        elif not asked.reply.done():
-            asked.reply.set_result(incoming)
+    def _is_broken_reply(self, incoming: Incoming) -> bool:
+        """Return whether invalid bytes were meant as the reply to a call, which has then received them."""
+        known = visible_members(incoming.raw, incoming.raw[-_TAIL_BYTES:])
+        id = known.get("id")
+        if "method" in known or id is None or id not in self._calls:
+            return False
+        _, why = incoming.problem or (0, "it has no id")
+        self._deliver_broken_reply(id, incoming, f"cannot be read: {why}")
+        return True
 
-    def _notify(self, incoming: Incoming) -> None:
+    def _deliver_broken_reply(self, id: Id, incoming: Incoming, what: str) -> None:
+        """End a call with a reply that is not a valid one: the bytes themselves or, in shared mode, where
+        they hold an id that the client does not know, an error in their place."""
+        call = self._close_call(id)
+        assert call is not None
+        self._observe(self.session, incoming)
+        request = call.exchange.request
+        if call.reply is not None:
+            self._warn(f"a fault could not act on {request.method}: the server's reply {what}")
+            if not call.reply.done():
+                call.reply.set_result(None)
+        elif self.session.transport == "http":
+            self._warn(f"the server's reply to {request.method} {what}")
+        if self._is_shared:
+            call.exchange.reply(error_of(request.id, UPSTREAM_FAILED, f"the server's reply {what}"))
+        else:
+            call.exchange.reply(incoming.raw)
+        count_reply(self.session)
+
+    # --- notifications and requests of the server ---------------------------------------------
+
+    def _on_notification(self, incoming: Incoming) -> None:
         owner, incoming = self._owner_of(incoming)
-        self._heard(self.session, incoming)
+        self._observe(self.session, incoming)
         if owner is not None:
             owner.note(incoming.raw)
         else:
             self.session.push(incoming.raw)
 
     def _owner_of(self, incoming: Incoming) -> tuple[Exchange | None, Incoming]:
-        """The call that a notification belongs to, if any, and how its client knows it."""
+        """Return the call that a notification belongs to, if any, and the notification as its client knows
+        it.
+
+        Over HTTP the owner decides on which stream the notification goes out: the response
+        stream of a request carries only messages that relate to it (MCP 2026-07-28). In order:
+        progress by its token, subscription updates by the subscription's id (shared mode), log messages by a
+        guess, cancellation of a server's request by the call that carried it."""
         params = incoming.params
         token = params.get("progressToken")
-        if isinstance(token, str | int) and token in self._tokens:
-            asked = self._asked.get(token) if self._shares else None
-            if asked is not None:
-                incoming = read(splice(incoming.raw, {("params", "progressToken"): asked.token}))
-            return self._tokens[token], incoming
+        if isinstance(token, str | int) and token in self._token_owners:
+            call = self._calls.get(token) if self._is_shared else None
+            if call is not None:
+                incoming = read(
+                    replace_values(incoming.raw, {("params", "progressToken"): call.client_token})
+                )
+            return self._token_owners[token], incoming
         subscription = meta_of(params).get(SUBSCRIPTION_KEY)
-        if self._shares and isinstance(subscription, str | int):
-            # On pipes the id may have become a text on its way.
-            asked = self._asked.get(subscription) or self._asked.get(_number(subscription))
-            if asked is None:
+        if self._is_shared and isinstance(subscription, str | int):
+            # The subscription's id is the id of the `subscriptions/listen` call; servers may send it as text.
+            call = self._calls.get(subscription) or self._calls.get(_number(subscription))
+            if call is None:
                 return None, incoming
-            own = asked.exchange.request.id
-            return asked.exchange, read(splice(incoming.raw, {("params", "_meta", SUBSCRIPTION_KEY): own}))
+            own = call.exchange.request.id
+            restored = replace_values(incoming.raw, {("params", "_meta", SUBSCRIPTION_KEY): own})
+            return call.exchange, read(restored)
         if self.session.transport == "http":
             if incoming.method == LOG:
-                return self._talking(), incoming
+                return self._newest_open_call(), incoming
             if incoming.method == CANCELLED and isinstance(id := params.get("requestId"), str | int):
-                return self._questions.pop(id, None), incoming
+                return self._server_requests.pop(id, None), incoming
         return None, incoming
 
-    def _talking(self) -> Exchange | None:
-        """The call that a server's words are most likely about, where nothing says it: the latest."""
-        for asked in reversed(self._asked.values()):
-            if not self._shares or LOG_LEVEL_KEY in meta_of(asked.exchange.request.params):
-                return asked.exchange
+    def _newest_open_call(self) -> Exchange | None:
+        """Return the newest open call: the fallback for messages that name no call.
+
+        In shared mode only calls that asked for log messages qualify: other clients must not get them."""
+        for call in reversed(self._calls.values()):
+            if not self._is_shared or LOG_LEVEL_KEY in meta_of(call.exchange.request.params):
+                return call.exchange
         return None
 
-    def _ask_client(self, incoming: Incoming) -> None:
-        """Over HTTP, a server's question goes with the call that it is about."""
-        talking = self._talking() if self.session.transport == "http" else None
-        if talking is not None and incoming.id is not None:
-            self._questions[incoming.id] = talking
-            talking.note(incoming.raw)
+    def _on_server_request(self, incoming: Incoming) -> None:
+        """Send a request of the server to the client; over HTTP on the stream of the newest open call."""
+        carrier = self._newest_open_call() if self.session.transport == "http" else None
+        if carrier is not None and incoming.id is not None:
+            self._server_requests[incoming.id] = carrier
+            carrier.note(incoming.raw)
         else:
             self.session.push(incoming.raw)
 
 
 def _number(value: str | int) -> int:
+    """Return the number that a text holds; -1, which is never an id here, if it holds none."""
     return int(value) if str(value).isdecimal() and len(str(value)) < 16 else -1
 
 
-def _raw(incoming: Incoming) -> bytes:
-    """Its bytes; of one out of a batch, which has none of its own, some that say the same."""
+def _bytes_of(incoming: Incoming) -> bytes:
+    """Return the bytes of a message. One out of a batch has none of its own and is encoded."""
     return incoming.raw or encode(incoming.message)

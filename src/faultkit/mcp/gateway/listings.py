@@ -1,6 +1,7 @@
-"""What the lists of a server say as they pass: the shapes of results, and which targets are not there.
+"""What a server's lists show in passing: output schemas of tools, and targets of rules that do not exist.
 
-A list may change, and a tool that nobody lists may be called all the same: what is missing is told, once.
+Lists may change, and an unlisted tool may be called all the same, so a missing target is only warned of,
+once.
 """
 
 from __future__ import annotations
@@ -14,32 +15,32 @@ from faultkit.mcp.wire.message import Incoming
 from faultkit.plan import Plan
 
 _KEYS = {"tool": "name", "resource": "uri", "prompt": "name"}
-"""What a list can have, and the key of an entry that a target is about."""
+"""Kinds of lists, and the key of an entry that a target is compared with."""
 _MOST_NAMES = 10_000
-"""A server may list as many as it likes: of more, nothing is kept and nothing is said."""
+"""Limit of names kept of one kind; beyond it, nothing is checked."""
 
 _Aim: TypeAlias = tuple[str, Target]
-"""The name of a rule, and one of its targets."""
+"""The name of a rule and one of its targets."""
 
 
 class Listings:
-    """Of the server behind a gateway; all its sessions have the same lists."""
+    """The lists of the server behind a gateway; all sessions share them."""
 
     def __init__(self, injector: Injector, warn: Callable[[str], None]) -> None:
         self._injector = injector
         self._warn = warn
         self._plan = Plan()
         self._open: dict[str, list[_Aim]] = {}
-        """Those of the plan that no whole list has been held against yet, by what they are aimed at."""
+        """Targets of the plan, by kind, that have not been compared with a complete list."""
         self._settled: set[_Aim] = set()
         self._seen: dict[str, set[str]] = {noun: set() for noun in _KEYS}
 
     def wants(self, method: str) -> bool:
-        """Whether the reply to such a request has to be read."""
+        """Return whether the reply to this method has to be parsed."""
         return method == "tools/list" or any(method == f"{noun}s/list" for noun in self._unsettled())
 
-    def hear(self, reply: Incoming) -> None:
-        """Any reply; those that list nothing teach nothing."""
+    def learn(self, reply: Incoming) -> None:
+        """Learn from a reply; replies that list nothing are ignored."""
         if reply.kind != "response":
             return
         nouns = [noun for noun in self._unsettled() if b'"%ss"' % noun.encode() in reply.raw]
@@ -68,7 +69,7 @@ class Listings:
         return self._open
 
     def _take(self, noun: str, entries: list[Any], *, is_last: bool) -> None:
-        """A list comes in pages: only its last one shows what is nowhere."""
+        """Take one page of a list; only after the last page is it known what is missing."""
         seen = self._seen[noun]
         names = (entry.get(_KEYS[noun]) for entry in entries if isinstance(entry, dict))
         seen.update(name for name in names if isinstance(name, str))

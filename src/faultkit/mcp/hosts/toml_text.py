@@ -1,62 +1,77 @@
-"""One table of a TOML file: put it there, bring it up to date, or take it away. Pure.
+"""One table of a TOML file: set it, update it, or remove it. Pure.
 
-Python reads TOML and does not write it, so the lines of the table are changed as text: comments and all other
-lines stay as they are. What a change made is read again, and it is an error if it is not what was asked for.
+`tomlkit` parses the file with its comments and layout and writes it back to the byte; only values that differ
+change. The result is parsed again, and a result other than the intended one is an error.
 """
 
 from __future__ import annotations
 
-import json
-import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-_BARE = re.compile(r"[A-Za-z0-9_-]+")
-_HEADER = re.compile(r"[ \t]*\[")
-_IS_IDLE = re.compile(r"\s*(#[^\n]*)?\s*")
+import tomlkit
+from tomlkit.container import Container
+from tomlkit.items import Comment, Table, Whitespace
+
+_CUT = "\0\n"
+"""Stands for a table that was removed. No TOML text contains NUL."""
+_BOM = "\ufeff"
+_ODD = "expected a text in which one table can be changed, got one that is laid out oddly"
 
 
 def read_toml(text: str) -> dict[str, Any]:
-    """Raises ValueError with the place."""
-    return tomllib.loads(text.removeprefix("\ufeff"))
+    """Parse TOML. Raises ValueError with the place of a mistake."""
+    return tomllib.loads(text.removeprefix(_BOM))
 
 
 def toml_table(path: Sequence[str], values: Mapping[str, Any]) -> str:
-    """As it is written: a header and a line for each value."""
-    lines = [f"[{'.'.join(map(_key, path))}]", *(f"{_key(key)} = {_value(values[key])}" for key in values)]
-    return "\n".join(lines) + "\n"
+    """Return the text of a table: a header and a line for each value."""
+    header = f"[{tomlkit.key(list(path)).as_string()}]"
+    return "\n".join([header, *(_line(key, value) for key, value in values.items())]) + "\n"
 
 
 def with_table(text: str, path: Sequence[str], values: Mapping[str, Any]) -> str:
-    """The same text in which the table has these values; what else is in the table stays."""
+    """Return the text with these values set in the table; its other values stay."""
+    if text.startswith(_BOM):
+        return _BOM + with_table(text.removeprefix(_BOM), path, values)
     there = _table(read_toml(text), path)
     newline = "\r\n" if "\r\n" in text else "\n"
     if there is None:
         gap = "" if not text.strip() else newline if text.endswith("\n") else newline * 2
         new = text + gap + toml_table(path, values).replace("\n", newline)
     else:
-        lines = text.splitlines(keepends=True)
-        start, end = _span(lines, path)
-        for key, value in values.items():
-            if there.get(key) != value:
-                end += _put(lines, start, end, key, f"{_key(key)} = {_value(value)}{newline}")
-        new = "".join(lines)
+        document = _parsed(text)
+        with_header = (table for table in _tables(document, path) if not table.is_super_table())
+        table = next(with_header, None)
+        if table is None:
+            raise ValueError(f"expected a header [{'.'.join(path)}], got the table in another form")
+        _set_values(table, values, newline)
+        new = document.as_string()
     return _checked(new, _changed(read_toml(text), path, {**(there or {}), **values}))
 
 
 def without_table(text: str, path: Sequence[str]) -> str:
-    """The same text without the table and those below it; as it is if there is none."""
+    """Return the text without the table and its subtables."""
+    if text.startswith(_BOM):
+        return _BOM + without_table(text.removeprefix(_BOM), path)
     whole = read_toml(text)
     if _table(whole, path) is None:
         return text
-    lines = text.splitlines(keepends=True)
-    for place in reversed([place for place, line in enumerate(lines) if _is_below(line, path)]):
-        end, start = _end(lines, place), place
-        while start > 0 and not lines[start - 1].strip():
-            start -= 1
-        del lines[start:end]
-    return _checked("".join(lines), _changed(whole, path, None))
+    document = _parsed(text)
+    tails = [_cut(parent.value, path[-1]) for parent in _tables(document, path[:-1])]
+    before, *pieces = document.as_string().split(_CUT)
+    for tail, piece in zip((each for cuts in tails for each in cuts), pieces, strict=True):
+        before = _without_blank_end(before) + tail + piece
+    return _checked(before, _changed(whole, path, None))
+
+
+def _parsed(text: str) -> tomlkit.TOMLDocument:
+    document = tomlkit.parse(text)
+    if document.as_string() != text:
+        # `tomlkit` moves a subtable that stands apart from its table in some files.
+        raise ValueError(_ODD)
+    return document
 
 
 def _table(whole: Mapping[str, Any], path: Sequence[str]) -> dict[str, Any] | None:
@@ -72,65 +87,70 @@ def _table(whole: Mapping[str, Any], path: Sequence[str]) -> dict[str, Any] | No
     return at
 
 
-def _span(lines: Sequence[str], path: Sequence[str]) -> tuple[int, int]:
-    start = next((place for place, line in enumerate(lines) if _header_of(line) == tuple(path)), None)
-    if start is None:
-        raise ValueError(f"expected a header [{'.'.join(path)}], got the table in another form")
-    return start, _end(lines, start)
+def _tables(container: Container, path: Sequence[str]) -> Iterator[Table]:
+    """Yield the table's parts. There are several if other tables stand between its subtables."""
+    for _, item in _parts(container, path[0]):
+        if len(path) == 1:
+            yield item
+        else:
+            yield from _tables(item.value, path[1:])
 
 
-def _end(lines: Sequence[str], start: int) -> int:
-    """Behind the table's last line. Comments that stand before the next header belong to that."""
-    after = (place for place in range(start + 1, len(lines)) if _header_of(lines[place]) is not None)
-    end = next(after, len(lines))
-    while end > start + 1 and _IS_IDLE.fullmatch(lines[end - 1]):
-        end -= 1
-    return end
+def _parts(container: Container, name: str) -> Iterator[tuple[int, Table]]:
+    """Yield the tables of this name that have a header, each with its place in the container."""
+    for place, (key, item) in enumerate(container.body):
+        if key is not None and key.key == name and not key.is_dotted() and isinstance(item, Table):
+            yield place, item
 
 
-def _put(lines: list[str], start: int, end: int, key: str, new: str) -> int:
-    """Instead of the lines that set the key, or behind the last. Tells by how many lines it got longer."""
-    if not lines[end - 1].endswith("\n"):
-        lines[end - 1] += "\r\n" if new.endswith("\r\n") else "\n"
-    for first in range(start + 1, end):
-        for last in range(first + 1, end + 1):
-            if _sets("".join(lines[first:last])) == [key]:
-                lines[first:last] = [new]
-                return 1 - (last - first)
-    lines.insert(end, new)
-    return 1
+def _set_values(table: Table, values: Mapping[str, Any], newline: str) -> None:
+    """Set the values that differ; new keys follow the table's last one."""
+    body = table.value.body
+    new = []
+    for key, value in values.items():
+        there = table.get(key)
+        if there is None:
+            new.append(_line(key, value) + newline)
+        elif isinstance(there, Table) and isinstance(value, Mapping):
+            _set_values(there, value, newline)
+        elif there.unwrap() != value:
+            table[key] = tomlkit.value(_value_text(value))
+    if new:
+        own = [place for place, (key, item) in enumerate(body) if key and not isinstance(item, Table)]
+        place = own[-1] if own else -1
+        last = body[place][1] if own else table
+        if not last.trivia.trail:  # The file ends without a newline.
+            last.trivia.trail = newline
+        body.insert(place + 1, (None, Whitespace("".join(new), fixed=True)))
 
 
-def _sets(text: str) -> list[str]:
-    """The keys that these lines set; none if they are no whole statement."""
-    try:
-        return list(tomllib.loads(text))
-    except tomllib.TOMLDecodeError:
-        return []
+def _cut(container: Container, name: str) -> list[str]:
+    """Replace a table by `_CUT`; return the blank lines and comments that followed it.
+
+    For `tomlkit` they end the table; to a reader they belong to the table that follows."""
+    tails = []
+    for place, table in _parts(container, name):
+        tails.append(_tail(table))
+        container.body[place] = (None, Whitespace(_CUT, fixed=True))
+    return tails
 
 
-def _header_of(line: str) -> tuple[str, ...] | None:
-    """The path that a header names; None for any other line."""
-    if not _HEADER.match(line):
-        return None
-    try:
-        at: Any = tomllib.loads(line)
-    except tomllib.TOMLDecodeError:
-        return None
-    path: list[str] = []
-    while isinstance(at, (dict, list)) and at:
-        if isinstance(at, list):
-            at = at[0]
-            continue
-        key = next(iter(at))
-        path.append(key)
-        at = at[key]
-    return tuple(path)
+def _tail(table: Table) -> str:
+    tail = ""
+    for _, item in reversed(table.value.body):
+        if isinstance(item, Table):
+            return _tail(item) + tail
+        if not isinstance(item, (Whitespace, Comment)):
+            break
+        tail = item.as_string() + tail
+    return tail
 
 
-def _is_below(line: str, path: Sequence[str]) -> bool:
-    header = _header_of(line)
-    return header is not None and header[: len(path)] == tuple(path)
+def _without_blank_end(text: str) -> str:
+    lines = text.splitlines(keepends=True)
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return "".join(lines)
 
 
 def _changed(
@@ -152,29 +172,24 @@ def _checked(new: str, wanted: dict[str, Any]) -> str:
     except tomllib.TOMLDecodeError:
         is_so = False
     if not is_so:
-        raise ValueError("expected a text in which one table can be changed, got one that is laid out oddly")
+        raise ValueError(_ODD)
     return new
 
 
 def _pruned(value: Any) -> Any:
-    """Without empty tables: one whose last table is gone may be gone with it."""
+    """Return the value without empty tables, which removing a subtable may leave."""
     if not isinstance(value, dict):
         return value
     plain = {key: _pruned(each) for key, each in value.items()}
     return {key: each for key, each in plain.items() if each != {}}
 
 
-def _key(key: str) -> str:
-    return key if _BARE.fullmatch(key) else _value(key)
+def _line(key: str, value: Any) -> str:
+    return f"{tomlkit.key(key).as_string()} = {_value_text(value)}"
 
 
-def _value(value: Any) -> str:
-    if isinstance(value, str):
-        # JSON's escapes are TOML's, but for one character that TOML wants to see escaped.
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, list):
-        return f"[{', '.join(map(_value, value))}]"
-    if isinstance(value, dict):
-        return f"{{ {', '.join(f'{_key(key)} = {_value(each)}' for key, each in value.items())} }}"
-    assert isinstance(value, (bool, int)), value
-    return json.dumps(value)
+def _value_text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(_line(key, each) for key, each in value.items())} }}"
+    text: str = tomlkit.item(value).as_string()
+    return text

@@ -1,36 +1,173 @@
-"""Conditions of a manifest, in the part of CEL that they need. Pure; read once, asked often.
+"""Conditions of a manifest, in a subset of CEL. Pure; parsed once, evaluated often.
 
     args.city == "Oslo" && size(args.tags) > 1 || !has(args.limit)
 
 Literals, lists, `args.a.b` and `args["a"]`, comparisons, `in`, `&&`, `||`, `!`, `? :`, arithmetic, `has`,
-`size`, `string`, `int`, and the methods contains, startsWith, endsWith and matches. What is missing in the
-arguments, or of the wrong kind, makes a condition false, and never an error.
+`size`, `string`, `int`, and the methods contains, startsWith, endsWith and matches. A name that the arguments
+lack, or a value of the wrong type, makes a condition false, never an error.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from faultkit.mcp.mock.operators import (
-    FUNCTIONS,
-    LEVELS,
-    METHODS,
-    OPERATORS,
-    UNTOLD,
-    Missing,
-    Value,
-    compiled,
-    is_there,
-    item,
-    number,
-    truth,
-)
-from faultkit.mcp.mock.template import ROOTS
+from faultkit.mcp.mock.answer_template import ROOTS
+
+Value: TypeAlias = Callable[[Mapping[str, Any]], Any]
+"""A compiled part of a condition, called with the names that it may use, such as `args`."""
+
+
+class Missing(Exception):
+    """Raised if the arguments lack what the condition refers to."""
+
+
+UNTOLD = (Missing, TypeError, ValueError, ArithmeticError, RecursionError)
+"""Errors during evaluation; the condition is then false."""
+
+
+def item(value: Value, key: Value) -> Value:
+    """Return the part that looks up `key` in `value`; it raises Missing if there is none."""
+
+    def found(names: Mapping[str, Any]) -> Any:
+        holder, name = value(names), key(names)
+        if isinstance(holder, Mapping) and isinstance(name, str) and name in holder:
+            return holder[name]
+        if isinstance(holder, list) and type(name) is int and 0 <= name < len(holder):
+            return holder[name]
+        raise Missing
+
+    return found
+
+
+def is_there(value: Value, names: Mapping[str, Any]) -> bool:
+    """Return whether everything that `value` refers to exists."""
+    try:
+        value(names)
+    except Missing:
+        return False
+    return True
+
+
+def truth(value: Any) -> bool:
+    """Return a boolean. Raises TypeError for any other value."""
+    if not isinstance(value, bool):
+        raise TypeError("expected true or false")
+    return value
+
+
+def _and(left: Value, right: Value) -> Value:
+    return lambda names: truth(left(names)) and truth(right(names))
+
+
+def _or(left: Value, right: Value) -> Value:
+    def either(names: Mapping[str, Any]) -> bool:
+        # As in CEL, one true side is enough, even if the other cannot be evaluated.
+        try:
+            if truth(left(names)):
+                return True
+        except UNTOLD:
+            pass
+        return truth(right(names))
+
+    return either
+
+
+def _pairwise(act: Callable[[Any, Any], Any]) -> Callable[[Value, Value], Value]:
+    return lambda left, right: lambda names: act(left(names), right(names))
+
+
+def _numeric(act: Callable[[Any, Any], Any]) -> Callable[[Value, Value], Value]:
+    """Arithmetic on numbers only: text times a number could fill the memory."""
+    return lambda left, right: lambda names: act(number(left(names)), number(right(names)))
+
+
+def number(value: Any) -> Any:
+    """Return a number. Raises TypeError for any other value, also for a boolean."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError("expected a number")
+    return value
+
+
+def _same(left: Any, right: Any) -> bool:
+    # True equals 1 in Python, but not in JSON.
+    return isinstance(left, bool) == isinstance(right, bool) and bool(left == right)
+
+
+def _is_in(value: Any, holder: Any) -> bool:
+    if isinstance(holder, list):
+        return any(_same(value, each) for each in holder)
+    if isinstance(holder, Mapping | str) and isinstance(value, str):
+        return value in holder
+    raise TypeError("expected a list, a mapping or a text")
+
+
+def _sum(left: Any, right: Any) -> Any:
+    if isinstance(left, str) and isinstance(right, str):
+        return left + right
+    if isinstance(left, list) and isinstance(right, list):
+        return left + right
+    return number(left) + number(right)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _of_texts(act: Callable[[str, str], bool]) -> Callable[[Any, Any], bool]:
+    def asked(text: Any, part: Any) -> bool:
+        if not isinstance(text, str) or not isinstance(part, str):
+            raise TypeError("expected a text")
+        return act(text, part)
+
+    return asked
+
+
+def compiled(pattern: str) -> Any:
+    """Compile a pattern; raises ValueError. RE2, as in CEL, matches in linear time, so that no pattern and no
+    text can block the server."""
+    # Imported late: few manifests have patterns, and a stdio client waits for every import.
+    import re2
+
+    quiet = re2.Options()
+    quiet.log_errors = False
+    try:
+        return re2.compile(pattern, quiet)
+    except re2.error as error:
+        why = error.args[0]
+        raise ValueError(why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)) from None
+
+
+LEVELS = (("||",), ("&&",), ("==", "!=", "<", "<=", ">", ">=", "in"), ("+", "-"), ("*", "/", "%"))
+OPERATORS: dict[str, Callable[[Value, Value], Value]] = {
+    "||": _or,
+    "&&": _and,
+    "==": _pairwise(_same),
+    "!=": _pairwise(lambda a, b: not _same(a, b)),
+    "<": _pairwise(lambda a, b: a < b),
+    "<=": _pairwise(lambda a, b: a <= b),
+    ">": _pairwise(lambda a, b: a > b),
+    ">=": _pairwise(lambda a, b: a >= b),
+    "in": _pairwise(_is_in),
+    "+": _pairwise(_sum),
+    "-": _numeric(lambda a, b: a - b),
+    "*": _numeric(lambda a, b: a * b),
+    "/": _numeric(lambda a, b: a / b),
+    "%": _numeric(lambda a, b: a % b),
+}
+METHODS: dict[str, Callable[[Any, Any], bool]] = {
+    "contains": lambda holder, part: _is_in(part, holder),
+    "startsWith": _of_texts(lambda text, part: text.startswith(part)),
+    "endsWith": _of_texts(lambda text, part: text.endswith(part)),
+    "matches": _of_texts(lambda text, pattern: compiled(pattern).search(text) is not None),
+}
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {"size": len, "string": _text, "int": int}
+
 
 Condition: TypeAlias = Callable[[Mapping[str, Any]], bool]
-"""Asked with the names that it may use, such as `args`."""
+"""Called with the names that it may use, such as `args`."""
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<number>\d+\.\d+|\d+)|(?P<text>"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')"""
@@ -39,11 +176,11 @@ _TOKEN = re.compile(
 _WORDS: dict[str, Any] = {"true": True, "false": False, "null": None}
 _DEEPEST = 30
 _MOST_SIGNS = 300
-"""Of one condition: each may be one more frame of the stack when it is asked."""
+"""Limit of tokens, because each may be one stack frame during evaluation."""
 
 
 def condition_of(text: str) -> Condition:
-    """ValueError if it cannot be read; it says where."""
+    """Parse a condition. Raises ValueError with the place of the mistake."""
     value = _Parser(text).whole()
 
     def holds(names: Mapping[str, Any]) -> bool:
@@ -209,7 +346,7 @@ def _unquoted(text: str) -> str:
 
 
 def _check_pattern(given: Value) -> None:
-    """A pattern that is written out is looked at now; one of the arguments when it comes."""
+    """Check a literal pattern now; one from the arguments is checked when it is used."""
     try:
         pattern = given({})
     except Missing:

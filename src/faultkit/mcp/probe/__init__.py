@@ -1,1 +1,2 @@
-"""Probes of MCP servers (`fault edge`) and of MCP clients (`fault profile`)."""
+"""Probes of the other side: `servers` sends odd messages to an MCP server, `clients` injects faults into a
+client's calls."""

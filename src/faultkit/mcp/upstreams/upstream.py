@@ -1,54 +1,61 @@
-"""What stands behind the gateway for one session, whichever way it is reached."""
+"""What a server behind the gateway or a client is, whichever transport reaches it.
+
+`StdioUpstream` and `HttpUpstream` implement `Upstream`; the gateway's `Link` and `McpClient` implement
+`UpstreamListener`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
-from faultkit.mcp.wire.lines import TooLong
+from faultkit.mcp.wire.framing import OversizedLine
 from faultkit.mcp.wire.message import Id, Incoming
 
+UPSTREAM_FAILED = -32000
+"""JSON-RPC code of errors that are made here because the server gave no usable reply."""
 
-class Listener(Protocol):
-    """Whoever wants to know what a server does."""
 
-    def hear(self, incoming: Incoming) -> None:
-        """It has said something."""
+class UpstreamListener(Protocol):
+    """Receives what a server sends and how it ends."""
 
-    def hear_too_long(self, line: TooLong) -> None:
-        """It has said something that was too long to be kept."""
+    def on_message(self, incoming: Incoming) -> None:
+        """Handle one message of the server."""
 
-    def full(self, is_full: bool) -> None:
-        """It does not read as fast as it is spoken to; or does again."""
+    def on_oversized_line(self, line: OversizedLine) -> None:
+        """Handle a message that was dropped because it was too long."""
 
-    def gone(self, why: str, code: int | None) -> None:
-        """Once: it has left, and this is the exit code of its process if it was one."""
+    def on_input_full(self, is_full: bool) -> None:
+        """Called with True when the server's input buffer is full, with False when it has drained."""
+
+    def on_exit(self, why: str, code: int | None) -> None:
+        """Called once if the server ends by itself; `code` is the exit code of its process, if it was one."""
 
 
 class Upstream(Protocol):
-    """A server, as one session sees it."""
+    """A server as one session sees it."""
 
     async def start(self) -> None:
-        """Raises TargetError if it cannot be had."""
+        """Make the server ready to receive messages. Raises TargetError if it is unavailable."""
 
     def send(self, incoming: Incoming) -> None:
-        """Hands on a message of the client, byte for byte, in the order of the calls."""
+        """Send a message of the client, byte for byte, in the order of the calls of this method."""
 
     def abandon(self, id: Id) -> None:
-        """Nobody waits for the reply to this request any more."""
+        """Stop waiting for the reply to this request."""
 
     def pause(self, paused: bool) -> None:
-        """The client does not read: nothing more is taken from the server meanwhile."""
+        """Stop or resume reading from the server, because the client does not read."""
 
     @property
     def unread_bytes(self) -> int:
-        """What it was sent and has not read."""
+        """Bytes sent to the server that it has not read."""
 
     def close_input(self) -> None:
-        """The client has said its last word; the server may still answer."""
+        """Tell the server that no more messages will come; it may still answer."""
 
     async def stop(self, *, urgent: bool = False) -> None:
-        """Nothing of it is left when this returns. `urgent`: somebody counts the seconds."""
+        """End the server and wait until it is gone; with `urgent`, without a grace period."""
 
 
-Connect: TypeAlias = Callable[[Listener], Upstream]
+Connect: TypeAlias = Callable[[UpstreamListener], Upstream]

@@ -1,5 +1,8 @@
-"""Requests that came in one array, which versions up to 2025-03-26 have. They are answered in one, when the
-last of them is. How that goes out is the front's affair."""
+"""JSON-RPC batches: requests in one array, answered in one array when the last of them is done.
+
+MCP had batches in versions 2024-11-05 and 2025-03-26 and removed them in 2025-06-18. How the array is written
+is decided by the front.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +16,19 @@ from faultkit.mcp.wire.message import INVALID_REQUEST, Id, Incoming, bytes_of, e
 
 
 class Batch:
+    """A JSON-RPC batch that waits for the replies to its requests."""
+
     def __init__(self, session: Session, answer: Callable[[bytes | None], None]) -> None:
-        """`answer` gets the array of all replies, once; None if there are none."""
+        """`answer` is called once with the array of all replies, or with None if there are none."""
         self._session = session
         self._answer = answer
         self._ids: set[Id] = set()
         self._replies: list[bytes] = []
         self._waiting: set[Exchange | None] = {None}
-        """None: it has not been read to its end."""
+        """Exchanges without a reply; None stands for the batch itself until all its items have been read."""
 
     def take(self, items: Iterable[Incoming], dispatch: Callable[[Incoming], None]) -> None:
-        """Those that can be served are dispatched; each other one has its error in the answer."""
+        """Dispatch each item that can be served; add an error to the answer for each other one."""
         for item in items:
             refusal = self._refusal_of(item)
             if refusal is not None:
@@ -41,7 +46,7 @@ class Batch:
         self._replies.append(raw)
 
     def done(self, exchange: Exchange | None) -> None:
-        """One of them has its reply, or gets none."""
+        """Note that an item has its reply or gets none; answer if it was the last."""
         if exchange not in self._waiting:
             return
         self._waiting.discard(exchange)
@@ -49,7 +54,7 @@ class Batch:
             self._answer(b"[" + b",".join(self._replies) + b"]" if self._replies else None)
 
     async def send(self, frame: Frame) -> bool:
-        """A frame of a fault as one reply among others; False if it is more than that."""
+        """Add a frame of a fault as one reply of the batch; return False if a batch cannot hold it."""
         match frame:
             case Send():
                 self.add(bytes_of(frame.message))
@@ -57,7 +62,7 @@ class Batch:
                 raw = bytes_of(frame.message)
                 self.add(raw[: int(len(raw) * frame.share)])
             case Drip():
-                # The others do not drip: it comes whole, when its last byte would have come.
+                # One item of an array cannot drip: it is added whole when its last byte would have come.
                 raw = bytes_of(frame.message)
                 await asyncio.sleep(frame.every_s * (ceil(len(raw) / frame.chunk_bytes) - 1))
                 self.add(raw)
@@ -66,7 +71,7 @@ class Batch:
         return True
 
     def _refusal_of(self, item: Incoming) -> str | None:
-        """Why a message cannot be one of a batch; None if it can."""
+        """Return why an item must not stand in a batch, or None."""
         if item.kind != "request" or item.id is None:
             return None
         if item.method == "initialize":

@@ -1,7 +1,8 @@
-"""The two eras of MCP: which one a request belongs to, and what the modern one asks of it. Pure.
+"""The two eras of MCP: which one a request belongs to, and what the modern one requires of it. Pure.
 
-Legacy: versions up to 2025-11-25, begun by `initialize`. Modern: 2026-07-28, where each request carries its
-version in `_meta` and, over HTTP, says in headers what its body says.
+Legacy: protocol versions up to 2025-11-25, with sessions that `initialize` opens.
+Modern: 2026-07-28, without sessions: each request carries its version and capabilities in `_meta`, and over
+HTTP the headers Mcp-Protocol-Version, Mcp-Method and Mcp-Name repeat what the body says.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ MODERN_VERSIONS = ("2026-07-28",)
 NEWEST_LEGACY = LEGACY_VERSIONS[-1]
 NEWEST = MODERN_VERSIONS[-1]
 BATCH_VERSIONS = ("2024-11-05", "2025-03-26")
-"""Those in which a message may be an array of them."""
+"""Versions that have JSON-RPC batches."""
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
@@ -46,31 +47,33 @@ _PLAIN = re.compile(r"[\x20-\x7e]*")
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """What a request is answered with instead of being served."""
+    """The error with which a request is answered instead of being served."""
 
     status: int
-    """Over HTTP."""
+    """HTTP status."""
     code: int
     message: str
     data: Any = None
 
 
 def meta_of(params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return `_meta` of the parameters; empty if there is none."""
     meta = params.get("_meta")
     return meta if isinstance(meta, dict) else {}
 
 
 def era_of(incoming: Incoming, headers: Mapping[str, str] | None = None) -> Era:
-    """By the version in `_meta`, which no legacy request has; over HTTP, by the header as well."""
+    """Return the era of a request: by the version in `_meta`, which no legacy request has, or by the
+    header."""
     if VERSION_KEY in meta_of(incoming.params):
         return "modern"
     version = None if headers is None else headers.get(VERSION_HEADER)
-    # A version that nobody knows is answered in the way of the newest era, which has an answer for it.
+    # Unknown versions count as modern, because only that era has an error for them (-32022).
     return "modern" if version is not None and version not in LEGACY_VERSIONS else "legacy"
 
 
 def refusal_of(incoming: Incoming, headers: Mapping[str, str] | None = None) -> Refusal | None:
-    """What is wrong with a modern request; None if nothing is. Without headers, as over stdio."""
+    """Return why a modern request must be refused, or None. Over stdio there are no headers to check."""
     meta = meta_of(incoming.params)
     version = meta.get(VERSION_KEY)
     if version is None or CAPABILITIES_KEY not in meta:
@@ -96,19 +99,22 @@ def _header_mismatch(incoming: Incoming, headers: Mapping[str, str], version: ob
         given = headers.get(header)
         if given is None:
             return f"{header} is missing"
-        if decoded(given) != value:
+        if decode_header_value(given) != value:
             return f"{header} differs from the body"
     return None
 
 
 def headers_of(incoming: Incoming) -> list[tuple[str, str]]:
-    """The headers that a modern request over HTTP must carry, from its body."""
+    """Return the headers that a modern request over HTTP must carry, taken from its body."""
     version = meta_of(incoming.params).get(VERSION_KEY)
-    headers = [("MCP-Protocol-Version", str(version or NEWEST)), ("Mcp-Method", encoded(incoming.method))]
+    headers = [
+        ("MCP-Protocol-Version", str(version or NEWEST)),
+        ("Mcp-Method", encode_header_value(incoming.method)),
+    ]
     if incoming.method in _MIRRORED:
         name = incoming.params.get(NAMED_BY[incoming.method])
         if isinstance(name, str):
-            headers.append(("Mcp-Name", encoded(name)))
+            headers.append(("Mcp-Name", encode_header_value(name)))
     return headers
 
 
@@ -119,7 +125,7 @@ def opening_of(
     info: Mapping[str, Any],
     instructions: str | None,
 ) -> dict[str, Any]:
-    """What a server says of itself first: to `initialize` of this version, or to `server/discover`."""
+    """Return the result of `initialize` for this version (legacy) or of `server/discover` (modern)."""
     found: dict[str, Any] = {"capabilities": capabilities}
     if era == "modern":
         found["supportedVersions"] = list(MODERN_VERSIONS)
@@ -130,14 +136,14 @@ def opening_of(
 
 
 def version_in(reply: bytes) -> str | None:
-    """The one that a reply to `initialize` settles on."""
+    """Return the protocol version that a reply to `initialize` names."""
     result = read(reply).message.get("result")
     version = result.get("protocolVersion") if isinstance(result, dict) else None
     return version if isinstance(version, str) else None
 
 
-def finished(result: dict[str, Any], method: str, era: Era, info: Mapping[str, Any]) -> dict[str, Any]:
-    """With what the modern era asks of each result, where it is not there already."""
+def complete_result(result: dict[str, Any], method: str, era: Era, info: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result with the members that the modern era requires and that it lacks."""
     if era == "legacy":
         return result
     more: dict[str, Any] = {"resultType": "complete"}
@@ -156,18 +162,18 @@ STATUS_OF: Mapping[int, int] = {
     UNSUPPORTED_VERSION: 400,
     METHOD_NOT_FOUND: 404,
 }
-"""HTTP statuses of errors in the modern era; 200 for all others."""
+"""HTTP statuses of JSON-RPC errors in the modern era; all others have 200."""
 
 
-def encoded(value: str) -> str:
-    """As a header can carry it: plain, or in base64 where it could not survive plainly."""
+def encode_header_value(value: str) -> str:
+    """Return a header value: the text itself, or base64 if it holds characters that a header cannot carry."""
     if _PLAIN.fullmatch(value) and value == value.strip() and not _BASE64.fullmatch(value):
         return value
     return f"=?base64?{base64.b64encode(value.encode('utf-8', 'surrogatepass')).decode()}?="
 
 
-def decoded(value: str) -> str | None:
-    """What was `encoded`; None if it cannot be."""
+def decode_header_value(value: str) -> str | None:
+    """Return the text that `encode_header_value` encoded; None if it cannot be decoded."""
     match = _BASE64.fullmatch(value)
     if match is None:
         return value

@@ -1,7 +1,7 @@
-"""What a front (stdio, HTTP) and a service (mock, gateway, failure tools) have in common.
+"""The seam between fronts (stdio, HTTP) and services (mock, gateway, failure tools).
 
-A front speaks the wire and makes sessions and exchanges; a service answers them. Neither knows what kind the
-other is of.
+A front speaks the wire and creates sessions and exchanges; a service answers them. Neither knows which kind
+the other is.
 """
 
 from __future__ import annotations
@@ -16,70 +16,86 @@ NO_HEADERS: Mapping[str, str] = {}
 
 
 class Session:
-    """One client, from its first message to its end. Over modern HTTP, which has none: all clients."""
+    """One client session. Modern HTTP is stateless, so all its clients share one Session."""
 
     def __init__(self, id: str, transport: Transport, era: Era, push: Callable[[bytes], None]) -> None:
+        """`push` writes a message that belongs to no call."""
         self.id = id
         self.transport: Transport = transport
         self.era: Era = era
         self.version: str | None = None
-        """As `initialize` has settled it, where the front has to know."""
+        """Protocol version that `initialize` negotiated, where the front needs it."""
         self.owner = ""
-        """Who began it, if the front knows: nobody else may use it."""
+        """Authenticated caller that opened the session; requests of other callers are refused."""
         self.frozen = False
-        """Nothing of it is answered any more."""
+        """True after a fault froze the session: nothing of it is answered any more."""
         self.info: dict[str, Any] = {}
-        """For the service, which may keep here what belongs to the session."""
+        """State that a service keeps per session."""
         self.exchanges: dict[Id, Exchange] = {}
-        """Those not ended yet, by the id of their request."""
+        """Open exchanges by the id of their request."""
         self.replies = 0
-        """How many have gone out."""
-        self.on_full: Callable[[bool], None] = _nobody
-        """For the service, which may want to know when the client does not read, and when it does again."""
-        self.hold: Callable[[bool], None] = _nobody
-        """For the service, which may ask the front to take no more of the client for a while."""
+        """Number of replies sent."""
+        self.on_full: Callable[[bool], None] = _ignore
+        """Set by the service. Called with True when the client stops reading, with False when it resumes."""
+        self.pause_client: Callable[[bool], None] = _ignore
+        """Set by the front. Called by the service to stop (True) or resume (False) reading from the
+        client."""
         self._push = push
 
     def push(self, raw: bytes) -> None:
-        """A message that belongs to no call: a notification or a request of the server's own."""
+        """Send a message that belongs to no call: a notification or a request of the server."""
         if not self.frozen:
             self._push(raw)
 
     def cancel(self, id: Id) -> None:
+        """Cancel the open exchange with this request id, if there is one."""
         exchange = self.exchanges.get(id)
         if exchange is not None:
             exchange.cancel()
 
 
-def _nobody(on: bool) -> None:
+def _ignore(is_on: bool) -> None:
     pass
 
 
 class Exchange:
-    """One request and what its client gets for it. A front has its own kind of it."""
+    """One request and everything that its client gets for it. Each front has its own subclass."""
 
     transport: ClassVar[Transport]
-    __slots__ = ("_on_cancel", "cancelled", "ended", "headers", "replies_before", "request", "session")
+    __slots__ = (
+        "_on_cancel",
+        "cancelled",
+        "ended",
+        "headers",
+        "replies_before",
+        "request",
+        "sender",
+        "session",
+    )
 
     def __init__(self, session: Session, request: Incoming, headers: Mapping[str, str] = NO_HEADERS) -> None:
         self.session = session
         self.request = request
         self.headers = headers
+        self.sender: object = None
+        """Value that the check of the HTTP request passed on; None without such a check."""
         self.cancelled = False
         self.ended = False
         self.replies_before = session.replies
-        """Of the session, when the request came."""
+        """Replies that the session had sent when the request came."""
         self._on_cancel: list[Callable[[], object]] = []
         if request.id is not None:
             session.exchanges[request.id] = self
 
     def note(self, raw: bytes) -> None:
-        """A message that goes before the reply and belongs to it: progress, a log line."""
+        """Send a message that belongs to the call and precedes its reply: progress, a log message."""
         if not self.ended and not self.session.frozen:
             self.write_note(raw)
 
     def reply(self, raw: bytes) -> None:
-        """The reply, which ends the exchange. After a cancellation nobody wants it, and nobody gets it."""
+        """Send the reply and end the exchange. After a cancellation nothing is sent.
+
+        MCP 2026-07-28 forbids further messages for a cancelled request."""
         if not self.ended and not self.session.frozen:
             self.close()
             if not self.cancelled:
@@ -88,16 +104,16 @@ class Exchange:
                 self.write_nothing()
 
     async def send(self, frame: Frame, *, streamed: bool) -> None:
-        """One frame of a fault. `streamed`: it is not the only one, or has to be an event of a stream."""
+        """Send one frame of a fault. `streamed`: it is one of several, or must be an event of a stream."""
         raise NotImplementedError
 
     def finish(self) -> None:
-        """The last frame of a fault was sent."""
+        """End the exchange after the last frame of a fault."""
         self.close()
         self.write_nothing()
 
     def cancel(self) -> None:
-        """The client wants no reply any more."""
+        """Mark the call as cancelled by its client and run the callbacks of `on_cancel`."""
         if not self.cancelled and not self.ended:
             self.cancelled = True
             callbacks, self._on_cancel = self._on_cancel, []
@@ -105,41 +121,44 @@ class Exchange:
                 callback()
 
     def on_cancel(self, callback: Callable[[], object]) -> None:
+        """Call back once when the client cancels the call; at once if it already has."""
         if self.cancelled:
             callback()
         else:
             self._on_cancel.append(callback)
 
     def close(self) -> None:
-        """It is over, whether or not anything was sent."""
+        """Mark the exchange as ended without sending anything."""
         self.ended = True
         id = self.request.id
         if id is not None and self.session.exchanges.get(id) is self:
             del self.session.exchanges[id]
 
     def sever(self) -> None:
-        """Whoever was to answer is gone: the client gets to see that nobody will."""
+        """End the exchange because the server is gone; the client sees that no reply will come."""
         if not self.ended:
             self.close()
             self.write_end()
 
-    # What a front does.
+    # Implemented by the fronts.
 
     def write_note(self, raw: bytes) -> None:
+        """Write a message that precedes the reply."""
         raise NotImplementedError
 
     def write_reply(self, raw: bytes) -> None:
+        """Write the reply."""
         raise NotImplementedError
 
     def write_nothing(self) -> None:
-        """There is no reply: leave the wire as it has to be then."""
+        """Leave the wire in the right state for a call without a reply."""
 
     def write_end(self) -> None:
-        """There will never be a reply, and not on purpose."""
+        """Leave the wire in the right state for a call whose server is gone."""
 
 
 def call_of(session: Session, request: Incoming, server: str) -> Call:
-    """A request as the rules of a plan see it."""
+    """Return a request in the form in which the rules of a plan see it."""
     assert request.id is not None
     return Call(
         request.method,
@@ -153,15 +172,19 @@ def call_of(session: Session, request: Incoming, server: str) -> Call:
 
 
 class Service(Protocol):
-    """Answers. None of these may block: what takes time is a task of its own."""
+    """Answers the messages of sessions. No method may block: longer work runs in a task."""
 
-    def opened(self, session: Session) -> None: ...
+    def opened(self, session: Session) -> None:
+        """Handle a new session."""
 
-    def request(self, exchange: Exchange) -> None: ...
+    def request(self, exchange: Exchange) -> None:
+        """Answer a request through its exchange, now or later."""
 
-    def notification(self, session: Session, incoming: Incoming) -> None: ...
+    def notification(self, session: Session, incoming: Incoming) -> None:
+        """Handle a notification of the client."""
 
     def response(self, session: Session, incoming: Incoming) -> None:
-        """To a request that was pushed or noted."""
+        """Handle the client's reply to a request that was pushed or noted."""
 
-    def closed(self, session: Session) -> None: ...
+    def closed(self, session: Session) -> None:
+        """Handle the end of a session."""

@@ -1,4 +1,8 @@
-"""One request over HTTP: a JSON body if there is nothing but the reply, else a stream of events."""
+"""One request over streamable HTTP: a JSON body if only the reply is sent, otherwise an event stream.
+
+MCP's streamable HTTP transport allows both `application/json` and `text/event-stream` as the answer to
+a request.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ import json
 from collections.abc import Mapping
 from typing import ClassVar
 
-from faultkit.base.http.server import Answer, Headers
+from faultkit.base.http.http_server import Headers, ResponseWriter
 from faultkit.faults.call.call import (
     Cut,
     Disconnect,
@@ -19,16 +23,24 @@ from faultkit.faults.call.call import (
     Status,
     Transport,
 )
+from faultkit.mcp.wire.batch import Batch
 from faultkit.mcp.wire.era import version_in
 from faultkit.mcp.wire.exchange import Exchange, Session
+from faultkit.mcp.wire.framing import COMMENT, event_of
+from faultkit.mcp.wire.http_sessions import (
+    EVENT_STREAM_HEADERS,
+    MOST_UNREAD_BYTES,
+    EventStream,
+    SessionStreams,
+)
 from faultkit.mcp.wire.message import Incoming, bytes_of
-from faultkit.mcp.wire.sse import COMMENT, event_of
-from faultkit.mcp.wire.streams import HEAD, MOST_UNREAD_BYTES, EventStream, Streams
 
 JSON: Headers = [("content-type", "application/json")]
 
 
 class HttpExchange(Exchange):
+    """One request over HTTP and the response that it gets."""
+
     transport: ClassVar[Transport] = "http"
     __slots__ = ("_answer", "_headers", "_statuses", "_stream", "_streams")
 
@@ -37,13 +49,13 @@ class HttpExchange(Exchange):
         session: Session,
         request: Incoming,
         headers: Mapping[str, str],
-        answer: Answer,
-        streams: Streams | None,
+        answer: ResponseWriter,
+        streams: SessionStreams | None,
         statuses: Mapping[int, int],
         own_headers: Headers | None = None,
     ) -> None:
-        """`streams`: of a session whose readers may come back; None where they cannot. `statuses`: of errors
-        by their code."""
+        """`streams`: the session's resumable streams; None where streams cannot be resumed. `statuses`: HTTP
+        statuses of JSON-RPC errors by code."""
         super().__init__(session, request, headers)
         self._answer = answer
         self._streams = streams
@@ -56,7 +68,7 @@ class HttpExchange(Exchange):
         if self._stream is not None:
             self._stream.send(raw)
         elif self._answer.unread_bytes > MOST_UNREAD_BYTES:
-            # In the modern era nobody can come back for the rest: this is the client's way to cancel.
+            # Modern streams cannot be resumed, so a reader this slow is treated as one that cancelled.
             self._answer.abort(reset=True)
             self.cancel()
         else:
@@ -69,24 +81,24 @@ class HttpExchange(Exchange):
             self.write_note(raw)
             self._end_stream()
         else:
-            self._answer.whole(*self.body_head(raw), raw)
+            self._answer.respond(*self.body_head(raw), raw)
 
     def write_nothing(self) -> None:
         if self._answer.began:
             self._end_stream()
         elif self._answer.is_open:
-            # Nobody waits for it any more, but an answer in good order keeps the connection usable.
-            self._answer.whole(202, self._headers)
+            # A complete response keeps the connection usable for the next request.
+            self._answer.respond(202, self._headers)
 
     def write_end(self) -> None:
         self._answer.abort()
 
     def body_head(self, raw: bytes) -> tuple[int, Headers]:
-        """Status and headers of an answer whose body is this message."""
+        """Return status and headers of a response whose body is this message."""
         return self._status_of(raw), [*JSON, *self._headers]
 
     def stream_head(self) -> tuple[int, Headers]:
-        return 200, [*HEAD, *self._headers]
+        return 200, [*EVENT_STREAM_HEADERS, *self._headers]
 
     def _status_of(self, raw: bytes) -> int:
         if not self._statuses or b'"error"' not in raw:
@@ -123,7 +135,7 @@ class HttpExchange(Exchange):
                 if in_stream:
                     self.write_note(raw)
                 else:
-                    answer.whole(*self.body_head(raw), raw)
+                    answer.respond(*self.body_head(raw), raw)
                 await answer.drained()
             case Cut():
                 self._cut(bytes_of(frame.message), frame.share, in_stream)
@@ -140,13 +152,13 @@ class HttpExchange(Exchange):
 
     def _status(self, frame: Status) -> None:
         if self._answer.began:
-            # Its status is out. A server that fails then can only hang up.
+            # The status line has been sent already; a server that fails then can only close the connection.
             self._answer.abort()
             return
         body = bytes_of(frame.body)
         named = any(name.lower() == "content-type" for name, _ in frame.headers)
         kind = [] if named or isinstance(frame.body, bytes) else JSON
-        self._answer.whole(frame.status, [*kind, *frame.headers], body)
+        self._answer.respond(frame.status, [*kind, *frame.headers], body)
 
     def _cut(self, raw: bytes, share: float, in_stream: bool) -> None:
         answer = self._answer
@@ -155,7 +167,7 @@ class HttpExchange(Exchange):
             answer.write(event[: int(len(event) * share)])
         else:
             answer.begin_sized(*self.body_head(raw), len(raw))
-            answer.write_plain(raw[: int(len(raw) * share)])
+            answer.write_sized(raw[: int(len(raw) * share)])
         answer.abort()
 
     async def _drip(self, raw: bytes, frame: Drip, in_stream: bool) -> None:
@@ -163,7 +175,7 @@ class HttpExchange(Exchange):
         if not in_stream:
             answer.begin_sized(*self.body_head(raw), len(raw))
         whole = event_of(raw) if in_stream else raw
-        write = answer.write if in_stream else answer.write_plain
+        write = answer.write if in_stream else answer.write_sized
         for start in range(0, len(whole), frame.chunk_bytes):
             if start:
                 await asyncio.sleep(frame.every_s)
@@ -181,3 +193,48 @@ class HttpExchange(Exchange):
             await self._answer.drained()
             await asyncio.sleep(min(frame.every_s, left_s))
             left_s -= frame.every_s
+
+
+def http_batch(session: Session, answer: ResponseWriter) -> Batch:
+    """Return a batch that is answered with one JSON array, or with a stream that ends with the array."""
+
+    def write(array: bytes | None) -> None:
+        if answer.began:
+            answer.write(b"" if array is None else event_of(array))
+            answer.end()
+        elif array is None:
+            answer.respond(202)
+        else:
+            answer.respond(200, JSON, array)
+
+    return Batch(session, write)
+
+
+class HttpBatchExchange(HttpExchange):
+    """One request of a batch over HTTP."""
+
+    __slots__ = ("_batch",)
+
+    def __init__(
+        self,
+        session: Session,
+        request: Incoming,
+        headers: Mapping[str, str],
+        answer: ResponseWriter,
+        batch: Batch,
+    ) -> None:
+        super().__init__(session, request, headers, answer, None, {})
+        self._batch = batch
+        batch.expect(self)
+
+    def write_reply(self, raw: bytes) -> None:
+        self._batch.add(raw)
+        self._batch.done(self)
+
+    def write_nothing(self) -> None:
+        self._batch.done(self)
+
+    async def send(self, frame: Frame, *, streamed: bool) -> None:
+        # The end of one item's stream must not end the whole batch.
+        if not isinstance(frame, EndStream) and not await self._batch.send(frame):
+            await super().send(frame, streamed=streamed)

@@ -1,6 +1,6 @@
-"""JSON-RPC messages as they stand on the wire: read with their bytes kept, and written. Pure.
+"""JSON-RPC 2.0 messages: parsed with their bytes kept, and encoded. Pure.
 
-Reading never raises: what cannot be read is of kind `invalid`, with the error that its sender is owed.
+Parsing never raises: a message that cannot be read has the kind `invalid` and the error for its sender.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ _NO_PARAMS: dict[str, Any] = {}
 
 @dataclass(slots=True)
 class Incoming:
-    """One message of a peer."""
+    """One received message."""
 
     raw: bytes
-    """As it came, without what frames it."""
+    """The bytes as received, without framing."""
     kind: Kind
     id: Id | None = None
     method: str = ""
     params: dict[str, Any] = field(default_factory=dict)
     message: dict[str, Any] = field(default_factory=dict)
     items: tuple[Incoming, ...] = ()
-    """Of a batch, which version 2025-03-26 knows."""
+    """Messages of a batch."""
     problem: tuple[int, str] | None = None
-    """Of an invalid one: the code and the words for its sender."""
+    """Error code and text for the sender of an invalid message."""
 
 
 def read(raw: bytes) -> Incoming:
-    """What one line, event or body says."""
+    """Parse one line, event or body."""
     try:
         value = _value_of(raw.decode("utf-8"))
     except (ValueError, RecursionError) as error:
@@ -54,7 +54,7 @@ def read(raw: bytes) -> Incoming:
 
 def _value_of(text: str) -> Any:
     if text[:1] == "{":
-        # Nearly every message is an object without blanks around it, and need not be searched for them.
+        # Fast path: nearly every message is an object without whitespace around it.
         value, end = _DECODER.raw_decode(text)
         if end == len(text):
             return value
@@ -93,12 +93,13 @@ def _invalid(raw: bytes, value: Any, expected: str) -> Incoming:
 
 
 def is_id(value: object) -> TypeGuard[Id]:
-    # Not isinstance: True is an int to Python, but no id.
+    """Return whether a value may be a request id (MCP: a string or an integer, not null)."""
+    # Not isinstance: True is an int in Python, but not a valid id.
     return type(value) is str or type(value) is int
 
 
 def encode(value: object) -> bytes:
-    """Compact JSON. Half a surrogate pair, which a peer may have escaped, stays escaped."""
+    """Return compact JSON. A lone surrogate, which a peer may have escaped, stays escaped."""
     text = _ENCODER.encode(value)
     try:
         return text.encode("utf-8")
@@ -107,15 +108,17 @@ def encode(value: object) -> bytes:
 
 
 def bytes_of(message: dict[str, Any] | bytes) -> bytes:
-    """Of what a fault sends: a message, or what is none."""
+    """Return the bytes of a fault's frame: an encoded message, or raw bytes unchanged."""
     return message if isinstance(message, bytes) else encode(message)
 
 
 def result_of(id: Id | None, result: object) -> bytes:
+    """Encode a response with a result."""
     return encode({"jsonrpc": "2.0", "id": id, "result": result})
 
 
 def error_message(id: Id | None, code: int, message: str, data: object = None) -> dict[str, Any]:
+    """Return a response with an error as a document."""
     error: dict[str, Any] = {"code": code, "message": message}
     if data is not None:
         error["data"] = data
@@ -123,10 +126,12 @@ def error_message(id: Id | None, code: int, message: str, data: object = None) -
 
 
 def error_of(id: Id | None, code: int, message: str, data: object = None) -> bytes:
+    """Encode a response with an error."""
     return encode(error_message(id, code, message, data))
 
 
 def notification_of(method: str, params: object) -> bytes:
+    """Encode a notification."""
     return encode({"jsonrpc": "2.0", "method": method, "params": params})
 
 
@@ -134,13 +139,14 @@ CANCELLED = "notifications/cancelled"
 
 
 def cancelled_id(incoming: Incoming) -> Id | None:
-    """The request that a notification calls off; None if it does no such thing."""
+    """Return the id of the request that a notification cancels; None if it is no cancellation."""
     id = incoming.params.get("requestId") if incoming.method == CANCELLED else None
     return id if is_id(id) else None
 
 
 def target_of(method: str, params: dict[str, Any]) -> str:
-    """The name of the tool or prompt, or the URI of the resource, that a request is about."""
+    """Return the tool or prompt name, or the resource URI, that a request is about; empty if there is
+    none."""
     key = NAMED_BY.get(method)
     value = params.get(key) if key is not None else None
     return value if type(value) is str else ""
@@ -153,11 +159,11 @@ NAMED_BY = {
     "resources/subscribe": "uri",
     "resources/unsubscribe": "uri",
 }
-"""Methods that are about something, and the parameter that names it."""
+"""Methods with a target, and the parameter that names it."""
 
 
 class _NoConstant(ValueError):
-    """Python's reader would take it."""
+    """NaN or Infinity, which Python's parser accepts and JSON does not have."""
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -173,7 +179,7 @@ def _why(error: Exception) -> str:
         return f"{error.msg} at character {error.pos}"
     if isinstance(error, _NoConstant):
         return str(error)
-    # The only thing left that Python does not read. What it says of that is for programmers.
+    # The only error left: Python's limit for the digits of an integer.
     return "a number has too many digits"
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from faultkit.faults.call.call import CallFault
-from faultkit.mcp.specs import parse_spec
+from faultkit.mcp.fault_specs import parse_spec
 from tests.mcp.faults.place import EVERYWHERE, Place
 from tests.mcp.faults.rows import WITH_AN_END_OF_THEIR_OWN
 

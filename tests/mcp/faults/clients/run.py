@@ -13,8 +13,8 @@ from time import perf_counter
 from typing import Any, TextIO
 
 from faultkit.mcp.injector import Injector
-from faultkit.mcp.mock.service import Mock
-from faultkit.mcp.wire.front_http import HttpFront
+from faultkit.mcp.mock.mock_service import MockService
+from faultkit.mcp.wire.http_front import HttpFront
 from tests.mcp.faults.clients.cases import Case, Deed
 from tests.mcp.faults.clients.observed import Observed, moment, raised
 from tests.mcp.faults.clients.peers import Peer
@@ -157,7 +157,7 @@ async def _server(peer: Peer, spec: str, place: Place) -> AsyncIterator[tuple[An
             yield peer.process(sys.executable, ["-m", SERVING, spec], PROJECT, heard), lambda: _words(heard)
         return
     words: list[str] = []
-    mock = Mock(MANIFEST, Injector(plan_of(spec), SERVER))
+    mock = MockService(MANIFEST, Injector(plan_of(spec), SERVER))
     front = HttpFront(Watched(mock, words.append))
     try:
         host, port = await front.start("127.0.0.1", 0)

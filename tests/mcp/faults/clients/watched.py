@@ -10,10 +10,10 @@ import sys
 from collections.abc import Callable
 
 from faultkit.mcp.injector import Injector
-from faultkit.mcp.mock.service import Mock
+from faultkit.mcp.mock.mock_service import MockService
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.message import Incoming
-from faultkit.mcp.wire.stdio import serve_stdio
+from faultkit.mcp.wire.stdio_front import serve_stdio
 from tests.mcp.faults.place import MANIFEST, SERVER, plan_of
 
 CANCELLED = "notifications/cancelled"
@@ -22,7 +22,7 @@ LEFT = "left"
 
 
 class Watched:
-    def __init__(self, mock: Mock, tell: Callable[[str], object]) -> None:
+    def __init__(self, mock: MockService, tell: Callable[[str], object]) -> None:
         self._mock = mock
         self._tell = tell
 
@@ -50,7 +50,7 @@ class Watched:
 
 
 async def _main(spec: str) -> None:
-    mock = Mock(MANIFEST, Injector(plan_of(spec), SERVER))
+    mock = MockService(MANIFEST, Injector(plan_of(spec), SERVER))
     try:
         await serve_stdio(Watched(mock, lambda word: print(word, file=sys.stderr, flush=True)))  # noqa: T201
     finally:

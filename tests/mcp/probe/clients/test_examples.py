@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from faultkit.mcp.probe.clients.battery import fitting
+from faultkit.mcp.probe.clients.fault_battery import fitting
 
 DOCS = Path(__file__).parents[4] / "docs"
 AGAIN = "run `python docs/generate_client_behaviour.py profiles`"

@@ -41,13 +41,13 @@ def test_a_control_run_that_fails_is_told_and_ends_with_4(capsys: pytest.Capture
     assert invoke(["profile", "--fault", "hang", *client("failing")]) == 4
     out, err = capsys.readouterr()
     assert "? hang" in out
-    assert err.startswith("note: the control run failed, so that nothing can be said of any fault: it ended")
+    assert err.startswith("note: the control run failed, so no fault can be judged: the client ended")
 
 
 @pytest.mark.parametrize(
     ("args", "code", "problem"),
     [
-        ((), 2, "expected the client's command behind --, got none"),
+        ((), 2, "expected the command of the client after --, got none"),
         (("--fault", "hnag", *client("plain")), 2, '--fault "hnag": unknown fault'),
         (("--timeout", "x", *client("plain")), 2, "--timeout: expected a duration"),
         (("--", "no-such-client"), 3, "cannot start no-such-client: there is no such program"),

@@ -23,7 +23,7 @@ def test_a_table_says_what_came_of_each_probe(capsys: pytest.CaptureFixture[str]
         "✓ EDGE-009  MUST    passed          A malformed envelope is answered with -32600",
         "            3 messages, each answered with error -32600",
         "– EDGE-006  SHOULD  not applicable  A call beyond the server's own limit ends in a clean error",
-        "            name a tool that takes longer than the server allows by --slow",
+        "            name a tool that takes longer than the server allows with --slow",
         "1 passed, 1 not applicable. Tools called: none.",
     ]
 

@@ -1,1 +1,1 @@
-"""What an MCP client does when calls go wrong: every fault of calls against a program, seen from the wire."""
+"""Profiles an MCP client: one run for each call fault, judged by what the client did on the wire."""

@@ -1,1 +1,1 @@
-"""Probes of any MCP server at the edges of what clients send: the EDGE rules, each with its evidence."""
+"""Probes an MCP server at the edges of what clients send: the EDGE rules, each verdict with its evidence."""

@@ -1,0 +1,129 @@
+"""Forwarding of HTTP messages by the relay: hop-by-hop headers, redirects, bodies. Knows nothing of MCP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from faultkit.base.http.http_client import HttpReply
+from faultkit.base.http.http_server import Headers, HttpRequest, ResponseWriter
+from faultkit.base.http.http_url import HttpUrl
+from faultkit.mcp.wire.framing import MOST_MESSAGE_BYTES, SseReader, SseTooLong
+from faultkit.mcp.wire.message import Incoming, read
+
+_OF_THE_HOP = {
+    "connection",
+    "content-length",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+}
+_BODILESS = (204, 304)
+
+
+def end_to_end_headers(lines: Headers) -> Headers:
+    """Return the headers without those of one hop (RFC 9110 §7.6.1) and those that this side writes
+    itself."""
+    return [(name, value) for name, value in lines if name.lower() not in _OF_THE_HOP]
+
+
+def response_headers(lines: Headers, upstream: HttpUrl, target: str) -> Headers:
+    """Return the response headers to forward; a redirect within the upstream's origin is made relative, so
+    that the client stays with the relay."""
+    kept = end_to_end_headers(lines)
+    for place, (name, value) in enumerate(kept):
+        if name.lower() == "location":
+            there = upstream.redirected(target, value)
+            if there is not None and there.origin == upstream.origin:
+                kept[place] = (name, there.target)
+    return kept
+
+
+def redirect_past_gateway(reply: HttpReply, upstream: HttpUrl, target: str) -> str | None:
+    """Return where a redirect sends the client if that is another origin, past the relay; else None."""
+    location = reply.headers.get("location")
+    if location is None or not 300 <= reply.status < 400:
+        return None
+    there = upstream.redirected(target, location)
+    return location if there is None or there.origin != upstream.origin else None
+
+
+def send_body(answer: ResponseWriter, status: int, lines: Headers, body: bytes) -> None:
+    """Send a response whose body has been read."""
+    if status in _BODILESS:
+        answer.respond_without_body(status, lines)
+    else:
+        answer.respond(status, lines, body)
+
+
+async def copy_response(
+    request: HttpRequest, reply: HttpReply, lines: Headers, answer: ResponseWriter, tee: MessageTee | None
+) -> None:
+    """Copy a response byte for byte as it arrives, with the framing that it has."""
+    size = reply.headers.get("content-length")
+    if reply.status in _BODILESS or request.method == "HEAD":
+        answer.respond_without_body(
+            reply.status, lines if size is None else [*lines, ("content-length", size)]
+        )
+        return
+    is_sized = size is not None and size.isdecimal()
+    # Most bodies arrive together with the head and go out with it.
+    chunk = reply.ready()
+    if is_sized and size is not None:
+        answer.begin_sized(reply.status, lines, int(size), chunk)
+    else:
+        answer.begin(reply.status, lines, chunk)
+    write = answer.write_sized if is_sized else answer.write
+    if tee is not None:
+        tee.feed(chunk)
+    while chunk := await reply.chunk():
+        write(chunk)
+        if tee is not None:
+            tee.feed(chunk)
+        if not answer.is_open:
+            return
+        await answer.drained()
+    if tee is not None:
+        tee.end()
+    if is_sized:
+        answer.end_sized()
+    else:
+        answer.end()
+
+
+class MessageTee:
+    """Parses the messages of a response while it is copied, for recordings."""
+
+    def __init__(self, is_stream: bool, heard: Callable[[Incoming], None]) -> None:
+        self._heard = heard
+        self._reader: SseReader | None = SseReader() if is_stream else None
+        self._parts: list[bytes] | None = None if is_stream else []
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> None:
+        if self._reader is not None:
+            try:
+                events = self._reader.feed(chunk)
+            except SseTooLong:
+                # The client may accept what is too long to be recorded.
+                self._reader = None
+                return
+            for event in events:
+                if event.data:
+                    self._heard(read(event.data))
+        elif self._parts is not None:
+            self._size += len(chunk)
+            if self._size > MOST_MESSAGE_BYTES:
+                self._parts = None
+            else:
+                self._parts.append(chunk)
+
+    def end(self) -> None:
+        if self._parts:
+            self._heard(read(b"".join(self._parts)))

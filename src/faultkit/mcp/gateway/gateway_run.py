@@ -1,0 +1,225 @@
+"""Running a gateway: either transport in front, either behind, and cleaning up at the end."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from faultkit.base.address import url_host
+from faultkit.base.errors import InputError
+from faultkit.base.external_program import check_program
+from faultkit.base.http.callers import allowed_hosts
+from faultkit.base.http.http_server import HttpServer
+from faultkit.base.network import cannot_listen
+from faultkit.base.signals import AsyncStopSignal
+from faultkit.faults.call.call import ERAS, Transport
+from faultkit.mcp.gateway.control import Control
+from faultkit.mcp.gateway.gateway_service import GatewayService
+from faultkit.mcp.gateway.gateway_state import GatewayState
+from faultkit.mcp.gateway.http_relay import HttpRelay
+from faultkit.mcp.gateway.recorder import Recorder
+from faultkit.mcp.injector import check_plan
+from faultkit.mcp.targets import Inventory
+from faultkit.mcp.upstreams.http_upstream import HttpUpstream, check_url
+from faultkit.mcp.upstreams.stdio_upstream import StdioUpstream
+from faultkit.mcp.upstreams.upstream import Connect, Upstream, UpstreamListener
+from faultkit.mcp.wire.exchange import Session
+from faultkit.mcp.wire.http_front import HttpFront
+from faultkit.mcp.wire.stdio_front import serve_stdio
+from faultkit.plan import Plan
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayJob:
+    """What to run: the server, the front, the plan and where to record."""
+
+    command: tuple[str, ...] = ()
+    """Command of a stdio server; the alternative to `upstream`."""
+    upstream: str = ""
+    front: Transport = "stdio"
+    host: str = "127.0.0.1"
+    port: int = 8766
+    plan: Plan = Plan()  # noqa: RUF009
+    server: str = ""
+    record: str | None = None
+    overwrite: bool = False
+    """True to replace an existing recording."""
+    headers: tuple[tuple[str, str], ...] = ()
+    verify: bool = True
+    env: Mapping[str, str] = field(default_factory=dict)
+    control: tuple[str, int] | None = None
+    """Address of the control API; None for no control API."""
+    control_token: str | None = None
+    """Bearer token of the control API; None to generate and print one."""
+
+
+@dataclass(frozen=True, slots=True)
+class GatewayEnd:
+    """Why a gateway ended."""
+
+    why: str
+    code: int = 0
+    """Exit code for this process; that of the server if the server ended the gateway."""
+
+
+def check_gateway_job(job: GatewayJob) -> None:
+    """Raise InputError for a job that cannot run, before anything is started."""
+    if bool(job.command) == bool(job.upstream):
+        got = "both" if job.command else "neither"
+        raise InputError("", f"expected a command behind -- or --upstream URL, got {got}")
+    if job.upstream:
+        check_url(job.upstream)
+    else:
+        check_program(job.command[0])
+    check_plan(job.plan, job.front, ERAS, Inventory(job.server))
+
+
+async def run_gateway(job: GatewayJob, say: Say = lambda line: None) -> GatewayEnd:
+    """Run a gateway until it ends and return why. `say` gets lines for the user."""
+    check_gateway_job(job)
+    running = GatewayState(job.plan, job.server, job.front)
+    with AsyncStopSignal() as signals, _recorded(job, running, say) as recorder:
+        async with _controlled(job, running, say):
+            if job.front == "http" and job.upstream:
+                return await _relay(job, running, recorder, signals, say)
+            return await _bridge(job, running, recorder, signals, say)
+
+
+@contextmanager
+def _recorded(job: GatewayJob, running: GatewayState, say: Say) -> Iterator[Recorder | None]:
+    if job.record is None:
+        yield None
+        return
+    recorder = Recorder(job.record, lambda: running.elapsed_s, overwrite=job.overwrite, say=say)
+    try:
+        yield recorder
+    finally:
+        recorder.close()
+
+
+@asynccontextmanager
+async def _controlled(job: GatewayJob, running: GatewayState, say: Say) -> AsyncIterator[None]:
+    if job.control is None:
+        yield
+        return
+    token = job.control_token or secrets.token_urlsafe(24)
+    control = Control(running, token)
+    host, port = await control.start(*job.control)
+    say(f"control: http://{url_host(host)}:{port}")
+    if job.control_token is None:
+        say(f"control token: {token}")
+    try:
+        yield
+    finally:
+        await control.stop()
+
+
+async def _relay(
+    job: GatewayJob, running: GatewayState, recorder: Recorder | None, signals: AsyncStopSignal, say: Say
+) -> GatewayEnd:
+    relay = HttpRelay(
+        job.upstream,
+        running.injector,
+        server=job.server,
+        recorder=recorder,
+        elapsed=lambda: running.elapsed_s,
+        headers=job.headers,
+        verify=job.verify,
+        hosts=allowed_hosts(job.host),
+        note=lambda text: say(f"{job.server or 'the server'}: {text}"),
+    )
+    server = HttpServer(relay.handle)
+    try:
+        host, port = await _listening(job, server.start)
+        say(f"gateway on http://{url_host(host)}:{port}{relay.path}, in front of {job.upstream}")
+        return GatewayEnd(await signals.wait())
+    finally:
+        await relay.stop()
+        await server.stop()
+
+
+async def _bridge(
+    job: GatewayJob, running: GatewayState, recorder: Recorder | None, signals: AsyncStopSignal, say: Say
+) -> GatewayEnd:
+    left: asyncio.Future[GatewayEnd] = asyncio.get_running_loop().create_future()
+    front: HttpFront | None = None
+    name = job.server or "the server"
+
+    def lost(session: Session, why: str, code: int | None) -> None:
+        if front is not None:
+            say(f"{name}: {why}")
+            front.forget(session)
+        elif not left.done():
+            if code != 0:
+                say(f"{name}: {why}")
+            left.set_result(GatewayEnd(why, 3 if code is None else code if code >= 0 else 128 - code))
+
+    gateway = GatewayService(
+        _connector(job),
+        running.injector,
+        server=job.server,
+        recorder=recorder,
+        elapsed=lambda: running.elapsed_s,
+        lost=lost,
+        note=lambda text: say(f"{name}: {text}"),
+    )
+    is_orderly = False
+    try:
+        if job.front == "stdio":
+            ended = await _until_left(gateway, signals, left)
+            is_orderly = ended.why == _END_OF_INPUT
+            return ended
+        front = HttpFront(gateway, hosts=allowed_hosts(job.host), most_sessions=_MOST_SERVERS, idle_s=_IDLE_S)
+        host, port = await _listening(job, front.start)
+        behind = job.upstream or " ".join(job.command)
+        say(f"gateway on http://{url_host(host)}:{port}/mcp, in front of {behind}")
+        return GatewayEnd(await signals.wait())
+    finally:
+        if front is not None:
+            await front.stop()
+        await gateway.stop(urgent=not is_orderly)
+
+
+_END_OF_INPUT = "end of input"
+_MOST_SERVERS = 1_000
+"""Limit of sessions, each of which may have a server process of its own."""
+_IDLE_S = 1800.0
+
+
+async def _until_left(
+    gateway: GatewayService, signals: AsyncStopSignal, left: asyncio.Future[GatewayEnd]
+) -> GatewayEnd:
+    """Serve stdio until the client, the server or a signal ends it."""
+    work = serve_stdio(gateway, foreign=gateway.forward_non_message, at_end=gateway.drain)
+    serving = asyncio.get_running_loop().create_task(signals.wait(work))
+    both: list[asyncio.Future[Any]] = [serving, left]
+    await asyncio.wait(both, return_when="FIRST_COMPLETED")
+    if not left.done():
+        return GatewayEnd(serving.result())
+    serving.cancel()
+    await asyncio.gather(serving, return_exceptions=True)
+    return left.result()
+
+
+async def _listening(
+    job: GatewayJob, start: Callable[[str, int], Awaitable[tuple[str, int]]]
+) -> tuple[str, int]:
+    try:
+        return await start(job.host, job.port)
+    except OSError as error:
+        raise cannot_listen(job.host, job.port, error) from None
+
+
+def _connector(job: GatewayJob) -> Connect:
+    def connect(listener: UpstreamListener) -> Upstream:
+        if job.upstream:
+            return HttpUpstream(job.upstream, listener, headers=job.headers, verify=job.verify)
+        return StdioUpstream(job.command, listener, job.env)
+
+    return connect

@@ -1,0 +1,162 @@
+"""The gateway as a service: each request is judged, then forwarded, or its verdict is executed.
+
+For stdio fronts, and for HTTP fronts with a stdio server behind them. HTTP on both sides is `http_relay`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from faultkit.faults.call.call import Verdict
+from faultkit.mcp.gateway.gateway_state import stopwatch
+from faultkit.mcp.gateway.interception import Interception
+from faultkit.mcp.gateway.link import Link
+from faultkit.mcp.gateway.recorder import TrafficObserver
+from faultkit.mcp.injector import Injector
+from faultkit.mcp.upstreams.upstream import Connect
+from faultkit.mcp.wire.era import HEADER_MISMATCH
+from faultkit.mcp.wire.exchange import Exchange, Session
+from faultkit.mcp.wire.message import METHOD_NOT_FOUND, Incoming, error_of
+from faultkit.mcp.wire.parameter_headers import ParameterHeaders
+
+_UNASKED_S = 0.05
+
+
+class GatewayService:
+    """A `Service` with one `Link` per session. A server is started by the first message of its session."""
+
+    def __init__(
+        self,
+        connect: Connect,
+        injector: Injector,
+        *,
+        server: str = "",
+        recorder: TrafficObserver | None = None,
+        elapsed: Callable[[], float] | None = None,
+        lost: Callable[[Session, str, int | None], None] = lambda session, why, code: None,
+        note: Callable[[str], None] = lambda text: None,
+    ) -> None:
+        """`elapsed`: the clock of schedules. `lost` is called when a session's server exits by itself. `note`
+        gets problems that no message can report."""
+        self._connect = connect
+        self._lost = lost
+        self._note = note
+        self._links: dict[str, Link] = {}
+        self._stopping: dict[asyncio.Task[None], Link] = {}
+        self._executing: dict[asyncio.Task[None], Verdict] = {}
+        self._parameters = ParameterHeaders()
+        self._interception = Interception(injector, server, recorder, elapsed or stopwatch(), note)
+
+    async def stop(self, *, urgent: bool = False) -> None:
+        """End every call and every server; with `urgent`, without a grace period."""
+        for task in tuple(self._executing):
+            task.cancel()
+        await asyncio.gather(*self._executing, return_exceptions=True)
+        for id in tuple(self._links):
+            self._stop_link(id)
+        if urgent:
+            await asyncio.gather(*(link.stop(urgent=True) for link in self._stopping.values()))
+        await asyncio.gather(*self._stopping)
+
+    async def drain(self, session: Session) -> None:
+        """Wait for the pending replies of a session whose client has closed its end, then end its server."""
+        link = self._links.get(session.id)
+        asking = [task for task, verdict in self._executing.items() if verdict.ask]
+        others = [task for task, verdict in self._executing.items() if not verdict.ask]
+        if others:
+            # Most end at once. Calls that hang would be cut short by the end of any server.
+            await asyncio.wait(others, timeout=_UNASKED_S)
+        if asking:
+            await asyncio.wait(asking)
+        if link is not None:
+            await link.drain()
+            await link.stop()
+
+    def forward_non_message(self, session: Session, incoming: Incoming) -> bool:
+        """Forward a batch or invalid bytes for the server to answer; return False for a batch while there are
+        rules, because rules act on single calls."""
+        if incoming.kind == "batch" and self._interception.has_rules:
+            return False
+        self._forward(session, incoming)
+        return True
+
+    # Service.
+
+    def opened(self, session: Session) -> None:
+        pass
+
+    def closed(self, session: Session) -> None:
+        self._stop_link(session.id)
+
+    def request(self, exchange: Exchange) -> None:
+        session, request = exchange.session, exchange.request
+        self._interception.record(session, "client", request)
+        refusal = self._refusal_of(exchange)
+        if refusal is not None:
+            exchange.reply(refusal)
+            return
+        verdict = self._interception.judge(session, request) if self._interception.has_rules else None
+        if verdict is None:
+            self._link(session).forward_request(exchange)
+        else:
+            self._execute(verdict, exchange)
+
+    def notification(self, session: Session, incoming: Incoming) -> None:
+        if self._interception.is_cancellation(session, incoming):
+            self._interception.record(session, "client", incoming)
+            return
+        self._forward(session, incoming)
+
+    def response(self, session: Session, incoming: Incoming) -> None:
+        self._forward(session, incoming)
+
+    def _forward(self, session: Session, incoming: Incoming) -> None:
+        self._interception.record(session, "client", incoming)
+        self._link(session).forward(incoming)
+
+    def _execute(self, verdict: Verdict, exchange: Exchange) -> None:
+        def ask() -> Awaitable[Incoming | None]:
+            # The link is made here, so that a server that is never asked is never started.
+            return self._link(exchange.session).request(exchange, ignores_cancel=verdict.ignores_cancel)
+
+        work = self._interception.execute(verdict, exchange, ask)
+        task = asyncio.get_running_loop().create_task(work)
+        self._executing[task] = verdict
+        task.add_done_callback(self._executing.pop)
+
+    def _refusal_of(self, exchange: Exchange) -> bytes | None:
+        """Return the error for a request that a modern HTTP server must refuse and a stdio server cannot."""
+        session, request = exchange.session, exchange.request
+        if session.era != "modern" or session.transport != "http":
+            return None
+        if request.method == "initialize":
+            # It would switch the shared server to the legacy era for all clients.
+            return error_of(request.id, METHOD_NOT_FOUND, "Method not found", "initialize")
+        wrong = self._parameters.mismatch(request, exchange.headers)
+        if wrong is not None:
+            return error_of(request.id, HEADER_MISMATCH, f"Header mismatch: {wrong}")
+        return None
+
+    def _link(self, session: Session) -> Link:
+        link = self._links.get(session.id)
+        if link is None:
+            link = Link(session, self._connect, self._on_server_message, self._on_server_lost, self._note)
+            self._links[session.id] = link
+        return link
+
+    def _stop_link(self, id: str) -> None:
+        link = self._links.pop(id, None)
+        if link is not None:
+            task = asyncio.get_running_loop().create_task(link.stop())
+            self._stopping[task] = link
+            task.add_done_callback(self._stopping.pop)
+
+    def _on_server_message(self, session: Session, incoming: Incoming) -> None:
+        if session.era == "modern" and incoming.kind == "response":
+            self._parameters.learn(incoming)
+        self._interception.on_server_message(session, incoming)
+
+    def _on_server_lost(self, session: Session, why: str, code: int | None) -> None:
+        self._stop_link(session.id)
+        self._lost(session, why, code)

@@ -1,0 +1,115 @@
+"""The verdict interpreter: the only place where a call-level fault meets time and the wire.
+
+A fault is pure: it returns a `Verdict` that says what becomes of a call. This module executes it on an
+`Exchange`, which may belong to the mock, the gateway or any other service, so a fault means the same
+everywhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+
+from faultkit.faults.call.call import EndStream, Frame, KeepAlive, Verdict
+from faultkit.mcp.wire.exchange import Exchange, Session
+from faultkit.mcp.wire.message import Incoming
+
+MOST_OVERTAKEN_S = 5.0
+"""Longest time that a reply waits for later replies to overtake it."""
+
+AskServer = Callable[[], Awaitable[Incoming | None]]
+"""Returns the server's reply; None if none will come and the wire has been left in the right state."""
+FrameObserver = Callable[[Frame], None]
+"""Called with each frame before it is sent, for recordings."""
+_OVERTAKEN = "replies that are being overtaken"
+_FRAMES_AT_A_TIME = 32
+
+
+async def execute_verdict(
+    verdict: Verdict, exchange: Exchange, ask: AskServer, observe: FrameObserver = lambda frame: None
+) -> None:
+    """Do to one call what the verdict says, until it is done or the client cancels the call."""
+    work = asyncio.ensure_future(_execute(verdict, exchange, ask, observe))
+    if not verdict.ignores_cancel:
+        exchange.on_cancel(work.cancel)
+    try:
+        await work
+    except asyncio.CancelledError:
+        if not exchange.cancelled:
+            work.cancel()
+            raise
+        if exchange.session.frozen:
+            # A frozen session sends nothing, not even the end of a cancelled call.
+            exchange.close()
+        else:
+            exchange.finish()
+
+
+async def _execute(verdict: Verdict, exchange: Exchange, ask: AskServer, observe: FrameObserver) -> None:
+    if verdict.freezes_session:
+        exchange.session.frozen = True
+    if verdict.delay_s > 0:
+        await asyncio.sleep(verdict.delay_s)
+    incoming = await ask() if verdict.ask else None
+    if verdict.ask and incoming is None:
+        return
+    if verdict.overtaken_by:
+        await _wait_overtaken(exchange, verdict.overtaken_by)
+    if verdict.frames is None:
+        if incoming is not None:
+            exchange.reply(incoming.raw)
+            count_reply(exchange.session)
+        return
+    frames = verdict.frames(None if incoming is None else incoming.message)
+    streamed = len(frames) > 1 or any(isinstance(frame, EndStream | KeepAlive) for frame in frames)
+    for number, frame in enumerate(frames, 1):
+        if frame.after_s > 0:
+            await asyncio.sleep(frame.after_s)
+        elif number % _FRAMES_AT_A_TIME == 0:
+            # Yield, so that a storm of frames blocks neither other calls nor its own cancellation.
+            await asyncio.sleep(0)
+        if exchange.session.frozen:
+            return
+        observe(frame)
+        await exchange.send(frame, streamed=streamed)
+    exchange.finish()
+    count_reply(exchange.session)
+
+
+@dataclass(slots=True, eq=False)
+class _OvertakenReply:
+    """A reply that waits until later replies have gone out."""
+
+    left: int
+    """Replies that still have to overtake it."""
+    released: asyncio.Event
+
+
+async def _wait_overtaken(exchange: Exchange, count: int) -> None:
+    """Wait until `count` replies of the session have gone out since the request came.
+
+    Only one reply of a session waits at a time: otherwise they would wait for each other."""
+    session = exchange.session
+    reply = _OvertakenReply(count - (session.replies - exchange.replies_before), asyncio.Event())
+    waiting: list[_OvertakenReply] = session.info.setdefault(_OVERTAKEN, [])
+    if waiting or reply.left <= 0:
+        return
+    waiting.append(reply)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(MOST_OVERTAKEN_S):
+            await reply.released.wait()
+    if reply in waiting:
+        waiting.remove(reply)
+
+
+def count_reply(session: Session) -> None:
+    """Count a reply that has gone out. Services call it for replies without a fault too."""
+    session.replies += 1
+    waiting: list[_OvertakenReply] = session.info.get(_OVERTAKEN) or []
+    for reply in tuple(waiting):
+        reply.left -= 1
+        if reply.left <= 0:
+            reply.released.set()
+            waiting.remove(reply)

@@ -1,0 +1,196 @@
+"""An MCP client of the legacy era over either transport: opens a session, lists and calls tools.
+
+It returns whole replies as they came, which checks and suites need and the SDK does not offer. Of the
+server's requests, only `ping` is answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from faultkit import __version__
+from faultkit.base.errors import TargetError
+from faultkit.mcp.upstreams.http_upstream import HttpUpstream
+from faultkit.mcp.upstreams.stdio_upstream import StdioUpstream
+from faultkit.mcp.upstreams.upstream import Connect, Upstream, UpstreamListener
+from faultkit.mcp.wire.era import NEWEST_LEGACY
+from faultkit.mcp.wire.framing import OversizedLine
+from faultkit.mcp.wire.message import (
+    CANCELLED,
+    METHOD_NOT_FOUND,
+    Incoming,
+    encode,
+    error_of,
+    notification_of,
+    read,
+    result_of,
+)
+
+OPENING_S = 30.0
+_MOST_PAGES = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ServerAddress:
+    """How to reach a server: a command to run, or a URL."""
+
+    command: tuple[str, ...] = ()
+    url: str = ""
+    env: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    cwd: str | None = None
+
+    def __str__(self) -> str:
+        return self.url or " ".join(self.command)
+
+
+class McpClient:
+    """A client session, used as an async context manager. Raises TargetError if the server is unavailable."""
+
+    def __init__(
+        self,
+        at: ServerAddress,
+        *,
+        name: str = "faultkit",
+        opening_s: float = OPENING_S,
+        connect: Connect | None = None,
+    ) -> None:
+        """`connect`: replaces the connection that `at` describes."""
+        self.at = at
+        self._connect = connect or self._usual
+        self._name = name
+        self._opening_s = opening_s
+        self._server: Upstream | None = None
+        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._asked = 0
+        self._gone = ""
+        self.server_info: Mapping[str, Any] = {}
+        self.capabilities: Mapping[str, Any] = {}
+
+    async def __aenter__(self) -> McpClient:
+        self._server = self._connect(self)
+        try:
+            await self._server.start()
+            async with asyncio.timeout(self._opening_s):
+                await self._open()
+        except TimeoutError:
+            await self._server.stop(urgent=True)
+            raise TargetError(f"{self.at}: no answer to initialize within {self._opening_s:g} s") from None
+        except BaseException:
+            await self._server.stop(urgent=True)
+            raise
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        if self._server is not None:
+            await self._server.stop(urgent=exc[0] is not None)
+
+    async def request(self, method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Send a request and return the whole reply, with a result or an error.
+
+        Cancelling the task sends `notifications/cancelled` to the server."""
+        if self._gone:
+            raise TargetError(f"{self.at}: {self._gone}")
+        assert self._server is not None
+        self._asked += 1
+        id = self._asked
+        reply: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._waiting[id] = reply
+        self._server.send(
+            read(encode({"jsonrpc": "2.0", "id": id, "method": method, "params": dict(params or {})}))
+        )
+        try:
+            return await reply
+        except asyncio.CancelledError:
+            self._server.send(read(notification_of(CANCELLED, {"requestId": id})))
+            self._server.abandon(id)
+            raise
+        finally:
+            del self._waiting[id]
+
+    async def tools(self) -> list[dict[str, Any]]:
+        """Return the tools of all pages of `tools/list`."""
+        found: list[dict[str, Any]] = []
+        cursor: object = None
+        for _ in range(_MOST_PAGES):
+            reply = await self.request("tools/list", {} if cursor is None else {"cursor": cursor})
+            result = reply.get("result")
+            if not isinstance(result, dict) or not isinstance(result.get("tools"), list):
+                raise TargetError(f"{self.at}: tools/list: expected a list of tools, got {_short(reply)}")
+            found += [tool for tool in result["tools"] if isinstance(tool, dict)]
+            cursor = result.get("nextCursor")
+            if cursor is None:
+                break
+        return found
+
+    @property
+    def is_gone(self) -> bool:
+        return bool(self._gone)
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        return await self.request("tools/call", {"name": tool, "arguments": dict(arguments)})
+
+    async def _open(self) -> None:
+        opened = await self.request(
+            "initialize",
+            {
+                "protocolVersion": NEWEST_LEGACY,
+                "capabilities": {},
+                "clientInfo": {"name": self._name, "version": __version__},
+            },
+        )
+        result = opened.get("result")
+        if not isinstance(result, dict):
+            raise TargetError(f"{self.at}: the server refuses to initialize: {_short(opened)}")
+        self.server_info = _mapping(result.get("serverInfo"))
+        self.capabilities = _mapping(result.get("capabilities"))
+        assert self._server is not None
+        self._server.send(read(notification_of("notifications/initialized", {})))
+
+    def _usual(self, listener: UpstreamListener) -> Upstream:
+        if self.at.url:
+            return HttpUpstream(self.at.url, listener, headers=self.at.headers.items())
+        return StdioUpstream(self.at.command, listener, self.at.env, self.at.cwd)
+
+    # UpstreamListener.
+
+    def on_message(self, incoming: Incoming) -> None:
+        if incoming.kind == "request" and self._server is not None:
+            if incoming.method == "ping":
+                answer = result_of(incoming.id, {})
+            else:
+                answer = error_of(incoming.id, METHOD_NOT_FOUND, f"{incoming.method} is not served here")
+            self._server.send(read(answer))
+        elif incoming.kind == "response" and isinstance(incoming.id, int):
+            reply = self._waiting.get(incoming.id)
+            if reply is not None and not reply.done():
+                reply.set_result(incoming.message)
+
+    def on_oversized_line(self, line: OversizedLine) -> None:
+        self._fail(f"the server sent {line.size} bytes in one message")
+
+    def on_input_full(self, is_full: bool) -> None:
+        """Nothing to do: calls are few and small."""
+
+    def on_exit(self, why: str, code: int | None) -> None:
+        self._gone = why
+        self._fail(why)
+
+    def _fail(self, why: str) -> None:
+        for reply in self._waiting.values():
+            with suppress(asyncio.InvalidStateError):
+                reply.set_exception(TargetError(f"{self.at}: {why}"))
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _short(message: Mapping[str, Any]) -> str:
+    error = message.get("error")
+    told = error.get("message") if isinstance(error, Mapping) else None
+    return str(told if told is not None else encode(dict(message)).decode("utf-8", "replace"))[:200]

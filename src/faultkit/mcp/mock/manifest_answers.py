@@ -1,0 +1,177 @@
+"""Answers of a mock out of its manifest. Pure but for the call counts that sequences depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from faultkit.faults.call.call import Era
+from faultkit.mcp.mock.answer_template import filled
+from faultkit.mcp.mock.mock_model import (
+    JsonRpcError,
+    Manifest,
+    MockOutcome,
+    MockResult,
+    MockTool,
+    Question,
+    ReplyMember,
+    error_member,
+    result_member,
+)
+from faultkit.mcp.wire.era import CAPABILITIES_KEY, MISSING_CAPABILITY, complete_result, meta_of, opening_of
+from faultkit.mcp.wire.message import INVALID_PARAMS, METHOD_NOT_FOUND
+
+
+@dataclass(frozen=True, slots=True)
+class ClientQuestions:
+    """Questions that the client has to answer first; `then` gets the answers by kind of question."""
+
+    questions: tuple[Question, ...]
+    then: Callable[[Mapping[str, Any]], ReplyMember]
+
+
+class AnswerSource(Protocol):
+    """A source of answers: a manifest or a recording."""
+
+    def answer(self, method: str, params: Mapping[str, Any], era: Era) -> ReplyMember | ClientQuestions: ...
+
+
+class ManifestAnswers:
+    """Answers out of one manifest."""
+
+    def __init__(self, manifest: Manifest) -> None:
+        self._manifest = manifest
+        self._tools = {tool.name: tool for tool in manifest.tools}
+        self._resources = {each.listed["uri"]: each for each in manifest.resources}
+        self._prompts = {each.listed["name"]: each for each in manifest.prompts}
+        self._counts: dict[tuple[str, int], int] = {}
+        self._calls: dict[str, int] = {}
+        self._info = {"name": manifest.name, "version": manifest.version}
+        self._ready: dict[tuple[int, Era], ReplyMember] = {}
+
+    def answer(self, method: str, params: Mapping[str, Any], era: Era) -> ReplyMember | ClientQuestions:
+        if method == "tools/call":
+            return self._call(params, era)
+        result = self._result(method, params, era)
+        if isinstance(result, JsonRpcError):
+            return error_member(result)
+        return result_member(complete_result(result, method, era, self._info))
+
+    def _result(self, method: str, params: Mapping[str, Any], era: Era) -> dict[str, Any] | JsonRpcError:
+        if method == "initialize" and era == "legacy":
+            return self._opening(era, params.get("protocolVersion"))
+        if method == "server/discover" and era == "modern":
+            return self._opening(era)
+        if method == "ping" and era == "legacy":
+            return {}
+        if method == "tools/list":
+            return {"tools": [tool.listed for tool in self._manifest.tools]}
+        if method == "resources/list" and self._resources:
+            return {"resources": [each.listed for each in self._manifest.resources]}
+        if method == "resources/templates/list" and self._resources:
+            return {"resourceTemplates": []}
+        if method == "resources/read" and self._resources:
+            return self._read(params.get("uri"), era)
+        if method == "prompts/list" and self._prompts:
+            return {"prompts": [each.listed for each in self._manifest.prompts]}
+        if method == "prompts/get" and self._prompts:
+            return self._prompt(params)
+        return JsonRpcError(METHOD_NOT_FOUND, f"method `{method}` is not there in the mock")
+
+    def _opening(self, era: Era, version: object = None) -> dict[str, Any]:
+        return opening_of(era, version, self._capabilities(), self._info, self._manifest.instructions)
+
+    def _capabilities(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"tools": {"listChanged": False}}
+        if self._resources:
+            found["resources"] = {"listChanged": False, "subscribe": False}
+        if self._prompts:
+            found["prompts"] = {"listChanged": False}
+        return found
+
+    def _read(self, uri: object, era: Era) -> dict[str, Any] | JsonRpcError:
+        resource = self._resources.get(uri) if isinstance(uri, str) else None
+        if resource is None:
+            code = -32002 if era == "legacy" else INVALID_PARAMS
+            return JsonRpcError(code, f"resource `{uri}` is not declared in the mock", {"uri": uri})
+        return {"contents": [resource.contents]}
+
+    def _prompt(self, params: Mapping[str, Any]) -> dict[str, Any] | JsonRpcError:
+        name = params.get("name")
+        prompt = self._prompts.get(name) if isinstance(name, str) else None
+        if prompt is None:
+            return JsonRpcError(INVALID_PARAMS, f"prompt `{name}` is not declared in the mock")
+        given = params.get("arguments")
+        arguments = given if isinstance(given, dict) else {}
+        for each in prompt.listed.get("arguments", []):
+            if each.get("required") and each["name"] not in arguments:
+                return JsonRpcError(INVALID_PARAMS, f"missing required argument `{each['name']}`")
+        result: dict[str, Any] = filled(prompt.result, {"args": arguments})
+        return result
+
+    def _call(self, params: Mapping[str, Any], era: Era) -> ReplyMember | ClientQuestions:
+        name, arguments = params.get("name"), params.get("arguments")
+        tool = self._tools.get(name) if isinstance(name, str) else None
+        if tool is None:
+            return error_member(JsonRpcError(METHOD_NOT_FOUND, f"tool `{name}` is not declared in the mock"))
+        if arguments is None:
+            arguments = {}
+        elif not isinstance(arguments, dict):
+            return error_member(JsonRpcError(INVALID_PARAMS, "expected an object as arguments"))
+        for each in tool.required:
+            if each not in arguments:
+                return error_member(JsonRpcError(INVALID_PARAMS, f"missing required argument `{each}`"))
+        if not tool.questions:
+            return self._called(tool, {"args": arguments}, era)
+        if era == "modern":
+            return self._asked(tool, arguments, params)
+        return ClientQuestions(
+            tool.questions, lambda said: self._called(tool, {**said, "args": arguments}, era)
+        )
+
+    def _asked(self, tool: MockTool, arguments: dict[str, Any], params: Mapping[str, Any]) -> ReplyMember:
+        """Answer a modern call with questions (`input_required`), or with its result once the client repeats
+        the call with answers."""
+        said = params.get("inputResponses")
+        if isinstance(said, dict) and all(each.asks in said for each in tool.questions):
+            names: dict[str, Any] = {each.asks: said[each.asks] for each in tool.questions}
+            return self._called(tool, {**names, "args": arguments}, "modern")
+        declared = meta_of(params).get(CAPABILITIES_KEY)
+        able = declared if isinstance(declared, dict) else {}
+        needed: dict[str, Any] = {each.asks: {} for each in tool.questions if each.asks not in able}
+        if needed:
+            text = f"tool `{tool.name}` asks its client for {', '.join(needed)}"
+            return error_member(JsonRpcError(MISSING_CAPABILITY, text, {"requiredCapabilities": needed}))
+        asked = {each.asks: {"method": each.method, "params": each.params} for each in tool.questions}
+        result = {"resultType": "input_required", "inputRequests": asked}
+        return result_member(complete_result(result, "tools/call", "modern", self._info))
+
+    def _called(self, tool: MockTool, names: dict[str, Any], era: Era) -> ReplyMember:
+        """Return the outcome of a call: the first response whose condition holds, and the next of its
+        outcomes."""
+        names["tool"] = tool.name
+        names["call"] = self._calls[tool.name] = self._calls.get(tool.name, 0) + 1
+        for index, response in enumerate(tool.responses):
+            if response.when is None or response.when(names):
+                return self._filled(self._next(tool.name, index, response.outcomes), names, era)
+        raise AssertionError("the last response has no condition")
+
+    def _next(self, tool: str, index: int, outcomes: tuple[MockOutcome, ...]) -> MockOutcome:
+        if len(outcomes) == 1:
+            return outcomes[0]
+        count = self._counts.get((tool, index), 0)
+        self._counts[tool, index] = count + 1
+        return outcomes[min(count, len(outcomes) - 1)]
+
+    def _filled(self, outcome: MockOutcome, names: Mapping[str, Any], era: Era) -> ReplyMember:
+        if isinstance(outcome, MockResult) and outcome.has_names:
+            return result_member(complete_result(outcome.document(names), "tools/call", era, self._info))
+        ready = self._ready.get((id(outcome), era))
+        if ready is None:
+            if isinstance(outcome, JsonRpcError):
+                ready = error_member(outcome)
+            else:
+                ready = result_member(complete_result(outcome.document({}), "tools/call", era, self._info))
+            self._ready[id(outcome), era] = ready
+        return ready

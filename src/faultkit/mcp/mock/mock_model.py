@@ -1,0 +1,172 @@
+"""A parsed manifest as values, and the encoding of its results and errors. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from faultkit.mcp.mock.answer_template import filled, has_names
+from faultkit.mcp.mock.condition import Condition
+from faultkit.mcp.targets import METHODS, Inventory
+from faultkit.mcp.wire.message import Id, encode
+
+Asks: TypeAlias = Literal["sampling", "elicitation", "roots"]
+
+
+@dataclass(frozen=True, slots=True)
+class JsonRpcError:
+    """A JSON-RPC error."""
+
+    code: int
+    message: str
+    data: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class MockResult:
+    """The result of a call as written in the manifest."""
+
+    value: Any
+    """A text, a mapping, a list, or a complete result with `content`."""
+    has_names: bool
+    """True if it holds `${…}` names."""
+
+    def document(self, names: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the `result` member of the reply."""
+        return _as_result(filled(self.value, names) if self.has_names else self.value)
+
+
+def mock_result(value: Any) -> MockResult:
+    """Return a result as written in a manifest."""
+    return MockResult(value, has_names(value))
+
+
+def _as_result(value: Any) -> dict[str, Any]:
+    if isinstance(value, dict) and ("content" in value or "structuredContent" in value):
+        result = dict(value)
+        content = result.get("content", [])
+        result["content"] = content if _is_content(content) else [_text_block(content)]
+        return result
+    if isinstance(value, dict):
+        return {"content": [_text_block(value)], "structuredContent": dict(value)}
+    if value and _is_content(value):
+        return {"content": value}
+    return {"content": [_text_block(value)]}
+
+
+def _is_content(value: Any) -> bool:
+    """Return whether a value is a list of content blocks."""
+    return isinstance(value, list) and all(isinstance(each, dict) and "type" in each for each in value)
+
+
+def _text_block(value: Any) -> dict[str, Any]:
+    said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return {"type": "text", "text": said}
+
+
+MockOutcome: TypeAlias = MockResult | JsonRpcError
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionalResponse:
+    """The outcomes of calls for which a condition holds."""
+
+    when: Condition | None
+    """Condition; None for always."""
+    outcomes: tuple[MockOutcome, ...]
+    """Outcomes of successive calls; the last one repeats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A request that a tool sends to the client before it answers."""
+
+    asks: Asks
+    method: str
+    params: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class MockTool:
+    """A tool of a manifest."""
+
+    name: str
+    listed: dict[str, Any]
+    """Entry of `tools/list`."""
+    required: tuple[str, ...]
+    responses: tuple[ConditionalResponse, ...]
+    questions: tuple[Question, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MockResource:
+    """A resource of a manifest."""
+
+    listed: dict[str, Any]
+    contents: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class MockPrompt:
+    """A prompt of a manifest."""
+
+    listed: dict[str, Any]
+    result: dict[str, Any]
+    """Result of `prompts/get`, with `${…}` names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A parsed manifest: the server that a mock plays."""
+
+    name: str
+    version: str
+    tools: tuple[MockTool, ...]
+    resources: tuple[MockResource, ...] = ()
+    prompts: tuple[MockPrompt, ...] = ()
+    instructions: str | None = None
+
+    @property
+    def listed(self) -> tuple[Mapping[str, Any], ...]:
+        """Entries of `tools/list`."""
+        return tuple(tool.listed for tool in self.tools)
+
+    @property
+    def inventory(self) -> Inventory:
+        """The names that rules can be aimed at."""
+        return Inventory(
+            self.name,
+            tuple(tool.name for tool in self.tools),
+            tuple(each.listed["uri"] for each in self.resources),
+            tuple(each.listed["name"] for each in self.prompts),
+            METHODS,
+        )
+
+
+ReplyMember: TypeAlias = bytes
+"""`"result":{…}` or `"error":{…}`: a reply without its id, encoded once for many calls."""
+
+
+def reply_of(id: Id | None, member: ReplyMember) -> bytes:
+    """Return the bytes of a reply."""
+    own = b"%d" % id if type(id) is int else encode(id)
+    return b'{"jsonrpc":"2.0","id":' + own + b"," + member + b"}"
+
+
+def result_member(result: object) -> ReplyMember:
+    """Return the `result` member of a reply."""
+    return b'"result":' + encode(result)
+
+
+def error_member(error: JsonRpcError | Mapping[str, Any]) -> ReplyMember:
+    """Encode an error: one of the mock's, or one as recorded."""
+    return b'"error":' + encode(_document(error) if isinstance(error, JsonRpcError) else error)
+
+
+def _document(failure: JsonRpcError) -> dict[str, Any]:
+    error: dict[str, Any] = {"code": failure.code, "message": failure.message}
+    if failure.data is not None:
+        error["data"] = failure.data
+    return error

@@ -1,0 +1,171 @@
+"""What a client did in one run, compared with a control run in which nothing was wrong. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, TypeAlias
+
+from faultkit.faults.call.call import Era, Transport
+from faultkit.mcp.probe.clients.recording_mock import CALL, JournalEntry
+
+_LONGEST = 200
+
+Outcome: TypeAlias = Literal[
+    "answered", "answered differently", "failed", "hung", "not exercised", "inconclusive"
+]
+OUTCOMES: tuple[Outcome, ...] = (
+    "answered",
+    "answered differently",
+    "failed",
+    "hung",
+    "not exercised",
+    "inconclusive",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ClientRun:
+    """One run of the client, as the profile observed it."""
+
+    journal: tuple[JournalEntry, ...]
+    exit_code: int | None
+    """None: the client was killed at the time limit."""
+    stdout: str = ""
+    stderr: str = ""
+    leaks: tuple[str, ...] = ()
+    elapsed_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ClientBehaviour:
+    """How the client behaved under one fault: a row of the profile."""
+
+    spec: str
+    outcome: Outcome
+    why: str = ""
+    exit_code: int | None = None
+    calls: int = 0
+    retries: int = 0
+    """Calls equal to one that was hit, beyond those of the control run."""
+    gaps_ms: tuple[float, ...] = ()
+    """The times between a call that was hit and the equal calls that follow."""
+    cancelled: int = 0
+    reconnects: int = 0
+    leaks: tuple[str, ...] = ()
+    last_words: str = ""
+    elapsed_ms: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The behaviour of one client under all faults."""
+
+    command: str
+    transport: Transport
+    era: Era | None
+    """None: the control run made no call."""
+    control: ClientBehaviour
+    rows: tuple[ClientBehaviour, ...]
+    notes: tuple[str, ...] = ()
+
+
+def control_problem(run: ClientRun) -> str:
+    """Return why the control run cannot be compared with; empty if it can."""
+    if run.exit_code is None:
+        return "the client did not end within its time limit, though nothing was wrong"
+    if run.exit_code != 0:
+        said = last_words(run)
+        return f"the client {how(run.exit_code)}, though nothing was wrong" + (f": {said}" if said else "")
+    if not calls_in(run):
+        return "the client called no tool"
+    return ""
+
+
+def era_in(run: ClientRun) -> Era | None:
+    """Return the era of the first call; None if there was none."""
+    eras = [entry.era for entry in run.journal if entry.kind == "request" and entry.method == CALL]
+    return eras[0] if eras else None
+
+
+def behaviour_of(
+    spec: str, run: ClientRun, control: ClientRun, *, comparable: bool = True
+) -> ClientBehaviour:
+    """Judge a run against the control run; `comparable`: the output is the same whenever nothing is wrong."""
+    hit = {entry.call for entry in run.journal if entry.kind == "injected" and entry.call}
+    outcome, why = _outcome(run, control, comparable)
+    if spec and not any(entry.kind == "injected" for entry in run.journal) and outcome != "hung":
+        outcome, why = "not exercised", "the client does nothing that the fault acts on"
+    made, usual = Counter(calls_in(run)), Counter(calls_in(control))
+    return ClientBehaviour(
+        spec,
+        outcome,
+        why,
+        run.exit_code,
+        sum(made.values()),
+        sum(max(0, made[call] - usual[call]) for call in hit),
+        _gaps_ms(run, hit),
+        sum(entry.kind == "cancelled" for entry in run.journal),
+        max(0, _openings(run) - _openings(control)),
+        run.leaks,
+        last_words(run),
+        run.elapsed_ms,
+    )
+
+
+def inconclusive_behaviour(spec: str, why: str) -> ClientBehaviour:
+    """Return the row of a fault that could not be judged."""
+    return ClientBehaviour(spec, "inconclusive", why)
+
+
+def _outcome(run: ClientRun, control: ClientRun, comparable: bool) -> tuple[Outcome, str]:
+    if run.exit_code is None:
+        return "hung", "the client did not end within its time limit"
+    if run.exit_code != 0:
+        return "failed", f"the client {how(run.exit_code)}"
+    if comparable and run.stdout != control.stdout:
+        return (
+            "answered differently",
+            "the client ended with 0 and printed something else than in the control run",
+        )
+    return "answered", "the client ended with 0"
+
+
+def how(code: int) -> str:
+    """Return how a process ended, in words."""
+    return f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+
+
+def calls_in(run: ClientRun) -> list[str]:
+    """Return the tool calls of a run in their order."""
+    return [entry.call for entry in run.journal if entry.kind == "request" and entry.method == CALL]
+
+
+def _openings(run: ClientRun) -> int:
+    """Count how often the client began with a server: sessions, processes or, where there are none,
+    discoveries."""
+    sessions = {entry.session for entry in run.journal if entry.kind == "opened"}
+    asked = sum(entry.kind == "request" and entry.method == "server/discover" for entry in run.journal)
+    return len(sessions) + (0 if sessions else asked)
+
+
+def _gaps_ms(run: ClientRun, hit: set[str]) -> tuple[float, ...]:
+    gaps: list[float] = []
+    for call in sorted(hit):
+        times = [entry.at_ms for entry in run.journal if entry.kind == "request" and entry.call == call]
+        gaps += [round(later - earlier, 1) for earlier, later in pairwise(times)]
+    return tuple(gaps)
+
+
+def last_words(run: ClientRun) -> str:
+    """Return the last line of the output, or of the errors if the client failed or printed nothing."""
+    texts: Sequence[str] = (run.stdout, run.stderr) if run.exit_code == 0 else (run.stderr, run.stdout)
+    for text in texts:
+        # Strip the frame that Python draws around the traceback of an exception group.
+        lines = [line.strip(" \t|+-") for line in text.splitlines()]
+        said = [line for line in lines if any(sign.isalnum() for sign in line)]
+        if said:
+            return said[-1][:_LONGEST]
+    return ""

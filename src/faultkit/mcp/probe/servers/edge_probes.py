@@ -1,0 +1,287 @@
+"""The EDGE probes: what each sends, and the table of all in the order in which they are run.
+
+A probe gets a `ProbeSession` and returns a `Judgement`. Probes numbered from 101 are Faultkit's own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from faultkit.base.errors import TargetError
+from faultkit.faults.call.call import TRANSPORTS, Transport
+from faultkit.mcp.probe.servers import judgements
+from faultkit.mcp.probe.servers.probe_results import (
+    Judgement,
+    Level,
+    ProbeEvidence,
+    ProbeResponse,
+    failed,
+    not_applicable,
+    passed,
+)
+from faultkit.mcp.probe.servers.probe_session import ProbeSession
+from faultkit.mcp.probe.servers.tool_arguments import (
+    emptiest_arguments,
+    invalid_arguments_for,
+    is_read_only,
+    required_arguments,
+    with_empty_array,
+    with_text,
+)
+from faultkit.mcp.wire.message import Id, encode
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """One rule for servers, and how to check it."""
+
+    id: str
+    title: str
+    """The rule in one sentence."""
+    run: Callable[[ProbeSession], Awaitable[Judgement]]
+    level: Level = "SHOULD"
+    transports: tuple[Transport, ...] = TRANSPORTS
+
+
+def no_tool(session: ProbeSession, what: str) -> Judgement:
+    """Return the judgement if there is no tool that the probe may call; `what` completes "no tool that …"."""
+    if not session.all_tools:
+        return not_applicable("the server has no tools")
+    if not session.tools:
+        return not_applicable("no tool declares itself harmless: name one with --tool")
+    return not_applicable(f"no tool that may be called {what}")
+
+
+PLAIN = "faultkit-probe"
+WORDS = "Zoë 東京 ελληνικά שלום 🧪👩\u200d🚀 “q” \\ \u2028 \U0001d54f"
+"""Several scripts, right-to-left text, an emoji of three code points, and characters beyond the basic plane.
+No Unicode normalisation changes it."""
+LARGE = 1 << 20
+AGAIN = 3
+AT_ONCE = 8
+_UNDER_WAY_S = 0.05
+
+
+async def unicode_arguments(session: ProbeSession) -> Judgement:
+    """Call a tool with text in several scripts, and compare with plain text."""
+    chosen = session.choose(lambda tool: with_text(tool, WORDS))
+    if chosen is None:
+        return no_tool(session, "takes any text")
+    tool, arguments = chosen
+    simple = {name: PLAIN if value == WORDS else value for name, value in arguments.items()}
+    before = await session.call(tool, simple)
+    return judgements.unicode_survives(before, await session.call(tool, arguments), WORDS, PLAIN)
+
+
+async def large_input(session: ProbeSession) -> Judgement:
+    """Call a tool with a very long text."""
+    chosen = session.choose(lambda tool: with_text(tool, "x" * LARGE))
+    if chosen is None:
+        return no_tool(session, f"takes a text of {LARGE:,} characters")
+    return judgements.answered(await session.call(*chosen))
+
+
+async def empty_input(session: ProbeSession) -> Judgement:
+    """Call a tool several times with as few arguments as it allows."""
+    chosen = session.choose(emptiest_arguments)
+    if chosen is None:
+        return no_tool(session, "has arguments that can be made up")
+    return judgements.same_each_time([await session.call(*chosen) for _ in range(AGAIN)])
+
+
+async def concurrent_calls(session: ProbeSession) -> Judgement:
+    """Call a tool several times at once."""
+    chosen = session.choose(required_arguments)
+    if chosen is None:
+        return no_tool(session, "has arguments that can be made up")
+    strays = session.server.wire.strays
+    seen = await asyncio.gather(*(session.call(*chosen) for _ in range(AT_ONCE)))
+    # A second reply to one of them has arrived by the time that a later request is answered.
+    after = await session.server.check_alive()
+    if after.problem:
+        return failed(f"afterwards: {after.problem}")
+    return judgements.each_once(seen, session.server.wire.strays - strays)
+
+
+async def server_timeout(session: ProbeSession) -> Judgement:
+    """Call the tool that the user named as slow."""
+    if session.slow is None:
+        return not_applicable("name a tool that takes longer than the server allows with --slow")
+    name, arguments = session.slow
+    id = f"slow-{name}"
+    seen = await session.call(name, arguments, id)
+    if seen.reply is None and not seen.gone:
+        await session.server.cancel(id)
+    return judgements.fails_cleanly(seen)
+
+
+async def empty_arrays(session: ProbeSession) -> Judgement:
+    """Call a tool with an empty array."""
+    chosen = session.choose(with_empty_array)
+    if chosen is None:
+        return no_tool(session, "takes an empty array")
+    return judgements.answered(await session.call(*chosen))
+
+
+async def invalid_arguments(session: ProbeSession) -> Judgement:
+    """Call read-only tools only: a server that does not validate runs the tool with these arguments."""
+    tools = session.tools if session.options.tools else [tool for tool in session.tools if is_read_only(tool)]
+    for tool in tools:
+        arguments = invalid_arguments_for(tool)
+        if arguments is not None:
+            return judgements.refuses(await session.call(str(tool.get("name")), arguments))
+    return no_tool(session, "is read-only and has a schema that excludes anything")
+
+
+async def cancelled_call(session: ProbeSession) -> Judgement:
+    """Cancel a call that is under way, then send another request."""
+    chosen = session.choose(required_arguments)
+    if chosen is None:
+        return no_tool(session, "has arguments that can be made up")
+    id = "called-off"
+    calling = asyncio.ensure_future(session.call(*chosen, id))
+    try:
+        # Wait until the call is under way: it may need a connection first.
+        await asyncio.wait([calling], timeout=_UNDER_WAY_S)
+        if (session.server.era, session.server.wire.transport) != ("modern", "http"):
+            await session.server.cancel(id)
+            await asyncio.wait([calling], timeout=_UNDER_WAY_S)
+    finally:
+        # In the modern era over HTTP, closing the response is the cancellation.
+        calling.cancel()
+        await asyncio.gather(calling, return_exceptions=True)
+    return judgements.goes_on(await session.ask(session.server.always_served, {}))
+
+
+ROUNDS = 3
+OVERSIZED = 8 << 20
+IDS: tuple[Id, ...] = (90, 7, "b", 41, "a", 8)
+"""In no order, numbers and strings."""
+LISTS = (("tools/list", "tools"), ("resources/list", "resources"), ("prompts/list", "prompts"))
+_MOST_PAGES = 50
+_CLOSING_S = 5.0
+_UNKNOWN = "faultkit-no-such-tool"
+
+
+async def rapid_init(session: ProbeSession) -> Judgement:
+    """Open and end several sessions, one right after the other."""
+    troubles = []
+    for number in range(1, ROUNDS + 1):
+        try:
+            server = await session.open_another()
+            trouble = await server.wire.end_session(min(_CLOSING_S, session.options.wait_s))
+        except TargetError as error:
+            trouble = str(error)
+        session.note(ProbeEvidence(f"round {number}: initialize, end of the session", trouble or "in order"))
+        troubles.append(trouble)
+    return judgements.ends_well(troubles, ROUNDS)
+
+
+async def reply_ids(session: ProbeSession) -> Judgement:
+    """Send requests with ids of both types at once."""
+    method = session.server.always_served
+    listing = "tools/list" if "tools" in session.server.capabilities else method
+    methods = [listing if number % 2 else method for number in range(len(IDS))]
+    seen = await asyncio.gather(*(session.ask(name, {}, id) for name, id in zip(methods, IDS, strict=True)))
+    return judgements.by_id(list(zip(IDS, seen, strict=True)))
+
+
+async def truncated_line(session: ProbeSession) -> Judgement:
+    """Send the first half of a message."""
+    whole, id = session.server.request("ping", {})
+    return judgements.parse_error(await session.ask_raw(whole[: len(whole) // 2], id))
+
+
+async def malformed_envelope(session: ProbeSession) -> Judgement:
+    """Send messages that are JSON but not valid JSON-RPC requests."""
+    envelopes = (
+        ('without "jsonrpc"', {"id": "e1", "method": "ping"}),
+        ('of "jsonrpc": "1.0"', {"jsonrpc": "1.0", "id": "e2", "method": "ping"}),
+        ("whose method is a number", {"jsonrpc": "2.0", "id": "e3", "method": 42}),
+    )
+    seen: list[tuple[str, ProbeResponse]] = []
+    for what, envelope in envelopes:
+        seen.append((what, await session.ask_raw(encode(envelope), str(envelope["id"]))))
+        if seen[-1][1].problem:
+            # A server that ignores one will ignore the others, and each costs the whole time limit.
+            break
+    return judgements.invalid_request(seen)
+
+
+async def oversized_payload(session: ProbeSession) -> Judgement:
+    """Send a request of several megabytes."""
+    raw, id = session.server.request("tools/list", {"padding": "x" * OVERSIZED})
+    return judgements.bears(await session.ask_raw(raw, id))
+
+
+async def unknown_tool(session: ProbeSession) -> Judgement:
+    """Call a tool that does not exist."""
+    if "tools" not in session.server.capabilities:
+        return not_applicable("the server has no tools")
+    seen = await session.ask("tools/call", {"name": _UNKNOWN, "arguments": {}})
+    return judgements.refuses_unknown_tool(seen)
+
+
+async def cursor_stability(session: ProbeSession) -> Judgement:
+    """Read all pages of each list."""
+    said: list[str] = []
+    for method, key in LISTS:
+        if key not in session.server.capabilities:
+            continue
+        first = await session.ask(method, {})
+        cursor = judgements.cursor_of(first)
+        if cursor is None:
+            continue
+        again = await session.ask(method, {})
+        second = [await session.ask(method, {"cursor": cursor}) for _ in range(2)]
+        pages = [first, second[0]]
+        while len(pages) < _MOST_PAGES and (cursor := judgements.cursor_of(pages[-1])) is not None:
+            pages.append(await session.server.ask(method, {"cursor": cursor}))
+        for finding in (
+            judgements.pages_are_stable(method, (first, again), second, key),
+            judgements.no_repeats(method, pages, key, _MOST_PAGES),
+        ):
+            if finding.verdict != "passed":
+                return failed(finding.why)
+        said.append(finding.why)
+    return passed("; ".join(said)) if said else not_applicable("no list of the server has a second page")
+
+
+PROBES: dict[str, Probe] = {
+    probe.id: probe
+    for probe in (
+        Probe("EDGE-001", "Unicode in arguments arrives unchanged", unicode_arguments),
+        Probe("EDGE-002", "A very large argument gets a clean answer", large_input),
+        Probe("EDGE-003", "Empty input is answered the same way each time", empty_input),
+        Probe("EDGE-004", "Identical concurrent calls are each answered once", concurrent_calls),
+        Probe("EDGE-005", "Sessions that end at once cause no problem", rapid_init),
+        Probe("EDGE-006", "A call beyond the server's own limit ends in a clean error", server_timeout),
+        Probe(
+            "EDGE-007",
+            "Answers to concurrent requests have the id of their own request",
+            reply_ids,
+            "MUST",
+            ("http",),
+        ),
+        Probe(
+            "EDGE-008",
+            "Half a line is answered with a parse error (-32700)",
+            truncated_line,
+            transports=("stdio",),
+        ),
+        Probe(
+            "EDGE-009",
+            "A malformed envelope is answered with -32600",
+            malformed_envelope,
+            "MUST",
+        ),
+        Probe("EDGE-010", "A cursor leads to the same page each time", cursor_stability),
+        Probe("EDGE-101", "An empty array gets a clean answer", empty_arrays),
+        Probe("EDGE-102", "An oversized message is served or refused with an error", oversized_payload),
+        Probe("EDGE-103", "Arguments that the schema does not allow are refused", invalid_arguments),
+        Probe("EDGE-104", "An unknown tool is refused", unknown_tool),
+        Probe("EDGE-105", "A cancelled call leaves the server usable", cancelled_call),
+    )
+}

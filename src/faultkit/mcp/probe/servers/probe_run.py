@@ -1,0 +1,111 @@
+"""Runs probes one after the other, each within a time limit, and restarts a server that a probe has ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from faultkit.base.errors import InputError, TargetError
+from faultkit.base.external_program import check_program
+from faultkit.base.text import did_you_mean
+from faultkit.mcp.mcp_client import ServerAddress
+from faultkit.mcp.probe.servers.edge_probes import PROBES, Probe
+from faultkit.mcp.probe.servers.probe_results import (
+    EdgeReport,
+    Judgement,
+    ProbeOptions,
+    ProbeResult,
+    failed,
+    inconclusive,
+    not_applicable,
+)
+from faultkit.mcp.probe.servers.probe_session import ProbeSession, opening_s
+from faultkit.mcp.upstreams.http_upstream import check_url
+
+_ANSWERS = 8
+"""A probe may wait this many times for an answer, besides the time for starting, before it is cancelled."""
+
+OnResult = Callable[[ProbeResult], None]
+
+
+def check_run(at: ServerAddress, options: ProbeOptions) -> None:
+    """Raise InputError for options that cannot work, before anything is started."""
+    if bool(at.command) == bool(at.url):
+        raise InputError(
+            "", f"expected a command behind -- or --url URL, got {'both' if at.url else 'neither'}"
+        )
+    for id in options.only:
+        if id.upper() not in PROBES:
+            guess = did_you_mean(id.upper(), PROBES, "")
+            raise InputError("--only", f'unknown probe "{id}"{guess} (expected one of {", ".join(PROBES)})')
+    if at.url:
+        check_url(at.url)
+    else:
+        check_program(at.command[0])
+
+
+async def probe_server(
+    at: ServerAddress, options: ProbeOptions, on_result: OnResult = lambda result: None
+) -> EdgeReport:
+    """Run the probes; calls `on_result` for each result. Raises TargetError if the server is unavailable."""
+    check_run(at, options)
+    wanted = [PROBES[id.upper()] for id in options.only] or list(PROBES.values())
+    session = ProbeSession(at, options)
+    try:
+        await session.connect()
+        await session.learn_tools()
+        peer = session.server
+        server = " ".join(str(peer.info[key]) for key in ("name", "version") if peer.info.get(key))
+        results = []
+        for probe in wanted:
+            results.append(await _probe(probe, session))
+            on_result(results[-1])
+        return EdgeReport(
+            str(at), peer.wire.transport, peer.era, server, tuple(results), _notes(session), session.restarts
+        )
+    finally:
+        await session.disconnect()
+
+
+async def _probe(probe: Probe, session: ProbeSession) -> ProbeResult:
+    session.begin_record()
+    limit_s = _ANSWERS * session.options.wait_s + 2 * opening_s(session.options.wait_s)
+    try:
+        async with asyncio.timeout(limit_s):
+            await session.connect()
+            finding = await _judged(probe, session)
+    except TargetError as error:
+        await session.disconnect()
+        finding = inconclusive(f"the server is unavailable: {error}")
+    except TimeoutError:
+        await session.disconnect()
+        finding = inconclusive(f"the probe did not end within {limit_s:g} s")
+    return ProbeResult(probe.id, probe.title, probe.level, finding, *session.record())
+
+
+async def _judged(probe: Probe, session: ProbeSession) -> Judgement:
+    """Run a probe and check that the server still answers afterwards; one that does not has failed."""
+    transport = session.server.wire.transport
+    if transport not in probe.transports:
+        return not_applicable(f"only for {' and '.join(probe.transports)}, and this is {transport}")
+    finding = await probe.run(session)
+    if finding.verdict == "not applicable":
+        return finding
+    after = await session.server.check_alive()
+    if not after.problem:
+        return finding
+    if session.server.wire.gone:
+        session.restarts += 1
+    await session.disconnect()
+    if finding.verdict == "failed":
+        return failed(f"{finding.why}; afterwards: {after.problem}")
+    return failed(f"the server did not answer afterwards: {after.problem}")
+
+
+def _notes(session: ProbeSession) -> tuple[str, ...]:
+    if session.all_tools and not session.tools:
+        return (
+            f"none of the {len(session.all_tools)} tools declares itself harmless by annotations, so none "
+            "was called: name one with --tool",
+        )
+    return ()

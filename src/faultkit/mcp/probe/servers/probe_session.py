@@ -1,0 +1,227 @@
+"""The server under test and what a probe may do with it.
+
+`ProbedServer` opens the server in the era that it speaks and sends it well-formed requests. `ProbeSession` is
+given to each probe: the server, the tools that may be called, and a record of everything that was sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from faultkit import __version__
+from faultkit.base.errors import InputError, TargetError
+from faultkit.faults.call.call import Era
+from faultkit.mcp.mcp_client import ServerAddress
+from faultkit.mcp.probe.servers.probe_results import ProbeEvidence, ProbeOptions, ProbeResponse
+from faultkit.mcp.probe.servers.probe_wire import HttpWire, ProbeWire, StdioWire
+from faultkit.mcp.probe.servers.tool_arguments import (
+    Arguments,
+    Tool,
+    first_of,
+    is_harmless,
+    misfit,
+    required_arguments,
+)
+from faultkit.mcp.wire.era import CAPABILITIES_KEY, NEWEST, NEWEST_LEGACY, SERVER_INFO_KEY, VERSION_KEY
+from faultkit.mcp.wire.message import CANCELLED, Id, encode, notification_of
+
+_MOST_EVIDENCE = 6
+
+
+class ProbeSession:
+    """The server, the tools that a probe may call, and the record of the probe that is running."""
+
+    def __init__(self, at: ServerAddress, options: ProbeOptions) -> None:
+        self.at = at
+        self.options = options
+        self.all_tools: Sequence[Tool] = ()
+        self.tools: Sequence[Tool] = ()
+        """The tools that may be called."""
+        self.slow: tuple[str, Arguments] | None = None
+        """A call that takes longer than the time limit of the server."""
+        self.restarts = 0
+        self._server: ProbedServer | None = None
+        self._evidence: list[ProbeEvidence] = []
+        self._called: list[str] = []
+
+    # --- the server ---------------------------------------------------------------------------
+
+    @property
+    def server(self) -> ProbedServer:
+        assert self._server is not None
+        return self._server
+
+    async def connect(self) -> None:
+        """Connect unless connected; raises TargetError if the server is unavailable."""
+        if self._server is None:
+            self._server = await self.open_another()
+
+    async def open_another(self) -> ProbedServer:
+        """Open one more connection; the caller closes it."""
+        server = ProbedServer(self.at, self.options.wait_s)
+        try:
+            await server.open()
+        except BaseException:
+            await server.wire.stop()
+            raise
+        return server
+
+    async def disconnect(self) -> None:
+        """Close the connection; the next probe gets a new one."""
+        server, self._server = self._server, None
+        if server is not None:
+            await server.wire.stop()
+
+    async def learn_tools(self) -> None:
+        """List the tools; raises InputError for an option that names an unknown tool or arguments it does not
+        take."""
+        self.all_tools = await self.server.tools()
+        by_name = {str(tool.get("name")): tool for tool in self.all_tools}
+        named = (*self.options.tools, *(() if self.options.slow is None else (self.options.slow[0],)))
+        for name in named:
+            if name not in by_name:
+                flag = "--tool" if name in self.options.tools else "--slow"
+                known = ", ".join(sorted(by_name)) or "none"
+                raise InputError(flag, f'expected a tool of the server, got "{name}" (tools: {known})')
+        if self.options.tools:
+            self.tools = [by_name[name] for name in self.options.tools]
+        else:
+            self.tools = [tool for tool in self.all_tools if is_harmless(tool)]
+        if self.options.slow is not None:
+            name, given = self.options.slow
+            self.slow = name, _slow_arguments(by_name[name], given)
+
+    # --- the record ---------------------------------------------------------------------------
+
+    def begin_record(self) -> None:
+        """Start the record of the next probe."""
+        self._evidence, self._called = [], []
+
+    def record(self) -> tuple[tuple[ProbeEvidence, ...], tuple[str, ...]]:
+        """Return the evidence and the called tools since `begin_record`."""
+        return tuple(self._evidence), tuple(self._called)
+
+    def note(self, evidence: ProbeEvidence) -> None:
+        if len(self._evidence) < _MOST_EVIDENCE and evidence not in self._evidence:
+            self._evidence.append(evidence)
+
+    # --- requests ------------------------------------------------------------------------------
+
+    def choose(self, make: Callable[[Tool], Arguments | None]) -> tuple[str, Arguments] | None:
+        return first_of(self.tools, make)
+
+    async def ask(self, method: str, params: Mapping[str, Any], id: Id | None = None) -> ProbeResponse:
+        return self._recorded(await self.server.ask(method, params, id))
+
+    async def ask_raw(self, raw: bytes, id: Id | None) -> ProbeResponse:
+        return self._recorded(await self.server.ask_raw(raw, id))
+
+    async def call(self, tool: str, arguments: Mapping[str, Any], id: Id | None = None) -> ProbeResponse:
+        self._called.append(tool)
+        return await self.ask("tools/call", {"name": tool, "arguments": dict(arguments)}, id)
+
+    def _recorded(self, response: ProbeResponse) -> ProbeResponse:
+        self.note(response.evidence)
+        return response
+
+
+def _slow_arguments(tool: Tool, given: Mapping[str, object] | None) -> Arguments:
+    arguments = required_arguments(tool) if given is None else dict(given)
+    if arguments is None:
+        raise InputError("--slow", f"expected {tool.get('name')}={{JSON}}: its arguments cannot be made up")
+    if problem := misfit(tool, arguments):
+        raise InputError("--slow", f"expected arguments that its schema allows, got {problem}")
+    return arguments
+
+
+_INFO = {"name": "faultkit-edge", "version": __version__}
+_META = {VERSION_KEY: NEWEST, CAPABILITIES_KEY: {}}
+_MOST_PAGES = 100
+_STARTING, _LEAST_OPENING_S = 3, 5.0
+
+
+def opening_s(wait_s: float) -> float:
+    """Return how long to wait for the first answer: a server that is starting may take longer than
+    `wait_s`."""
+    return max(_STARTING * wait_s, _LEAST_OPENING_S)
+
+
+class ProbedServer:
+    """One connection to the server under test."""
+
+    def __init__(self, at: ServerAddress, wait_s: float) -> None:
+        self._at = at
+        self._wait_s = wait_s
+        self._asked = 0
+        self.wire: ProbeWire = HttpWire(at.url, at.headers) if at.url else StdioWire(at.command, at.env)
+        self.era: Era = "legacy"
+        self.capabilities: Mapping[str, Any] = {}
+        self.info: Mapping[str, Any] = {}
+
+    async def open(self) -> None:
+        """Connect and negotiate the era; raises TargetError if the server is unavailable or speaks
+        neither."""
+        await self.wire.start()
+        hello = {"protocolVersion": NEWEST_LEGACY, "capabilities": {}, "clientInfo": _INFO}
+        opened = await self.wire.exchange(*self.request("initialize", hello), opening_s(self._wait_s))
+        if opened.result is not None:
+            version = opened.result.get("protocolVersion")
+            self.wire.version = version if isinstance(version, str) else None
+            self._learn(opened.result, opened.result.get("serverInfo"))
+            await self.wire.notify(notification_of("notifications/initialized", {}))
+            return
+        self.era = "modern"
+        found = ProbeResponse(b"") if opened.gone else await self.ask("server/discover", {})
+        if found.result is None:
+            await self.wire.stop()
+            raise TargetError(f"{self._at}: the server does not initialize: {opened.evidence.came}")
+        meta = found.result.get("_meta")
+        self._learn(found.result, meta.get(SERVER_INFO_KEY) if isinstance(meta, Mapping) else None)
+
+    def _learn(self, result: Mapping[str, Any], info: object) -> None:
+        said = result.get("capabilities")
+        self.capabilities = said if isinstance(said, Mapping) else {}
+        self.info = info if isinstance(info, Mapping) else {}
+
+    def request(self, method: str, params: Mapping[str, Any], id: Id | None = None) -> tuple[bytes, Id]:
+        """Return a request in the form of the server's era, and its id."""
+        if id is None:
+            self._asked += 1
+            id = self._asked
+        more = {"_meta": _META} if self.era == "modern" else {}
+        return encode({"jsonrpc": "2.0", "id": id, "method": method, "params": {**params, **more}}), id
+
+    async def ask(self, method: str, params: Mapping[str, Any], id: Id | None = None) -> ProbeResponse:
+        return await self.wire.exchange(*self.request(method, params, id), self._wait_s)
+
+    async def ask_raw(self, raw: bytes, id: Id | None) -> ProbeResponse:
+        return await self.wire.exchange(raw, id, self._wait_s)
+
+    async def cancel(self, id: Id) -> None:
+        """Notify the server that a request is cancelled."""
+        await self.wire.notify(notification_of(CANCELLED, {"requestId": id}))
+
+    @property
+    def always_served(self) -> str:
+        """A method that every server of its era answers."""
+        return "ping" if self.era == "legacy" else "server/discover"
+
+    async def check_alive(self) -> ProbeResponse:
+        """Send a request that every server answers."""
+        return await self.ask(self.always_served, {})
+
+    async def tools(self) -> list[Mapping[str, Any]]:
+        """Return the tools of all pages; none if the server has none or does not list them."""
+        found: list[Mapping[str, Any]] = []
+        cursor: object = None
+        for _ in range(_MOST_PAGES if "tools" in self.capabilities else 0):
+            result = (await self.ask("tools/list", {} if cursor is None else {"cursor": cursor})).result or {}
+            listed = result.get("tools")
+            found += (
+                [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list) else []
+            )
+            cursor = result.get("nextCursor")
+            if cursor is None:
+                break
+        return found

@@ -1,0 +1,281 @@
+"""The transports of a probe: streamable HTTP and stdio, both able to send bytes that are not valid messages.
+
+`faultkit.mcp.mcp_client` and `mcp.upstreams` are not used here, because they send only well-formed messages,
+match replies for the caller and hide statuses. A probe needs the opposite: it sends half a line or a wrong
+envelope, sees every reply and every status, and counts replies that belong to no request. The layers below
+(HTTP client, server process, messages, SSE) are the shared ones.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from faultkit.base.errors import TargetError
+from faultkit.base.http.http_client import ConnectionLost, HttpClient, HttpReply
+from faultkit.base.http.http_server import Headers
+from faultkit.base.tasks import TaskSet
+from faultkit.faults.call.call import Transport
+from faultkit.mcp.probe.servers.probe_results import ProbeResponse, shortened
+from faultkit.mcp.wire.era import era_of, headers_of
+from faultkit.mcp.wire.framing import MOST_MESSAGE_BYTES, OversizedLine, SseReader, SseTooLong
+from faultkit.mcp.wire.message import METHOD_NOT_FOUND, Id, Incoming, error_of, read, result_of
+from faultkit.mcp.wire.parameter_headers import ParameterHeaders
+from faultkit.mcp.wire.server_process import ServerProcess
+
+
+class ProbeWire(Protocol):
+    """A connection to the server, over either transport."""
+
+    transport: Transport
+    gone: str
+    """Why the connection cannot be used any more; empty while it can."""
+    version: str | None
+    """The protocol version, once it is negotiated in the legacy era."""
+    strays: int
+    """How many replies came that no request was waiting for."""
+
+    async def start(self) -> None:
+        """Connect, or start the process; raises TargetError if that is impossible."""
+
+    async def exchange(self, raw: bytes, id: Id | None, wait_s: float) -> ProbeResponse:
+        """Send bytes and wait for the reply with this id, or for one without an id. Never raises."""
+        ...
+
+    async def notify(self, raw: bytes) -> None:
+        """Send something that has no reply. Never raises."""
+
+    async def end_session(self, wait_s: float) -> str:
+        """End the session as a client does; return what went wrong, empty if nothing did."""
+        ...
+
+    async def stop(self) -> None:
+        """Close everything, by force if necessary."""
+
+
+def answer_to(request: Incoming) -> bytes:
+    """Return the answer to a request of the server: a ping is answered, all else is refused."""
+    if request.method == "ping":
+        return result_of(request.id, {})
+    return error_of(request.id, METHOD_NOT_FOUND, f"{request.method} is not served here")
+
+
+_CONTENT = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")]
+_CLOSING_S = 2.0
+_NO_DELETE = 405
+"""The status of a server that does not let clients end sessions (MCP up to 2025-11-25)."""
+
+
+class HttpWire:
+    """A server over streamable HTTP: every answer with its status."""
+
+    transport: Transport = "http"
+
+    def __init__(self, url: str, headers: Mapping[str, str]) -> None:
+        self._url = url
+        self._client = HttpClient(url)
+        self._own = list(headers.items())
+        self._session: str | None = None
+        self._parameters = ParameterHeaders()
+        self._answers: TaskSet[None] = TaskSet()
+        self.version: str | None = None
+        self.gone = ""
+        self.strays = 0
+
+    async def start(self) -> None:
+        """Check that the address accepts a connection; no request is sent yet."""
+        try:
+            async with asyncio.timeout(_CLOSING_S):
+                _, writer = await asyncio.open_connection(self._client.host, self._client.port)
+        except (OSError, TimeoutError) as error:
+            why = (getattr(error, "strerror", None) or str(error) or "no answer").lower()
+            raise TargetError(f"cannot reach {self._url}: {why}") from None
+        writer.close()
+
+    async def exchange(self, raw: bytes, id: Id | None, wait_s: float) -> ProbeResponse:
+        status: int | None = None
+        replies: list[Mapping[str, Any]] = []
+        try:
+            async with asyncio.timeout(wait_s):
+                reply = await self._client.request("POST", self._headers(raw), raw)
+                status = reply.status
+                self._session = reply.headers.get("mcp-session-id", self._session)
+                trouble = await self._take(reply, replies)
+        except TimeoutError:
+            trouble = f"no answer within {wait_s:g} s"
+        except ConnectionLost as lost:
+            return ProbeResponse(raw, tuple(replies), status, f"the connection was lost: {lost}", gone=True)
+        except OSError as error:
+            return ProbeResponse(raw, (), status, f"cannot reach {self._url}: {error}", gone=True)
+        return ProbeResponse(raw, tuple(replies), status, "" if replies else trouble)
+
+    async def notify(self, raw: bytes) -> None:
+        with suppress(OSError, ConnectionLost, TimeoutError):
+            async with asyncio.timeout(_CLOSING_S):
+                await (await self._client.request("POST", self._headers(raw), raw)).body(MOST_MESSAGE_BYTES)
+
+    async def end_session(self, wait_s: float) -> str:
+        try:
+            if self._session is None:
+                return ""
+            async with asyncio.timeout(wait_s):
+                reply = await self._client.request("DELETE", self._headers(b""), b"")
+                reply.close()
+        except TimeoutError:
+            return f"no answer to DELETE within {wait_s:g} s"
+        except (OSError, ConnectionLost) as error:
+            return f"the connection was lost over DELETE: {error}"
+        finally:
+            self._session = None
+            await self.stop()
+        is_ended = 200 <= reply.status < 300 or reply.status == _NO_DELETE
+        return "" if is_ended else f"DELETE of the session was answered with {reply.status}"
+
+    async def stop(self) -> None:
+        await self._answers.cancel()
+        if self._session is not None:
+            with suppress(OSError, ConnectionLost, TimeoutError):
+                async with asyncio.timeout(_CLOSING_S):
+                    (await self._client.request("DELETE", self._headers(b""), b"")).close()
+            self._session = None
+        self._client.close()
+
+    def _headers(self, raw: bytes) -> Headers:
+        headers = [*self._own, *(_CONTENT if raw else ())]
+        incoming = read(raw)
+        if incoming.kind == "request" and era_of(incoming) == "modern":
+            return [*headers, *headers_of(incoming), *self._parameters.of(incoming)]
+        if self._session is not None:
+            headers.append(("mcp-session-id", self._session))
+        if self.version is not None:
+            headers.append(("mcp-protocol-version", self.version))
+        return headers
+
+    async def _take(self, reply: HttpReply, replies: list[Mapping[str, Any]]) -> str:
+        """Add the responses of an answer to `replies`; return what is wrong if there are none."""
+        if reply.is_stream:
+            reader = SseReader()
+            while not replies and (chunk := await reply.chunk()):
+                try:
+                    events = reader.feed(chunk)
+                except SseTooLong as error:
+                    return str(error)
+                for event in events:
+                    self._receive(read(event.data), replies)
+            reply.close()
+            return "the stream ended without a reply"
+        body = await reply.body(MOST_MESSAGE_BYTES)
+        self._receive(read(body), replies)
+        return f"HTTP {reply.status} with {shortened(body) or 'no body'}"
+
+    def _receive(self, incoming: Incoming, replies: list[Mapping[str, Any]]) -> None:
+        if incoming.kind == "response":
+            self._parameters.learn(incoming)
+            replies.append(incoming.message)
+        elif incoming.kind == "request":
+            self._answers.start(self.notify(answer_to(incoming)))
+
+
+_TERM_S = 1.0
+
+
+@dataclass(slots=True)
+class _Pending:
+    """A request without its reply."""
+
+    id: Id | None
+    came: asyncio.Future[None]
+    reply: Mapping[str, Any] | None = None
+
+
+class StdioWire:
+    """A server process on stdin and stdout."""
+
+    transport: Transport = "stdio"
+
+    def __init__(self, command: Sequence[str], env: Mapping[str, str]) -> None:
+        self._command = command
+        self._env = env
+        self._waiting: list[_Pending] = []
+        self._process = ServerProcess(self._receive, self._ended, on_too_long=self._too_long)
+        self.gone = ""
+        self.version: str | None = None
+        self.strays = 0
+
+    async def start(self) -> None:
+        await self._process.start(self._command, self._env)
+
+    async def exchange(self, raw: bytes, id: Id | None, wait_s: float) -> ProbeResponse:
+        waiting = _Pending(id, asyncio.get_running_loop().create_future())
+        self._waiting.append(waiting)
+        try:
+            if self.gone or not self._process.send(raw):
+                return ProbeResponse(raw, trouble=self.gone or "its stdin is closed", gone=True)
+            await asyncio.wait([waiting.came], timeout=wait_s)
+        finally:
+            self._waiting.remove(waiting)
+        if waiting.reply is not None:
+            return ProbeResponse(raw, (waiting.reply,))
+        if self.gone:
+            return ProbeResponse(raw, trouble=self.gone, gone=True)
+        return ProbeResponse(raw, trouble=f"no answer within {wait_s:g} s")
+
+    async def notify(self, raw: bytes) -> None:
+        self._process.send(raw)
+
+    async def end_session(self, wait_s: float) -> str:
+        self._process.close_input()
+        try:
+            async with asyncio.timeout(wait_s):
+                await self._process.ended()
+        except TimeoutError:
+            return f"it did not end within {wait_s:g} s of the end of its stdin"
+        finally:
+            await self.stop()
+        return ""
+
+    async def stop(self) -> None:
+        await self._process.stop(grace_s=0.0, term_s=_TERM_S)
+
+    def _receive(self, line: bytes) -> None:
+        incoming = read(line)
+        if incoming.kind == "request":
+            self._process.send(answer_to(incoming))
+        elif incoming.kind == "response":
+            asked = next((each for each in self._waiting if _is_for(each, incoming.id)), None)
+            if asked is None or asked.came.done():
+                self.strays += 1
+            else:
+                asked.reply = incoming.message
+                asked.came.set_result(None)
+
+    def _too_long(self, line: OversizedLine) -> None:
+        self._lose(f"it sent {line.size:,} bytes in one line")
+
+    def _ended(self, code: int) -> None:
+        self._lose(f"the process ended {_how(code)}")
+
+    def _lose(self, why: str) -> None:
+        self.gone = self.gone or why
+        for each in self._waiting:
+            if not each.came.done():
+                each.came.set_result(None)
+
+
+def _is_for(waiting: _Pending, id: Id | None) -> bool:
+    """Return whether a reply id answers a request: a null id answers any, and `"1"` is not `1` (JSON-RPC 2.0,
+    5)."""
+    return id is None or (type(id) is type(waiting.id) and id == waiting.id)
+
+
+def _how(code: int) -> str:
+    if code >= 0:
+        return f"with exit code {code}"
+    try:
+        return f"by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"by signal {-code}"

@@ -1,1 +1,0 @@
-"""The probes: what each sends, and how what comes is judged."""

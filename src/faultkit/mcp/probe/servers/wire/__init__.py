@@ -1,1 +1,0 @@
-"""How a probe reaches a server: raw bytes over either transport, and whatever comes for them."""

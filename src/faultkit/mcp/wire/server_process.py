@@ -1,0 +1,196 @@
+"""A stdio server as a child process.
+
+It is ended as MCP says for stdio servers: close its stdin, wait; SIGTERM, wait; SIGKILL. It
+has a process group of its own, so that processes it started end with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+
+from faultkit.base.errors import TargetError
+from faultkit.base.process_group import end_group, kill_group
+from faultkit.mcp.wire.framing import LineReader, OversizedLine
+from faultkit.mcp.wire.pipes import PipeReader
+
+GRACE_S = 2.0
+"""Seconds for each step of ending the server."""
+LEFT_S = 0.5
+"""Seconds to read the last output of a server that exited; a process it started may hold the pipe open."""
+
+
+class ServerProcess:
+    """A running server. `on_line` gets each line of its stdout; `on_end` gets its exit code, once."""
+
+    def __init__(
+        self,
+        on_line: Callable[[bytes], None],
+        on_end: Callable[[int], None],
+        *,
+        on_too_long: Callable[[OversizedLine], None] = lambda line: None,
+        on_full: Callable[[bool], None] = lambda full: None,
+    ) -> None:
+        """`on_full` is called with True when its stdin is full, with False when it has drained."""
+        self._on_line = on_line
+        self._on_end = on_end
+        self._on_too_long = on_too_long
+        self._on_full = on_full
+        self._lines = LineReader()
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._stdin: asyncio.WriteTransport | None = None
+        self._stdout: PipeReader | None = None
+        self._ended: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._writable: asyncio.Future[None] | None = None
+        self._open = {"process", "stdout"}
+        """Parts that have not ended. The last output is still in the pipe when the process exits."""
+
+    async def start(
+        self, command: Sequence[str], env: Mapping[str, str] | None = None, cwd: str | None = None
+    ) -> None:
+        """Start the process. Raises TargetError if that fails."""
+        loop = asyncio.get_running_loop()
+        # Own pipes: output through those of asyncio's subprocesses takes one more turn of the event loop.
+        child_stdin, stdin_fd = os.pipe()
+        stdout_fd, child_stdout = os.pipe()
+        stdin, stdout = os.fdopen(stdin_fd, "wb", 0), os.fdopen(stdout_fd, "rb", 0)
+        try:
+            self._transport, _ = await loop.subprocess_exec(
+                lambda: _Life(self),
+                *command,
+                stdin=child_stdin,
+                stdout=child_stdout,
+                stderr=None,
+                env=None if env is None else {**os.environ, **env},
+                cwd=cwd,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            why = getattr(error, "strerror", None) or str(error)
+            raise TargetError(f"cannot start {command[0]}: {why}") from None
+        finally:
+            os.close(child_stdin)
+            os.close(child_stdout)
+            if self._transport is None:
+                stdin.close()
+                stdout.close()
+        self._stdout = PipeReader(stdout, self._said, self._said_last)
+        self._stdin, _ = await loop.connect_write_pipe(lambda: _Stdin(self), stdin)
+
+    def send(self, raw: bytes) -> bool:
+        """Write one line; return False if the server can no longer read it."""
+        if self._stdin is None or self._stdin.is_closing() or self._ended.done():
+            return False
+        self._stdin.write(raw + b"\n")
+        return True
+
+    @property
+    def unread_bytes(self) -> int:
+        """Bytes sent to the server that it has not read."""
+        return 0 if self._stdin is None else self._stdin.get_write_buffer_size()
+
+    def pause_reading(self, paused: bool) -> None:
+        """Stop or resume reading its output; a full pipe makes the server wait."""
+        if self._stdout is not None:
+            self._stdout.pause(paused)
+
+    def close_input(self) -> None:
+        """Close its stdin, after which a server exits by itself."""
+        if self._stdin is not None:
+            self._stdin.close()
+
+    async def ended(self) -> int:
+        return await asyncio.shield(self._ended)
+
+    async def stop(self, *, grace_s: float = GRACE_S, term_s: float = GRACE_S) -> None:
+        """End the server and wait. `grace_s`: time to exit by itself; `term_s`: time after SIGTERM."""
+        if self._transport is None:
+            return
+        self.close_input()
+        try:
+            if not await self._ends_within(grace_s):
+                await end_group(self._transport.get_pid(), self._ends_within, term_s=term_s, kill_s=GRACE_S)
+        finally:
+            # Kill what the server left behind in its group, and the server if this task is cancelled.
+            kill_group(self._transport.get_pid())
+            self._transport.close()
+            if self._stdout is not None:
+                self._stdout.close()
+                self.closed("stdout")
+
+    async def _ends_within(self, seconds: float) -> bool:
+        # A server that blocks on its full stdout cannot exit, so keep reading.
+        self.pause_reading(False)
+        done, _ = await asyncio.wait([self._ended], timeout=seconds)
+        return bool(done)
+
+    def _said(self, data: bytes) -> None:
+        self._hand_on(self._lines.feed(data))
+
+    def _said_last(self) -> None:
+        self._hand_on(self._lines.end())
+        self.closed("stdout")
+
+    def _hand_on(self, lines: list[bytes | OversizedLine]) -> None:
+        for line in lines:
+            if isinstance(line, OversizedLine):
+                self._on_too_long(line)
+            else:
+                self._on_line(line)
+
+    # Called by the protocols of the process and of its stdin.
+
+    def pause(self, paused: bool) -> None:
+        if paused and self._writable is None:
+            self._writable = asyncio.get_running_loop().create_future()
+            self._on_full(True)
+        elif not paused and self._writable is not None:
+            self._writable.set_result(None)
+            self._writable = None
+            self._on_full(False)
+
+    def exited(self) -> None:
+        self.closed("process")
+        if not self._ended.done():
+            asyncio.get_running_loop().call_later(LEFT_S, self._leave_output)
+
+    def _leave_output(self) -> None:
+        """Stop reading: the process has exited, so later output comes from another process."""
+        if self._ended.done() or self._stdout is None:
+            return
+        if self._stdout.is_paused:
+            # The output has not been read yet.
+            asyncio.get_running_loop().call_later(LEFT_S, self._leave_output)
+            return
+        self._stdout.close()
+        self._said_last()
+
+    def closed(self, part: str) -> None:
+        self._open.discard(part)
+        if self._open or self._ended.done():
+            return
+        assert self._transport is not None
+        self.pause(False)
+        code = self._transport.get_returncode()
+        self._ended.set_result(-1 if code is None else code)
+        self._on_end(self._ended.result())
+
+
+class _Life(asyncio.SubprocessProtocol):
+    def __init__(self, process: ServerProcess) -> None:
+        self._process = process
+
+    def process_exited(self) -> None:
+        self._process.exited()
+
+
+class _Stdin(asyncio.BaseProtocol):
+    def __init__(self, process: ServerProcess) -> None:
+        self._process = process
+
+    def pause_writing(self) -> None:
+        self._process.pause(True)
+
+    def resume_writing(self) -> None:
+        self._process.pause(False)

@@ -1,0 +1,239 @@
+"""Each probe is seen to pass on a server that keeps its rule, and to fail on one that does not."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+import pytest
+
+from faultkit.base.errors import InputError, TargetError
+from faultkit.faults.call.call import ERAS, Era
+from faultkit.mcp.mcp_client import ServerAddress
+from faultkit.mcp.mock.mock_source import load_manifest
+from faultkit.mcp.probe.clients.recording_mock import RecordingMock
+from faultkit.mcp.probe.servers.edge_probes import PROBES
+from faultkit.mcp.probe.servers.probe_results import EdgeReport, ProbeOptions, ProbeResult
+from faultkit.mcp.probe.servers.probe_run import check_run, probe_server
+from faultkit.mcp.probe.servers.probe_session import opening_s
+from faultkit.mcp.wire.http_front import HttpFront
+from faultkit.plan import Plan
+from tests.mcp.probe.servers.odd_server import OddServer
+from tests.mcp.probe.servers.places import on_pipes, over_http
+
+PATIENT_S = 10.0
+SHORT_S = 0.4
+SLOW = ("sleep", None)
+TOOLS = Path(__file__).parents[4] / "examples" / "tools.yml"
+
+
+def probed_on_pipes(vice: str, id: str, wait_s: float = PATIENT_S) -> ProbeResult:
+    report = asyncio.run(probe_server(on_pipes(vice), ProbeOptions((id,), slow=SLOW, wait_s=wait_s)))
+    return report.results[0]
+
+
+def probed_over_http(vice: str, options: ProbeOptions) -> tuple[EdgeReport, OddServer]:
+    async def run() -> tuple[EdgeReport, OddServer]:
+        async with over_http(vice) as (at, odd):
+            return await probe_server(at, options), odd
+
+    return asyncio.run(run())
+
+
+@pytest.fixture(scope="module")
+def good() -> EdgeReport:
+    return asyncio.run(probe_server(on_pipes(), ProbeOptions(slow=SLOW)))
+
+
+def test_a_server_that_keeps_every_rule_passes_every_probe_of_its_transport(good: EdgeReport) -> None:
+    verdicts = {each.id: each.verdict for each in good.results}
+    assert verdicts == {id: "not applicable" if id == "EDGE-007" else "passed" for id in PROBES}
+
+
+def test_a_report_names_the_server_and_what_was_called(good: EdgeReport) -> None:
+    assert (good.server, good.transport, good.era, good.restarts) == ("odd 1", "stdio", "legacy", 0)
+    assert set(good.called) == {"say", "sum", "sleep"}
+    assert good.is_met(strict=True)
+
+
+def test_a_server_over_http_that_keeps_every_rule_passes_every_probe_of_its_transport() -> None:
+    report, _ = probed_over_http("", ProbeOptions(slow=SLOW))
+    verdicts = {each.id: each.verdict for each in report.results}
+    assert verdicts == {id: "not applicable" if id == "EDGE-008" else "passed" for id in PROBES}
+
+
+@pytest.mark.parametrize(
+    ("vice", "id", "why"),
+    [
+        (
+            "knows ASCII only",
+            "EDGE-001",
+            "the tool echoes its argument, and these words came back changed",
+        ),
+        ("is moody", "EDGE-003", "the same call is answered in different ways: isError, then result, "),
+        ("answers twice", "EDGE-004", "8 replies came that no request was waiting for"),
+        (
+            "takes any envelope",
+            "EDGE-009",
+            'a message without "jsonrpc": expected error -32600, got a result',
+        ),
+        (
+            "has one error for all",
+            "EDGE-009",
+            'a message without "jsonrpc": expected error -32600, got error -32603',
+        ),
+        ("forgets its pages", "EDGE-010", "tools/list: one cursor leads to different pages"),
+        ("lists things twice", "EDGE-010", "tools/list: something is listed on more than one page"),
+        (
+            "takes any arguments",
+            "EDGE-103",
+            "the tool was run with arguments that its schema does not allow",
+        ),
+        ("takes any tool", "EDGE-104", "a tool that does not exist was answered with a result"),
+    ],
+)
+def test_a_server_that_breaks_a_rule_fails_its_probe(vice: str, id: str, why: str) -> None:
+    result = probed_on_pipes(vice, id)
+    assert result.verdict == "failed"
+    assert result.finding.why.startswith(why)
+    assert result.evidence
+
+
+@pytest.mark.parametrize(
+    ("vice", "id", "why"),
+    [
+        ("forgets calls", "EDGE-004", "2 of 8 calls: no answer within 0.4 s"),
+        (
+            "outlives its client",
+            "EDGE-005",
+            "round 1 of 3: it did not end within 0.4 s of the end of its stdin",
+        ),
+        ("hangs", "EDGE-006", "no clean error: no answer within 0.4 s"),
+        (
+            "ignores half lines",
+            "EDGE-008",
+            "half a message: expected error -32700, got: no answer within 0.4 s",
+        ),
+        (
+            "sulks",
+            "EDGE-105",
+            "after a cancelled call: no answer within 0.4 s; afterwards: no answer within 0.4 s",
+        ),
+    ],
+)
+def test_a_server_that_says_nothing_fails_when_its_time_is_over(vice: str, id: str, why: str) -> None:
+    result = probed_on_pipes(vice, id, SHORT_S)
+    assert (result.verdict, result.finding.why) == ("failed", why)
+
+
+@pytest.mark.parametrize(
+    ("vice", "id"),
+    [
+        ("falls over Unicode", "EDGE-001"),
+        ("falls over large input", "EDGE-002"),
+        ("falls over empty arrays", "EDGE-101"),
+        ("falls over oversized messages", "EDGE-102"),
+    ],
+)
+def test_a_server_that_a_probe_ends_has_failed_and_is_begun_anew(vice: str, id: str) -> None:
+    report = asyncio.run(probe_server(on_pipes(vice), ProbeOptions((id, "EDGE-104"))))
+    ended = "the process ended with exit code 3"
+    assert [each.verdict for each in report.results] == ["failed", "passed"]
+    assert report.results[0].finding.why == f"{ended}; afterwards: {ended}"
+    assert report.restarts == 1
+
+
+@pytest.mark.parametrize(
+    ("vice", "id", "why"),
+    [
+        ("mixes up ids", "EDGE-007", "request 'b' was answered with id 'another'"),
+        ("keeps sessions", "EDGE-005", "round 1 of 3: DELETE of the session was answered with 500"),
+        (
+            "answers in prose",
+            "EDGE-009",
+            'a message without "jsonrpc": expected error -32600, got: HTTP 400 with bad request',
+        ),
+        ("falls over large input", "EDGE-002", "the connection was lost: the connection was closed"),
+    ],
+)
+def test_a_server_over_http_that_breaks_a_rule_fails_its_probe(vice: str, id: str, why: str) -> None:
+    report, _ = probed_over_http(vice, ProbeOptions((id,)))
+    assert report.results[0].verdict == "failed"
+    assert report.results[0].finding.why == why
+    assert not report.is_met(strict=True)
+    assert report.is_met(strict=False) == (report.results[0].level == "SHOULD")
+
+
+def test_a_body_that_is_refused_as_too_large_is_borne() -> None:
+    report, _ = probed_over_http("refuses large bodies", ProbeOptions(("EDGE-102",)))
+    assert (report.results[0].verdict, report.results[0].finding.why) == ("passed", "refused with HTTP 413")
+
+
+def test_tools_that_may_do_harm_are_not_called_unless_they_are_named() -> None:
+    report, odd = probed_over_http("", ProbeOptions())
+    assert set(odd.calls) == {"say", "sum", "faultkit-no-such-tool"}
+    assert set(report.called) == {"say", "sum"}
+    report, odd = probed_over_http("takes any tool", ProbeOptions(("EDGE-003",), tools=("wipe",)))
+    assert odd.calls == ["wipe"] * 3
+    assert report.called == {"wipe": 3}
+
+
+def test_a_tool_that_the_server_has_not_is_wrong_input() -> None:
+    with pytest.raises(InputError, match=r'--tool: expected a tool of the server, got "nope" \(tools: say, '):
+        probed_over_http("", ProbeOptions(tools=("nope",)))
+
+
+def test_slow_arguments_that_the_schema_does_not_allow_are_wrong_input() -> None:
+    with pytest.raises(InputError, match="--slow: expected arguments that its schema allows, got"):
+        probed_over_http("", ProbeOptions(slow=("say", {"text": 7})))
+
+
+@pytest.mark.parametrize(
+    ("at", "options", "problem"),
+    [
+        (ServerAddress(), ProbeOptions(), "expected a command behind -- or --url URL, got neither"),
+        (
+            ServerAddress(("x",), "http://127.0.0.1:9/"),
+            ProbeOptions(),
+            "expected a command behind -- or --url URL, got both",
+        ),
+        (on_pipes(), ProbeOptions(("EDGE-01",)), '--only: unknown probe "EDGE-01"; did you mean EDGE-'),
+    ],
+)
+def test_wrong_input_is_told_before_anything_is_started(
+    at: ServerAddress, options: ProbeOptions, problem: str
+) -> None:
+    with pytest.raises(InputError) as raised:
+        check_run(at, options)
+    assert str(raised.value).startswith(problem)
+
+
+def test_a_server_that_cannot_be_had_is_no_target() -> None:
+    with pytest.raises(TargetError, match="does not initialize"):
+        asyncio.run(probe_server(ServerAddress((sys.executable, "-I", "-c", "")), ProbeOptions()))
+    with pytest.raises(TargetError, match="cannot reach"):
+        asyncio.run(probe_server(ServerAddress(url="http://127.0.0.1:9/mcp"), ProbeOptions()))
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_a_server_of_either_era_can_be_probed(era: Era) -> None:
+    async def run() -> EdgeReport:
+        service = RecordingMock(load_manifest(TOOLS), Plan(), era, lambda entry: None)
+        front = HttpFront(service)
+        host, port = await front.start("127.0.0.1", 0)
+        try:
+            return await probe_server(ServerAddress(url=f"http://{host}:{port}/mcp"), ProbeOptions())
+        finally:
+            await front.stop()
+            await service.stop()
+
+    report = asyncio.run(run())
+    assert report.era == era
+    # The mock answers whatever it is asked.
+    assert [each.id for each in report.results if each.verdict == "failed"] == ["EDGE-103"]
+    assert [each.id for each in report.results if each.verdict == "inconclusive"] == []
+
+
+def test_what_starts_has_longer_than_what_runs_and_no_longer_than_its_user_allows() -> None:
+    assert [opening_s(wait_s) for wait_s in (0.1, 2.0, 10.0, 60.0)] == [5.0, 6.0, 30.0, 180.0]

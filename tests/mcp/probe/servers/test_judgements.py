@@ -1,0 +1,114 @@
+"""The judgements, and the answers that they are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from faultkit.mcp.probe.servers import judgements
+from faultkit.mcp.probe.servers.probe_results import (
+    EdgeReport,
+    Judgement,
+    ProbeResponse,
+    ProbeResult,
+    shortened,
+)
+
+SENT = b"{}"
+
+
+def reply(**members: Any) -> ProbeResponse:
+    return ProbeResponse(SENT, ({"jsonrpc": "2.0", "id": 1, **members},))
+
+
+def said(text: str, **more: Any) -> ProbeResponse:
+    return reply(result={"content": [{"type": "text", "text": text}], **more})
+
+
+def refused(code: int) -> ProbeResponse:
+    return reply(error={"code": code, "message": "no"})
+
+
+@pytest.mark.parametrize(
+    ("seen", "kind"),
+    [
+        (said("x"), "result"),
+        (said("x", isError=True), "isError"),
+        (refused(-32602), "error -32602"),
+        (ProbeResponse(SENT, trouble="no answer within 1 s"), "no answer within 1 s"),
+        (ProbeResponse(SENT), "no reply came"),
+        (ProbeResponse(SENT, ({"id": 1, "result": {}},)), 'the reply lacks "jsonrpc": "2.0"'),
+        (reply(), "the reply has neither"),
+        (reply(result={}, error={}), "the reply has both a result and an error"),
+        (
+            reply(error={"code": "x"}),
+            "the error of the reply lacks a whole number as code or a text as message",
+        ),
+        (ProbeResponse(SENT, said("x").replies * 2), "2 replies came for one request"),
+    ],
+)
+def test_an_answer_is_of_a_kind(seen: ProbeResponse, kind: str) -> None:
+    assert seen.kind == kind
+    assert bool(seen.problem) == (kind not in ("result", "isError", "error -32602"))
+
+
+def test_words_that_are_refused_where_plain_ones_are_taken_prove_nothing() -> None:
+    finding = judgements.unicode_survives(said("p"), said("no", isError=True), "ü", "p")
+    assert finding.verdict == "inconclusive"
+
+
+def test_words_that_nobody_says_again_need_not_come_back() -> None:
+    assert judgements.unicode_survives(said("done"), said("done"), "ü", "p").verdict == "passed"
+
+
+def test_answers_of_one_shape_may_differ_in_what_they_say() -> None:
+    assert judgements.same_each_time([said("12:01"), said("12:02")]).verdict == "passed"
+    other = reply(result={"content": [{"type": "image", "data": ""}]})
+    assert judgements.same_each_time([said("x"), other]).why == (
+        "the answers to the same call differ in their shape"
+    )
+
+
+def test_a_tool_that_is_not_slow_enough_proves_nothing() -> None:
+    assert judgements.fails_cleanly(said("done")).verdict == "inconclusive"
+    assert judgements.fails_cleanly(refused(-32001)).verdict == "passed"
+
+
+def test_an_id_is_its_own_only_if_it_is_of_the_same_type() -> None:
+    assert judgements.by_id([(1, said("x"))]).verdict == "passed"
+    assert judgements.by_id([("1", said("x"))]).why == "request '1' was answered with id 1"
+
+
+def test_pages_without_an_end_have_failed() -> None:
+    page = reply(result={"tools": [], "nextCursor": "on"})
+    assert (
+        judgements.no_repeats("tools/list", [page] * 3, "tools", 3).why == "tools/list: no end after 3 pages"
+    )
+
+
+def test_a_cursor_may_be_new_each_time_if_it_leads_to_the_same_page() -> None:
+    first = [reply(result={"tools": [{"name": "a"}], "nextCursor": cursor}) for cursor in "xy"]
+    second = [reply(result={"tools": [{"name": "b"}]})] * 2
+    assert judgements.pages_are_stable("tools/list", first, second, "tools").verdict == "passed"
+
+
+@given(st.binary(max_size=3000))
+def test_what_is_shown_is_one_short_line(raw: bytes) -> None:
+    text = shortened(raw)
+    assert len(text) <= 250
+    assert len(text.splitlines()) <= 1
+
+
+def _report(*results: tuple[str, str]) -> EdgeReport:
+    made = [ProbeResult("EDGE-1", "x", level, Judgement(verdict, "")) for level, verdict in results]  # type: ignore[arg-type]
+    return EdgeReport("t", "stdio", "legacy", "s", tuple(made))
+
+
+def test_a_must_decides_and_a_should_only_if_one_is_strict() -> None:
+    assert not _report(("MUST", "failed")).is_met(strict=False)
+    assert _report(("SHOULD", "failed"), ("MUST", "inconclusive")).is_met(strict=False)
+    assert not _report(("SHOULD", "failed")).is_met(strict=True)
+    assert _report(("SHOULD", "inconclusive"), ("MUST", "not applicable")).is_met(strict=True)

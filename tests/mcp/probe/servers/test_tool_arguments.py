@@ -1,0 +1,79 @@
+"""Arguments that are made up are those that a schema allows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from faultkit.mcp.probe.servers.tool_arguments import (
+    emptiest_arguments,
+    invalid_arguments_for,
+    is_harmless,
+    misfit,
+    required_arguments,
+    with_empty_array,
+    with_text,
+)
+
+
+def tool(properties: dict[str, Any], *required: str, **annotations: bool) -> dict[str, Any]:
+    schema = {"type": "object", "properties": properties, "required": list(required)}
+    return {"name": "t", "inputSchema": schema, "annotations": annotations}
+
+
+TEXT = tool({"text": {"type": "string"}}, "text")
+SHORT = tool({"text": {"type": "string", "maxLength": 3}}, "text")
+CODED = tool({"code": {"type": "string", "pattern": "^[A-Z]{3}-[0-9]+$"}}, "code")
+CHOICE = tool(
+    {"unit": {"enum": ["km", "mi"]}, "note": {"anyOf": [{"type": "string"}, {"type": "null"}]}}, "unit"
+)
+ITEMS = tool({"items": {"type": "array"}, "more": {"type": "array", "minItems": 1}})
+ELSEWHERE = tool({"x": {"$ref": "http://127.0.0.1:9/schema.json"}}, "x")
+
+
+@pytest.mark.parametrize(
+    ("made", "arguments"),
+    [
+        (required_arguments(TEXT), {"text": "faultkit"}),
+        (emptiest_arguments(TEXT), {"text": ""}),
+        (with_text(TEXT, "ü"), {"text": "ü"}),
+        (with_text(SHORT, "long"), None),
+        (required_arguments(CODED), None),
+        (with_text(CODED, "x"), None),
+        (required_arguments(CHOICE), {"unit": "km"}),
+        (with_text(CHOICE, "ü"), {"unit": "km", "note": "ü"}),
+        (with_empty_array(ITEMS), {"items": []}),
+        (with_empty_array(TEXT), None),
+        (required_arguments(ELSEWHERE), None),
+        (required_arguments({"name": "t"}), {}),
+        (invalid_arguments_for(TEXT), {"text": {"not": "this"}}),
+        (invalid_arguments_for(tool({"any": {}})), None),
+    ],
+)
+def test_arguments_fit_or_there_are_none(
+    made: dict[str, Any] | None, arguments: dict[str, Any] | None
+) -> None:
+    assert made == arguments
+
+
+def test_what_is_wrong_with_arguments_is_told() -> None:
+    assert misfit(TEXT, {"text": "x"}) == ""
+    assert misfit(TEXT, {"text": 7}) == "$.text: 7 is not of type 'string'"
+    assert misfit(ELSEWHERE, {"x": 1}) == "the schema cannot be used: _WrappedReferencingError"
+
+
+@pytest.mark.parametrize(
+    ("annotations", "harmless"),
+    [
+        ({}, False),
+        ({"readOnlyHint": True}, True),
+        ({"readOnlyHint": True, "destructiveHint": True}, True),
+        ({"readOnlyHint": False}, False),
+        ({"destructiveHint": False}, False),
+        ({"destructiveHint": False, "idempotentHint": True}, True),
+        ({"destructiveHint": True, "idempotentHint": True}, False),
+    ],
+)
+def test_a_tool_is_harmless_if_it_says_so(annotations: dict[str, bool], harmless: bool) -> None:
+    assert is_harmless(tool({}, **annotations)) is harmless
