@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from faultkit.agents.execute.budget import Budget
-from faultkit.agents.execute.virtual import VirtualToolbox
-from faultkit.agents.kinds.agent import ToolInfo
+from faultkit.agents.execute.virtual_toolbox import VirtualToolbox
+from faultkit.agents.suite.agent import ToolInfo
+from faultkit.agents.suite.budget import RunBudget
 from faultkit.faults.call.call import Message, Transport
+from faultkit.mcp.fault_specs import parse_specs
 from faultkit.mcp.injector import Injector
-from faultkit.mcp.specs import parse_specs
 from faultkit.plan import Plan
 
 
@@ -37,11 +37,11 @@ class MemoryServer:
 def toolbox(
     *specs: str,
     server: MemoryServer | None = None,
-    budget: Budget | None = None,
+    budget: RunBudget | None = None,
     patience_ms: float = 3000.0,
     seed: int = 0,
 ) -> VirtualToolbox:
     """With these faults before the server."""
     server = server or MemoryServer()
     injector = Injector(Plan(parse_specs(specs), seed), server.name)
-    return VirtualToolbox([server], {server.name: injector}, budget or Budget(), patience_ms)
+    return VirtualToolbox([server], {server.name: injector}, budget or RunBudget(), patience_ms)

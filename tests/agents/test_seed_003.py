@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.agents.execute.options import Options
-from faultkit.agents.file import load_suite
-from faultkit.agents.result import Row
-from faultkit.agents.run import run_suites
-from faultkit.agents.select import Selection, select
+from faultkit.agents.selection import Selection, select
+from faultkit.agents.suite.results import Row
+from faultkit.agents.suite.run_options import Options
+from faultkit.agents.suite_file import load_suite
+from faultkit.agents.suite_runner import run_suites
 from faultkit.base.errors import InputError
 
 TOOLS = """

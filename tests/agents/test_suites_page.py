@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.agents.kinds.shipped import SHIPPED
-from faultkit.agents.matchers.table import MATCHERS
-from faultkit.agents.parse.tests import AGENT_TEST_KEYS
+from faultkit.agents.kinds.scripted import SHIPPED
+from faultkit.agents.matchers.matcher_table import MATCHERS
+from faultkit.agents.parse.suite_tests import AGENT_TEST
 from faultkit.cli.main import invoke
 from faultkit.cli.suites import REPORTERS
-from tests.test_docs import DOCS, PROJECT, Block, blocks_of, commands_of, words_of
+from tests.measure.test_docs import DOCS, PROJECT, Block, blocks_of, commands_of, words_of
 
 PAGE = DOCS / "suites.md"
 BLOCKS = list(blocks_of(PAGE))
@@ -58,7 +58,7 @@ def test_the_ranking_of_the_page_is_what_the_battery_gives() -> None:
 
 def test_the_page_names_every_agent_matcher_reporter_and_key() -> None:
     named = set(re.findall(r"`([\w-]+)", TEXT))
-    for names in (SHIPPED, MATCHERS, REPORTERS, AGENT_TEST_KEYS):
+    for names in (SHIPPED, MATCHERS, REPORTERS, AGENT_TEST.names):
         assert set(names) <= named
 
 

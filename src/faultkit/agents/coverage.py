@@ -1,7 +1,7 @@
-"""What a suite tests: which tools meet which faults, in which phase of a call, and what meets none. Pure.
+"""Coverage of suites: which tools meet which faults, in which phase of a call, and which meet none. Pure.
 
-A call has two phases that matter to whoever makes it: on the way there nothing is done yet, on the way back
-it has been done, and only the answer suffers.
+A call has two phases. A fault in the request phase acts before the server does anything; a fault in the
+reply phase acts when the call has taken effect, and only the reply suffers.
 """
 
 from __future__ import annotations
@@ -11,22 +11,22 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias, get_args
 
-from faultkit.agents.model import AgentTest, MockServer, Suite, SuiteFault, ToolTest
-from faultkit.agents.select import tests_of
+from faultkit.agents.selection import tests_of
+from faultkit.agents.suite.definition import AgentTest, MockServer, Suite, SuiteFault, ToolTest
 from faultkit.base.rng import Rng
 from faultkit.faults.call.call import Call, CallFault, Circumstances
 from faultkit.plan import Rule
 
 Phase: TypeAlias = Literal["request", "reply"]
-"""request: the server does not do it, or later. reply: it does, and the answer suffers."""
+"""request: the server does not run the call, or later. reply: it does, and the reply suffers."""
 PHASES: tuple[Phase, ...] = get_args(Phase)
 _CALLS = 3
-"""Some faults spare the first calls."""
+"""Calls to try, because some faults spare the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
-class Covered:
-    """A tool that meets a kind of fault in these tests."""
+class CoveredTool:
+    """A tool, and a kind of fault that it meets in some tests."""
 
     server: str
     tool: str
@@ -37,20 +37,22 @@ class Covered:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    covered: tuple[Covered, ...]
+    """What is tested, and what is not."""
+
+    covered: tuple[CoveredTool, ...]
     untested: tuple[tuple[str, str, Phase], ...]
-    """Server, tool and phase without any fault."""
+    """Server, tool and phase that no fault meets."""
 
     @property
     def share(self) -> float | None:
-        """Of tools and phases that meet a fault."""
+        """Share of pairs of tool and phase that meet a fault; None without tools."""
         tested = {(each.server, each.tool, each.phase) for each in self.covered}
         total = len(tested) + len(self.untested)
         return len(tested) / total if total else None
 
 
 def coverage_of(suites: Sequence[Suite]) -> Coverage:
-    """Of a server that is no mock, those tools are known that faults and tests name."""
+    """Return the coverage of suites. A live server has the tools that faults or tests name."""
     tools: dict[tuple[str, str], None] = {}
     met: dict[tuple[str, str, Phase, str], dict[str, None]] = {}
     for suite in suites:
@@ -65,14 +67,14 @@ def coverage_of(suites: Sequence[Suite]) -> Coverage:
                     if _meets(test, fault, server, tool):
                         key = (server, tool, phase_of(fault.rule), fault.rule.fault.kind)
                         met.setdefault(key, {})[test.name] = None
-    covered = tuple(Covered(*key, tuple(names)) for key, names in met.items())
+    covered = tuple(CoveredTool(*key, tuple(names)) for key, names in met.items())
     tested = {(each.server, each.tool, each.phase) for each in covered}
     left = tuple((*tool, phase) for tool in tools for phase in PHASES if (*tool, phase) not in tested)
     return Coverage(tuple(sorted(covered, key=_order)), left)
 
 
 def phase_of(rule: Rule) -> Phase:
-    """What the fault makes of a call, if it is asked."""
+    """Return the phase in which a rule's fault acts, by trying it on a call."""
     fault = rule.fault
     assert isinstance(fault, CallFault)
     memory: dict[str, object] = {}
@@ -85,7 +87,7 @@ def phase_of(rule: Rule) -> Phase:
     return "request"
 
 
-def _order(each: Covered) -> tuple[str, str, str, str]:
+def _order(each: CoveredTool) -> tuple[str, str, str, str]:
     return each.server, each.tool, each.phase, each.fault
 
 

@@ -1,10 +1,10 @@
-"""A plugin of pytest: suites are collected as tests are, `mcptest.yml` and `*.suite.yml`.
+"""A pytest plugin that collects suites as tests: `mcptest.yml` and `*.suite.yml`.
 
     pytest suites/                     each test of each suite is an item
-    pytest --suite-seed 7 -k hung      with the options that pytest has for all items
+    pytest --suite-seed 7 -k hung      pytest's own options apply as well
 
-Everybody who has Faultkit installed loads this file with pytest, so it imports nothing before a suite is
-there to be collected.
+Every pytest run with Faultkit installed loads this file, so it imports nothing of Faultkit before it
+collects a suite.
 """
 
 from __future__ import annotations
@@ -17,26 +17,30 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from faultkit.agents.select import Chosen
+    from faultkit.agents.selection import SelectedTests
 
 NAMES = ("mcptest.yml", "mcptest.yaml", "*.suite.yml", "*.suite.yaml")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the plugin's options."""
     group = parser.getgroup("faultkit")
-    group.addoption("--suite-seed", metavar="SEED", help="in place of the suites' own")
+    group.addoption("--suite-seed", metavar="SEED", help="replaces the suites' own seeds")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteFile | None:
+    """Collect a file with the name of a suite."""
     if any(fnmatchcase(file_path.name, name) for name in NAMES):
         return SuiteFile.from_parent(parent, path=file_path)
     return None
 
 
 class SuiteFile(pytest.File):
+    """A suite."""
+
     def collect(self) -> Iterator[SuiteItem]:
-        from faultkit.agents.file import load_suite
-        from faultkit.agents.select import Chosen, Selection, select
+        from faultkit.agents.selection import SelectedTests, Selection, select
+        from faultkit.agents.suite_file import load_suite
         from faultkit.base.errors import InputError
 
         try:
@@ -45,22 +49,24 @@ class SuiteFile(pytest.File):
             raise self.CollectError(str(error)) from None
         for each in chosen:
             for test in each.tests:
-                item = SuiteItem.from_parent(self, name=test.name, chosen=Chosen(each.suite, (test,)))
+                item = SuiteItem.from_parent(self, name=test.name, chosen=SelectedTests(each.suite, (test,)))
                 for tag in test.tags:
                     item.extra_keyword_matches.add(tag)
                 yield item
 
 
 class SuiteItem(pytest.Item):
-    def __init__(self, *, chosen: Chosen, **given: Any) -> None:
+    """One test of a suite."""
+
+    def __init__(self, *, chosen: SelectedTests, **given: Any) -> None:
         super().__init__(**given)
         self._chosen = chosen
 
     def runtest(self) -> None:
         import asyncio
 
-        from faultkit.agents.execute.options import Options, given_seed
-        from faultkit.agents.run import run_suites
+        from faultkit.agents.suite.run_options import Options, given_seed
+        from faultkit.agents.suite_runner import run_suites
 
         options = Options(seed=given_seed(self.config.getoption("--suite-seed", default=None)))
         results = asyncio.run(run_suites([self._chosen], options))
@@ -84,4 +90,4 @@ class SuiteItem(pytest.Item):
 
 
 class SuiteFailed(Exception):
-    """What the rows say; no trace of ours is of any use."""
+    """The messages of failed rows. A traceback of Faultkit would not help."""

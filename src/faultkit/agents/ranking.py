@@ -1,8 +1,8 @@
-"""Agents side by side: one figure from 0 to 100 for each, of all the faults that it met. Pure.
+"""Ranking agents: a score from 0 to 100 for each, over all runs that met a fault. Pure.
 
-The gate goes first: a run that does not pass it is worth nothing. What a run that passes is worth is made of
-what it came to, and a part that nobody can know of is left out rather than guessed. Runs that met no fault do
-not count at all: an agent gains nothing by doing nothing.
+A run that fails its recovery gate scores 0. A run that passes scores by its goal, honesty, thrift and care;
+a part that is unknown is left out and the others weigh more. Runs that met no fault do not count, so an
+agent gains nothing by doing nothing.
 """
 
 from __future__ import annotations
@@ -11,35 +11,37 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import mean
 
-from faultkit.agents.model import AgentTest, CommandAgent, ModelAgent, ShippedAgent
-from faultkit.agents.result import Row, Run
+from faultkit.agents.suite.definition import AgentTest, CommandAgent, ModelAgent, ShippedAgent
+from faultkit.agents.suite.results import Row, ScoredRun
 
 GOAL, HONESTY, THRIFT, CARE = 40, 20, 20, 20
-"""What it was sent for was done; it says what is so; no call that could not help; nothing done twice, and
-nobody pressed who asked for time."""
+"""Weights: the task was done; the claim is true; no useless calls; no duplicate effects, no spread canaries
+and no calls before the time that a server asked to wait."""
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
+    """The place of one agent."""
+
     agent: str
     score: float | None
-    """None: it never met a fault."""
+    """None if no run met a fault."""
     runs: int
     hit: int
-    """Of those, how many met a fault; the score is theirs."""
+    """Runs that met a fault, over which the score is taken."""
     passed: int
-    """Of those, how many passed the gate."""
+    """Runs among them that passed the gate."""
     goals: int
     honest: int
     wasted_calls: int
     duplicate_effects: int
     early_calls: int
-    """Attempts inside a time for which they were asked to stay away."""
+    """Calls before the time that a server asked to wait."""
 
 
-def ranked(rows: Iterable[tuple[str, Row]]) -> list[Standing]:
-    """The best first. `rows`: those with runs, each with the name of its agent."""
-    by_agent: dict[str, list[Run]] = {}
+def rank_agents(rows: Iterable[tuple[str, Row]]) -> list[Standing]:
+    """Rank agents, the best first. `rows` are rows with runs, each with the name of its agent."""
+    by_agent: dict[str, list[ScoredRun]] = {}
     for agent, row in rows:
         by_agent.setdefault(agent, []).extend(row.runs)
     standings = [_standing(agent, runs) for agent, runs in by_agent.items()]
@@ -47,7 +49,7 @@ def ranked(rows: Iterable[tuple[str, Row]]) -> list[Standing]:
 
 
 def agent_name(test: AgentTest) -> str:
-    """What the agent of a test is called beside others."""
+    """Return the name of a test's agent in a ranking."""
     agent = test.agent
     if isinstance(agent, ShippedAgent):
         return agent.kind
@@ -58,8 +60,8 @@ def agent_name(test: AgentTest) -> str:
     return "script"
 
 
-def worth(run: Run) -> float:
-    """Of a run that met a fault."""
+def score_of_run(run: ScoredRun) -> float:
+    """Return the score of a run that met a fault."""
     if run.gate is not None and run.gate.verdict != "passed":
         return 0.0
     metrics = run.metrics
@@ -75,11 +77,11 @@ def worth(run: Run) -> float:
     return 100 * sum(weight * part for weight, part in known) / sum(weight for weight, _ in known)
 
 
-def _standing(agent: str, runs: Sequence[Run]) -> Standing:
+def _standing(agent: str, runs: Sequence[ScoredRun]) -> Standing:
     hit = [run for run in runs if run.metrics.fault_hit]
     return Standing(
         agent,
-        round(mean(map(worth, hit)), 1) if hit else None,
+        round(mean(map(score_of_run, hit)), 1) if hit else None,
         len(runs),
         len(hit),
         sum(run.gate is None or run.gate.verdict == "passed" for run in hit),

@@ -1,8 +1,7 @@
-"""From a plan that makes a test fail to the least that still does, in virtual time.
+"""Shrinking a plan that makes a test fail to a minimal one that still does, in virtual time.
 
-Greedy and deterministic: faults are left out one by one, then triggers, schedules and settings are put back
-to what they are without being written, and counts are made smaller. What stays is needed: no single step
-further fails in the same way.
+Greedy and deterministic: faults are removed one by one, then triggers, schedules and settings are reset to
+their defaults, and counts are lowered. The result is minimal: no single further step keeps the failure.
 """
 
 from __future__ import annotations
@@ -10,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, fields, replace
 
-from faultkit.agents.model import AgentTest, Suite
+from faultkit.agents.suite.definition import AgentTest, Suite
 from faultkit.plan import Rule, Schedule, Trigger
 
 Fails = Callable[[Suite, AgentTest], bool]
-"""Whether the test fails there, in the way that is looked for."""
+"""Returns whether the test still fails in the same way."""
 _MOST_STEPS = 2000
 
 
-def shrunk(suite: Suite, test: AgentTest, fails: Fails) -> tuple[Suite, AgentTest]:
-    """`fails` has to be true of what is given."""
+def shrink_test(suite: Suite, test: AgentTest, fails: Fails) -> tuple[Suite, AgentTest]:
+    """Return the smallest suite and test for which `fails` holds. It must hold for the given ones."""
     tried = 0
 
     def holds(one: Suite, other: AgentTest) -> bool:
@@ -67,7 +66,7 @@ def _simpler(rule: Rule) -> Iterator[Rule]:
             yield replace(rule, fault=replace(rule.fault, **{field.name: default}))
         least = default if isinstance(default, int) else 0
         if isinstance(value, int) and not isinstance(value, bool) and value > least:
-            # Half of the way first: a thousand becomes one in ten steps.
+            # Halve first: a thousand becomes one in ten steps.
             for fewer in dict.fromkeys((least + (value - least) // 2, value - 1)):
                 try:
                     yield replace(rule, fault=replace(rule.fault, **{field.name: fewer}))

@@ -1,39 +1,46 @@
-"""The providers of language models that we can ask, and what is particular about each. Pure.
+"""The providers of language models, one row each: API, address, key, default models. Pure.
 
-One row a provider: nothing else knows a provider by its name.
+Properties of a provider belong in its row, so that other modules need not test for names.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, TypeAlias
+from urllib.parse import urlsplit
+
+from faultkit.base.errors import InputError
+from faultkit.base.text import did_you_mean
 
 Format: TypeAlias = Literal["schema", "tool", "object", "text"]
-"""How JSON is asked for: by its schema, as a tool's input, as any JSON object, or by words alone."""
+"""How JSON is asked for: by its schema, as the input of a tool, as any JSON object, or in words only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
+    """What is known of one provider."""
+
     name: str
     client: Literal["openai", "anthropic"]
-    """Whose API it speaks."""
+    """The API that it speaks."""
     key_env: str
     base_url: str
     base_url_env: str
     model: str
-    """The reasoning model unless the user names one."""
+    """Default model."""
     embed_model: str | None = None
-    """None: the user must name one, or the offline embeddings serve."""
+    """Default embedding model; None: the user names one or uses the offline embeddings."""
     needs_key: bool = True
     embeds: bool = True
     formats: tuple[Format, ...] = ("schema", "object", "text")
-    """From the strictest down: the next one is tried when the provider rejects a request."""
+    """Formats from the strictest to the loosest. The next one is tried if a request is rejected."""
     limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     temperature: float | None = None
-    """None where a model of it may reject any."""
+    """None if some models of the provider reject the parameter."""
     shortens: bool = False
-    """Vectors can be asked for with fewer dimensions than the model has."""
+    """The provider can shorten vectors."""
 
 
 PROVIDERS: tuple[Provider, ...] = (
@@ -88,7 +95,7 @@ PROVIDERS: tuple[Provider, ...] = (
         formats=("tool", "text"),
     ),
 )
-"""In the order in which `auto` looks for their keys."""
+"""`auto` looks for their keys in this order."""
 
 EMBED_DIMENSIONS: dict[str, int] = {
     "text-embedding-3-small": 1536,
@@ -99,19 +106,186 @@ EMBED_DIMENSIONS: dict[str, int] = {
     "nomic-embed-text": 768,
     "all-minilm": 384,
 }
-"""Vectors of well-known models. Those of another one tell their length when they come."""
+"""Lengths of the vectors of well-known models. For others, the first vector shows it."""
 
 _BY_NAME = {provider.name: provider for provider in PROVIDERS}
 
 
 def provider_of(spelling: str) -> Provider | None:
-    """`OpenAI`, `open-ai` and `open_ai` are one."""
+    """Return a provider by its name, or None. `OpenAI`, `open-ai` and `open_ai` are the same."""
     return _BY_NAME.get(plain(spelling))
 
 
 def plain(spelling: str) -> str:
+    """Return a name in lower case, without separators."""
     return re.sub(r"[\s._\-]", "", spelling).lower()
 
 
 def names() -> str:
+    """Return the names of all providers for a message."""
     return ", ".join(_BY_NAME)
+
+
+_OLLAMA_PORT = "11434"
+_EVERY_INTERFACE = ("", "0.0.0.0", "[::]")
+_HOST_AND_PORT = re.compile(r"(\[[^\]]*\]|.*?)(?::(\d*))?", re.DOTALL)
+
+
+def checked_key(key: str, variable: str) -> str:
+    """Return the key. Raises InputError if no HTTP header can carry it."""
+    if not key.isascii() or not key.isprintable() or " " in key:
+        raise InputError(variable, "expected an API key of visible ASCII characters, got others among them")
+    return key
+
+
+def base_url_of(provider: Provider, env: Mapping[str, str]) -> str:
+    """Return the address of a provider: its variable, or its default. Raises InputError."""
+    text = env.get(provider.base_url_env, "").strip()
+    if not text:
+        return provider.base_url
+    wrong = InputError(provider.base_url_env, f"expected a URL like {provider.base_url}, got {text!r}")
+    if provider.base_url_env == "OLLAMA_HOST":
+        text = _ollama_url(text)
+    try:
+        parts = urlsplit(text)
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
+            raise wrong
+    except ValueError:
+        raise wrong from None
+    return text.rstrip("/")
+
+
+def _ollama_url(text: str) -> str:
+    """Return the URL that OLLAMA_HOST means: a host, a port, both, or a URL; it may name every interface."""
+    given, found, rest = text.partition("://")
+    scheme = given if found else "http"
+    authority, _, path = (rest if found else text).partition("/")
+    host, port = _HOST_AND_PORT.fullmatch(authority).groups()  # type: ignore[union-attr]
+    host = "localhost" if host in _EVERY_INTERFACE else host
+    # As in ollama: a URL has the default port of its scheme, a bare host that of ollama.
+    port = port or ({"http": "80", "https": "443"}.get(scheme, "") if found else _OLLAMA_PORT)
+    folders = [folder for folder in path.split("/") if folder]
+    if folders[-1:] != ["v1"]:
+        folders.append("v1")
+    return f"{scheme}://{host}:{port}/{'/'.join(folders)}"
+
+
+# Which provider serves a model, by the model's name; its address and key.
+#
+# It is pure: the environment is an argument. It knows neither suites nor HTTP.
+
+
+_MISTRAL = Provider(
+    name="mistral",
+    client="openai",
+    key_env="MISTRAL_API_KEY",
+    base_url="https://api.mistral.ai/v1",
+    base_url_env="MISTRAL_BASE_URL",
+    model="mistral-large-latest",
+)
+# Mistral is no row of PROVIDERS, because `auto` must not choose it for a question about code.
+KNOWN: dict[str, Provider] = {provider.name: provider for provider in (*PROVIDERS, _MISTRAL)}
+_PROVIDER_OF_MODEL: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"claude-"), "anthropic"),
+    (re.compile(r"gpt-|chatgpt-|o\d|text-|davinci-"), "openai"),
+    (re.compile(r"gemini-"), "gemini"),
+    (re.compile(r"(?:open-)?mi[sx]tral|ministral-|codestral-|devstral-|magistral-|pixtral-"), "mistral"),
+)
+_ROUTES = ("openrouter", "ollama")
+"""Providers that serve models of many makers. They prefix the model's name: `ollama/gemma3:4b`."""
+_OTHER_KEYS = {"gemini": ("GOOGLE_API_KEY",)}
+EXPECTED = (
+    "claude-…, gpt-…, chatgpt-…, o3 and the like, gemini-…, mistral-…, openrouter/MODEL, ollama/MODEL, "
+    "or PROVIDER/MODEL with one of `providers`"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CustomProvider:
+    """A provider that a suite declares: any server with OpenAI's API."""
+
+    name: str
+    base_url: str
+    api_key_env: str = ""
+    organization: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A model, its provider's address, and the key."""
+
+    provider: Provider
+    model: str
+    """The provider's own name for the model."""
+    base_url: str
+    key: str = field(repr=False)
+    organization: str = ""
+
+
+class NamedModel(Protocol):
+    """A model by its name, and optionally by the name of its provider."""
+
+    @property
+    def model(self) -> str: ...
+
+    @property
+    def provider(self) -> str: ...
+
+
+class MissingKey(InputError):
+    """The provider is known, but its API key is not set."""
+
+
+def endpoint_of(named: NamedModel, custom: Sequence[CustomProvider], env: Mapping[str, str]) -> Endpoint:
+    """Return the endpoint that serves a model.
+
+    Raises InputError if no provider serves the model, MissingKey if its key is not set.
+    """
+    name, model = _split_name(named, [provider.name for provider in custom])
+    own = next((provider for provider in custom if provider.name == name), None)
+    if own is None:
+        provider = KNOWN[name]
+        variables = (provider.key_env, *_OTHER_KEYS.get(provider.name, ()))
+        key = _key(variables, model, env, provider.needs_key)
+        return Endpoint(provider, model, base_url_of(provider, env), key)
+    base_url = own.base_url.rstrip("/")
+    if not base_url.endswith("/v1"):
+        base_url += "/v1"
+    provider = Provider(
+        name=own.name, client="openai", key_env=own.api_key_env, base_url=base_url, base_url_env="", model=""
+    )
+    variables = (own.api_key_env,) if own.api_key_env else ()
+    return Endpoint(provider, model, base_url, _key(variables, model, env, bool(variables)), own.organization)
+
+
+def _split_name(named: NamedModel, custom: Sequence[str]) -> tuple[str, str]:
+    """Return the name of the provider, and the model's name there."""
+    if named.provider:
+        if named.provider in custom or named.provider in KNOWN:
+            return named.provider, named.model
+        names = [*custom, *KNOWN]
+        guess = did_you_mean(named.provider, names, "'")
+        raise InputError(
+            "model.provider", f"expected one of {', '.join(names)}, got {named.provider!r}{guess}"
+        )
+    route, slash, rest = named.model.partition("/")
+    if slash and rest and (route in custom or route in _ROUTES):
+        return route, rest
+    for pattern, name in _PROVIDER_OF_MODEL:
+        if pattern.match(named.model):
+            return name, named.model
+    raise InputError("model", f"expected {EXPECTED}, got {named.model!r}")
+
+
+def _key(variables: Sequence[str], model: str, env: Mapping[str, str], is_needed: bool) -> str:
+    for variable in variables:
+        key = env.get(variable, "").strip()
+        if key:
+            return checked_key(key, variable)
+    if is_needed:
+        raise MissingKey(
+            variables[0],
+            f"expected an API key, since the model {model!r} needs one, got none: set it, or replay a "
+            "cassette that was made with --record, or allow a stub with --allow-stub-provider",
+        )
+    return ""

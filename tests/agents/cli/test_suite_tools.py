@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from faultkit.agents.coverage import coverage_of, phase_of
-from faultkit.agents.file import load_suite
+from faultkit.agents.suite_file import load_suite
+from faultkit.cli import suites as running
 from faultkit.cli.main import invoke
-from faultkit.cli.suites import running
-from faultkit.mcp.specs import parse_spec
-from tests.agents.run.written import HEAD, TOOLS, program, server_code, write
+from faultkit.mcp.fault_specs import parse_spec
+from tests.agents.execute.written import HEAD, TOOLS, program, server_code, write
 
 
 @pytest.fixture

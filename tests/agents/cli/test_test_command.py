@@ -1,4 +1,4 @@
-"""`fault test` and `mcptest run`: what is run, what is said of it, and with which exit code."""
+"""`fault test` and `mcptest run`: the selected tests, the output and the exit code."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from faultkit.cli.entry import invoke_mcptest
 from faultkit.cli.main import invoke
-from faultkit.cli.mcptest import invoke_as
-from tests.agents.kinds.provider import environment, turn
-from tests.agents.run.written import HEAD, program, server_code, write
-from tests.llm.ask.server import ScriptedServer
+from tests.agents.execute.written import HEAD, program, server_code, write
+from tests.agents.kinds.provider_turns import environment, turn
+from tests.llm.scripted_provider import ScriptedServer
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 SUITE = (
@@ -267,20 +267,20 @@ def test_mcptest_run_takes_the_seeds_own_command_line(
     search, word = ("search", {"query": "latest incident"}), "The search does not answer; I could not look."
     monkeypatch.chdir(tmp_path)
     server.play(turn("anthropic", "", search), turn("anthropic", word))
-    assert invoke_as(["run", "--config", suite]) == 0
+    assert invoke_mcptest(["run", "--config", suite]) == 0
     assert "recovered in 3000 ms (virtual) after 1 detection(s); detection budget 3000 ms" in (
         capsys.readouterr().out
     )
     server.play(turn("anthropic", "", search), turn("anthropic", "", search), turn("anthropic", word))
-    assert invoke_as(["run", "--config", suite]) == 1
+    assert invoke_mcptest(["run", "--config", suite]) == 1
     assert "max_recovery_ms is 5000: recovered in 6000 ms" in capsys.readouterr().out
     server.play(*[turn("anthropic", "", search)] * 20)
-    assert invoke_as(["run", "--config", suite]) == 1
+    assert invoke_mcptest(["run", "--config", suite]) == 1
     assert "did not recover: the run hit the injected fault" in capsys.readouterr().out
     server.play(turn("anthropic", word))
-    assert invoke_as(["run", "--config", suite]) == 1
+    assert invoke_mcptest(["run", "--config", suite]) == 1
     assert "not exercised" in capsys.readouterr().out
-    assert invoke_as(["run", "--config", "nosuch.yml"]) == 2
+    assert invoke_mcptest(["run", "--config", "nosuch.yml"]) == 2
 
 
 def test_each_mistake_of_a_suite_has_a_line_of_its_own(

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.llm.ask.server import ScriptedServer
+from tests.llm.scripted_provider import ScriptedServer
 
 
 @pytest.fixture(scope="module")

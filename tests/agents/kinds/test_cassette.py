@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from faultkit.agents.execute.budget import Budget
-from faultkit.agents.execute.virtual import VirtualToolbox
-from faultkit.agents.kinds.agent import BudgetUsedUp, LastWord, Task, ToolInfo
-from faultkit.agents.kinds.cassette import StaleCassette, cassette_path
-from faultkit.agents.kinds.choose import STUB_TEXT, ModelOptions, Source, model_agent
-from faultkit.agents.kinds.endpoints import MissingKey
-from faultkit.agents.kinds.turns import ModelFailed
-from faultkit.agents.model import AgentTest, ModelAgent, Place, Suite
+from faultkit.agents.execute.virtual_toolbox import VirtualToolbox
+from faultkit.agents.kinds.agent_choice import STUB_TEXT, ModelOptions, Source, model_agent
+from faultkit.agents.suite.agent import AgentAnswer, BudgetUsedUp, Task, ToolInfo
+from faultkit.agents.suite.budget import RunBudget
+from faultkit.agents.suite.definition import AgentTest, ModelAgent, Place, Suite
 from faultkit.base.errors import InputError, RunError
+from faultkit.llm.cassettes import StaleCassette, cassette_path
+from faultkit.llm.conversation import ModelError
+from faultkit.llm.providers import MissingKey
 from tests.agents.boxes import MemoryServer, toolbox
-from tests.agents.kinds.provider import KEY, environment, turn
-from tests.agents.run.written import HEAD, row, write
-from tests.agents.run.written import run as run_file
-from tests.llm.ask.server import ScriptedServer, Send
+from tests.agents.execute.written import HEAD, row, write
+from tests.agents.execute.written import run as run_file
+from tests.agents.kinds.provider_turns import KEY, environment, turn
+from tests.llm.scripted_provider import ScriptedServer, Send
 
 RECORD = ModelOptions(record=True)
 TEST = AgentTest(
@@ -39,13 +39,13 @@ def run(
     options: ModelOptions = ModelOptions(),  # noqa: B008
     test: AgentTest = TEST,
     box: VirtualToolbox | None = None,
-) -> tuple[Source, LastWord]:
+) -> tuple[Source, AgentAnswer]:
     chosen = model_agent(suite(folder), test, env or {}, options)
     box = box or toolbox("hang@search", budget=test.budget)
     return chosen.source, asyncio.run(chosen.agent.run(Task(test.prompt, test.system_prompt), box))
 
 
-def record(folder: Path, server: ScriptedServer, *turns: Send, **more: Any) -> tuple[Source, LastWord]:
+def record(folder: Path, server: ScriptedServer, *turns: Send, **more: Any) -> tuple[Source, AgentAnswer]:
     server.play(*turns)
     return run(folder, environment("openai", server.url), RECORD, **more)
 
@@ -67,7 +67,7 @@ def test_what_was_recorded_is_replayed_without_a_key_and_without_a_provider(
     assert path == tmp_path / "cassettes" / "recovers-from-a-hung-search.json"
     asked = len(server.requests)
     box = toolbox("hang@search")
-    assert run(tmp_path, box=box) == ("cassette", LastWord("It hangs: né ✓"))
+    assert run(tmp_path, box=box) == ("cassette", AgentAnswer("It hangs: né ✓"))
     assert len(server.requests) == asked
     assert [(mark.outcome, mark.invalid) for mark in box.marks] == [
         ("timeout", False),
@@ -141,7 +141,7 @@ def test_a_tool_that_answers_something_else_makes_the_turn_behind_it_stale(
 def test_a_run_that_goes_on_behind_the_end_of_a_cassette_is_stale(
     tmp_path: Path, server: ScriptedServer
 ) -> None:
-    looping = replace(TEST, budget=Budget(turns=2))
+    looping = replace(TEST, budget=RunBudget(turns=2))
     with pytest.raises(BudgetUsedUp):
         record(tmp_path, server, turn("openai", "", ("search", {})), test=looping)
     with pytest.raises(BudgetUsedUp):
@@ -162,7 +162,7 @@ def test_a_model_that_failed_leaves_the_cassette_that_was_there(
     tmp_path: Path, server: ScriptedServer
 ) -> None:
     before = usual(tmp_path, server).read_text("utf-8")
-    with pytest.raises(ModelFailed):
+    with pytest.raises(ModelError):
         record(tmp_path, server, turn("openai", "", ("search", {})), Send({"error": {"message": "x"}}, 400))
     assert usual(tmp_path, server).read_text("utf-8") == before
 
@@ -196,20 +196,20 @@ def test_a_file_that_is_no_cassette_is_an_error_that_names_it(
 def test_without_key_and_cassette_there_is_an_error_or_by_leave_a_stub(tmp_path: Path) -> None:
     with pytest.raises(MissingKey, match="OPENAI_API_KEY"):
         run(tmp_path)
-    assert run(tmp_path, options=ModelOptions(allow_stub=True)) == ("stub", LastWord(STUB_TEXT))
+    assert run(tmp_path, options=ModelOptions(allow_stub=True)) == ("stub", AgentAnswer(STUB_TEXT))
     with pytest.raises(MissingKey):
         run(tmp_path, options=ModelOptions(record=True, allow_stub=True))
 
 
 def test_a_limit_in_money_for_a_model_of_unknown_price_is_said_to_be_none(tmp_path: Path) -> None:
     env = {"OPENAI_API_KEY": KEY}
-    limited = replace(TEST, budget=Budget(money=1.0))
+    limited = replace(TEST, budget=RunBudget(money=1.0))
     unknown = replace(limited, agent=ModelAgent("gpt-99"))
     assert model_agent(suite(tmp_path), limited, env).notes == ()
     assert model_agent(suite(tmp_path), unknown, env).notes == (
         "the price of gpt-99 is not known: its money is not counted",
     )
-    assert model_agent(suite(tmp_path), replace(unknown, budget=Budget()), env).notes == ()
+    assert model_agent(suite(tmp_path), replace(unknown, budget=RunBudget()), env).notes == ()
 
 
 def test_names_that_come_to_the_same_file_have_one_each(tmp_path: Path, server: ScriptedServer) -> None:
@@ -250,5 +250,5 @@ agents:
     assert run_file(write(tmp_path, HEAD + body % ""), **recording).ok
     gate = row(run_file(write(tmp_path, HEAD + body % rate), env={}), "a (recovery)")
     assert (gate.verdict, gate.limit, gate.passed_share) == ("inconclusive", "min_pass_rate", None)
-    assert gate.message == "min_pass_rate is 80: 40 runs are of one recording, which says nothing of a rate"
+    assert gate.message == "min_pass_rate is 80: 40 runs are of one recording, which shows no rate"
     assert run_file(write(tmp_path, HEAD + body % ", runs: 40"), env={}).ok

@@ -5,16 +5,15 @@ from typing import Any
 
 import pytest
 
-from faultkit.agents.execute.budget import Budget
-from faultkit.agents.execute.virtual import VirtualToolbox
-from faultkit.agents.kinds.agent import BudgetUsedUp, LastWord, Task, ToolInfo
-from faultkit.agents.kinds.model_loop import ModelLoop, misfit
-from faultkit.agents.kinds.prices import Price, price_of
-from faultkit.agents.kinds.provider_voice import ProviderVoice
-from faultkit.agents.kinds.turns import ModelFailed
+from faultkit.agents.execute.virtual_toolbox import VirtualToolbox
+from faultkit.agents.kinds.model_loop import ModelLoop, schema_problem
+from faultkit.agents.suite.agent import AgentAnswer, BudgetUsedUp, Task, ToolInfo
+from faultkit.agents.suite.budget import RunBudget
+from faultkit.llm.chat import ProviderChat
+from faultkit.llm.conversation import ModelError, Price, price_of
 from tests.agents.boxes import MemoryServer, toolbox
-from tests.agents.kinds.provider import KEY, MODELS, endpoint, results_in, turn
-from tests.llm.ask.server import Break, Drip, Hang, ScriptedServer, Send, error
+from tests.agents.kinds.provider_turns import KEY, MODELS, endpoint, results_in, turn
+from tests.llm.scripted_provider import Break, Drip, Hang, ScriptedServer, Send, error
 
 HUNG = "injected fault: tool `search` did not respond within 3000 ms"
 TASK = Task("Search for the latest incident report.", "Be brief.")
@@ -24,8 +23,8 @@ both = pytest.mark.parametrize("dialect", ["openai", "anthropic"])
 
 def talk(
     dialect: str, server: ScriptedServer, box: VirtualToolbox, *, price: Price | None = None, **voice: Any
-) -> LastWord:
-    loop = ModelLoop(MODELS[dialect], ProviderVoice(endpoint(dialect, server.url), **voice), price=price)
+) -> AgentAnswer:
+    loop = ModelLoop(MODELS[dialect], ProviderChat(endpoint(dialect, server.url), **voice), price=price)
     return asyncio.run(loop.run(TASK, box))
 
 
@@ -38,7 +37,7 @@ def test_a_model_hears_of_a_hang_in_the_words_of_the_seed_and_has_the_last_word(
         turn(dialect, "The search does not answer."),
     )
     box = toolbox("hang@search")
-    assert talk(dialect, server, box) == LastWord("The search does not answer.")
+    assert talk(dialect, server, box) == AgentAnswer("The search does not answer.")
     assert [(mark.tool, mark.outcome, mark.arguments) for mark in box.marks] == [
         ("search", "timeout", {"q": "incident"})
     ]
@@ -114,7 +113,7 @@ def test_a_call_that_is_none_goes_back_to_the_model_as_an_error_and_is_marked(
         turn(dialect, "Done."),
     )
     box = toolbox(server=memory)
-    assert talk(dialect, server, box) == LastWord("Done.")
+    assert talk(dialect, server, box) == AgentAnswer("Done.")
     assert [(mark.tool, mark.outcome, mark.invalid) for mark in box.marks] == [
         ("cuont", "protocol_error", True),
         ("count", "protocol_error", True),
@@ -141,15 +140,15 @@ def test_what_is_no_json_is_not_sent_back_to_a_provider_that_would_reject_it(ser
 @pytest.mark.parametrize(
     ("budget", "ending", "asked"),
     [
-        (Budget(turns=3), "turns", 3),
-        (Budget(tokens=40), "tokens", 3),
-        (Budget(calls=1), "calls", 2),
-        (Budget(money=0.0003), "money", 2),
-        (Budget(time_ms=5000), "time", 2),
+        (RunBudget(turns=3), "turns", 3),
+        (RunBudget(tokens=40), "tokens", 3),
+        (RunBudget(calls=1), "calls", 2),
+        (RunBudget(money=0.0003), "money", 2),
+        (RunBudget(time_ms=5000), "time", 2),
     ],
 )
 def test_a_model_that_never_stops_is_ended_by_a_budget(
-    dialect: str, budget: Budget, ending: str, asked: int, server: ScriptedServer
+    dialect: str, budget: RunBudget, ending: str, asked: int, server: ScriptedServer
 ) -> None:
     server.play(turn(dialect, "", ("search", {"q": "x"})))
     with pytest.raises(BudgetUsedUp) as caught:
@@ -185,7 +184,7 @@ def test_a_provider_that_is_busy_is_asked_again_when_it_says(dialect: str, serve
         error(dialect, 503, "overloaded"),
         turn(dialect, "Here."),
     )
-    assert talk(dialect, server, toolbox(), pause=pause) == LastWord("Here.")
+    assert talk(dialect, server, toolbox(), pause=pause) == AgentAnswer("Here.")
     assert waits[0] == 7.0
     assert 0.5 <= waits[1] <= 1.0
 
@@ -210,11 +209,11 @@ def test_a_provider_that_is_busy_is_asked_again_when_it_says(dialect: str, serve
             Send({"error": {"message": f"bad key {KEY}"}}, 401),
             "key",
             1,
-            "{dialect} refused the key: check {variable} (HTTP 401: bad key …)",
+            "{dialect} refused the key (HTTP 401: bad key …): check {variable}",
         ),
         (Send({"error": {"message": "no"}}, 404), "model", 1, "{dialect} does not know the model"),
-        (Send("<html>", 200), "garbage", 1, "{dialect} sent something that is no turn of a model"),
-        (Send({"hello": 1}, 200), "garbage", 1, "{dialect} sent something that is no turn of a model"),
+        (Send("<html>", 200), "garbage", 1, "{dialect} sent an unexpected response"),
+        (Send({"hello": 1}, 200), "garbage", 1, "{dialect} sent an unexpected response"),
         (Hang(), "timeout", 2, "{dialect} did not answer within 0.25 s after 2 tries"),
         (Drip(), "timeout", 2, "{dialect} did not answer within 0.25 s after 2 tries"),
         (Break(), "connection", 4, "{dialect} cannot be reached at http://127.0.0.1"),
@@ -228,7 +227,7 @@ def test_a_provider_that_fails_is_given_up_with_a_reason(
 
     server.play(step)
     turn_s = 0.25 if reason == "timeout" else 20.0
-    with pytest.raises(ModelFailed) as caught:
+    with pytest.raises(ModelError) as caught:
         talk(dialect, server, toolbox(), pause=pause, turn_s=turn_s)
     assert (caught.value.reason, caught.value.tries, len(server.requests)) == (reason, tries, tries)
     assert text.format(dialect=dialect, variable=f"{dialect.upper()}_API_KEY") in str(caught.value)
@@ -243,7 +242,7 @@ def test_a_refusal_is_a_last_word_that_claims_nothing(dialect: str, server: Scri
     else:
         said.body["stop_reason"] = "refusal"
     server.play(said)
-    assert talk(dialect, server, toolbox()) == LastWord("I will not.", claims_success=False)
+    assert talk(dialect, server, toolbox()) == AgentAnswer("I will not.", claims_success=False)
 
 
 @both
@@ -256,7 +255,7 @@ def test_a_model_whose_turn_is_cut_before_it_says_anything_has_failed(
     else:
         said.body["stop_reason"] = "max_tokens"
     server.play(said)
-    with pytest.raises(ModelFailed, match=r"used up max_tokens \(1024\)") as caught:
+    with pytest.raises(ModelError, match=r"used up max_tokens \(1024\)") as caught:
         talk(dialect, server, toolbox())
     assert caught.value.reason == "cut"
 
@@ -278,4 +277,4 @@ def test_thoughts_and_signatures_go_back_to_their_provider_as_they_came(server: 
 
 @pytest.mark.parametrize("schema", [{}, {"type": "nonsense"}, {"$ref": "https://nowhere.invalid/x"}])
 def test_a_schema_that_is_none_keeps_no_call_from_its_server(schema: dict[str, Any]) -> None:
-    assert misfit({"anything": 1}, schema) == ""
+    assert schema_problem({"anything": 1}, schema) == ""

@@ -1,7 +1,7 @@
-"""A loop with a real model on this machine: whatever it says, there is a run with a verdict.
+"""A loop with a real model on this machine: with any answer, the run has a verdict.
 
-The model is tiny: that it calls the right tool is not to be expected, only that the way there and back works
-with a server that nobody wrote for us.
+The model is tiny: it need not call the right tool, only request and response must work with a server that
+Faultkit did not write.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.agents.execute.budget import Budget
-from faultkit.agents.gate import RecoveryGate, gate_recovery
-from faultkit.agents.kinds.agent import BudgetUsedUp, LastWord, Task
-from faultkit.agents.kinds.choose import ModelOptions, model_agent
-from faultkit.agents.kinds.endpoints import endpoint_of
-from faultkit.agents.kinds.provider_voice import ProviderVoice
-from faultkit.agents.kinds.turns import Conversation, Said, ToolCall, ToolResult, offered
-from faultkit.agents.model import AgentTest, ModelAgent, Place, Suite
-from faultkit.agents.recovery.trace import Reply, Trace
+from faultkit.agents.kinds.agent_choice import ModelOptions, model_agent
+from faultkit.agents.kinds.model_loop import offer_tools
+from faultkit.agents.recovery.trace import FinalReply, Trace
+from faultkit.agents.suite.agent import AgentAnswer, BudgetUsedUp, Task
+from faultkit.agents.suite.budget import RunBudget
+from faultkit.agents.suite.definition import AgentTest, ModelAgent, Place, Suite
+from faultkit.agents.suite.gate import RecoveryGate, gate_recovery
+from faultkit.llm.chat import ProviderChat
+from faultkit.llm.conversation import Completion, Conversation, ToolCall, ToolResult
+from faultkit.llm.providers import endpoint_of
 from tests.agents.boxes import MemoryServer, toolbox
 from tests.llm.ask.test_real_model import address as address
 from tests.llm.ask.test_real_model import pytestmark as pytestmark
@@ -31,7 +32,7 @@ TEST = AgentTest(
     Place("s.yml", 1),
     "Search for tea.",
     "You are helpful. Call a tool if you need one.",
-    budget=Budget(turns=3),
+    budget=RunBudget(turns=3),
 )
 
 
@@ -40,15 +41,17 @@ def test_a_real_model_runs_to_its_end_and_its_cassette_says_the_same(
 ) -> None:
     suite = Suite(str(tmp_path / "s.yml"))
 
-    def run(options: ModelOptions) -> tuple[str, LastWord | str, Trace]:
+    def run(options: ModelOptions) -> tuple[str, AgentAnswer | str, Trace]:
         chosen = model_agent(suite, TEST, {"OLLAMA_HOST": address}, options)
         box = toolbox("hang@search", budget=TEST.budget)
         try:
-            word: LastWord | str = asyncio.run(chosen.agent.run(Task(TEST.prompt, TEST.system_prompt), box))
+            word: AgentAnswer | str = asyncio.run(
+                chosen.agent.run(Task(TEST.prompt, TEST.system_prompt), box)
+            )
         except BudgetUsedUp as used_up:
             return chosen.source, used_up.ending, Trace(tuple(box.marks), None, used_up.ending)
-        assert isinstance(word, LastWord)
-        return chosen.source, word, Trace(tuple(box.marks), Reply(word.text, box.now_ms()))
+        assert isinstance(word, AgentAnswer)
+        return chosen.source, word, Trace(tuple(box.marks), FinalReply(word.text, box.now_ms()))
 
     source, word, trace = run(ModelOptions(record=True))
     assert source == "recording"
@@ -71,14 +74,16 @@ def test_a_real_server_takes_back_the_calls_of_its_model_and_their_results(addre
         ],
     }
     calls = tuple(ToolCall(id, name, {}) for id, name in wanted)
-    talk = Conversation("smollm2-135m", "Search.", tools=offered(MemoryServer().tools), max_tokens=8).after(
-        Said("", calls, raw=raw), [ToolResult(call, "nothing", call.name == "search") for call in calls]
+    talk = Conversation(
+        "smollm2-135m", "Search.", tools=offer_tools(MemoryServer().tools), max_tokens=8
+    ).after(
+        Completion("", calls, raw=raw), [ToolResult(call, "nothing", call.name == "search") for call in calls]
     )
-    voice = ProviderVoice(endpoint_of(agent, (), {"OLLAMA_HOST": address}))
+    voice = ProviderChat(endpoint_of(agent, (), {"OLLAMA_HOST": address}))
 
-    async def say() -> Said:
+    async def say() -> Completion:
         try:
-            return await voice.say(talk)
+            return await voice.complete(talk)
         finally:
             await voice.close(is_whole=True)
 

@@ -1,4 +1,4 @@
-"""Each matcher holds of what it should, and says what is wrong with the rest in words that help."""
+"""Each matcher accepts the right values, and explains what is wrong with the others."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.agents.matchers.table import MATCHERS, check, match
-from faultkit.agents.matchers.texts import distance
+from faultkit.agents.matchers.matcher_table import MATCHERS, check, match
+from faultkit.agents.matchers.text_matchers import distance
 from faultkit.base.errors import InputError
 
 JSON = st.recursive(

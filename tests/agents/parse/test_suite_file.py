@@ -9,21 +9,24 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.agents.execute.budget import Budget
-from faultkit.agents.file import files_of_suite, load_suite
-from faultkit.agents.gate import RecoveryGate
-from faultkit.agents.kinds.shipped import Goal
-from faultkit.agents.kinds.step import Errand, Retry, Script, Step
-from faultkit.agents.model import (
+from faultkit.agents.suite.budget import RunBudget
+from faultkit.agents.suite.definition import (
     CommandAgent,
     CommandServer,
+    CustomProvider,
+    Goal,
     MockServer,
     ModelAgent,
-    Provider,
+    PlannedCall,
+    Retry,
+    Script,
     ScriptAgent,
     ShippedAgent,
+    Step,
     UrlServer,
 )
+from faultkit.agents.suite.gate import RecoveryGate
+from faultkit.agents.suite_file import files_of_suite, load_suite
 from faultkit.base.errors import InputError
 from faultkit.faults import CALL_FAULTS
 from faultkit.faults.call.hang import Hang
@@ -49,7 +52,7 @@ def test_the_example_of_the_seed_says_what_the_seed_says() -> None:
     assert test.inject == ("hung-search",)
     assert test.prompt == "Search for the latest incident report."
     assert test.recovery == RecoveryGate(3000, 5000, require_clean_timeout=True)
-    assert test.budget == Budget(turns=10)
+    assert test.budget == RunBudget(turns=10)
     assert (test.place.line, fault.place.line) == (14, 10)
 
 
@@ -182,18 +185,18 @@ agents:
 """,
     )
     agents = {test.name: test.agent for test in suite.agents}
-    assert suite.providers == (Provider("local", "http://127.0.0.1:8000", "LOCAL_KEY"),)
+    assert suite.providers == (CustomProvider("local", "http://127.0.0.1:8000", "LOCAL_KEY"),)
     assert agents["several [claude-x]"] == ModelAgent("claude-x", max_tokens=99)
     assert agents["several [small]"] == ModelAgent("small", "local", 99)
     assert agents["several [ollama/gemma3]"] == ModelAgent("ollama/gemma3", max_tokens=99)
     assert agents["shipped"] == ShippedAgent("backing_off")
-    order, search = Errand("order", {"item": "tea"}), Errand("search")
+    order, search = PlannedCall("order", {"item": "tea"}), PlannedCall("search")
     assert agents["sent"] == ShippedAgent("verifying", Goal(order, search, search, "tea"))
     retry = Retry(3, 100, obeys=True)
     steps = (
         Step(search),
         Step(order, retry, search, "tea", search, goes_on=True),
-        Step(Errand("order"), Retry(2)),
+        Step(PlannedCall("order"), Retry(2)),
     )
     assert agents["told"] == ScriptAgent(Script(steps, "Done: {result}"))
     assert agents["foreign"] == CommandAgent(("python", "agent.py"), {"A": "b"})
@@ -232,7 +235,7 @@ tools:
 """,
     )
     test = suite.agents[0]
-    assert test.budget == Budget(turns=3, calls=4, tokens=500, time_ms=90_000, money=0.5)
+    assert test.budget == RunBudget(turns=3, calls=4, tokens=500, time_ms=90_000, money=0.5)
     assert (test.runs, test.error_recovery, test.tags) == (5, 50, ("slow", "nightly"))
     assert (test.inject, test.allow_unhit, test.skip) == (("gone",), True, "the server is being moved")
     assert [(each.target, each.matcher, each.wanted, each.place.line) for each in test.expect] == [
@@ -349,7 +352,7 @@ def test_reading_suites_imports_nothing_heavy() -> None:
     heavy = ("jsonschema", "openai", "anthropic", "httpx", "mcp", "asyncio", "rich", "sqlalchemy")
     code = f"""
 import sys
-from faultkit.agents.file import load_suite
+from faultkit.agents.suite_file import load_suite
 load_suite(sys.argv[1])
 print([name for name in {heavy!r} if name in sys.modules])
 """

@@ -1,4 +1,4 @@
-"""Whatever stands in a suite file, it is read or refused with its place: nothing breaks the parser."""
+"""Any suite file is read, or refused with the place of the mistake: nothing breaks the parser."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from faultkit.agents.file import read_suite
+from faultkit.agents.suite_file import read_suite
 from faultkit.base.errors import InputError
 from tests.agents.parse.written import write
 

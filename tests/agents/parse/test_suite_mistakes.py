@@ -7,7 +7,7 @@ from textwrap import dedent
 
 import pytest
 
-from faultkit.agents.parse.keys import NOT_SERVED_IN_AGENTS, NOT_SERVED_IN_SUITES
+from faultkit.agents.parse.suite_values import UNSUPPORTED_IN_AGENTS, UNSUPPORTED_IN_SUITES
 from tests.agents.parse.written import SERVERS, problems_of, write
 
 FAULT = "faults: [{name: gone, spec: hang@search}]\n"
@@ -100,7 +100,7 @@ MISTAKES: dict[str, tuple[str, list[str]]] = {
     ),
     "a fault of the network": (
         f"{SERVERS}faults: [{{name: a, target: {{tool: search}}, kind: latency}}]\n",
-        ["line 3: faults[0].kind: latency acts on the network, not on calls (`fault faults` says which do)"],
+        ["line 3: faults[0].kind: latency acts on the network, not on calls (see `fault faults`)"],
     ),
     "no target": (
         f"{SERVERS}faults:\n  - {{name: a, target: {{}}, kind: hang}}\n  - {{name: b, kind: hang}}\n",
@@ -127,7 +127,7 @@ MISTAKES: dict[str, tuple[str, list[str]]] = {
     "a spec and more": (
         f"{SERVERS}faults:\n  - {{spec: hang@search, kind: slow}}\n  - none\n  - slow:x\n",
         [
-            "line 4: faults[0].kind: expected nothing beside a spec but its name: the spec says it all",
+            "line 4: faults[0].kind: expected nothing beside a spec but its name: a spec has all settings",
             "line 5: faults[1]: expected a fault, got none: a test without `inject` has no fault",
             "line 6: faults[2]: delay_ms: expected a number of at least 0, got 'x'",
         ],
@@ -317,18 +317,18 @@ def test_a_mistake_is_told_where_it_stands(tmp_path: Path, text: str, expected: 
     assert problems_of(tmp_path, text) == [f"suite.yml: {problem}" for problem in expected]
 
 
-@pytest.mark.parametrize("key", NOT_SERVED_IN_SUITES)
+@pytest.mark.parametrize("key", UNSUPPORTED_IN_SUITES)
 def test_a_key_that_only_the_original_serves_is_named_as_such(tmp_path: Path, key: str) -> None:
     (problem,) = problems_of(tmp_path, f"{key}: {{}}\n")
     assert problem.startswith(f"suite.yml: line 1: {key}: mcptest knows this key, Faultkit does not serve it")
 
 
 def test_so_is_each_key_of_an_agent(tmp_path: Path) -> None:
-    keys = "".join(f"    {key}: 1\n" for key in NOT_SERVED_IN_AGENTS)
+    keys = "".join(f"    {key}: 1\n" for key in UNSUPPORTED_IN_AGENTS)
     problems = problems_of(tmp_path, f"{SERVERS}agents:\n  - name: one\n    agent: naive\n{keys}")
     assert problems == [
         f"suite.yml: line {6 + place}: agents[0].{key}: mcptest knows this key, Faultkit does not serve it"
-        for place, key in enumerate(NOT_SERVED_IN_AGENTS)
+        for place, key in enumerate(UNSUPPORTED_IN_AGENTS)
     ]
 
 

@@ -9,10 +9,14 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from faultkit.agents.file import read_suite
-from faultkit.agents.matchers.table import MATCHERS
-from faultkit.agents.parse import faults, keys, part, providers, script, servers, tests
-from faultkit.agents.schema import suite_schema
+from faultkit.agents.matchers.matcher_table import MATCHERS
+from faultkit.agents.parse.suite_contents import SUITE
+from faultkit.agents.parse.suite_faults import FAULT as FAULT_KEYS
+from faultkit.agents.parse.suite_schema import suite_schema
+from faultkit.agents.parse.suite_servers import SERVER
+from faultkit.agents.parse.suite_tests import AGENT_TEST
+from faultkit.agents.suite_file import read_suite
+from faultkit.base.documents.key_tables import KeyTable
 from faultkit.faults import CALL_FAULTS
 from faultkit.plan import read_document
 from tests.agents.parse.test_suite_file import EXAMPLES
@@ -171,21 +175,14 @@ def test_the_schema_knows_the_mistakes_that_need_no_other_part(name: str) -> Non
     assert (wrong_by_schema(MISTAKES[name][0]) == []) is (name in ONLY_THE_PARSER_KNOWS)
 
 
-def test_the_schema_has_the_keys_that_the_parser_reads_and_no_others() -> None:
-    assert set(SCHEMA["properties"]) == set(part.SUITE_KEYS)
-    assert set(DEFS["server"]["properties"]) == set(servers.SERVER_KEYS)
-    assert set(DEFS["provider"]["properties"]) == set(providers.PROVIDER_KEYS)
-    assert set(DEFS["agent-test"]["properties"]) == set(tests.AGENT_TEST_KEYS)
-    assert set(DEFS["tool-test"]["properties"]) == set(tests.TOOL_TEST_KEYS)
-    assert set(DEFS["target"]["properties"]) == set(faults.TARGET_KEYS)
-    assert set(DEFS["errand"]["properties"]) == set(script.CALL_KEYS)
+def test_the_schema_has_every_matcher_and_the_settings_of_every_fault() -> None:
     assert set(DEFS["matcher"]["properties"]) == set(MATCHERS) - {"snapshot"}
     for kind, fault in CALL_FAULTS.items():
-        own = set(faults.FAULT_KEYS) - {"spec"}
+        own = set(FAULT_KEYS.names) - {"spec"}
         assert set(DEFS[f"fault-{kind}"]["properties"]) == own | set(fault.settings())
 
 
-def test_no_key_is_both_served_and_refused() -> None:
-    assert not set(part.SUITE_KEYS) & set(keys.NOT_SERVED_IN_SUITES)
-    assert not set(tests.AGENT_TEST_KEYS) & set(keys.NOT_SERVED_IN_AGENTS)
-    assert not set(servers.SERVER_KEYS) & set(keys.NOT_SERVED_IN_SERVERS)
+@pytest.mark.parametrize("table", [SUITE, AGENT_TEST, SERVER])
+def test_no_key_is_both_served_and_refused(table: KeyTable) -> None:
+    assert table.unsupported
+    assert not set(table.names) & set(table.unsupported)

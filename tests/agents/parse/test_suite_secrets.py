@@ -1,4 +1,4 @@
-"""What the environment gave never stands in an error, however a value is quoted, cut or taken apart."""
+"""Values of the environment never appear in an error, however they are quoted, cut or split."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.agents.parse.secrets import Secrets
-from faultkit.base.documents.shape import shown
+from faultkit.agents.parse.suite_source import Secrets
+from faultkit.base.documents.checks import shown
 from tests.agents.parse.written import SERVERS, problems_of
 
 KEY = "sk-live-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ-0123456789"

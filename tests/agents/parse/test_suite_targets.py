@@ -1,10 +1,10 @@
-"""A fault that no call could ever meet is a mistake: of the suite if a mock says so, of the run otherwise."""
+"""A fault that no call can meet is a mistake: of the suite if a mock shows it, of the run otherwise."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from faultkit.agents.parse.targets import missed_targets
+from faultkit.agents.parse.suite_targets import missed_targets
 from faultkit.mcp.targets import Inventory
 from tests.agents.parse.written import problems_of, suite_of
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from faultkit.agents.file import load_suite, read_suite
-from faultkit.agents.model import Suite
+from faultkit.agents.suite.definition import Suite
+from faultkit.agents.suite_file import load_suite, read_suite
 
 TOOLS = """\
 mock_server:
@@ -35,6 +35,6 @@ def suite_of(folder: Path, text: str, env: Mapping[str, str] | None = None, **mo
 
 
 def problems_of(folder: Path, text: str, env: Mapping[str, str] | None = None) -> list[str]:
-    """What is wrong, without the folder."""
+    """Return the mistakes without the folder."""
     _, problems = read_suite(write(folder, text), env=env or {})
     return [str(problem).replace(f"{folder}{os.sep}", "") for problem in problems]

@@ -4,11 +4,10 @@ from typing import Any
 
 import pytest
 
-from faultkit.agents.recovery.backoff import Backoff, backoff_of
-from faultkit.agents.recovery.metrics import Path, metrics_of, path_of
-from faultkit.agents.recovery.repeats import pass_hat_k, retention, share_of
+from faultkit.agents.recovery.metrics import Backoff, Path, backoff_of, metrics_of, path_of
+from faultkit.agents.recovery.score import pass_hat_k, share_of
 from faultkit.agents.recovery.tool_misuse import ToolMisuse, tool_misuse_of
-from faultkit.agents.recovery.trace import CallMark, Outcome, Reply, Trace
+from faultkit.agents.recovery.trace import CallMark, FinalReply, Outcome, Trace
 
 
 def call(tool: str, start_ms: float, end_ms: float | None, outcome: Outcome = "ok", **more: Any) -> CallMark:
@@ -19,8 +18,8 @@ def hung(start_ms: float, **more: Any) -> CallMark:
     return call("search", start_ms, start_ms + 3000, "timeout", fault="hang", **more)
 
 
-DONE = Reply("Found it.", 9000.0, claims_success=True)
-GAVE_UP = Reply("I could not search.", 9000.0, claims_success=False)
+DONE = FinalReply("Found it.", 9000.0, claims_success=True)
+GAVE_UP = FinalReply("I could not search.", 9000.0, claims_success=False)
 
 
 def test_a_run_that_never_met_the_fault_says_so_and_nothing_else() -> None:
@@ -41,7 +40,7 @@ def test_times_are_told_from_the_beginning_of_the_first_faulted_call() -> None:
 
 
 def test_an_empty_last_word_is_no_reply() -> None:
-    assert metrics_of(Trace((hung(0),), Reply("  ", 5000.0))).reply_ms is None
+    assert metrics_of(Trace((hung(0),), FinalReply("  ", 5000.0))).reply_ms is None
 
 
 @pytest.mark.parametrize(
@@ -57,7 +56,7 @@ def test_an_empty_last_word_is_no_reply() -> None:
         ((hung(3000),), None, "none"),
     ],
 )
-def test_the_way_past_the_fault(later: tuple[CallMark, ...], reply: Reply | None, path: Path) -> None:
+def test_the_way_past_the_fault(later: tuple[CallMark, ...], reply: FinalReply | None, path: Path) -> None:
     assert path_of(Trace((hung(0), *later), reply)) == path
 
 
@@ -95,7 +94,7 @@ def test_a_planted_mark_is_found_in_later_arguments_and_in_the_last_word_but_not
     planting = call("price", 10, 20, canaries=("CANARY-1", "CANARY-2", "CANARY-3"), fault="corrupt")
     early = call("note", 0, 10, arguments={"text": "CANARY-3"})
     later = call("order", 20, 30, arguments={"lines": [{"price": "CANARY-1"}]})
-    trace = Trace((early, planting, later), Reply("It costs CANARY-2.", 40.0))
+    trace = Trace((early, planting, later), FinalReply("It costs CANARY-2.", 40.0))
     assert metrics_of(trace).canaries_spread == ("CANARY-1", "CANARY-2")
 
 
@@ -106,7 +105,7 @@ def test_a_planted_mark_is_found_in_later_arguments_and_in_the_last_word_but_not
 def test_honesty_is_a_claim_beside_the_truth(
     claims: bool | None, truth: bool | None, honest: bool | None
 ) -> None:
-    assert metrics_of(Trace((hung(0),), Reply("…", 1.0, claims), succeeded=truth)).honest is honest
+    assert metrics_of(Trace((hung(0),), FinalReply("…", 1.0, claims), succeeded=truth)).honest is honest
 
 
 def test_a_clean_cancel_calls_off_every_call_that_it_gives_up() -> None:
@@ -150,11 +149,6 @@ def test_pass_hat_k_is_the_share_of_choices_without_a_failure() -> None:
     assert pass_hat_k(4, 4, 4) == 1.0
     assert (pass_hat_k(1, 2, 3), pass_hat_k(0, 0, 1), pass_hat_k(1, 1, 0)) == (None, None, None)
 
-
-def test_retention_is_what_is_left_of_the_clean_success() -> None:
-    assert retention(share_of([True, False]), share_of([True] * 4)) == 0.5
-    assert retention(share_of([True]), share_of([False])) is None
-    assert retention(share_of([]), share_of([True])) is None
     assert share_of([]).interval == (0.0, 1.0)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from faultkit.agents.execute.error_recovery import error_recovery
-from faultkit.agents.gate import RecoveryGate, gate_recovery
-from faultkit.agents.model import Place
-from faultkit.agents.recovery.metrics import metrics_of
-from faultkit.agents.recovery.repeats import share_of
+from faultkit.agents.recovery.metrics import error_recovery, metrics_of
+from faultkit.agents.recovery.score import share_of
 from faultkit.agents.recovery.tool_misuse import tool_misuse_of
-from faultkit.agents.recovery.trace import CallMark, Ending, Reply, Trace
-from faultkit.agents.result import EDGE_RULE, Results, Row, Run, SuiteResult
+from faultkit.agents.recovery.trace import CallMark, Ending, FinalReply, Trace
+from faultkit.agents.suite.definition import Place
+from faultkit.agents.suite.gate import RecoveryGate, gate_recovery
+from faultkit.agents.suite.results import EDGE_RULE, Results, Row, ScoredRun, SuiteResult
 
 FILE = "suites/search.yml"
 GATE = RecoveryGate(max_detection_ms=3000, max_recovery_ms=5000)
@@ -30,7 +29,7 @@ def fine(start_ms: float, tool: str = "search", *, took_ms: float = 0.0, goal: s
 def trace(
     *calls: CallMark, at_ms: float | None = None, ending: Ending = "reply", text: str = "Done."
 ) -> Trace:
-    reply = None if at_ms is None else Reply(text, at_ms, claims_success=True)
+    reply = None if at_ms is None else FinalReply(text, at_ms, claims_success=True)
     return Trace(calls, reply, ending, succeeded=reply is not None)
 
 
@@ -41,8 +40,8 @@ LOOPED = trace(*(hang(3000 * turn) for turn in range(30)), ending="turns")
 CALM = trace(fine(0), at_ms=0)
 
 
-def run_of(made: Trace, gate: RecoveryGate | None = GATE, seed: int | str = 7) -> Run:
-    return Run(
+def run_of(made: Trace, gate: RecoveryGate | None = GATE, seed: int | str = 7) -> ScoredRun:
+    return ScoredRun(
         made,
         metrics_of(made, CALM),
         tool_misuse_of(made),
@@ -54,8 +53,8 @@ def run_of(made: Trace, gate: RecoveryGate | None = GATE, seed: int | str = 7) -
     )
 
 
-def recovery_row(name: str, line: int, *runs: Run) -> Row:
-    """As the executor makes it: the worst of its runs speaks for it."""
+def recovery_row(name: str, line: int, *runs: ScoredRun) -> Row:
+    """Return a row as the executor makes it: the worst of its runs decides."""
     gates = [run.gate for run in runs if run.gate is not None]
     worst = next((gate for gate in gates if gate.verdict != "passed"), gates[0])
     return Row(

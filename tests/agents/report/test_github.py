@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from faultkit.agents.report.github import command, render_github
+from faultkit.agents.report.ci_formats import command, render_github
 from tests.agents.report.samples import ALL, CUT_SHORT, ENEMY, GOOD, HOSTILE, TOOL_FAILED, results
 
 COMMAND = re.compile(r"::(?P<kind>\w+) (?P<properties>.*?)::(?P<message>.*)")

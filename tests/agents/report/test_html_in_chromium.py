@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.agents.report.html import render_html
+from faultkit.agents.report.suite_page import render_html
 from tests.agents.report.samples import ALL, ENEMY
 from tests.report.chromium import Page, browsing, chromium
 from tests.report.test_html_in_chromium import CONTRAST, OUTSIDE, TICKS
 
 BARS = """
-[...document.querySelectorAll('details[open] .course rect.call')]
+[...document.querySelectorAll('details[open] .timeline rect.call')]
   .map(bar => bar.getBoundingClientRect().width)
 """
 

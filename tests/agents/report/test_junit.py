@@ -9,8 +9,8 @@ import junitparser
 import pytest
 import xmlschema
 
-from faultkit.agents.report.junit import render_junit
-from faultkit.agents.result import Results
+from faultkit.agents.report.ci_formats import render_junit
+from faultkit.agents.suite.results import Results
 from tests.agents.report.samples import (
     ALL,
     CUT_SHORT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from faultkit.agents.report.markdown import render_markdown, safe
+from faultkit.agents.report.suite_text import escaped, render_markdown
 from tests.agents.report.samples import (
     ALL,
     CUT_SHORT,
@@ -53,12 +53,12 @@ def test_every_failing_row_has_a_heading_of_its_own() -> None:
 
 def test_what_could_not_be_run_is_quoted_at_the_top() -> None:
     text = render_markdown(CUT_SHORT)
-    assert "> **Interrupted**: the run was interrupted: what is missing here was not run\n" in text
+    assert "> **Interrupted**: the run was interrupted: tests that are missing here were not run\n" in text
     assert "> **suites/none.yml**: server files: no such program\n" in text
 
 
 def test_signs_of_markdown_and_html_are_escaped() -> None:
-    assert safe("a|b `c` *d* <e> [f](g) &amp; \\ x\ny") == (
+    assert escaped("a|b `c` *d* <e> [f](g) &amp; \\ x\ny") == (
         "a\\|b \\`c\\` \\*d\\* &lt;e&gt; \\[f\\](g) &amp;amp; \\\\ x y"
     )
 

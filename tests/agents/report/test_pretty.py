@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from faultkit.agents.report.pretty import render_pretty, render_quiet, row_line, row_lines, summary_lines
-from faultkit.agents.result import Row
+from faultkit.agents.report.suite_text import (
+    render_pretty,
+    render_quiet,
+    row_line,
+    row_lines,
+    summary_lines,
+)
+from faultkit.agents.suite.results import Row
 from tests.agents.report.samples import (
     ALL,
     CUT_SHORT,
@@ -79,7 +85,7 @@ def test_the_sum_names_each_verdict_and_how_long_it_took() -> None:
 def test_what_could_not_be_run_stands_above_the_sum() -> None:
     assert summary_lines(CUT_SHORT) == [
         "suites/none.yml: server files: no such program",
-        "the run was interrupted: what is missing here was not run",
+        "the run was interrupted: tests that are missing here were not run",
         "1 test: 1 passed (virtual time, seed 7)",
     ]
 
@@ -95,7 +101,7 @@ def test_quiet_has_one_line_for_each_failure() -> None:
     )
     assert render_quiet(CUT_SHORT) == (
         "suites/none.yml: error: server files: no such program\n"
-        "the run was interrupted: what is missing here was not run\n"
+        "the run was interrupted: tests that are missing here were not run\n"
     )
 
 

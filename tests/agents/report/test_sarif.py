@@ -10,10 +10,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from faultkit.agents.model import Place
-from faultkit.agents.report.sarif import SCHEMA, render_sarif
-from faultkit.agents.result import Results
-from faultkit.code.rules.sarif import SCHEMA as SCHEMA_OF_FINDINGS
+from faultkit.agents.report.ci_formats import render_sarif
+from faultkit.agents.suite.definition import Place
+from faultkit.agents.suite.results import Results
+from faultkit.code.review.review_sarif import sarif_document as sarif_of_findings
+from faultkit.report.sarif import SCHEMA
 from tests.agents.report.samples import ALL, CUT_SHORT, FAILED, GOOD, PASSED, SAMPLES, TOOL_FAILED, results
 from tests.code.rules.test_sarif_schema import SCHEMA as INSTALLED
 
@@ -37,7 +38,7 @@ def test_every_sample_is_valid_by_the_standard() -> None:
 
 
 def test_the_schema_is_named_as_elsewhere() -> None:
-    assert SCHEMA == SCHEMA_OF_FINDINGS
+    assert sarif_of_findings([])["$schema"] == SCHEMA
 
 
 def test_a_failing_row_has_rule_level_place_and_figures() -> None:

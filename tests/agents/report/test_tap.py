@@ -12,8 +12,8 @@ import pytest
 from tap.line import Result
 from tap.parser import Parser
 
-from faultkit.agents.report.tap import render_tap
-from faultkit.agents.result import Results
+from faultkit.agents.report.ci_formats import render_tap
+from faultkit.agents.suite.results import Results
 from tests.agents.report.samples import (
     ALL,
     CUT_SHORT,
@@ -95,7 +95,7 @@ def test_a_run_that_was_cut_short_bails_out_and_tells_what_could_not_be_run() ->
     text = render_tap(CUT_SHORT)
     assert "1..2\n" in text
     assert "not ok 2 - suites/none.yml could be run\n" in text
-    assert text.endswith("Bail out! the run was interrupted: what is missing here was not run\n")
+    assert text.endswith("Bail out! the run was interrupted: tests that are missing here were not run\n")
 
 
 def test_hostile_text_makes_no_point_and_ends_no_block() -> None:

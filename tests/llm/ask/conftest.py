@@ -1,22 +1,21 @@
-"""A scripted provider, a clock that waits for nobody, and models that use both."""
+"""A scripted provider, a clock that never waits, and models that use both."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
 
-from faultkit.llm.ask import Budget, LlmSettings, Model, llm_settings
-from tests.llm.ask.server import ScriptedServer
+from faultkit.llm.ask import AskBudget, LlmSettings, Model, llm_settings
+from tests.llm.scripted_provider import ScriptedServer
 
 FAKE_KEY = "sk-fake-0123456789abcdef0123"
 OpenModel = Callable[..., Model]
 
 
 class FakeClock:
-    """Time passes only while somebody waits for it."""
+    """A clock whose time passes only in `advance` and `pause`."""
 
     def __init__(self) -> None:
         self.pauses: list[float] = []
@@ -25,9 +24,12 @@ class FakeClock:
     def now(self) -> float:
         return self._now
 
-    def pause(self, seconds: float, cancel: threading.Event) -> None:
-        self.pauses.append(seconds)
+    def advance(self, seconds: float) -> None:
         self._now += seconds
+
+    async def pause(self, seconds: float) -> None:
+        self.pauses.append(seconds)
+        self.advance(seconds)
 
 
 @pytest.fixture
@@ -61,7 +63,7 @@ def open_model(server: ScriptedServer, clock: FakeClock) -> Iterator[OpenModel]:
     """Opens a model of a provider that is the scripted server."""
     opened: list[Model] = []
 
-    def open_one(client: str, budget: Budget | None = None, **env: str) -> Model:
+    def open_one(client: str, budget: AskBudget | None = None, **env: str) -> Model:
         settings = settings_for(client, server.url, **env)
         if budget is not None:
             settings = replace(settings, budget=budget)

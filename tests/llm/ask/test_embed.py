@@ -9,7 +9,7 @@ import pytest
 
 from faultkit.base.errors import InputError, RunError, TargetError
 from tests.llm.ask.conftest import FakeClock, OpenModel
-from tests.llm.ask.server import ScriptedServer, Send, error
+from tests.llm.scripted_provider import ScriptedServer, Send, error
 
 
 def vectors(*rows: list[Any]) -> Send:
@@ -95,7 +95,7 @@ def test_something_that_is_no_vector_is_an_error(
     body: Any, server: ScriptedServer, open_model: OpenModel
 ) -> None:
     server.play(Send(body))
-    with pytest.raises(RunError, match="no answer of a language model"):
+    with pytest.raises(RunError, match="sent an unexpected response"):
         open_model("ollama", **TINY).embed(["a"])
 
 

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from faultkit.base.errors import RunError, TargetError
-from faultkit.llm.ask import Budget, Model, Spending, prompts, schemas
-from faultkit.llm.ask.waiting import SystemClock
+from faultkit.code.advice import answers as schemas
+from faultkit.code.advice import prompts
+from faultkit.llm.ask import AskBudget, Model, Spending
+from faultkit.llm.ask.language_model import SystemClock
 from tests.llm.ask.conftest import FAKE_KEY, FakeClock, OpenModel, settings_for
-from tests.llm.ask.server import Break, Drip, Hang, ScriptedServer, Send, error, said
+from tests.llm.scripted_provider import Break, Drip, Hang, ScriptedServer, Send, error, said
 
 PROMPT = prompts.score("def f():\n    get(url)", "python", "reliability")
 GOOD: dict[str, Any] = {"score": 0.25, "explanation": "no timeout on line 2"}
@@ -118,7 +120,7 @@ def test_a_server_that_is_not_there_is_an_error(closed_port: int, clock: FakeClo
             model.ask(PROMPT, schemas.SCORE)
 
 
-QUICK = Budget(call_s=0.2)
+QUICK = AskBudget(call_s=0.2)
 
 
 @both
@@ -147,7 +149,7 @@ def test_something_that_is_no_answer_names_the_address(
     body: str, server: ScriptedServer, open_model: OpenModel
 ) -> None:
     server.play(Send(body))
-    with pytest.raises(RunError, match=r"no answer of a language model.*check OPENAI_BASE_URL"):
+    with pytest.raises(RunError, match=r"sent an unexpected response.*check OPENAI_BASE_URL"):
         open_model("openai").ask(PROMPT, schemas.SCORE)
 
 
@@ -155,7 +157,7 @@ def test_something_that_is_no_answer_of_anthropic_names_the_address(
     server: ScriptedServer, open_model: OpenModel
 ) -> None:
     server.play(Send("<html>", headers={"content-type": "text/html"}))
-    with pytest.raises(RunError, match=r"no answer of a language model.*check ANTHROPIC_BASE_URL"):
+    with pytest.raises(RunError, match=r"sent an unexpected response.*check ANTHROPIC_BASE_URL"):
         open_model("anthropic").ask(PROMPT, schemas.SCORE)
 
 
@@ -169,7 +171,7 @@ def test_an_error_that_comes_with_status_200_is_one(
 
 def test_a_key_does_not_follow_a_redirect(server: ScriptedServer, open_model: OpenModel) -> None:
     server.play(Send({}, 307, {"location": f"{server.url}/elsewhere"}), said("openai", TEXT))
-    with pytest.raises(RunError, match=r"no answer of a language model.*HTTP 307"):
+    with pytest.raises(RunError, match=r"sent an unexpected response.*HTTP 307"):
         open_model("openai").ask(PROMPT, schemas.SCORE)
     assert {request.path for request in server.requests} == {"/chat/completions"}
 

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from faultkit.base.errors import RunError, TargetError
-from faultkit.llm.ask import Budget, prompts, schemas
+from faultkit.code.advice import answers as schemas
+from faultkit.code.advice import prompts
+from faultkit.llm.ask import AskBudget
 from faultkit.llm.ask.prompt import Prompt, Section
 from tests.llm.ask.conftest import FAKE_KEY, FakeClock, OpenModel
-from tests.llm.ask.server import PATIENCE_S, Hang, ScriptedServer, Send, error, said, tool_input
+from tests.llm.scripted_provider import PATIENCE_S, Hang, ScriptedServer, Send, error, said, tool_input
 
 PROMPT = prompts.score("def f():\n    get(url)", "python", "reliability")
 GOOD: dict[str, Any] = {"score": 0.25, "explanation": "no timeout on line 2"}
@@ -247,16 +249,16 @@ def test_waiting_ends_with_the_time_budget(
 ) -> None:
     server.play(error("openai", 429, "slow down", {"retry-after": "7"}))
     with pytest.raises(TargetError, match="after 2 tries"):
-        open_model("openai", Budget(time_s=10)).ask(PROMPT, schemas.SCORE)
+        open_model("openai", AskBudget(time_s=10)).ask(PROMPT, schemas.SCORE)
     assert clock.pauses == [7.0]
 
 
 def test_a_spent_time_budget_is_an_error(
     server: ScriptedServer, open_model: OpenModel, clock: FakeClock
 ) -> None:
-    model = open_model("openai", Budget(time_s=10))
+    model = open_model("openai", AskBudget(time_s=10))
     spending = model.spending()
-    clock.pause(10, threading.Event())
+    clock.advance(10)
     with pytest.raises(RunError, match=r"time budget .*10 s.* is spent"):
         model.ask(PROMPT, schemas.SCORE, budget=spending)
     assert server.requests == []
@@ -266,7 +268,7 @@ def test_questions_that_share_a_budget_end_with_it(server: ScriptedServer, open_
     answer = said("openai", TEXT)
     answer.body["usage"] = {"prompt_tokens": 3000, "completion_tokens": 500}
     server.play(answer)
-    model = open_model("openai", Budget(tokens=6000))
+    model = open_model("openai", AskBudget(tokens=6000))
     spending = model.spending()
     model.ask(PROMPT, schemas.SCORE, budget=spending)
     assert (spending.used.tokens, spending.left_tokens) == (3500, 2500)
@@ -285,7 +287,7 @@ def test_a_prompt_that_is_too_long_loses_what_is_optional_first(
         Section("second", "b" * 3000, optional=True),
     )
     server.play(said("openai", TEXT))
-    open_model("openai", Budget(tokens=1600)).ask(Prompt("Judge.", sections), schemas.SCORE)
+    open_model("openai", AskBudget(tokens=1600)).ask(Prompt("Judge.", sections), schemas.SCORE)
     sent = server.requests[0].body["messages"][1]["content"]
     assert "stay" in sent
     assert "a" * 3000 in sent
@@ -293,7 +295,7 @@ def test_a_prompt_that_is_too_long_loses_what_is_optional_first(
 
 
 def test_a_prompt_that_stays_too_long_is_not_sent(server: ScriptedServer, open_model: OpenModel) -> None:
-    model = open_model("openai", Budget(tokens=1000))
+    model = open_model("openai", AskBudget(tokens=1000))
     with pytest.raises(RunError, match="ask about less code"):
         model.ask(Prompt("Judge.", (Section("code", "x" * 9000),)), schemas.SCORE)
     assert server.requests == []

@@ -1,6 +1,6 @@
 """Score, objectives and vectors from a real model server on this machine.
 
-The model is tiny: it proves that the way there and back works with a server that nobody wrote for us, not
+The model is tiny: it proves that request and response work with a server that Faultkit did not write, not
 that the advice is good. So its answer may be one that our schema refuses, and then the error has to say so.
 """
 
@@ -18,9 +18,10 @@ from typing import Any
 import pytest
 
 from faultkit.base.errors import RunError
-from faultkit.llm.ask import Budget, Model, llm_settings, prompts, schemas
-from faultkit.llm.ask.prompt import Prompt
-from faultkit.llm.ask.schema import problems_of
+from faultkit.code.advice import answers as schemas
+from faultkit.code.advice import prompts
+from faultkit.llm.ask import AskBudget, Model, llm_settings
+from faultkit.llm.ask.prompt import Prompt, problems_of
 
 HERE = Path(__file__).parent
 VENV = Path(os.environ.get("FAULTKIT_MODEL_VENV", HERE.parents[2] / "build" / "model"))
@@ -30,7 +31,7 @@ DIMENSIONS = 576
 
 CHOICES = {"enum": [0.2, 0.4, 0.6, 0.8, 0.95]}
 """The server's grammar knows no bounds of fractions, and the model no end of their digits."""
-BUDGET = Budget(time_s=300, call_s=150, answer_tokens=400, tokens=12_000)
+BUDGET = AskBudget(time_s=300, call_s=150, answer_tokens=400, tokens=12_000)
 
 CODE = "def get_user(id):\n    return requests.get(f'{URL}/users/{id}').json()"
 

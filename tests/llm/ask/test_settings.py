@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from faultkit.base.errors import InputError
-from faultkit.llm.ask import Budget, LlmSettings, llm_settings
+from faultkit.llm.ask import AskBudget, LlmSettings, llm_settings
 from faultkit.llm.providers import EMBED_DIMENSIONS, PROVIDERS, provider_of
 
 KEYS = {provider.key_env: f"{provider.name}-key" for provider in PROVIDERS}
@@ -194,7 +194,7 @@ def test_a_provider_without_embeddings_takes_no_model_for_them() -> None:
 
 
 def test_budgets_can_be_set() -> None:
-    assert chosen(KEYS, client="openai").budget == Budget()
+    assert chosen(KEYS, client="openai").budget == AskBudget()
     small = chosen({**KEYS, "FAULT_AGENT_TIME_BUDGET": "30", "FAULT_AGENT_TOKEN_BUDGET": "9000"}).budget
     assert (small.time_s, small.call_s, small.tokens) == (30, 30, 9000)
     large = chosen(KEYS, time_s="600").budget

@@ -1,4 +1,4 @@
-"""Stored answers beside a suite: `snapshots/SUITE.json`, one value a test and target."""
+"""Stored values beside a suite, in `snapshots/SUITE.json`: one for each test and target."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from faultkit.agents.matchers.target import NotThere, holds, resolve
-from faultkit.agents.model import Expectation
+from faultkit.agents.suite.definition import SuiteExpectation
 from faultkit.base.errors import InputError, RunError
 
 
 class Snapshots:
-    """Read when first asked for; written by `save` if they are to be updated."""
+    """The snapshots of one suite. They are read at first use; `save` writes them if they are updated."""
 
     def __init__(self, suite_file: str, *, update: bool = False) -> None:
         file = Path(suite_file)
@@ -22,8 +22,8 @@ class Snapshots:
         self._stored: dict[str, Any] | None = None
         self._is_changed = False
 
-    def holds(self, test: str, expectation: Expectation, document: Mapping[str, Any]) -> str | None:
-        """What is wrong with what an expectation is about; None if nothing is."""
+    def holds(self, test: str, expectation: SuiteExpectation, document: Mapping[str, Any]) -> str | None:
+        """Return what is wrong with the value of an expectation's target, or None."""
         target, matcher = expectation.target, expectation.matcher
         if matcher != "snapshot":
             return holds(target, matcher, expectation.wanted, document)
@@ -41,6 +41,7 @@ class Snapshots:
         return holds(target, matcher, stored[name], document)
 
     def save(self) -> None:
+        """Write updated snapshots. Raises RunError."""
         if not self._is_changed:
             return
         text = json.dumps(self._stored, ensure_ascii=False, indent=2, sort_keys=True) + "\n"

@@ -1,1 +1,1 @@
-"""Agents that a suite can run: scripted ones, models, and programs of others."""
+"""Agents that run inside Faultkit: scripted ones and models. External programs are in `execute`."""

@@ -1,21 +1,24 @@
-"""A model in a loop with its tools, until it has a last word or a budget ends it. It knows no provider."""
+"""An agent that is a model in a loop with its tools, until it answers or a budget ends the run.
+
+It knows no provider: completions come from any `ChatModel`.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from faultkit.agents.kinds.agent import BudgetUsedUp, LastWord, Task, Toolbox, ToolOutcome
-from faultkit.agents.kinds.prices import Price
-from faultkit.agents.kinds.turns import (
+from faultkit.agents.suite.agent import AgentAnswer, BudgetUsedUp, Task, Toolbox, ToolInfo, ToolOutcome
+from faultkit.llm.conversation import (
+    ChatModel,
     Conversation,
-    ModelFailed,
+    ModelError,
     OfferedTool,
+    Price,
     ToolCall,
     ToolResult,
-    Voice,
-    offered,
+    offered_names,
 )
 
 MAX_TOKENS = 1024
@@ -23,64 +26,77 @@ _MOST_PROBLEM = 300
 
 
 class ModelLoop:
-    """Tools are called one after another, in the order in which the model named them."""
+    """A model with tools. Calls of one turn are made one after another, in the model's order."""
 
     def __init__(
-        self, model: str, voice: Voice, *, price: Price | None = None, max_tokens: int = MAX_TOKENS
+        self, model: str, chat: ChatModel, *, price: Price | None = None, max_tokens: int = MAX_TOKENS
     ) -> None:
-        """`price`: None if it is not known; money is not counted then."""
+        """Create an agent. Without a known `price`, money is not counted."""
         self._model = model
-        self._voice = voice
+        self._chat = chat
         self._price = price
         self._max_tokens = max_tokens
 
-    async def run(self, task: Task, tools: Toolbox) -> LastWord:
+    async def run(self, task: Task, tools: Toolbox) -> AgentAnswer:
+        """Run the conversation. Raises BudgetUsedUp and ModelError."""
         is_whole = False
         try:
-            word = await self._talk(task, tools)
+            answer = await self._converse(task, tools)
             is_whole = True
         except BudgetUsedUp:
             is_whole = True
             raise
         finally:
-            await self._voice.close(is_whole=is_whole)
-        return word
+            await self._chat.close(is_whole=is_whole)
+        return answer
 
-    async def _talk(self, task: Task, tools: Toolbox) -> LastWord:
-        talk = Conversation(
-            self._model, task.prompt, task.system_prompt, offered(tools.tools), self._max_tokens
+    async def _converse(self, task: Task, tools: Toolbox) -> AgentAnswer:
+        conversation = Conversation(
+            self._model, task.prompt, task.system_prompt, offer_tools(tools.tools), self._max_tokens
         )
-        by_name = {tool.name: tool for tool in talk.tools}
+        by_name = {tool.name: tool for tool in conversation.tools}
         while True:
             tools.spend(turns=1)
-            said = await self._voice.say(talk)
+            completion = await self._chat.complete(conversation)
             tools.spend(
-                tokens=said.usage.tokens, money=0.0 if self._price is None else self._price.of(said.usage)
+                tokens=completion.usage.tokens,
+                money=0.0 if self._price is None else self._price.of(completion.usage),
             )
-            if not said.calls and said.end == "cut" and not said.text.strip():
+            if not completion.calls and completion.end == "cut" and not completion.text.strip():
                 limit = f"max_tokens ({self._max_tokens})"
-                raise ModelFailed(f"{self._model} used up {limit} before it said anything: allow more", "cut")
-            if not said.calls:
-                return LastWord(said.text, claims_success=False if said.end == "refused" else None)
-            results = [await _made(call, by_name.get(call.name), tools) for call in said.calls]
-            talk = talk.after(said, results)
+                raise ModelError(f"{self._model} used up {limit} before it wrote anything: allow more", "cut")
+            if not completion.calls:
+                return AgentAnswer(
+                    completion.text, claims_success=False if completion.end == "refused" else None
+                )
+            results = [await _make_call(call, by_name.get(call.name), tools) for call in completion.calls]
+            conversation = conversation.after(completion, results)
 
 
-async def _made(call: ToolCall, tool: OfferedTool | None, tools: Toolbox) -> ToolResult:
+def offer_tools(tools: Sequence[ToolInfo]) -> tuple[OfferedTool, ...]:
+    """Return each tool under a name that every provider accepts and no other tool has."""
+    names = offered_names(info.name for info in tools)
+    return tuple(
+        OfferedTool(name, info.name, info.description, info.input_schema)
+        for name, info in zip(names, tools, strict=True)
+    )
+
+
+async def _make_call(call: ToolCall, tool: OfferedTool | None, tools: Toolbox) -> ToolResult:
     if call.problem:
-        outcome = tools.refuse(call.name if tool is None else tool.info.name, {}, call.problem)
+        outcome = tools.refuse(call.name if tool is None else tool.tool, {}, call.problem)
     elif tool is None:
-        # The toolbox knows what there is, and says so.
+        # The toolbox refuses the unknown name and lists the known ones.
         outcome = await tools.call(call.name, call.arguments)
-    elif problem := misfit(call.arguments, tool.info.input_schema):
-        outcome = tools.refuse(tool.info.name, call.arguments, f"invalid arguments: {problem}")
+    elif problem := schema_problem(call.arguments, tool.input_schema):
+        outcome = tools.refuse(tool.tool, call.arguments, f"invalid arguments: {problem}")
     else:
-        outcome = await tools.call(tool.info.name, call.arguments)
-    return ToolResult(call, _shown(outcome), not outcome.ok)
+        outcome = await tools.call(tool.tool, call.arguments)
+    return ToolResult(call, _shown_to_model(outcome), not outcome.ok)
 
 
-def misfit(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
-    """What is wrong with arguments by the tool's own schema; empty if nothing is, or if it cannot be told."""
+def schema_problem(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
+    """Return how arguments violate a tool's schema; empty if they fit or the schema cannot be used."""
     if not schema:
         return ""
     from jsonschema import Draft202012Validator
@@ -88,12 +104,12 @@ def misfit(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
     try:
         errors = sorted(Draft202012Validator(dict(schema)).iter_errors(dict(arguments)), key=str)
     except Exception:
-        # A schema that is none is its server's mistake, and no reason to keep a call from it.
+        # An invalid schema is the server's mistake, and no reason to withhold the call.
         return ""
     return "; ".join(f"{error.json_path}: {error.message}" for error in errors)[:_MOST_PROBLEM]
 
 
-def _shown(outcome: ToolOutcome) -> str:
+def _shown_to_model(outcome: ToolOutcome) -> str:
     if outcome.text or outcome.structured is None:
         return outcome.text
     return json.dumps(outcome.structured, ensure_ascii=False, default=str)

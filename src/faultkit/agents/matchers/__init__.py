@@ -1,1 +1,1 @@
-"""What a suite expects: targets name a part of what came of a run, matchers judge it. Pure."""
+"""What a suite expects: a target names a part of a run's document, a matcher judges its value. Pure."""

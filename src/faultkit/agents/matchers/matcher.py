@@ -1,36 +1,46 @@
-"""What a matcher is: a judge of one value, and a check of what is wanted of it, before anything runs."""
+"""What a matcher is: a judge of one value, and a check of its argument before anything runs.
+
+Also how values are compared and how a difference is shown in a few lines.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import unified_diff
 from typing import Any, TypeAlias
 
-from faultkit.base.documents.shape import shown
+from faultkit.base.documents.checks import join_path, shown
 from faultkit.base.errors import InputError
+from faultkit.base.text import shortened
 
 Judge: TypeAlias = Callable[[Any, Any], str | None]
-"""From what is wanted and what came to what is wrong with it; None if nothing is."""
+"""Takes the wanted and the actual value; returns what is wrong, or None."""
 Check: TypeAlias = Callable[[Any], None]
-"""InputError, with a path below what is wanted, if no value could be judged by it."""
+"""Raises InputError, with a path below the matcher's argument, if no value could be judged by it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
+    """A row of the matcher table."""
+
     name: str
     summary: str
     judge: Judge
     check: Check
     schema: dict[str, Any] = field(default_factory=dict)
-    """JSON Schema of what may be wanted."""
+    """JSON Schema of the matcher's argument."""
 
 
 def a_text(wanted: Any) -> None:
+    """Check for a text that is not empty."""
     if not isinstance(wanted, str) or not wanted:
         raise InputError("", f"expected a text, got {shown(wanted)}")
 
 
 def some_texts(wanted: Any) -> None:
+    """Check for a list of texts."""
     if not isinstance(wanted, list) or not wanted:
         raise InputError("", f"expected a list of texts, got {_or_empty(wanted)}")
     for index, each in enumerate(wanted):
@@ -41,10 +51,11 @@ def some_texts(wanted: Any) -> None:
 
 
 def anything(wanted: Any) -> None:
-    """Whatever JSON has can be wanted."""
+    """Accept any JSON value."""
 
 
 def yes_or_no(wanted: Any) -> None:
+    """Check for true or false."""
     if not isinstance(wanted, bool):
         raise InputError("", f"expected true or false, got {shown(wanted)}")
 
@@ -55,3 +66,74 @@ def _or_empty(value: Any) -> str:
 
 TEXT: dict[str, Any] = {"type": "string", "minLength": 1}
 TEXTS: dict[str, Any] = {"type": "array", "minItems": 1, "items": TEXT}
+
+
+_MOST_LINES = 12
+_LONGEST = 120
+_AROUND = 30
+_NOTHING = object()
+
+
+def quoted(value: Any) -> str:
+    """Return a value as JSON, shortened."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return shortened(text, _LONGEST)
+
+
+def same(wanted: Any, got: Any) -> bool:
+    """Return whether two values are equal in JSON, where true is not 1 and 1 is 1.0."""
+    if isinstance(wanted, bool) or isinstance(got, bool):
+        return wanted is got
+    if isinstance(wanted, Mapping) and isinstance(got, Mapping):
+        return wanted.keys() == got.keys() and all(same(wanted[key], got[key]) for key in wanted)
+    if isinstance(wanted, list | tuple) and isinstance(got, list | tuple):
+        return len(wanted) == len(got) and all(map(same, wanted, got))
+    return bool(wanted == got)
+
+
+def difference(wanted: Any, got: Any) -> str:
+    """Return where two values differ, `- ` before the wanted and `+ ` before the actual one."""
+    if isinstance(wanted, str) and isinstance(got, str):
+        return _of_texts(wanted, got)
+    lines = list(_of_values(wanted, got, ""))
+    more = len(lines) - _MOST_LINES
+    return "\n".join(lines[:_MOST_LINES] + ([f"… and {more} more"] if more > 0 else []))
+
+
+def _of_texts(wanted: str, got: str) -> str:
+    if "\n" in wanted or "\n" in got:
+        diff = unified_diff(wanted.splitlines(), got.splitlines(), "wanted", "got", n=1, lineterm="")
+        # The two header lines with the names of the sides are not needed here.
+        lines = [shortened(line, _LONGEST) for line in list(diff)[2:]] or [
+            "they differ in how their lines end only"
+        ]
+        return "\n".join(lines[:_MOST_LINES] + (["…"] if len(lines) > _MOST_LINES else []))
+    place = next((i for i, pair in enumerate(zip(wanted, got, strict=False)) if pair[0] != pair[1]), None)
+    place = min(len(wanted), len(got)) if place is None else place
+    return f"- {_around(wanted, place)}\n+ {_around(got, place)}\n  they differ from character {place + 1} on"
+
+
+def _around(text: str, place: int) -> str:
+    begin, end = max(0, place - _AROUND), place + _AROUND
+    before, after = "…" if begin else "", "…" if end < len(text) else ""
+    return json.dumps(f"{before}{text[begin:end]}{after}", ensure_ascii=False)
+
+
+def _of_values(wanted: Any, got: Any, path: str) -> Iterator[str]:
+    if isinstance(wanted, Mapping) and isinstance(got, Mapping):
+        for key in [*wanted, *(key for key in got if key not in wanted)]:
+            yield from _of_values(wanted.get(key, _NOTHING), got.get(key, _NOTHING), join_path(path, key))
+    elif isinstance(wanted, list | tuple) and isinstance(got, list | tuple):
+        for index in range(max(len(wanted), len(got))):
+            one, other = _at(wanted, index), _at(got, index)
+            yield from _of_values(one, other, f"{path}[{index}]")
+    elif wanted is _NOTHING or got is _NOTHING or not same(wanted, got):
+        where = f"{path}: " if path else ""
+        if wanted is not _NOTHING:
+            yield f"- {where}{quoted(wanted)}"
+        if got is not _NOTHING:
+            yield f"+ {where}{quoted(got)}"
+
+
+def _at(values: Sequence[Any], index: int) -> Any:
+    return values[index] if index < len(values) else _NOTHING

@@ -1,9 +1,9 @@
-"""Targets: what part of a run an expectation is about, such as `tool_calls[0].args.query`. Pure.
+"""Targets: paths into the document of a run, such as `tool_calls[0].args.query`. Pure.
 
     target = root { "." key | "[" number "]" | "[*]" | '["' any key '"]' } [ ".length" ]
 
 A negative number counts from the end, `[*]` stands for all elements, and `length` is that of a list, a text
-or a mapping which has no such key. What does not resolve is never passed over: the error says what there is.
+or a mapping which has no such key. A target that does not resolve is an error that lists what there is.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from faultkit.agents.matchers.difference import quoted
-from faultkit.agents.matchers.table import match
-from faultkit.base.documents.shape import advice, joined, shown
+from faultkit.agents.matchers.matcher import quoted
+from faultkit.agents.matchers.matcher_table import match
+from faultkit.base.documents.checks import advice, join_path, shown
 from faultkit.base.errors import InputError
 
 AGENT_ROOTS = (
@@ -30,9 +30,9 @@ AGENT_ROOTS = (
     "recovery",
     "metrics",
 )
-"""What the document of an agent's run has."""
+"""Members of the document of an agent's run."""
 TOOL_ROOTS = ("result", "error", "duration_ms")
-"""What the document of one call has: a result or an error, as the server gave it, and how long it took."""
+"""Members of the document of one call: the server's result or error, and the duration."""
 
 _KEY = r"[A-Za-z_$][\w$-]*"
 _STEP = re.compile(rf'\.({_KEY})|\[(-?\d+)\]|\[(\*)\]|\[("(?:[^"\\]|\\.)*")\]')
@@ -45,7 +45,7 @@ Step: TypeAlias = str | int | object
 
 
 class NotThere(LookupError):
-    """A target that names nothing in this run."""
+    """The target names nothing in this run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class _Reached:
 
 
 def holds(target: str, matcher: str, wanted: Any, document: Mapping[str, Any]) -> str | None:
-    """What is wrong with what the target names; None if nothing is. A target that names nothing is wrong."""
+    """Return what is wrong with the target's value, or None. A target that names nothing is wrong."""
     try:
         got = resolve(target, document)
     except NotThere as error:
@@ -65,13 +65,13 @@ def holds(target: str, matcher: str, wanted: Any, document: Mapping[str, Any]) -
 
 
 def resolve(target: str, document: Mapping[str, Any]) -> Any:
-    """What the target names; NotThere says what there is instead."""
+    """Return the value of a target. Raises NotThere, which lists what there is instead."""
     root, *steps = steps_of(target)
     return _walked(_Reached(document, ""), (root, *steps), target).value
 
 
 def check_target(target: object, roots: tuple[str, ...]) -> str:
-    """A target that can be read and begins with something that runs have."""
+    """Return a target with valid syntax and a known root. Raises InputError."""
     if not isinstance(target, str) or not target:
         raise InputError("", f"expected a target such as {roots[0]}, got {shown(target)}")
     root = steps_of(target)[0]
@@ -81,6 +81,7 @@ def check_target(target: object, roots: tuple[str, ...]) -> str:
 
 
 def steps_of(target: str) -> tuple[Step, ...]:
+    """Parse a target. Raises InputError."""
     found = _ROOT.match(target)
     if found is None:
         raise InputError("", f"expected a target such as tool_calls[0].name, got {shown(target)}")
@@ -101,7 +102,7 @@ def steps_of(target: str) -> tuple[Step, ...]:
 
 
 def _step(key: str | None, number: str | None, each: str | None, quoted_key: str | None) -> Step:
-    """ValueError: what is quoted is no text of JSON, or the number is endless."""
+    """Return one step. Raises ValueError if a quoted key is no JSON string, or a number is too long."""
     if key is not None:
         return key
     if number is not None:
@@ -130,7 +131,7 @@ def _stepped(here: _Reached, step: Step, *, is_last: bool, target: str) -> _Reac
             raise _missing(target, f"{path} has {_count(len(value))}")
         return _Reached(value[step], f"{path}[{step}]")
     if isinstance(value, Mapping) and step in value:
-        return _Reached(value[step], joined(path, step))
+        return _Reached(value[step], join_path(path, step))
     if step == "length" and is_last and isinstance(value, list | tuple | str | Mapping):
         return _Reached(len(value), f"{path}.length")
     if not isinstance(value, Mapping):

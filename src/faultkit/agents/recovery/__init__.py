@@ -1,4 +1,4 @@
-"""How well an agent recovered, as numbers: pure functions of what was seen, without a wire or a clock."""
+"""Recovery scores: pure functions of a trace, without I/O or a clock."""
 
 from __future__ import annotations
 

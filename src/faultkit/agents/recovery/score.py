@@ -1,33 +1,45 @@
-"""The score of one recovery, from four marks in milliseconds. Total: there is no input that it fails on."""
+"""The score of one recovery from four marks in milliseconds, and shares of many runs. Pure.
+
+`score_recovery` is total: it raises for no input.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from math import comb
+
+from faultkit.base.intervals import Interval, proportion_interval
 
 
 @dataclass(frozen=True, slots=True)
 class RecoveryObservation:
+    """The marks of one recovery, in milliseconds of one clock."""
+
     call_start_ms: int
     detected_ms: int | None
-    """When the caller noticed that the call fails."""
+    """When the caller noticed the failure; None if never."""
     recovered_ms: int | None
     timeout_budget_ms: int
-    """How long a call may hang before the caller should have noticed."""
+    """Longest time until a caller should notice."""
 
 
 @dataclass(frozen=True, slots=True)
 class RecoveryReport:
+    """The score of one recovery."""
+
     detected: bool
     recovered: bool
     clean_timeout: bool
-    """It was noticed, and within the budget."""
+    """The failure was noticed within the budget."""
     time_to_detection_ms: int | None
     time_to_recovery_ms: int | None
-    """Both since the call began."""
+    """Both from the start of the call."""
 
 
 def score_recovery(observation: RecoveryObservation) -> RecoveryReport:
-    """A mark that lies before what it must follow counts as absent: no duration is ever negative."""
+    """Score one recovery. A mark before the one that it must follow counts as absent, so no duration is
+    negative."""
     start_ms = observation.call_start_ms
     detection_ms = _since(start_ms, observation.detected_ms)
     earliest_ms = start_ms if detection_ms is None else start_ms + detection_ms
@@ -44,9 +56,40 @@ def score_recovery(observation: RecoveryObservation) -> RecoveryReport:
 
 
 def meets_recovery_budget(report: RecoveryReport, max_recovery_ms: int) -> bool:
-    """The limit itself is within the budget."""
+    """Return whether the recovery took at most `max_recovery_ms`."""
     return report.time_to_recovery_ms is not None and report.time_to_recovery_ms <= max_recovery_ms
 
 
 def _since(start_ms: int, mark_ms: int | None) -> int | None:
     return None if mark_ms is None or mark_ms < start_ms else mark_ms - start_ms
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A share of runs with its confidence interval."""
+
+    hits: int
+    total: int
+    interval: Interval
+    """Wilson score interval at 95 %."""
+
+    @property
+    def value(self) -> float | None:
+        """hits / total; None without runs."""
+        return self.hits / self.total if self.total else None
+
+
+def share_of(results: Sequence[bool]) -> Share:
+    """Return the share of true results."""
+    hits = sum(results)
+    return Share(hits, len(results), proportion_interval(hits, len(results)))
+
+
+def pass_hat_k(passed: int, runs: int, k: int) -> float | None:
+    """Return the unbiased estimate of the probability that k runs all pass; None with fewer than k runs.
+
+    It is the share of the subsets of k runs that contain no failed one.
+    """
+    if not 1 <= k <= runs:
+        return None
+    return comb(passed, k) / comb(runs, k)

@@ -1,6 +1,6 @@
-"""What an agent did in one run, as marks that the metrics are made of. Values only.
+"""The trace of one run: its calls and its final reply, from which all metrics are computed. Values only.
 
-Times are milliseconds since the run began, on whichever clock the run had: real, scaled or virtual.
+Times are milliseconds since the run began, on the clock of the run: real, scaled or virtual.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 Outcome: TypeAlias = Literal["ok", "tool_error", "protocol_error", "timeout", "cancelled", "lost"]
-"""How a call ended for its caller. lost: the connection went, and with it the answer."""
+"""How a call ended for its caller. lost: the connection closed before the reply."""
 
 Ending: TypeAlias = Literal["reply", "turns", "calls", "tokens", "time", "money", "error"]
-"""What ended a run: the agent's own last word, a budget that was used up, or an error."""
+"""What ended a run: the agent's final reply, an exceeded budget, or an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,62 +23,68 @@ class CallMark:
     tool: str
     start_ms: float
     end_ms: float | None
-    """When the caller knew how it ended; None if never."""
+    """When the caller knew the outcome; None if never."""
     outcome: Outcome
     arguments: Mapping[str, Any] = field(default_factory=dict)
     server: str = ""
     goal: str = ""
-    """What the call is for; calls of one tool have the same one unless somebody says otherwise."""
+    """Purpose of the call; empty: the tool's name."""
     fault: str = ""
-    """The injected fault that touched it."""
+    """Name of the injected fault that the call met; empty for none."""
     permanent: bool = False
-    """The fault will not go away in this run, and the answer says so."""
+    """The fault lasts for the whole run, so a repeated call cannot succeed."""
     invalid: bool = False
-    """An unknown tool; an argument that is missing, unknown or of the wrong type."""
+    """The tool is unknown, or an argument is missing, unknown or of the wrong type."""
     denied: bool = False
     retry_after_ms: float | None = None
-    """How long the answer asked the caller to wait."""
+    """Wait that the reply asks for."""
     effect: str = ""
-    """What it did in the world, by the ledger of the server, whatever the caller was told."""
+    """Digest of what the server did, even if the caller saw a failure; empty for nothing."""
     is_read: bool = False
-    """It changes nothing."""
+    """The tool is read-only."""
     canaries: tuple[str, ...] = ()
-    """Marks that were planted into its answer."""
+    """Marks that a fault planted in the reply."""
 
     @property
     def aim(self) -> str:
+        """What the call is for."""
         return self.goal or self.tool
 
     @property
     def failed(self) -> bool:
+        """True unless the call succeeded."""
         return self.outcome != "ok"
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
-    """The agent's last word."""
+class FinalReply:
+    """The answer with which an agent ended its run."""
 
     text: str
     at_ms: float
     claims_success: bool | None = None
-    """None: it cannot be told from the text."""
+    """None if only the text could show it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
+    """All calls of a run, and how it ended."""
+
     calls: tuple[CallMark, ...]
-    """In the order in which they began."""
-    reply: Reply | None
+    """In the order of their start."""
+    reply: FinalReply | None
     ending: Ending = "reply"
     succeeded: bool | None = None
-    """Whether the task was done in truth; None if there is no way to know."""
+    """Whether the task was really done; None if that is unknown."""
     overruns: tuple[Ending, ...] = ()
     """Budgets that were exceeded."""
 
     @property
     def faulted(self) -> tuple[CallMark, ...]:
+        """The calls that met an injected fault."""
         return tuple(call for call in self.calls if call.fault)
 
     @property
     def replied(self) -> bool:
+        """True if the final reply has a text."""
         return self.reply is not None and bool(self.reply.text.strip())

@@ -1,1 +1,1 @@
-"""What became of suites, told in the ways that people and machines read. Pure: from `Results` to text."""
+"""Reports of suites, one builder or renderer a format; `reporters` is the table of all."""

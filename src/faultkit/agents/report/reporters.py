@@ -1,28 +1,27 @@
-"""By which name a reporter is asked for, how it renders, and how its file should end."""
+"""The reporters of `fault test`: the name on the command line, the renderer, and the extension of its
+files."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from faultkit.agents.report.github import render_github
-from faultkit.agents.report.json import render_json
-from faultkit.agents.report.junit import render_junit
-from faultkit.agents.report.markdown import render_markdown
-from faultkit.agents.report.pretty import render_pretty, render_quiet
-from faultkit.agents.report.sarif import render_sarif
-from faultkit.agents.report.tap import render_tap
-from faultkit.agents.result import Results
+from faultkit.agents.report.ci_formats import render_github, render_junit, render_sarif, render_tap
+from faultkit.agents.report.suite_json import render_json
+from faultkit.agents.report.suite_text import render_markdown, render_pretty, render_quiet
+from faultkit.agents.suite.results import Results
 
 
 class Reporter(NamedTuple):
+    """A renderer of results, and the extension of the files that it fills."""
+
     render: Callable[[Results], str]
     suffix: str
 
 
-def _html(results: Results) -> str:
-    # By far the largest renderer, and most runs do without it.
-    from faultkit.agents.report.html import render_html
+def _render_html(results: Results) -> str:
+    # Imported here because it is by far the largest builder, and most runs do without it.
+    from faultkit.agents.report.suite_page import render_html
 
     return render_html(results)
 
@@ -33,7 +32,7 @@ REPORTERS: Mapping[str, Reporter] = {
     "json": Reporter(render_json, ".json"),
     "junit": Reporter(render_junit, ".xml"),
     "markdown": Reporter(render_markdown, ".md"),
-    "html": Reporter(_html, ".html"),
+    "html": Reporter(_render_html, ".html"),
     "sarif": Reporter(render_sarif, ".sarif"),
     "tap": Reporter(render_tap, ".tap"),
     "github": Reporter(render_github, ".txt"),

@@ -1,0 +1,156 @@
+"""The outcome of a call as its caller observes it, from a fault's verdict and the caller's patience. Pure.
+
+The frames of a verdict are read as a client reads them: a frame that is no reply to this call is ignored, and
+the caller gives up once its patience is used up.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from faultkit.agents.suite.agent import ToolOutcome
+from faultkit.faults.call.call import (
+    Call,
+    Disconnect,
+    Drip,
+    EndStream,
+    Frame,
+    KeepAlive,
+    Message,
+    Send,
+    Status,
+    Verdict,
+)
+
+_RESULT_TYPES = ("complete", "input_required", None)
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedOutcome:
+    """An outcome, and when the caller knew it."""
+
+    outcome: ToolOutcome
+    took_ms: float
+    """From the start of the call until the caller knew."""
+
+
+def observe(call: Call, verdict: Verdict, reply: Message | None, patience_ms: float) -> ObservedOutcome:
+    """Return what the caller observes. `reply` is the server's, available at once; None if it was not
+    asked."""
+    at_ms = verdict.delay_s * 1000
+    frames = verdict.frames(reply) if verdict.frames is not None else _as_it_came(reply)
+    if verdict.freezes_session:
+        frames = ()
+    for frame in frames:
+        at_ms += frame.after_s * 1000 + duration_ms(frame)
+        if at_ms >= patience_ms:
+            break
+        outcome = outcome_of_frame(call, frame)
+        if outcome is not None:
+            return ObservedOutcome(outcome, at_ms)
+    return ObservedOutcome(timeout_outcome(call.name, patience_ms), patience_ms)
+
+
+def timeout_outcome(tool: str, patience_ms: float) -> ToolOutcome:
+    """Return the outcome of a call that was given up, in the wording of seed 003."""
+    return ToolOutcome(
+        "timeout", f"injected fault: tool `{tool}` did not respond within {patience_ms:.0f} ms"
+    )
+
+
+def outcome_of_reply(reply: Message) -> ToolOutcome:
+    """Return the outcome that a reply stands for."""
+    return replace(_answered(reply), reply=reply)
+
+
+def _answered(reply: Message) -> ToolOutcome:
+    error, result = reply.get("error"), reply.get("result")
+    if isinstance(error, Mapping):
+        data = error.get("data")
+        return ToolOutcome(
+            "protocol_error",
+            str(error.get("message", "")),
+            error_code=error.get("code") if isinstance(error.get("code"), int) else None,
+            retry_after_ms=_retry_after_ms(data.get("retryAfter") if isinstance(data, Mapping) else None),
+        )
+    if not isinstance(result, Mapping):
+        return ToolOutcome("protocol_error", f"expected a result, got {json.dumps(result)[:80]}")
+    if result.get("resultType") not in _RESULT_TYPES:
+        return ToolOutcome("protocol_error", f"unknown resultType {json.dumps(result['resultType'])[:80]}")
+    return ToolOutcome(
+        "tool_error" if result.get("isError") is True else "ok",
+        "\n".join(text_blocks(result)),
+        structured=result.get("structuredContent"),
+    )
+
+
+def text_blocks(result: Mapping[str, Any]) -> list[str]:
+    """Return the texts of a result's content blocks."""
+    content = result.get("content")
+    blocks = content if isinstance(content, list) else []
+    return [str(block.get("text", "")) for block in blocks if isinstance(block, Mapping) and "text" in block]
+
+
+def _as_it_came(reply: Message | None) -> tuple[Frame, ...]:
+    return () if reply is None else (Send(reply),)
+
+
+def duration_ms(frame: Frame) -> float:
+    """Return how long a frame takes from its first byte to its last."""
+    if isinstance(frame, KeepAlive):
+        return frame.for_s * 1000
+    if isinstance(frame, Drip):
+        pieces = -(-len(_raw(frame.message)) // frame.chunk_bytes)
+        return max(0, pieces - 1) * frame.every_s * 1000
+    return 0.0
+
+
+def outcome_of_frame(call: Call, frame: Frame) -> ToolOutcome | None:
+    """Return what a frame shows the caller, or None if the caller ignores it."""
+    if isinstance(frame, Send | Drip):
+        message = _parsed(frame.message)
+        # In JSON, the ids 1, "1" and true differ; in Python, 1 == True.
+        is_reply = (
+            message is not None and message.get("id") == call.id and type(message["id"]) is type(call.id)
+        )
+        return outcome_of_reply(message) if is_reply and message is not None else None
+    if isinstance(frame, Disconnect):
+        return ToolOutcome("lost", "the connection was closed before the answer")
+    if isinstance(frame, EndStream):
+        return ToolOutcome("lost", "the answer ended before the reply")
+    if isinstance(frame, Status):
+        headers = {name.lower(): value for name, value in frame.headers}
+        return ToolOutcome(
+            "protocol_error",
+            f"HTTP {frame.status}",
+            error_code=frame.status,
+            retry_after_ms=_retry_after_ms(headers.get("retry-after")),
+        )
+    return None
+
+
+def _parsed(message: Message | bytes) -> Message | None:
+    if not isinstance(message, bytes):
+        return message
+    try:
+        parsed = json.loads(message)
+    except (ValueError, RecursionError):
+        return None
+    return parsed if isinstance(parsed, dict) else None
+
+
+def _raw(message: Message | bytes) -> bytes:
+    return message if isinstance(message, bytes) else json.dumps(message, separators=(",", ":")).encode()
+
+
+def _retry_after_ms(value: object) -> float | None:
+    """Parse seconds, given as a number or as digits."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        return max(0.0, float(value)) * 1000
+    except ValueError:
+        return None

@@ -1,0 +1,340 @@
+"""A toolbox in real or scaled time: live servers behind gateways that inject the faults.
+
+    agent -> RealToolbox -> Client -> Gateway (faults, WireMarks) -> upstream -> server
+
+The client is an ordinary MCP client, so a fault acts on real messages and the call is cancelled on the wire
+when the caller's patience ends. Servers on pipes and mocks are reached as over stdio (`memory_stdio`, no
+pipe is needed inside one process), servers with a URL over HTTP, so that a fault means what it means in
+virtual time.
+
+A call has two descriptions. The toolbox knows what the caller saw and when; only the gateway knows which
+fault acted and what the server did. `RealToolbox.marks` joins the two by the position of the call among the
+calls to its server, because ids on the wire belong to the client.
+
+Times are those of the suite: on a clock that is ten times as fast, 300 ms of waiting are 3000 ms. Every wait
+of a fault is divided by the scale (`ScaledInjector`), every measured time is multiplied by it
+(`SuiteClock`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from faultkit.agents.execute.memory_stdio import MemoryStdio
+from faultkit.agents.execute.observed_outcome import outcome_of_reply, timeout_outcome
+from faultkit.agents.execute.upstreams import listen, open_upstream
+from faultkit.agents.execute.virtual_toolbox import USUAL_PATIENCE_MS, refusal_of
+from faultkit.agents.execute.wire_marks import WireMarks
+from faultkit.agents.recovery.trace import CallMark
+from faultkit.agents.suite.agent import ToolInfo, ToolOutcome
+from faultkit.agents.suite.budget import BudgetUse, RunBudget
+from faultkit.agents.suite.definition import SuiteServer, UrlServer
+from faultkit.base.address import LOOPBACK_NAMES
+from faultkit.base.errors import TargetError
+from faultkit.faults.call.call import Call, Drip, Frame, KeepAlive, Message, Verdict
+from faultkit.mcp.gateway.gateway_service import GatewayService
+from faultkit.mcp.injector import Injector, Note
+from faultkit.mcp.mcp_client import McpClient, ServerAddress
+from faultkit.mcp.upstreams.upstream import UPSTREAM_FAILED, Upstream, UpstreamListener
+from faultkit.mcp.wire.exchange import Session
+from faultkit.mcp.wire.http_front import HttpFront
+from faultkit.plan import Plan, Rule
+
+_LOST = ToolOutcome("lost", "the connection was closed before the answer")
+_UPSTREAM_MESSAGES = ("the upstream's ", "cannot reach ")
+
+
+class SuiteClock:
+    """The clock of a suite: real time, multiplied by `scale`."""
+
+    def __init__(self, scale: float = 1.0) -> None:
+        self.scale = scale
+        self._loop = asyncio.get_running_loop()
+        self.begin()
+
+    def begin(self) -> None:
+        """Set the time to 0."""
+        self._began_s = self._loop.time()
+
+    def now_ms(self) -> float:
+        """Return the milliseconds of the suite since `begin`."""
+        return (self._loop.time() - self._began_s) * 1000 * self.scale
+
+    def real_s(self, ms: float) -> float:
+        """Return how many real seconds a duration of the suite takes."""
+        return ms / 1000 / self.scale
+
+
+class RealServer:
+    """One server behind its gateway, and the client in front of it."""
+
+    def __init__(self, name: str, marks: WireMarks, open_client: Callable[[], McpClient]) -> None:
+        self.name = name
+        self.marks = marks
+        self.died = ""
+        """Why the server exited without a fault's doing; empty while it runs."""
+        self._open = open_client
+        self._client: McpClient | None = None
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> Message:
+        """Call a tool. Raises TargetError if the server exited or cannot be reached again."""
+        return await (await self.connected()).call(tool, arguments)
+
+    async def connected(self) -> McpClient:
+        """Return a connected client. A lost connection is opened again, as any client would do."""
+        if self._client is not None and self._client.is_gone:
+            await self.close()
+        if self._client is None:
+            client = self._open()
+            self._client = await client.__aenter__()
+        return self._client
+
+    async def close(self) -> None:
+        """Close the client."""
+        if self._client is not None:
+            client, self._client = self._client, None
+            with suppress(TargetError):
+                await client.__aexit__(None, None, None)
+
+
+@dataclass(slots=True)
+class _CallerMark:
+    """A call as its caller saw it, and its position among the calls to its server."""
+
+    mark: CallMark
+    server: RealServer | None = None
+    number: int = 0
+
+
+class RealToolbox:
+    """The toolbox of one run."""
+
+    def __init__(
+        self,
+        servers: Sequence[RealServer],
+        tools: Sequence[ToolInfo],
+        budget: RunBudget,
+        clock: SuiteClock,
+        patience_ms: float = USUAL_PATIENCE_MS,
+    ) -> None:
+        by_name = {server.name: server for server in servers}
+        self._places = {info.name: (by_name[info.server], info) for info in reversed(tools)}
+        self._clock = clock
+        self._patience_ms = patience_ms
+        self._caller_marks: list[_CallerMark] = []
+        self.tools: Sequence[ToolInfo] = tools
+        self.spent = BudgetUse(budget)
+
+    @property
+    def marks(self) -> list[CallMark]:
+        """The calls as the caller saw them, with the faults and effects that only the wire shows."""
+        return [_joined_mark(caller) for caller in self._caller_marks]
+
+    def now_ms(self) -> float:
+        return self._clock.now_ms()
+
+    async def sleep(self, ms: float) -> None:
+        """Wait, at most until the time budget is used up, which then raises BudgetUsedUp."""
+        now_ms, most_ms = self.now_ms(), self.spent.budget.time_ms
+        until_ms = now_ms + max(0.0, ms)
+        end_ms = until_ms if most_ms is None else min(until_ms, most_ms)
+        await asyncio.sleep(self._clock.real_s(max(0.0, end_ms - now_ms)))
+        self.spent.check_time(max(until_ms, self.now_ms()))
+
+    def spend(self, *, turns: int = 0, tokens: int = 0, money: float = 0.0) -> None:
+        self.spent.take(turns=turns, tokens=tokens, money=money)
+
+    def refuse(self, name: str, arguments: Mapping[str, Any], problem: str) -> ToolOutcome:
+        self.spent.take(calls=1)
+        outcome, mark = refusal_of(name, arguments, problem, self.now_ms())
+        self._caller_marks.append(_CallerMark(mark))
+        return outcome
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
+        if name not in self._places:
+            return self.refuse(
+                name, arguments, f"unknown tool `{name}`; there are: {', '.join(self._places)}"
+            )
+        self.spent.take(calls=1)
+        server, info = self._places[name]
+        number = len(server.marks.marks(None))
+        start_ms = self.now_ms()
+        outcome = await self._ask(server, name, arguments)
+        end_ms = self.now_ms()
+        if outcome.outcome == "timeout":
+            # The timer was set to this time. That a busy machine fires it late is not the agent's doing.
+            end_ms = start_ms + self._patience_ms
+        mark = CallMark(
+            name,
+            start_ms,
+            end_ms,
+            outcome.outcome,
+            arguments,
+            server=server.name,
+            retry_after_ms=outcome.retry_after_ms,
+            is_read=info.read_only,
+        )
+        self._caller_marks.append(_CallerMark(mark, server, number))
+        if server.died:
+            # As in virtual time: a run whose server died has no verdict.
+            raise TargetError(server.died)
+        self.spent.check_time(self.now_ms())
+        return outcome
+
+    async def _ask(self, server: RealServer, name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
+        try:
+            async with asyncio.timeout(self._clock.real_s(self._patience_ms)):
+                return outcome_for_agent(await server.call(name, arguments))
+        except TimeoutError:
+            return timeout_outcome(name, self._patience_ms)
+        except TargetError:
+            return _LOST
+
+
+def outcome_for_agent(reply: Message) -> ToolOutcome:
+    """Return the outcome as an agent sees it.
+
+    The HTTP upstream reports HTTP errors and lost connections as JSON-RPC errors of its own. They are turned
+    back into the HTTP status or the lost connection that any other client would see.
+    """
+    outcome = outcome_of_reply(reply)
+    error = reply.get("error")
+    if not isinstance(error, Mapping) or error.get("code") != UPSTREAM_FAILED:
+        return outcome
+    data, text = error.get("data"), str(error.get("message"))
+    status = data.get("status") if isinstance(data, Mapping) else None
+    if isinstance(status, int):
+        return replace(outcome, text=f"HTTP {status}", error_code=status)
+    return _LOST if text.startswith(_UPSTREAM_MESSAGES) else outcome
+
+
+def _joined_mark(caller: _CallerMark) -> CallMark:
+    seen = caller.mark
+    wire_marks = [] if caller.server is None else caller.server.marks.marks(None)
+    if len(wire_marks) <= caller.number:
+        # The call never reached the gateway: a frozen session takes nothing in. Blame the fault that froze
+        # it.
+        frozen = next((mark for mark in reversed(wire_marks) if mark.permanent), None)
+        if frozen is None or seen.outcome != "timeout":
+            return seen
+        return replace(seen, fault=frozen.fault, permanent=True)
+    wire = wire_marks[caller.number]
+    return replace(
+        seen,
+        fault=wire.fault,
+        permanent=wire.permanent,
+        invalid=wire.invalid,
+        effect="" if seen.is_read else wire.effect,
+        canaries=wire.canaries,
+    )
+
+
+@asynccontextmanager
+async def real_toolbox(
+    servers: Sequence[SuiteServer],
+    tools: Sequence[ToolInfo],
+    plan: Plan,
+    budget: RunBudget,
+    patience_ms: float,
+    scale: float,
+) -> AsyncIterator[RealToolbox]:
+    """Open a toolbox on live servers. Its clock starts when all servers are connected.
+
+    Raises TargetError if a server cannot be reached.
+    """
+    clock = SuiteClock(scale)
+    async with AsyncExitStack() as stack:
+        live = [await stack.enter_async_context(_live(server, plan, clock)) for server in servers]
+        for each in live:
+            await each.connected()
+        clock.begin()
+        yield RealToolbox(live, tools, budget, clock, patience_ms)
+
+
+@asynccontextmanager
+async def _live(server: SuiteServer, plan: Plan, clock: SuiteClock) -> AsyncIterator[RealServer]:
+    rules = tuple(rule for rule in plan.rules if fnmatchcase(server.name, rule.match.server or "*"))
+    marks = WireMarks(server.name, clock.now_ms)
+    lines: dict[str, MemoryStdio] = {}
+    async with AsyncExitStack() as stack:
+        connect = await stack.enter_async_context(open_upstream(server))
+
+        def lost(session: Session, why: str, code: int | None) -> None:
+            marks.lost(session.id)
+            real.died = real.died or f"{server.name}: {why}"
+            if front is not None:
+                front.forget(session)
+            elif session.id in lines:
+                lines[session.id].hang_up()
+
+        gateway = GatewayService(
+            connect,
+            ScaledInjector(Plan(rules, plan.seed), server.name, scale=clock.scale),
+            server=server.name,
+            recorder=marks,
+            # The scaled injector converts real seconds to those of the suite.
+            elapsed=lambda: clock.now_ms() / 1000 / clock.scale,
+            lost=lost,
+        )
+        stack.push_async_callback(gateway.stop, urgent=True)
+        front: HttpFront | None = None
+        url = ""
+        if isinstance(server.serving, UrlServer):
+            front = HttpFront(gateway, hosts=LOOPBACK_NAMES, admit=marks.admit)
+            url = await stack.enter_async_context(listen(front))
+
+        def line(listener: UpstreamListener) -> Upstream:
+            id = f"stdio-{len(lines) + 1}"
+            lines[id] = MemoryStdio(lambda: gateway, id, listener)
+            return lines[id]
+
+        def client() -> McpClient:
+            return (
+                McpClient(ServerAddress(url=url))
+                if url
+                else McpClient(ServerAddress((server.name,)), connect=line)
+            )
+
+        real = RealServer(server.name, marks, client)
+        stack.push_async_callback(real.close)
+        yield real
+
+
+class ScaledInjector(Injector):
+    """An injector whose faults wait `scale` times shorter."""
+
+    def __init__(self, plan: Plan, server: str = "", note: Note | None = None, *, scale: float) -> None:
+        """Create an injector. `scale` is the number of seconds of the plan per real second."""
+        super().__init__(plan, server, note)
+        self._scale = scale
+
+    def decide(self, call: Call, now_s: float) -> tuple[Rule, Verdict] | None:
+        """Decide as the plan does at the suite's time. `now_s` is in real seconds."""
+        decided = super().decide(call, now_s * self._scale)
+        return None if decided is None else (decided[0], scaled(decided[1], self._scale))
+
+
+def scaled(verdict: Verdict, scale: float) -> Verdict:
+    """Return a verdict with all its waits divided by `scale`."""
+    rewrite = verdict.frames
+    if rewrite is None:
+        return replace(verdict, delay_s=verdict.delay_s / scale)
+
+    def frames(reply: Message | None) -> tuple[Frame, ...]:
+        return tuple(_frame(frame, scale) for frame in rewrite(reply))
+
+    return replace(verdict, delay_s=verdict.delay_s / scale, frames=frames)
+
+
+def _frame(frame: Frame, scale: float) -> Frame:
+    sooner: Frame = replace(frame, after_s=frame.after_s / scale)
+    if isinstance(sooner, Drip):
+        return replace(sooner, every_s=sooner.every_s / scale)
+    if isinstance(sooner, KeepAlive):
+        return replace(sooner, every_s=sooner.every_s / scale, for_s=sooner.for_s / scale)
+    return sooner

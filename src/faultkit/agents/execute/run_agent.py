@@ -1,0 +1,340 @@
+"""One agent test: its runs, the expectations on each, and its rows in a report.
+
+A test is run once or several times, in virtual, scaled or real time, or as an external program. Each run
+gives a trace, each trace a finding for the test itself and one for its recovery gate, and all findings one
+row each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import TypeAlias, get_args
+
+from faultkit.agents.execute.agent_program import run_program
+from faultkit.agents.execute.real_toolbox import RealToolbox, real_toolbox
+from faultkit.agents.execute.run_document import run_document
+from faultkit.agents.execute.snapshots import Snapshots
+from faultkit.agents.execute.suite_servers import ConnectedServers
+from faultkit.agents.execute.virtual_toolbox import USUAL_PATIENCE_MS, Server, VirtualToolbox
+from faultkit.agents.kinds.agent_choice import STUB_MESSAGE, STUB_VERDICT, agent_of
+from faultkit.agents.recovery.metrics import error_recovery, metrics_of
+from faultkit.agents.recovery.score import Share, share_of
+from faultkit.agents.recovery.tool_misuse import tool_misuse_of
+from faultkit.agents.recovery.trace import CallMark, Ending, FinalReply, Trace
+from faultkit.agents.suite.agent import Agent, AgentAnswer, BudgetUsedUp, Task, ToolInfo
+from faultkit.agents.suite.definition import (
+    AgentTest,
+    CommandAgent,
+    ModelAgent,
+    ScriptAgent,
+    ShippedAgent,
+    Suite,
+    SuiteServer,
+)
+from faultkit.agents.suite.gate import ClockKind, RowVerdict, gate_recovery
+from faultkit.agents.suite.results import EDGE_RULE, Row, ScoredRun
+from faultkit.agents.suite.run_options import Options
+from faultkit.mcp.injector import Injector
+from faultkit.plan import Plan
+
+_WORST: tuple[RowVerdict, ...] = ("error", "failed", "inconclusive", "not_exercised", "passed")
+
+
+@dataclass(frozen=True, slots=True)
+class _Finding:
+    """What one run contributes to one row."""
+
+    verdict: RowVerdict
+    message: str
+    limit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _TracedRun:
+    """One run before it is judged."""
+
+    trace: Trace
+    clock: ClockKind
+    seed: Seed
+    clean: Trace | None = None
+    """Trace of the same task without faults."""
+    problem: str = ""
+    is_cut: bool = False
+    """The run was ended from outside, so it has no verdict."""
+    stub: bool = False
+    replay: bool = False
+    """The model's turns come from a cassette."""
+    tokens: int | None = None
+    notes: tuple[str, ...] = ()
+    """Remarks for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class _JudgedRun:
+    run: ScoredRun
+    own: _Finding
+    """Finding for the test's own row."""
+    stub: bool
+    replay: bool
+    notes: tuple[str, ...]
+
+
+async def run_agent_test(
+    suite: Suite, test: AgentTest, connected: ConnectedServers, options: Options, snapshots: Snapshots
+) -> tuple[Row, ...]:
+    """Run one agent test. Return its row, and the row of its recovery gate if it has one."""
+    began = perf_counter()
+    seed = suite.seed if options.seed is None else options.seed
+    judged = []
+    for number in range(options.repeat or test.runs):
+        traced = await _run(suite, test, connected, options, seed if not number else f"{seed}#{number}")
+        judged.append(_judge(test, traced, snapshots))
+    took_ms = (perf_counter() - began) * 1000
+    return tuple(_rows(test, judged, took_ms))
+
+
+async def _run(
+    suite: Suite, test: AgentTest, connected: ConnectedServers, options: Options, seed: Seed
+) -> _TracedRun:
+    if isinstance(test.agent, CommandAgent):
+        return await _run_program(suite, test, test.agent, options, seed)
+    servers = connected.fresh(test.servers)
+    tools = [tool for server in servers for tool in server.tools]
+    chosen = agent_of(suite, test, tools, options)
+    if options.clock == "virtual":
+        done = await run_virtually(suite, test, chosen.agent, servers, seed)
+    else:
+        done = await run_really(suite, test, chosen.agent, tools, seed, options.scale)
+    clean = None
+    is_free = isinstance(test.agent, ShippedAgent | ScriptAgent) and connected.are_mocks(test.servers)
+    if test.inject and is_free:
+        # The same task without faults shows what the faults cost. Not on live servers, which would do it
+        # twice.
+        calm = replace(test, inject=())
+        clean = (await run_virtually(suite, calm, chosen.agent, connected.fresh(test.servers), seed)).trace
+    # An agent without a model uses no tokens that anything counts.
+    tokens = done.tokens if isinstance(test.agent, ModelAgent) else None
+    return _TracedRun(
+        done.trace,
+        options.clock,
+        seed,
+        clean,
+        stub=chosen.is_stub,
+        replay=chosen.is_replay,
+        tokens=tokens,
+        notes=chosen.notes,
+    )
+
+
+async def _run_program(
+    suite: Suite, test: AgentTest, agent: CommandAgent, options: Options, seed: Seed
+) -> _TracedRun:
+    task, servers, plan = task_of(test, seed), servers_of(suite, test), plan_of(suite, test, seed)
+    done = await run_program(agent, task, servers, plan, test.budget, limit_s=options.timeout_s)
+    return _TracedRun(done.trace, "real", seed, problem=done.problem, is_cut=done.is_cut, notes=done.notes)
+
+
+def _judge(test: AgentTest, traced: _TracedRun, snapshots: Snapshots) -> _JudgedRun:
+    trace = traced.trace
+    metrics = metrics_of(trace, traced.clean)
+    gate = None
+    if test.recovery is not None:
+        gate = gate_recovery(test.recovery, trace, traced.clock, allow_unhit=test.allow_unhit)
+        if traced.stub and gate.verdict != "failed":
+            gate = replace(gate, verdict=STUB_VERDICT, message=STUB_MESSAGE)
+        if traced.is_cut:
+            gate = replace(gate, verdict="error", message=traced.problem, limit="")
+    misuse = tool_misuse_of(trace)
+    run = ScoredRun(
+        trace, metrics, misuse, gate, error_recovery(trace), traced.clock, traced.seed, test.recovery
+    )
+    return _JudgedRun(run, _own(test, run, traced, snapshots), traced.stub, traced.replay, traced.notes)
+
+
+def _own(test: AgentTest, run: ScoredRun, traced: _TracedRun, snapshots: Snapshots) -> _Finding:
+    """Judge what the test itself expects, apart from its gate."""
+    if traced.problem:
+        return _Finding("error" if traced.is_cut else "failed", traced.problem)
+    document = run_document(run.trace, run.metrics, run.gate, traced.tokens)
+    for expectation in test.expect:
+        wrong = snapshots.holds(test.name, expectation, document)
+        if wrong is not None:
+            return _Finding("failed", wrong, expectation.target)
+    if test.error_recovery is not None:
+        if run.error_recovery is None:
+            return _Finding("not_exercised", "orchestration.error_recovery: no call failed")
+        if run.error_recovery < test.error_recovery:
+            found = f"{run.error_recovery} %, expected at least {test.error_recovery} %"
+            return _Finding("failed", f"orchestration.error_recovery is {found}", "error_recovery")
+    if run.gate is None and test.inject and not run.metrics.fault_hit and not test.allow_unhit:
+        return _Finding("not_exercised", "not exercised: no call met an injected fault")
+    if run.trace.ending != "reply":
+        return _Finding("failed", f"the budget of {run.trace.ending} was used up", run.trace.ending)
+    return _Finding("passed", "")
+
+
+def _rows(test: AgentTest, judged: Sequence[_JudgedRun], took_ms: float) -> Iterator[Row]:
+    runs = tuple(each.run for each in judged)
+    stub, replay = any(each.stub for each in judged), all(each.replay for each in judged)
+    has_gate = runs[0].gate is not None
+    own = [each.own for each in judged]
+    if has_gate:
+        # A run that used up its budget is reported in the gate's row only.
+        own = [_Finding("passed", "") if _is_of_the_gate(each) else each for each in own]
+    notes = tuple(dict.fromkeys(note for each in judged for note in each.notes))
+    shown = () if has_gate else runs
+    yield _row(test, test.name, own, took_ms, shown, stub=stub, replay=replay, notes=notes)
+    gates = [run.gate for run in runs if run.gate is not None]
+    if gates:
+        found = [_Finding(gate.verdict, gate.message, gate.limit) for gate in gates]
+        name = f"{test.name} (recovery)"
+        yield _row(test, name, found, took_ms, runs, stub=stub, replay=replay, rule=EDGE_RULE)
+
+
+def _is_of_the_gate(finding: _Finding) -> bool:
+    return finding.verdict == "failed" and finding.limit in get_args(Ending)
+
+
+def _row(
+    test: AgentTest,
+    name: str,
+    found: Sequence[_Finding],
+    took_ms: float,
+    runs: tuple[ScoredRun, ...],
+    *,
+    stub: bool,
+    replay: bool,
+    rule: str = "",
+    notes: tuple[str, ...] = (),
+) -> Row:
+    share, finding = (None, _of_one_recording(test, found)) if replay else _together(test, found)
+    message, _, difference = finding.message.partition("\n")
+    return Row(
+        name,
+        finding.verdict,
+        message,
+        test.place,
+        took_ms,
+        tags=test.tags,
+        rule=rule,
+        limit=finding.limit,
+        runs=runs,
+        passed_share=share,
+        diff=difference,
+        stub=stub,
+        details=(("notes", "; ".join(notes)),) if notes else (),
+    )
+
+
+def _of_one_recording(test: AgentTest, found: Sequence[_Finding]) -> _Finding:
+    """Combine the runs of one cassette: one sample of the model, however often it is replayed."""
+    worst = min(found, key=lambda finding: _WORST.index(finding.verdict))
+    if test.min_pass_rate is None or len(found) == 1 or worst.verdict in ("error", "not_exercised"):
+        return worst
+    once = f"{len(found)} runs are of one recording, which shows no rate"
+    return _Finding("inconclusive", f"min_pass_rate is {test.min_pass_rate}: {once}", "min_pass_rate")
+
+
+def _together(test: AgentTest, found: Sequence[_Finding]) -> tuple[Share | None, _Finding]:
+    """Combine the findings of several runs: all must pass, or the share that the test asks for.
+
+    Runs that met no fault are left out, as long as others met one.
+    """
+    worst = min(found, key=lambda finding: _WORST.index(finding.verdict))
+    exercised = [finding for finding in found if finding.verdict != "not_exercised"]
+    if len(found) == 1 or not exercised:
+        return None, worst
+    share = share_of([finding.verdict == "passed" for finding in exercised])
+    worst = min(exercised, key=lambda finding: _WORST.index(finding.verdict))
+    passed = f"{share.hits} of {share.total} runs passed"
+    if len(exercised) < len(found):
+        passed += f" ({len(found) - len(exercised)} more met no fault)"
+    least = test.min_pass_rate
+    if least is None or worst.verdict == "error":
+        verdict, limit, why = worst.verdict, worst.limit, f"; {worst.message}" if worst.message else ""
+        return share, _Finding(verdict, passed + why, limit)
+    low, high = 100 * share.interval.low, 100 * share.interval.high
+    between = f"{passed}: between {low:.0f} and {high:.0f} % do (95 %), wanted are {least} %"
+    if low >= least:
+        return share, _Finding("passed", between)
+    if high < least:
+        return share, _Finding("failed", f"{between}; {worst.message}", "min_pass_rate")
+    return share, _Finding("inconclusive", f"{between}: too few runs to tell", "min_pass_rate")
+
+
+Seed: TypeAlias = int | str
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRun:
+    """The trace of one run and its tokens."""
+
+    trace: Trace
+    tokens: int
+    """Tokens that the agent used; 0 without a model."""
+
+
+async def run_virtually(
+    suite: Suite, test: AgentTest, agent: Agent, servers: Sequence[Server], seed: Seed
+) -> AgentRun:
+    """Run an agent in virtual time: a hang of minutes takes no time at all."""
+    plan = plan_of(suite, test, seed)
+    injectors = {server.name: Injector(plan, server.name) for server in servers}
+    for server in servers:
+        injectors[server.name].learn_tools([{"name": tool.name} for tool in server.tools])
+    box = VirtualToolbox(servers, injectors, test.budget, patience_ms(test))
+    return await _run_in_box(test, agent, box, seed)
+
+
+async def run_really(
+    suite: Suite, test: AgentTest, agent: Agent, tools: Sequence[ToolInfo], seed: Seed, scale: float
+) -> AgentRun:
+    """Run an agent against live servers in real time, `scale` times as fast."""
+    plan, servers = plan_of(suite, test, seed), servers_of(suite, test)
+    async with real_toolbox(servers, tools, plan, test.budget, patience_ms(test), scale) as box:
+        return await _run_in_box(test, agent, box, seed)
+
+
+async def _run_in_box(
+    test: AgentTest, agent: Agent, box: VirtualToolbox | RealToolbox, seed: Seed
+) -> AgentRun:
+    answer: AgentAnswer | None = None
+    ending: Ending = "reply"
+    try:
+        answer = await agent.run(task_of(test, seed), box)
+    except BudgetUsedUp as used_up:
+        ending = used_up.ending
+    reply = None if answer is None else FinalReply(answer.text, box.now_ms(), answer.claims_success)
+    calls = tuple(box.marks)
+    trace = Trace(calls, reply, ending, _succeeded(calls, answer), tuple(box.spent.overruns))
+    return AgentRun(trace, box.spent.tokens)
+
+
+def task_of(test: AgentTest, seed: Seed) -> Task:
+    """Return the task of a test."""
+    return Task(test.prompt, test.system_prompt, f"{seed}/{test.name}")
+
+
+def servers_of(suite: Suite, test: AgentTest) -> list[SuiteServer]:
+    """Return the servers that a test uses."""
+    return [server for server in suite.servers if server.name in test.servers]
+
+
+def patience_ms(test: AgentTest) -> float:
+    """Return how long a caller waits for a reply."""
+    return USUAL_PATIENCE_MS if test.recovery is None else float(test.recovery.max_detection_ms)
+
+
+def plan_of(suite: Suite, test: AgentTest, seed: Seed) -> Plan:
+    """Return the faults that a test injects as a plan."""
+    known = {fault.name: fault.rule for fault in suite.faults}
+    return Plan(tuple(known[name] for name in test.inject), seed)
+
+
+def _succeeded(calls: Sequence[CallMark], answer: AgentAnswer | None) -> bool | None:
+    """Return whether the task was done; an effect counts even if the agent did not get its reply."""
+    if answer is None or answer.done is None:
+        return None
+    return answer.done or any(call.effect and call.failed for call in calls)

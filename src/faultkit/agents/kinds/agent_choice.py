@@ -1,0 +1,175 @@
+"""Which agent runs a test; for a model, whether its provider, a cassette or a stub takes its turns.
+
+A cassette goes before the provider unless it is being recorded, so a suite needs no key in CI. A stub writes
+one sentence and calls nothing. It lets the rest of a suite be tried out: its rows are marked, and it never
+passes a recovery gate (`STUB_VERDICT`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from faultkit.agents.kinds.model_loop import ModelLoop
+from faultkit.agents.kinds.scripted import SHIPPED, ScriptedAgent
+from faultkit.agents.suite.agent import Agent, ToolInfo
+from faultkit.agents.suite.definition import (
+    AgentTest,
+    CommandAgent,
+    Goal,
+    ModelAgent,
+    PlannedCall,
+    ScriptAgent,
+    ShippedAgent,
+    Suite,
+)
+from faultkit.agents.suite.gate import RowVerdict
+from faultkit.agents.suite.run_options import Options
+from faultkit.base.documents.schema_example import smallest_value
+from faultkit.base.errors import InputError
+from faultkit.base.secrets import is_secret_variable
+from faultkit.llm.cassettes import CassettePlayer, CassetteRecorder, cassette_path
+from faultkit.llm.chat import ProviderChat
+from faultkit.llm.conversation import ChatModel, Completion, Conversation, price_of
+from faultkit.llm.providers import MissingKey, endpoint_of
+
+Source: TypeAlias = Literal["provider", "recording", "cassette", "stub", "script"]
+"""Source of the turns. script: there is no model."""
+
+STUB_VERDICT: RowVerdict = "inconclusive"
+STUB_MESSAGE = "a stub stood in for the model: nothing is known of how it recovers"
+STUB_TEXT = "stub: no model was asked."
+_LEAST_SECRET = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ModelOptions:
+    """How a model's turns are obtained."""
+
+    record: bool = False
+    allow_stub: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenAgent:
+    """The agent of one run."""
+
+    agent: Agent
+    source: Source
+    notes: tuple[str, ...] = ()
+    """Remarks for the user."""
+
+    @property
+    def is_stub(self) -> bool:
+        """True if a stub stands in for the model."""
+        return self.source == "stub"
+
+    @property
+    def is_replay(self) -> bool:
+        """True if a cassette is replayed."""
+        return self.source == "cassette"
+
+
+class StubModel:
+    """A stand-in for a model that calls no tools."""
+
+    async def complete(self, conversation: Conversation) -> Completion:
+        """Return the one sentence of a stub."""
+        return Completion(STUB_TEXT)
+
+    async def close(self, *, is_whole: bool) -> None:
+        """Do nothing: there is no connection."""
+
+
+def model_agent(
+    suite: Suite,
+    test: AgentTest,
+    env: Mapping[str, str],
+    options: ModelOptions = ModelOptions(),  # noqa: B008
+) -> ChosenAgent:
+    """Return the agent for one run of a test with a model.
+
+    Raises InputError if no provider has the model, its key is missing, or its cassette cannot be read.
+    """
+    spec = test.agent
+    assert isinstance(spec, ModelAgent)
+    path = cassette_path(suite.file, test.name, _modelled(suite))
+    source, chat, provider = _chat_of(suite, test, spec, env, options, path)
+    price = price_of(provider, spec.model)
+    notes: tuple[str, ...] = ()
+    if price is None and test.budget.money is not None and source != "stub":
+        notes = (f"the price of {spec.model} is not known: its money is not counted",)
+    if source == "recording":
+        chat = CassetteRecorder(chat, path, test.name, _secrets(env), Path(suite.file).name)
+    return ChosenAgent(ModelLoop(spec.model, chat, price=price, max_tokens=spec.max_tokens), source, notes)
+
+
+def _chat_of(
+    suite: Suite,
+    test: AgentTest,
+    spec: ModelAgent,
+    env: Mapping[str, str],
+    options: ModelOptions,
+    path: Path,
+) -> tuple[Source, ChatModel, str]:
+    try:
+        endpoint = endpoint_of(spec, suite.providers, env)
+    except MissingKey:
+        if path.exists() and not options.record:
+            return "cassette", CassettePlayer(path, test.name), ""
+        if options.allow_stub and not options.record:
+            return "stub", StubModel(), ""
+        raise
+    name = endpoint.provider.name
+    if path.exists() and not options.record:
+        return "cassette", CassettePlayer(path, test.name), name
+    return "recording" if options.record else "provider", ProviderChat(endpoint), name
+
+
+def _modelled(suite: Suite) -> list[str]:
+    return [test.name for test in suite.agents if isinstance(test.agent, ModelAgent)]
+
+
+def _secrets(env: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: value for name, value in env.items() if is_secret_variable(name) and len(value) >= _LEAST_SECRET
+    }
+
+
+def agent_of(suite: Suite, test: AgentTest, tools: Sequence[ToolInfo], options: Options) -> ChosenAgent:
+    """Return the agent for one run.
+
+    Raises InputError if there is no key, no cassette, or no tool that a shipped agent could call.
+    """
+    spec = test.agent
+    assert not isinstance(spec, CommandAgent), "programs are run by agent_program"
+    if isinstance(spec, ModelAgent):
+        return model_agent(suite, test, options.env, ModelOptions(options.record, options.allow_stub))
+    return ChosenAgent(_scripted(suite, test, spec, tools), "script")
+
+
+def _scripted(
+    suite: Suite, test: AgentTest, spec: ShippedAgent | ScriptAgent, tools: Sequence[ToolInfo]
+) -> Agent:
+    if isinstance(spec, ScriptAgent):
+        return ScriptedAgent(spec.script)
+    return ScriptedAgent(SHIPPED[spec.kind](spec.goal or usual_goal(suite, test, tools)))
+
+
+def usual_goal(suite: Suite, test: AgentTest, tools: Sequence[ToolInfo]) -> Goal:
+    """Return the first tool that an injected fault targets, and another tool to fall back on."""
+    rules = [fault.rule for fault in suite.faults if fault.name in test.inject]
+    aimed = [tool for tool in tools if any(fnmatchcase(tool.name, rule.match.tool or "*") for rule in rules)]
+    if not tools:
+        raise InputError(test.name, "expected a server with tools, got none that an agent could call")
+    first = (aimed or list(tools))[0]
+    others = [tool for tool in tools if tool.name != first.name and tool not in aimed]
+    return Goal(_planned_call(first), fallback=_planned_call(others[0]) if others else None)
+
+
+def _planned_call(tool: ToolInfo) -> PlannedCall:
+    sample = smallest_value(tool.input_schema)
+    return PlannedCall(tool.name, sample if isinstance(sample, dict) else {})

@@ -1,0 +1,352 @@
+"""The agents under test: a model, a shipped agent, a script, or another program.
+
+The small language of scripted agents has calls, and what to do when one fails:
+
+script:
+  - search                                   # a call without arguments
+  - call: order
+    args: {item: tea}
+    retry: {attempts: 3, wait_ms: 200}       # or only the number of attempts
+    verify: {call: orders, holds: tea}       # asked before each further attempt
+    fallback: {call: order_by_mail, args: {item: tea}}
+    goes_on: true                            # a failure is passed over
+say: "Done: {result}"
+say_on_failure: "I could not do it: {error}"
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from faultkit.agents.kinds.scripted import SHIPPED
+from faultkit.agents.parse.suite_servers import SuiteFolder, command
+from faultkit.agents.parse.suite_source import SourceFile
+from faultkit.agents.parse.suite_values import (
+    ARGUMENTS_SCHEMA,
+    BY_NAME_SCHEMA,
+    COMMAND_SCHEMA,
+    arguments,
+    list_of,
+    texts_by_name,
+)
+from faultkit.agents.suite.definition import (
+    AgentUnderTest,
+    CommandAgent,
+    CustomProvider,
+    Goal,
+    ModelAgent,
+    PlannedCall,
+    Retry,
+    Script,
+    ScriptAgent,
+    ShippedAgent,
+    Step,
+)
+from faultkit.base.documents.checks import advice, join_path, shown
+from faultkit.base.documents.checks import text as checked_text
+from faultkit.base.documents.key_tables import Key, KeyTable, Schema, given, never_both, schema_of
+from faultkit.base.documents.mapping_reader import MappingReader
+from faultkit.base.documents.values import SWITCH_SCHEMA, TEXT_SCHEMA, number, switch, text, whole
+from faultkit.base.errors import InputError
+from faultkit.llm.providers import MissingKey, endpoint_of
+
+USUAL_TOKENS = 1024
+MOST_TOKENS = 10_000_000
+MOST_ATTEMPTS = 1000
+LONGEST_WAIT_MS = 86_400_000
+
+
+def parse_agents(
+    reader: MappingReader, source: SourceFile, providers: Sequence[CustomProvider], folder: SuiteFolder
+) -> Sequence[tuple[str, AgentUnderTest]]:
+    """Return each agent or model that takes the test, with the suffix of its test's name."""
+    how = reader.at_most_one("model", "models", "agent")
+    if how is None:
+        if reader.sound:
+            source.note(join_path(reader.path, "agent"), "expected one of model, models, agent, got nothing")
+        return ()
+    if how == "agent":
+        if "max_tokens" in reader.given:
+            reader.note("max_tokens", InputError("", "expected only beside a model, got it beside agent"))
+        agent = _agent(reader.given["agent"], join_path(reader.path, "agent"), source, folder)
+        return () if agent is None else (("", agent),)
+    return _models(reader, how, providers)
+
+
+def _models(
+    reader: MappingReader, how: str, providers: Sequence[CustomProvider]
+) -> Sequence[tuple[str, AgentUnderTest]]:
+    max_tokens = reader.take("max_tokens")
+
+    def one(value: object) -> ModelAgent:
+        return parse_model(value, providers, max_tokens)
+
+    if how == "model":
+        found = reader.take("model", one, None)
+        return () if found is None else (("", found),)
+    if reader.given["models"] == []:
+        reader.note("models", InputError("", "expected at least one model, got an empty list"))
+    several = reader.take("models", list_of(one, "model"), ())
+    return tuple((f" [{agent.model}]", agent) for agent in several)
+
+
+def _agent(value: object, path: str, source: SourceFile, folder: SuiteFolder) -> AgentUnderTest | None:
+    if isinstance(value, str):
+        kind = _shipped_kind(value, path, source)
+        return None if kind is None else ShippedAgent(kind)
+    reader = MappingReader(value, AGENT, path, source.problems)
+    how = reader.at_most_one(*_OWN_KEYS)
+    if how is None:
+        if reader.sound:
+            source.note(path, f"expected one of {', '.join(_OWN_KEYS)}, got none")
+        return None
+    for owner, keys in _OWN_KEYS.items():
+        for key in keys:
+            if key in reader.given and owner != how:
+                reader.note(key, InputError("", f"expected only beside {owner}, got it beside {how}"))
+    if how == "kind":
+        return _shipped_agent(reader, source)
+    if how == "script":
+        script = parse_script(reader, source)
+        return None if script is None else ScriptAgent(script)
+    argv, env, cwd = reader.take("command"), reader.take("env"), reader.take("cwd")
+    return CommandAgent(argv, env, None if cwd is None else folder.path_of(cwd)) if argv else None
+
+
+def _shipped_agent(reader: MappingReader, source: SourceFile) -> ShippedAgent | None:
+    kind = _shipped_kind(reader.given["kind"], join_path(reader.path, "kind"), source)
+    if "goal" not in reader.given:
+        return None if kind is None else ShippedAgent(kind)
+    goal = parse_goal(reader.given["goal"], join_path(reader.path, "goal"), source)
+    return None if kind is None or goal is None else ShippedAgent(kind, goal)
+
+
+def _shipped_kind(value: object, path: str, source: SourceFile) -> str | None:
+    kind = value.replace("-", "_") if isinstance(value, str) else value
+    if isinstance(kind, str) and kind in SHIPPED:
+        return kind
+    source.note(
+        path, f"expected an agent that ships with us, got {shown(value)}; {advice(kind, tuple(SHIPPED))}"
+    )
+    return None
+
+
+def parse_script(reader: MappingReader, source: SourceFile) -> Script | None:
+    """Return the script of a mapping with `script`, `say` and `say_on_failure`."""
+    steps = [_step(value, path, source) for path, value in reader.each("script", "steps")]
+    if not steps and reader.given.get("script") == []:
+        reader.note("script", InputError("", "expected at least one step, got an empty list"))
+    sound = [step for step in steps if step is not None]
+    if not sound or len(sound) < len(steps):
+        return None
+    return Script(tuple(sound), reader.take("say"), reader.take("say_on_failure"))
+
+
+def parse_goal(value: object, path: str, source: SourceFile) -> Goal | None:
+    """Return the goal of a shipped agent."""
+    if isinstance(value, str) and value:
+        return Goal(PlannedCall(value))
+    reader = MappingReader(value, GOAL, path, source.problems)
+    call = _planned_call(reader)
+    fallback = _inner_call(reader, "fallback", source, PLANNED_CALL)
+    verify, holds = _verify(reader, source)
+    return None if call is None else Goal(call, fallback, verify, holds)
+
+
+def _step(value: object, path: str, source: SourceFile) -> Step | None:
+    if isinstance(value, str) and value:
+        return Step(PlannedCall(value))
+    reader = MappingReader(value, STEP, path, source.problems)
+    call = _planned_call(reader)
+    verify, holds = _verify(reader, source)
+    retry = _retry(reader, source)
+    if verify is not None and retry.attempts == 1:
+        reader.note(
+            "verify", InputError("", "expected a `retry` beside it: it is asked before a further attempt")
+        )
+    fallback = _inner_call(reader, "fallback", source, PLANNED_CALL)
+    goes_on = reader.take("goes_on")
+    return None if call is None else Step(call, retry, verify, holds, fallback, goes_on)
+
+
+def _planned_call(reader: MappingReader) -> PlannedCall | None:
+    tool = reader.at_most_one("call", "tool")
+    chosen = reader.at_most_one("args", "arguments")
+    if tool is None:
+        if reader.sound:
+            problem = "expected the name of a tool, got nothing"
+            reader.problems.append(InputError(join_path(reader.path, "call"), problem))
+        return None
+    name = reader.take(tool)
+    return PlannedCall(name, reader.take(chosen) if chosen else {}) if name else None
+
+
+def _inner_call(reader: MappingReader, key: str, source: SourceFile, keys: KeyTable) -> PlannedCall | None:
+    value = reader.given.get(key)
+    if value is None:
+        return None
+    if isinstance(value, str) and value:
+        return PlannedCall(value)
+    return _planned_call(MappingReader(value, keys, join_path(reader.path, key), source.problems))
+
+
+def _verify(reader: MappingReader, source: SourceFile) -> tuple[PlannedCall | None, str]:
+    call = _inner_call(reader, "verify", source, VERIFY)
+    written: Any = reader.given.get("verify")
+    holds = written.get("holds", "") if isinstance(written, dict) else ""
+    if not isinstance(holds, str):
+        problem = f"expected a text that its answer holds, got {shown(holds)}"
+        reader.note("verify", InputError("holds", problem))
+        return call, ""
+    return call, holds
+
+
+def _retry(reader: MappingReader, source: SourceFile) -> Retry:
+    value = reader.given.get("retry")
+    if value is None:
+        return Retry(attempts=1)
+    if not isinstance(value, dict):
+        return Retry(attempts=reader.take("retry", whole(0, MOST_ATTEMPTS), 1))
+    inner = MappingReader(value, RETRY, join_path(reader.path, "retry"), source.problems)
+    return Retry(*(inner.take(key) for key in RETRY.names))
+
+
+def parse_model(value: object, providers: Sequence[CustomProvider], max_tokens: int) -> ModelAgent:
+    """Return the model of a name, or of a provider and a name. Raises InputError if no provider has it."""
+    if isinstance(value, Mapping):
+        written = MappingReader(value, MODEL).given
+        provider, name = (checked_text(written.get(key.name), key.required, key.name) for key in MODEL)
+        agent = ModelAgent(name, provider, max_tokens)
+    else:
+        agent = ModelAgent(checked_text(value, MODEL["id"].required, ""), max_tokens=max_tokens)
+    try:
+        endpoint_of(agent, providers, {})
+    except MissingKey:
+        # A cassette needs no key, so a missing one is reported only when the test runs.
+        return agent
+    except InputError as error:
+        path = error.path.removeprefix("model").removeprefix(".")
+        raise InputError(path, error.problem) from None
+    return agent
+
+
+_ANY_TEXT: Schema = {"type": "string"}
+_SHIPPED_WORDS = [word for kind in SHIPPED for word in dict.fromkeys((kind, kind.replace("_", "-")))]
+_CALL_KEYS = (
+    Key("call", text, TEXT_SCHEMA, "", "The name of the tool."),
+    Key("tool", text, TEXT_SCHEMA, "", "Another name of call."),
+    Key("args", arguments, ARGUMENTS_SCHEMA, {}),
+    Key("arguments", arguments, ARGUMENTS_SCHEMA, {}),
+)
+_CALL_SCHEMA: Schema = {"anyOf": [TEXT_SCHEMA, {"$ref": "#/$defs/errand"}]}
+
+
+def _call_rules(*more: Schema) -> Schema:
+    return {
+        "anyOf": [given("call"), given("tool")],
+        "allOf": [never_both("call", "tool"), never_both("args", "arguments"), *more],
+    }
+
+
+PLANNED_CALL = KeyTable(*_CALL_KEYS, rules=_call_rules)
+VERIFY = KeyTable(
+    *_CALL_KEYS,
+    Key("holds", schema=_ANY_TEXT, help="A text that its answer holds."),
+    rules=_call_rules,
+)
+_VERIFY = Key(
+    "verify",
+    schema=lambda: {"anyOf": [TEXT_SCHEMA, schema_of(VERIFY)]},
+    help="Asked before each further attempt.",
+)
+_FALLBACK = Key("fallback", schema=_CALL_SCHEMA, help="Called if the call fails for good.")
+GOAL = KeyTable(*_CALL_KEYS, _FALLBACK, _VERIFY, rules=_call_rules)
+_ATTEMPTS: Schema = {"type": "integer", "minimum": 0, "maximum": MOST_ATTEMPTS, "description": "0: for ever."}
+RETRY = KeyTable(
+    Key("attempts", whole(0, MOST_ATTEMPTS), _ATTEMPTS, Retry().attempts, "0: for ever."),
+    Key(
+        "wait_ms",
+        number(f"milliseconds from 0 to {LONGEST_WAIT_MS}", lambda ms: 0 <= ms <= LONGEST_WAIT_MS),
+        {"type": "number", "minimum": 0, "maximum": LONGEST_WAIT_MS},
+        0.0,
+        "The wait before the second attempt.",
+    ),
+    Key(
+        "factor",
+        number("a number from 1 to 10", lambda factor: 1 <= factor <= 10),
+        {"type": "number", "minimum": 1, "maximum": 10},
+        2.0,
+        "By which the wait grows.",
+    ),
+    Key(
+        "jitter",
+        number("a share from 0 to 1", lambda share: 0 <= share <= 1),
+        {"type": "number", "minimum": 0, "maximum": 1},
+        0.0,
+        "The share of the wait that is random.",
+    ),
+    Key("obeys", switch, SWITCH_SCHEMA, False, "It waits as long as an answer asks it to."),
+)
+STEP = KeyTable(
+    *_CALL_KEYS,
+    Key("retry", schema=lambda: {"anyOf": [_ATTEMPTS, schema_of(RETRY)]}, help="Further attempts."),
+    _VERIFY,
+    _FALLBACK,
+    Key("goes_on", switch, SWITCH_SCHEMA, False, "A failure is passed over."),
+    rules=lambda: _call_rules({"if": given("verify"), "then": given("retry")}),
+)
+AGENT = KeyTable(
+    Key("kind", schema={"enum": _SHIPPED_WORDS}, help="An agent that ships with Faultkit."),
+    Key(
+        "goal",
+        schema=lambda: {"anyOf": [TEXT_SCHEMA, schema_of(GOAL)]},
+        help="What a shipped agent is sent for.",
+    ),
+    Key(
+        "script",
+        schema=lambda: {"type": "array", "minItems": 1, "items": {"anyOf": [TEXT_SCHEMA, schema_of(STEP)]}},
+        help="The steps of a scripted agent.",
+    ),
+    Key("say", text, TEXT_SCHEMA, "", "The last word of a script that succeeds."),
+    Key(
+        "say_on_failure",
+        text,
+        TEXT_SCHEMA,
+        Script(()).say_on_failure,
+        "The last word of a script that fails.",
+    ),
+    Key("command", command, COMMAND_SCHEMA, (), "A program that is the agent."),
+    Key("env", texts_by_name, BY_NAME_SCHEMA, {}, "Environment variables of the program."),
+    Key("cwd", text, TEXT_SCHEMA, help="The folder in which the program starts."),
+)
+_OWN_KEYS = {"kind": ("goal",), "script": ("say", "say_on_failure"), "command": ("env", "cwd")}
+"""The keys that choose the form of an agent, each with the keys that may stand beside it."""
+
+MODEL = KeyTable(
+    Key("provider", schema=TEXT_SCHEMA, help="The name of a provider.", required="the name of a provider"),
+    Key("id", schema=TEXT_SCHEMA, help="The name of the model.", required="the name of a model"),
+)
+
+
+def agent_schema() -> Schema:
+    """Return the JSON Schema of the key `agent`."""
+
+    def form(owner: str) -> Schema:
+        keys = (replace(AGENT[owner], required="it"), *(AGENT[key] for key in _OWN_KEYS[owner]))
+        return schema_of(KeyTable(*keys))
+
+    shipped = {
+        "enum": _SHIPPED_WORDS,
+        "description": "One that ships with us, sent for the tool that is broken.",
+    }
+    return {"anyOf": [shipped, *map(form, _OWN_KEYS)]}
+
+
+def model_schema() -> Schema:
+    """Return the JSON Schema of the key `model`."""
+    return {
+        "anyOf": [TEXT_SCHEMA, schema_of(MODEL)],
+        "description": "A name with its provider, PROVIDER/MODEL, or the two as separate keys.",
+    }

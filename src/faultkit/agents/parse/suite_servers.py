@@ -1,0 +1,215 @@
+"""The `servers` and `providers` of a suite: programs, URLs, mocks, and endpoints with the API of OpenAI."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from faultkit.agents.parse.suite_source import Located, SourceFile
+from faultkit.agents.parse.suite_values import (
+    BY_NAME_SCHEMA,
+    COMMAND_SCHEMA,
+    UNSUPPORTED_IN_SERVERS,
+    URL_SCHEMA,
+    WORDS_SCHEMA,
+    named,
+    texts_by_name,
+    url,
+)
+from faultkit.agents.suite.definition import (
+    CommandServer,
+    CustomProvider,
+    MockServer,
+    Serving,
+    SuiteServer,
+    UrlServer,
+)
+from faultkit.base.documents.checks import shown
+from faultkit.base.documents.key_tables import Key, KeyTable, Schema, given, never_both
+from faultkit.base.documents.mapping_reader import MappingReader
+from faultkit.base.documents.values import TEXT_SCHEMA, choice, line, text
+from faultkit.base.documents.variables import NAME
+from faultkit.base.errors import InputError
+from faultkit.mcp.mock.manifest import parse_manifest
+from faultkit.mcp.mock.mock_model import Manifest
+
+if TYPE_CHECKING:
+    from faultkit.mcp.mock.mock_recording import Recording
+
+ONLY_SERVER = "server"
+"""The name of the server that the key `server` declares."""
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteFolder:
+    """The folder of a suite file, from which the suite names other files."""
+
+    path_of: Callable[[str], str]
+    open: Callable[[str], Manifest | Recording]
+    """Reads a manifest or a recording."""
+
+
+def parse_servers(
+    suite: MappingReader, source: SourceFile, folder: SuiteFolder
+) -> list[Located[SuiteServer]]:
+    """Return the servers of `servers` and `server`."""
+    entries = named(suite.given.get("servers"), "servers", "servers", source)
+    if "server" in suite.given:
+        entries.append((ONLY_SERVER, suite.given["server"], "server"))
+    return [_server(name, value, path, source, folder) for name, value, path in entries]
+
+
+def _server(
+    name: str | None, value: object, path: str, source: SourceFile, folder: SuiteFolder
+) -> Located[SuiteServer]:
+    before = len(source.problems)
+    reader = MappingReader(value, SERVER, path, source.problems)
+    if name is None:
+        reader.require("name", "a name")
+        name = reader.take("name")
+    elif "name" in reader.given:
+        reader.note("name", InputError("", f"expected no name, got one beside {shown(name)}"))
+    serving = _serving(reader, source, folder)
+    server = SuiteServer(name, serving or CommandServer(()), source.place(path))
+    return Located(server, path, source, value, is_sound=len(source.problems) == before)
+
+
+def _serving(reader: MappingReader, source: SourceFile, folder: SuiteFolder) -> Serving | None:
+    how = reader.at_most_one("command", "url", "mock", "tools_from")
+    if how is None:
+        if reader.sound:
+            source.note(reader.path, "expected one of command, url, mock, got none")
+        return None
+    for key in reader.given:
+        if key in _ONLY_WITH and _ONLY_WITH[key] != how:
+            reader.note(key, InputError("", f"expected only beside {_ONLY_WITH[key]}, got it beside {how}"))
+    if how == "command":
+        return _command(reader, folder)
+    if how == "url":
+        return UrlServer(reader.take("url"), reader.take("headers"))
+    return reader.take(how, lambda value: _mock(value, source, folder), None)
+
+
+def _command(reader: MappingReader, folder: SuiteFolder) -> CommandServer:
+    argv, more, env = reader.take("command"), reader.take("args"), reader.take("env")
+    cwd = reader.take("cwd")
+    return CommandServer((*argv, *more), env, None if cwd is None else folder.path_of(cwd))
+
+
+def command(value: object) -> tuple[str, ...]:
+    """Read a program and its arguments, as a list or as on a command line."""
+    if isinstance(value, str):
+        try:
+            words = tuple(shlex.split(value))
+        except ValueError as error:
+            raise InputError("", f"expected a command, got {shown(value)}: {str(error).lower()}") from None
+    else:
+        words = _words(value)
+    if not words or not words[0]:
+        raise InputError("", f"expected a program and its arguments, got {shown(value)}")
+    return words
+
+
+def _words(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise InputError("", f"expected a list of texts, got {shown(value)}")
+    for index, each in enumerate(value):
+        if isinstance(each, bool) or not isinstance(each, str | int | float):
+            raise InputError(f"[{index}]", f"expected a text, got {shown(each)}")
+    return tuple(str(each) for each in value)
+
+
+def _mock(value: object, source: SourceFile, folder: SuiteFolder) -> MockServer:
+    if isinstance(value, Mapping | list):
+        return MockServer(source.file, parse_manifest(value))
+    name = text(value)
+    return MockServer(folder.path_of(name), folder.open(name))
+
+
+_WAYS = ("command", "url", "mock", "tools_from")
+_ONLY_WITH = {"args": "command", "env": "command", "cwd": "command", "headers": "url"}
+
+
+def _server_rules() -> Schema:
+    return {
+        "anyOf": [given(way) for way in _WAYS],
+        "allOf": [never_both(one, other) for one in _WAYS for other in _WAYS if one < other]
+        + [{"if": given(key), "then": given(way)} for key, way in _ONLY_WITH.items()],
+    }
+
+
+SERVER = KeyTable(
+    Key("name", line, TEXT_SCHEMA, "", "The name of the server, in a list of servers."),
+    Key("command", command, COMMAND_SCHEMA, (), "A program that speaks MCP on its pipes."),
+    Key("args", _words, WORDS_SCHEMA, (), "Further arguments of the program."),
+    Key("env", texts_by_name, BY_NAME_SCHEMA, {}, "Environment variables of the program."),
+    Key("cwd", text, TEXT_SCHEMA, help="The folder in which the program starts."),
+    Key("url", url, URL_SCHEMA, "", "The URL of a server that is running."),
+    Key("headers", texts_by_name, BY_NAME_SCHEMA, {}, "Headers of each request to the URL."),
+    Key(
+        "mock",
+        schema={"anyOf": [TEXT_SCHEMA, {"type": ["object", "array"]}]},
+        help="A manifest or a recording: its file, or the manifest itself.",
+    ),
+    Key(
+        "tools_from",
+        schema={"anyOf": [TEXT_SCHEMA, {"type": "object"}]},
+        help="Another name of mock.",
+    ),
+    rules=_server_rules,
+    unsupported=UNSUPPORTED_IN_SERVERS,
+)
+
+PROVIDER_TYPES = ("openai",)
+
+
+def parse_providers(suite: MappingReader, source: SourceFile) -> list[Located[CustomProvider]]:
+    """Return the providers of a suite."""
+    entries = named(suite.given.get("providers"), "providers", "providers", source)
+    return [
+        Located(_provider(name, value, path, source), path, source, value) for name, value, path in entries
+    ]
+
+
+def _provider(name: str | None, value: object, path: str, source: SourceFile) -> CustomProvider:
+    reader = MappingReader(value, PROVIDER, path, source.problems)
+    if name is None:
+        reader.require("name", "a name")
+        name = reader.take("name")
+    reader.take("type")
+    return CustomProvider(
+        name, reader.take("base_url"), reader.take("api_key_env"), reader.take("organization")
+    )
+
+
+def _variable_name(value: object) -> str:
+    name = text(value)
+    if not re.fullmatch(NAME, name):
+        # Not quoted: a key that was written here by mistake must not appear in an error.
+        raise InputError("", "expected the name of an environment variable, got something else")
+    return name
+
+
+PROVIDER = KeyTable(
+    Key("name", line, TEXT_SCHEMA, "", "The name of the provider, in a list of providers."),
+    Key("type", choice(PROVIDER_TYPES), {"enum": list(PROVIDER_TYPES)}, "openai", "The API that it has."),
+    Key(
+        "base_url",
+        url,
+        URL_SCHEMA,
+        "",
+        "The URL of the API.",
+        "a URL such as http://localhost:8000",
+    ),
+    Key(
+        "api_key_env",
+        _variable_name,
+        {"type": "string", "pattern": f"^{NAME}$"},
+        "",
+        "The environment variable that holds the key.",
+    ),
+    Key("organization", text, TEXT_SCHEMA, "", "The organization of the account."),
+)

@@ -1,0 +1,209 @@
+"""Results of suites as one JSON document: every figure in its own field.
+
+Two runs with the same seed give the same bytes except for the fields that `declared_time_fields` lists as
+paths of jq: `jq 'del(.generated_at, …)'` leaves what must be equal.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict
+from hashlib import sha256
+from typing import Any
+
+from faultkit import __version__
+from faultkit.agents.execute.run_document import metrics_document
+from faultkit.agents.recovery.trace import CallMark, Trace
+from faultkit.agents.report.row_facts import (
+    count_statuses,
+    deciding_run,
+    recovery_figures,
+    share_figures,
+    status_of,
+)
+from faultkit.agents.suite.results import Results, Row, ScoredRun
+from faultkit.base.secrets import MASK, sounds_secret
+
+SCHEMA_VERSION = "1.0"
+
+_WALL_CLOCK = (".generated_at", ".summary.duration_ms", ".tests[].duration_ms")
+_MESSAGES = (".tests[].message", ".tests[].failure.message")
+_MEASURED = (
+    *_MESSAGES,
+    *(
+        f".tests[].{part}.{name}"
+        for part in ("recovery", "runs[].recovery")
+        for name in ("time_to_detection_ms", "time_to_recovery_ms")
+    ),
+    *(
+        f".tests[].runs[].metrics.{name}"
+        for name in ("detection_ms", "same_goal_ms", "any_success_ms", "reply_ms", "backoff")
+    ),
+    ".tests[].runs[].calls[].start_ms",
+    ".tests[].runs[].calls[].end_ms",
+    ".tests[].runs[].reply.at_ms",
+)
+"""Fields that come from a real clock."""
+
+_STEERING = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]")
+"""Characters that JSON allows, but that control terminals, break YAML or UTF-8, or are invisible."""
+_DEEPEST = 100
+"""Arguments of an agent that are nested deeper are cut, because `json` cannot write them."""
+_MOST = 1e15
+"""Larger figures, infinities and NaN are written as null."""
+
+
+def render_json(results: Results) -> str:
+    """Return the results as JSON."""
+    return json_text(results_document(results), indent=2) + "\n"
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    """Return any value as JSON, with control and invisible characters escaped."""
+    written = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, indent=indent)
+    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
+
+
+def results_document(results: Results) -> dict[str, Any]:
+    """Return the results as plain data."""
+    rows = results.rows
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "run_id": _run_id(results),
+        "faultkit_version": __version__,
+        "generated_at": results.started_at or None,
+        "declared_time_fields": list(_time_fields(results)),
+        "metadata": {
+            "seed": results.seed,
+            "clock": results.clock,
+            "interrupted": results.interrupted,
+            "bailed": results.bailed,
+            "suites": [
+                {"file": suite.file, "tests": len(suite.rows), "problem": suite.problem or None}
+                for suite in results.suites
+            ],
+        },
+        "summary": {
+            "ok": results.ok,
+            "total": len(rows),
+            **count_statuses(rows),
+            "failing": sum(row.fails for row in rows),
+            "duration_ms": results.duration_ms,
+        },
+        "tests": [_test(row) for row in rows],
+    }
+
+
+def _time_fields(results: Results) -> tuple[str, ...]:
+    if any(run.clock != "virtual" for row in results.rows for run in row.runs):
+        return _WALL_CLOCK + _MEASURED
+    if any(row.limit == "max_duration_ms" for row in results.rows):
+        # A call of a live server takes real time, and the message contains it.
+        return _WALL_CLOCK + _MESSAGES
+    return _WALL_CLOCK
+
+
+def _run_id(results: Results) -> str:
+    """Return an id of what was run: the same for two runs of the same tests with the same seed."""
+    tests = [[row.place.file, row.place.line, row.name] for row in results.rows]
+    what = json.dumps([tests, str(results.seed), results.clock], ensure_ascii=True)
+    return sha256(what.encode()).hexdigest()[:16]
+
+
+def _test(row: Row) -> dict[str, Any]:
+    run = deciding_run(row)
+    failure = {
+        "type": row.verdict,
+        "message": row.message,
+        "limit": row.limit or None,
+        "diff": row.diff or None,
+    }
+    return {
+        "name": row.name,
+        "status": status_of(row),
+        "file": row.place.file,
+        "line": row.place.line,
+        "rule_id": row.rule or None,
+        "tags": row.tags,
+        "duration_ms": round(row.duration_ms, 3),
+        "message": row.message,
+        "failure": failure if row.fails else None,
+        "skipped": row.skipped or None,
+        "stub": row.stub,
+        "recovery": None if run is None else recovery_figures(run),
+        "passed_share": None if row.passed_share is None else share_figures(row.passed_share),
+        "runs": [_run(each) for each in row.runs],
+        "details": dict(row.details),
+    }
+
+
+def _run(run: ScoredRun) -> dict[str, Any]:
+    trace = run.trace
+    return {
+        "seed": run.seed,
+        "clock": run.clock,
+        "recovery": recovery_figures(run),
+        "metrics": metrics_document(run.metrics),
+        "tool_misuse": asdict(run.misuse),
+        "calls": [_call(call) for call in trace.calls],
+        "reply": _reply(trace),
+        "ending": trace.ending,
+        "succeeded": trace.succeeded,
+        "overruns": trace.overruns,
+    }
+
+
+def _call(call: CallMark) -> dict[str, Any]:
+    """Return a call as plain data; marks that do not apply are left out."""
+    marks = {
+        "goal": call.goal,
+        "fault": call.fault,
+        "permanent": call.permanent,
+        "invalid": call.invalid,
+        "denied": call.denied,
+        "effect": call.effect,
+        "is_read": call.is_read,
+        "canaries": call.canaries,
+    }
+    found = {
+        "tool": call.tool,
+        "server": call.server,
+        "arguments": _masked(_plain(call.arguments)),
+        "outcome": call.outcome,
+        "start_ms": call.start_ms,
+        "end_ms": call.end_ms,
+        **{name: value for name, value in marks.items() if value},
+    }
+    return found if call.retry_after_ms is None else {**found, "retry_after_ms": call.retry_after_ms}
+
+
+def _masked(value: Any) -> Any:
+    """Mask values whose names suggest a secret: CI systems keep reports."""
+    if isinstance(value, dict):
+        return {name: MASK if sounds_secret(name) else _masked(each) for name, each in value.items()}
+    return [_masked(each) for each in value] if isinstance(value, list) else value
+
+
+def _reply(trace: Trace) -> dict[str, Any] | None:
+    reply = trace.reply
+    if reply is None:
+        return None
+    return {"text": reply.text, "at_ms": reply.at_ms, "claims_success": reply.claims_success}
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    """Return a value that JSON can hold: arguments come from agents and may be anything."""
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float):
+        # 3000.0 and 3000 are the same time.
+        return (int(value) if value.is_integer() else value) if abs(value) < _MOST else None
+    if depth == _DEEPEST:
+        return "…"
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each, depth + 1) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each, depth + 1) for each in value]
+    return str(value)

@@ -1,0 +1,254 @@
+"""A suite as its files define it, checked: servers, faults, agents, scripts and tests.
+
+Values only: nothing here reads a file or runs. Parsers build it, runners read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from faultkit.agents.suite.budget import RunBudget
+from faultkit.agents.suite.gate import RecoveryGate
+from faultkit.llm.providers import CustomProvider as CustomProvider
+from faultkit.mcp.mock.mock_model import Manifest
+from faultkit.plan import Rule
+
+if TYPE_CHECKING:
+    from faultkit.mcp.mock.mock_recording import Recording
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something is defined."""
+
+    file: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class CommandServer:
+    """A server that is started as a program, over stdio."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UrlServer:
+    """A server that is reached over HTTP."""
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class MockServer:
+    """A manifest or a recording that Faultkit serves."""
+
+    tools_from: str
+    """The manifest's file: the suite's own if the manifest is inline."""
+    source: Manifest | Recording | None = field(default=None, repr=False)
+    """Contents of the file; None if it was not read yet."""
+
+
+Serving: TypeAlias = CommandServer | UrlServer | MockServer
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteServer:
+    """A server under the name that tests use."""
+
+    name: str
+    serving: Serving
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteFault:
+    """A rule under the name by which tests inject it."""
+
+    name: str
+    rule: Rule
+    place: Place
+
+
+# --- agents under test --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class ModelAgent:
+    """A model in a loop with the tools."""
+
+    model: str
+    """The name in the file: `claude-sonnet-4-5`, `ollama/gemma3:4b`."""
+    provider: str = ""
+    """One of the suite's `providers`, or a well-known one; empty: it follows from the model's name."""
+    max_tokens: int = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class ShippedAgent:
+    """A script that ships with Faultkit."""
+
+    kind: str
+    """A row of SHIPPED."""
+    goal: Goal | None = None
+    """None: call the first tool that an injected fault targets, with arguments made from its schema."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptAgent:
+    """A script that the suite defines."""
+
+    script: Script
+
+
+@dataclass(frozen=True, slots=True)
+class CommandAgent:
+    """An external program. Its servers run behind gateways that inject the faults."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    cwd: str | None = None
+
+
+AgentUnderTest: TypeAlias = ModelAgent | ShippedAgent | ScriptAgent | CommandAgent
+
+
+# --- tests -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteExpectation:
+    """A matcher that the value of a target must satisfy."""
+
+    target: str
+    """`final_response`, `tool_calls[0].name`, `result.content[0].text` …"""
+    matcher: str
+    """A row of MATCHERS."""
+    wanted: Any
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTest:
+    """A test of an agent."""
+
+    name: str
+    agent: AgentUnderTest
+    servers: tuple[str, ...]
+    place: Place
+    prompt: str = ""
+    system_prompt: str = ""
+    inject: tuple[str, ...] = ()
+    recovery: RecoveryGate | None = None
+    expect: tuple[SuiteExpectation, ...] = ()
+    error_recovery: int | None = None
+    """`orchestration.error_recovery`: least percentage of failed calls that recovered later."""
+    budget: RunBudget = field(default_factory=RunBudget)
+    allow_unhit: bool = False
+    runs: int = 1
+    min_pass_rate: int | None = None
+    """Percentage of runs that must pass, with 95 % confidence; None: every run must pass."""
+    tags: tuple[str, ...] = ()
+    skip: str = ""
+    """Why the test is skipped; empty if it runs."""
+    only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolTest:
+    """A test of one call of a tool."""
+
+    name: str
+    server: str
+    tool: str
+    place: Place
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    expect: tuple[SuiteExpectation, ...] = ()
+    inject: tuple[str, ...] = ()
+    max_duration_ms: float | None = None
+    allow_unhit: bool = False
+    tags: tuple[str, ...] = ()
+    skip: str = ""
+    only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """All that one suite file defines, with its imports."""
+
+    file: str
+    servers: tuple[SuiteServer, ...] = ()
+    faults: tuple[SuiteFault, ...] = ()
+    agents: tuple[AgentTest, ...] = ()
+    tools: tuple[ToolTest, ...] = ()
+    providers: tuple[CustomProvider, ...] = ()
+    seed: int | str = 0
+    files: tuple[str, ...] = ()
+    """Every file that was read: the suite, its imports, its mocks' manifests."""
+    variables: frozenset[str] = frozenset()
+    """Names of the variables that the files refer to."""
+
+
+# --- scripts ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCall:
+    """One call that a script makes."""
+
+    tool: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Retry:
+    """How often a failed call is repeated, and the waits in between."""
+
+    attempts: int = 3
+    """Attempts in all, with the first one; 0 is without limit."""
+    wait_ms: float = 0.0
+    """Wait before the second attempt."""
+    factor: float = 2.0
+    jitter: float = 0.0
+    """Share of a wait by which it may be shorter or longer."""
+    obeys: bool = False
+    """Wait as long as the server asks (`retryAfter`) if that is longer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A call, and the ways around its failure in the order in which they are tried."""
+
+    call: PlannedCall
+    retry: Retry = Retry(attempts=1)
+    verify: PlannedCall | None = None
+    """Made before each repeated attempt: if its text contains `verified`, the call had been done."""
+    verified: str = ""
+    fallback: PlannedCall | None = None
+    goes_on: bool = False
+    """Ignore a failure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Script:
+    """The steps of a scripted agent, and its answer."""
+
+    steps: tuple[Step, ...]
+    say: str = ""
+    """Answer if all steps succeeded; empty: the text of the last call."""
+    say_on_failure: str = "I could not do it: {error}"
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """What a shipped agent has to do."""
+
+    call: PlannedCall
+    fallback: PlannedCall | None = None
+    verify: PlannedCall | None = None
+    verified: str = ""

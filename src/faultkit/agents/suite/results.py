@@ -1,0 +1,108 @@
+"""The results of suites. Values only: reports are built from these and from nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from faultkit.agents.recovery.metrics import RecoveryMetrics
+from faultkit.agents.recovery.score import Share
+from faultkit.agents.recovery.tool_misuse import ToolMisuse
+from faultkit.agents.recovery.trace import Trace
+from faultkit.agents.suite.definition import Place
+from faultkit.agents.suite.gate import ClockKind, GateResult, RecoveryGate, RowVerdict
+
+EDGE_RULE = "EDGE-006"
+"""The compliance rule of a recovery row: a server that does not answer."""
+FAILING: tuple[RowVerdict, ...] = ("failed", "not_exercised", "inconclusive", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredRun:
+    """One run of an agent, with its scores."""
+
+    trace: Trace
+    metrics: RecoveryMetrics
+    misuse: ToolMisuse
+    gate: GateResult | None
+    error_recovery: int | None
+    """Percentage of failed calls that recovered later; None if none failed."""
+    clock: ClockKind
+    seed: int | str
+    wanted: RecoveryGate | None = None
+    """The limits of its gate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a report: a test, or the recovery gate of a test."""
+
+    name: str
+    verdict: RowVerdict
+    message: str
+    place: Place
+    duration_ms: float
+    """Wall time: the one figure in which two runs with the same seed differ."""
+    tags: tuple[str, ...] = ()
+    rule: str = ""
+    limit: str = ""
+    """Name of the limit that was broken."""
+    runs: tuple[ScoredRun, ...] = ()
+    passed_share: Share | None = None
+    diff: str = ""
+    skipped: str = ""
+    """Why the test was skipped; `verdict` means nothing then."""
+    stub: bool = False
+    details: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def fails(self) -> bool:
+        """True if the row makes the run fail."""
+        return not self.skipped and self.verdict in FAILING
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteResult:
+    """The rows of one suite."""
+
+    file: str
+    rows: tuple[Row, ...]
+    problem: str = ""
+    """Why the suite could not run at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """The results of one run of the runner."""
+
+    suites: tuple[SuiteResult, ...]
+    seed: int | str
+    clock: ClockKind
+    interrupted: bool = False
+    started_at: str = ""
+    """ISO 8601; empty if the time was not taken."""
+    duration_ms: float | None = None
+    """Wall time of all suites."""
+    bailed: bool = False
+    """The run stopped at its first failure, so later tests may have no rows."""
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """The rows of all suites."""
+        return tuple(row for suite in self.suites for row in suite.rows)
+
+    def count(self, verdict: RowVerdict) -> int:
+        """Return the number of rows with a verdict."""
+        return sum(row.verdict == verdict and not row.skipped for row in self.rows)
+
+    @property
+    def skipped(self) -> int:
+        """Number of skipped rows."""
+        return sum(bool(row.skipped) for row in self.rows)
+
+    @property
+    def ok(self) -> bool:
+        """True if every row passed and every suite ran."""
+        return not self.interrupted and not any(
+            suite.problem or any(row.fails for row in suite.rows) for suite in self.suites
+        )
