@@ -14,10 +14,10 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp.client.client import Client
 
-from faultkit.agent_tools.calls import Calls
-from faultkit.agent_tools.chaos_tools import CHAOS_TOOLS, INSTRUCTIONS
-from faultkit.agent_tools.server import make_server
-from faultkit.agent_tools.services import Services
+from faultkit.agent_tools.chaos.chaos_tools import CHAOS_TOOLS, INSTRUCTIONS
+from faultkit.agent_tools.framework.tool import Services
+from faultkit.agent_tools.framework.tool_runner import ToolRunner
+from faultkit.agent_tools.mcp_server import make_server
 from faultkit.chaos.session import ChaosSettings
 
 ERAS = ("legacy", "2026-07-28")
@@ -65,7 +65,7 @@ class Server:
     def play(self, scene: Callable[[Client], Awaitable[Any]]) -> Any:
         async def bounded() -> Any:
             # The session outlives a client here, as it does over HTTP.
-            calls = Calls(_Lasting(self.services), progress_every_s=0)
+            calls = ToolRunner(_Lasting(self.services), progress_every_s=0)
             server = make_server(calls, CHAOS_TOOLS, INSTRUCTIONS)
             with anyio.fail_after(PATIENCE_S):
                 async with Client(server, mode=self.mode) as client:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import anyio
 
-from faultkit.agent_tools.calls import Calls, Failed
-from faultkit.agent_tools.services import Services
-from faultkit.agent_tools.table import TOOLS
+from faultkit.agent_tools.framework.tool import Services
+from faultkit.agent_tools.framework.tool_runner import ToolFailure, ToolRunner
+from faultkit.agent_tools.tool_table import TOOLS
 from tests.e2e.agent_clients.calls import calls_of
 
 NOBODY = "http://127.0.0.1:9/"
@@ -21,11 +21,11 @@ async def silent(done: float, of: float | None, message: str) -> None:
 
 
 async def main(folder: Path) -> None:
-    calls = Calls(Services(index_dir=str(folder / "index")))
+    calls = ToolRunner(Services(index_dir=str(folder / "index")))
 
     async def call(name: str, arguments: dict[str, object]) -> None:
         outcome = await calls.run(TOOLS[name], arguments, silent)
-        if isinstance(outcome, Failed) and not outcome.text.startswith("url: expected an app"):
+        if isinstance(outcome, ToolFailure) and not outcome.text.startswith("url: expected an app"):
             print(outcome.text)  # noqa: T201
 
     async with anyio.create_task_group() as group:

@@ -13,10 +13,9 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
-from faultkit.agent_tools.arguments import read_arguments
-from faultkit.agent_tools.impact_tools import IMPACT_TOOLS
-from faultkit.agent_tools.services import Services
-from faultkit.agent_tools.tool import ToolCall, ToolResult
+from faultkit.agent_tools.framework.argument_kinds import read_arguments
+from faultkit.agent_tools.framework.tool import Services, ToolCall, ToolResult
+from faultkit.agent_tools.impact.impact_tools import IMPACT_TOOLS
 from faultkit.base.address import Endpoint
 
 TOOLS = {tool.name.removeprefix("fault_run_").removesuffix("_impact_scenario"): tool for tool in IMPACT_TOOLS}

@@ -6,9 +6,8 @@ import sys
 import threading
 from collections import defaultdict
 
-from faultkit.agent_tools.arguments import text
-from faultkit.agent_tools.numbers import number, whole
-from faultkit.agent_tools.tool import READS, Argument, Tool, ToolCall, ToolResult
+from faultkit.agent_tools.framework.argument_kinds import number, text, whole
+from faultkit.agent_tools.framework.tool import READS, Argument, Tool, ToolCall, ToolResult
 from faultkit.base.errors import InputError, RunError
 
 PATIENCE_S = 10.0

@@ -76,7 +76,7 @@ def arguments_for(
 ) -> st.SearchStrategy[dict[str, Any]]:
     """Mostly a call as a model would make it, of which some arguments are changed, left out or added.
 
-    `good` is what is always given; `bad` is what the schema allows, but nobody would mean.
+    `good` is what is always given; `bad` is what the schema allows, but makes no sense.
     """
     properties: Mapping[str, Schema] = schema["properties"]
     allowed = {name: from_schema(each) for name, each in properties.items()}

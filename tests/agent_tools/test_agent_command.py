@@ -92,7 +92,7 @@ def test_the_table_of_tools_is_light() -> None:
     heavy = (
         "{'mcp', 'anyio', 'pydantic', 'starlette', 'uvicorn', 'tree_sitter', 'numpy', 'httpx', 'jsonschema'}"
     )
-    code = f"import sys, faultkit.agent_tools.table; print(sorted({heavy} & set(sys.modules)))"
+    code = f"import sys, faultkit.agent_tools.tool_table; print(sorted({heavy} & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "[]\n"
 
@@ -101,6 +101,8 @@ def test_over_stdio_nothing_is_imported_that_only_tools_need() -> None:
     heavy = "{'tree_sitter', 'numpy', 'openai', 'wordllama', 'qdrant_edge', 'libcst'}"
     parts = ("faultkit.code", "faultkit.proxy", "faultkit.load", "faultkit.scenario")
     ours = f"{{name for name in sys.modules if name.startswith({parts})}}"
-    code = f"import sys, faultkit.agent_tools.stdio; print(sorted({heavy} & set(sys.modules) | {ours}))"
+    code = (
+        f"import sys, faultkit.agent_tools.stdio_server; print(sorted({heavy} & set(sys.modules) | {ours}))"
+    )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "[]\n"

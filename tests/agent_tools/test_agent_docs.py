@@ -8,15 +8,15 @@ import subprocess
 import sys
 from pathlib import Path
 
-from faultkit.agent_tools.impact_arguments import HEAD, TAIL
-from faultkit.agent_tools.limits import Limits
+from faultkit.agent_tools.framework.load_limits import LoadLimits
+from faultkit.agent_tools.framework.tool import REQUIRED, Argument, Tool
+from faultkit.agent_tools.impact.impact_tools import HEAD, TAIL
 from faultkit.agent_tools.prompts import PROMPTS
 from faultkit.agent_tools.resources import FAULTS_JSON_URI, FAULTS_URI, TEMPLATES
-from faultkit.agent_tools.table import TOOLS
-from faultkit.agent_tools.tool import REQUIRED, Argument, Tool
+from faultkit.agent_tools.tool_table import TOOLS
 from faultkit.cli.llm import FLAGS
 from faultkit.llm.providers import PROVIDERS
-from faultkit.mcp.hosts.clients import HOSTS, Places, config_path
+from faultkit.mcp.hosts.host_configs import HOSTS, Places, config_path
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 AGENT = (DOCS / "agent.md").read_text("utf-8")
@@ -61,7 +61,7 @@ def test_the_page_names_resources_prompts_and_limits() -> None:
     for prompt in PROMPTS.values():
         assert f"`{prompt.name}`" in AGENT
         assert all(f"`{each.name}`" in AGENT for each in prompt.arguments)
-    usual = Limits()
+    usual = LoadLimits()
     assert f"| {usual.max_duration_s / 60:g} min | `--max-duration` |" in AGENT
     assert f"| {usual.max_clients} | `--max-clients` |" in AGENT
     assert f"| {usual.max_rps_total:g} | `--max-rps` |" in AGENT

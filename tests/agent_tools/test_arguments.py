@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faultkit.agent_tools.arguments import (
+from faultkit.agent_tools.framework.argument_kinds import (
     LANGUAGE_NAMES,
     argument,
     choice,
@@ -19,13 +19,14 @@ from faultkit.agent_tools.arguments import (
     folder,
     input_schema,
     language,
+    message_with_example,
+    number,
     read_arguments,
     several,
     text,
-    told,
+    whole,
 )
-from faultkit.agent_tools.numbers import number, whole
-from faultkit.agent_tools.tool import READS, Argument, Tool
+from faultkit.agent_tools.framework.tool import READS, Argument, Tool
 from faultkit.base.errors import InputError, TargetError
 from faultkit.code import LANGUAGES
 
@@ -158,7 +159,7 @@ def test_a_superfluous_name_that_is_known_is_passed_over() -> None:
     ],
 )
 def test_an_error_of_a_tool_has_the_example_of_the_argument_that_it_names(said: str, read: str) -> None:
-    assert told(tool_of(RATIO), TargetError(said)) == read
+    assert message_with_example(tool_of(RATIO), TargetError(said)) == read
 
 
 def test_a_list_may_come_as_the_text_of_one() -> None:

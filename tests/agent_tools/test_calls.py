@@ -13,10 +13,13 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from faultkit.agent_tools.calls import LONGEST_PROBLEM, Calls, Failed
-from faultkit.agent_tools.progress import Progress
-from faultkit.agent_tools.services import Services
-from faultkit.agent_tools.tool import ToolResult
+from faultkit.agent_tools.framework.tool import Services, ToolResult
+from faultkit.agent_tools.framework.tool_runner import (
+    LONGEST_PROBLEM,
+    ProgressReporter,
+    ToolFailure,
+    ToolRunner,
+)
 from tests.agent_tools.sample_tools import PATIENCE_S, SAMPLES, began, ended, release
 
 Sent = list[tuple[float, float | None, str]]
@@ -48,7 +51,7 @@ async def happened(event: threading.Event) -> None:
 
 def outcome_of(name: str, given: dict[str, Any] | None = None) -> Any:
     async def scene() -> Any:
-        return await Calls(Services()).run(SAMPLES[name], given or {}, nobody)
+        return await ToolRunner(Services()).run(SAMPLES[name], given or {}, nobody)
 
     return play(scene)
 
@@ -59,20 +62,20 @@ def test_a_tool_gets_its_arguments_read_and_complete() -> None:
 
 
 def test_wrong_arguments_are_an_outcome_and_the_tool_is_not_called() -> None:
-    assert outcome_of("echo", {"ratio": 2}) == Failed(
+    assert outcome_of("echo", {"ratio": 2}) == ToolFailure(
         'word: is required, got nothing (for example "hello")\n'
         "ratio: expected a number from 0 to 1, got 2 (for example 0.5)"
     )
 
 
 def test_an_error_for_users_is_an_outcome() -> None:
-    assert outcome_of("refuse") == Failed('key: expected better, got this (for example "a")')
+    assert outcome_of("refuse") == ToolFailure('key: expected better, got this (for example "a")')
 
 
 def test_an_error_that_quotes_a_long_argument_is_cut() -> None:
     async def scene() -> Any:
         tool = replace(SAMPLES["echo"], run="faultkit.base.errors:" + "x" * 9000)
-        return await Calls(Services()).run(tool, {"word": "hi"}, nobody)
+        return await ToolRunner(Services()).run(tool, {"word": "hi"}, nobody)
 
     found = play(scene)
     assert (len(found.text), found.text[-1]) == (LONGEST_PROBLEM, "…")
@@ -89,9 +92,9 @@ def test_an_error_that_quotes_a_long_argument_is_cut() -> None:
 def test_what_nobody_expected_is_one_line_and_its_traceback_is_logged(
     name: str, said: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    with caplog.at_level(logging.ERROR, "faultkit.agent_tools.calls"):
+    with caplog.at_level(logging.ERROR, "faultkit.agent_tools.framework.tool_runner"):
         found = outcome_of(name)
-    assert isinstance(found, Failed)
+    assert isinstance(found, ToolFailure)
     assert found.text.startswith(said.split(": inf")[0])
     assert "\n" not in found.text
     assert [record.exc_info is not None for record in caplog.records] == [True]
@@ -108,7 +111,7 @@ def test_progress_grows_ends_with_the_last_and_does_not_flood() -> None:
         sent.append((done, of, message))
 
     async def scene() -> Any:
-        return await Calls(Services()).run(SAMPLES["count"], {"times": 5000}, send)
+        return await ToolRunner(Services()).run(SAMPLES["count"], {"times": 5000}, send)
 
     assert play(scene) == ToolResult("counted", {"times": 5000})
     values = [done for done, _, _ in sent]
@@ -121,7 +124,7 @@ def test_several_calls_run_at_a_time() -> None:
     keys = [uuid4().hex for _ in range(8)]
 
     async def scene() -> None:
-        calls = Calls(Services())
+        calls = ToolRunner(Services())
         async with anyio.create_task_group() as group:
             for key in keys:
                 group.start_soon(calls.run, SAMPLES["deaf"], {"key": key}, nobody)
@@ -142,7 +145,7 @@ def test_a_cancelled_call_is_waited_for_and_says_nothing_more() -> None:
         sent.append(message)
 
     async def scene() -> bool:
-        calls = Calls(Services(), progress_every_s=0)
+        calls = ToolRunner(Services(), progress_every_s=0)
         async with anyio.create_task_group() as group:
             group.start_soon(calls.run, SAMPLES["wait"], {"key": key}, send)
             await happened(began[key])
@@ -157,11 +160,11 @@ def test_a_cancelled_call_is_waited_for_and_says_nothing_more() -> None:
 def test_a_call_that_waits_for_its_turn_is_cancelled_at_once_and_never_begins(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("faultkit.agent_tools.calls.MOST_AT_ONCE", 1)
+    monkeypatch.setattr("faultkit.agent_tools.framework.tool_runner.MOST_AT_ONCE", 1)
     first, second = uuid4().hex, uuid4().hex
 
     async def scene() -> None:
-        calls = Calls(Services())
+        calls = ToolRunner(Services())
         async with anyio.create_task_group() as group:
             group.start_soon(calls.run, SAMPLES["deaf"], {"key": first}, nobody)
             await happened(began[first])
@@ -180,7 +183,7 @@ def test_a_tool_that_does_not_hear_is_given_up_and_the_log_says_so(caplog: pytes
     key = uuid4().hex
 
     async def scene() -> None:
-        calls = Calls(Services(), wind_up_s=0.05)
+        calls = ToolRunner(Services(), end_s=0.05)
         async with anyio.create_task_group() as group:
             group.start_soon(calls.run, SAMPLES["deaf"], {"key": key}, nobody)
             await happened(began[key])
@@ -189,7 +192,7 @@ def test_a_tool_that_does_not_hear_is_given_up_and_the_log_says_so(caplog: pytes
         release[key].set()
         await happened(ended[key])
 
-    with caplog.at_level(logging.WARNING, "faultkit.agent_tools.calls"):
+    with caplog.at_level(logging.WARNING, "faultkit.agent_tools.framework.tool_runner"):
         play(scene)
     assert "given up" in caplog.text
 
@@ -198,7 +201,7 @@ def test_when_the_server_stops_calls_end_and_still_answer() -> None:
     key = uuid4().hex
 
     async def scene() -> Any:
-        calls = Calls(Services())
+        calls = ToolRunner(Services())
         found = []
 
         async def call() -> None:
@@ -210,12 +213,12 @@ def test_when_the_server_stops_calls_end_and_still_answer() -> None:
             calls.stop()
         return found
 
-    assert play(scene) == [Failed("cancelled as asked")]
+    assert play(scene) == [ToolFailure("cancelled as asked")]
 
 
 def test_a_report_after_the_end_of_the_loop_is_nobodys_business() -> None:
-    async def scene() -> Progress:
-        return Progress(nobody)
+    async def scene() -> ProgressReporter:
+        return ProgressReporter(nobody)
 
     progress = play(scene)
     progress.report(1, None, "too late")

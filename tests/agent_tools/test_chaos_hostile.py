@@ -11,10 +11,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from faultkit.agent_tools.calls import Calls
-from faultkit.agent_tools.chaos_tools import CHAOS_TOOLS
-from faultkit.agent_tools.services import Services
-from faultkit.chaos.limits import Limits
+from faultkit.agent_tools.chaos.chaos_tools import CHAOS_TOOLS
+from faultkit.agent_tools.framework.tool import Services
+from faultkit.agent_tools.framework.tool_runner import ToolRunner
+from faultkit.chaos.safety.chaos_limits import Limits
 from faultkit.chaos.session import ChaosSettings
 from tests.agent_tools.schema_values import junk
 
@@ -58,7 +58,7 @@ def test_there_is_always_an_answer_that_keeps_its_schema(name: str, tmp_path: Pa
 
     async def answer(given: dict[str, Any]) -> Any:
         with anyio.fail_after(30):
-            return await Calls(services).run(tool, given, silent)
+            return await ToolRunner(services).run(tool, given, silent)
 
     @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(arguments(name))

@@ -10,9 +10,9 @@ import anyio
 import pytest
 from mcp.client.client import Client
 
-from faultkit.audit.opening import open_store
-from faultkit.chaos.lever import Lever
-from faultkit.chaos.limits import Limits
+from faultkit.audit.store_factory import open_store
+from faultkit.chaos.safety.chaos_limits import Limits
+from faultkit.chaos.safety.kill_switch import KillSwitch
 from tests.agent_tools.chaos_server import ERAS, KILL_CACHE, Server, inject
 from tests.agent_tools.chaos_server import server as server
 
@@ -90,7 +90,7 @@ def test_an_experiment_that_is_out_of_time_is_rolled_back(server: Server) -> Non
 
 def test_nothing_begins_while_the_lever_is_pulled(server: Server) -> None:
     server.ok(*inject("x", "register", fault_type="error", probability=1))
-    Lever(server.settings.state_dir).pull("it is Friday")
+    KillSwitch(server.settings.state_dir).pull("it is Friday")
     for call in (
         inject("y", "register", fault_type="error"),
         inject("x", "inject"),

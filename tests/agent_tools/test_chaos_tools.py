@@ -11,14 +11,20 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp.client.client import Client
 
-from faultkit.agent_tools.arguments import input_schema, read_arguments
-from faultkit.agent_tools.chaos_arguments import DURATION_S, FAULT_TYPES, LONGEST_S, MESSAGE, PROBABILITY
-from faultkit.agent_tools.chaos_tools import CHAOS_TOOLS
-from faultkit.agent_tools.services import Services
+from faultkit.agent_tools.chaos.chaos_tools import (
+    CHAOS_TOOLS,
+    DURATION_S,
+    FAULT_TYPES,
+    LONGEST_S,
+    MESSAGE,
+    PROBABILITY,
+)
+from faultkit.agent_tools.framework.argument_kinds import input_schema, read_arguments
+from faultkit.agent_tools.framework.tool import Services
 from faultkit.base.errors import InputError
-from faultkit.chaos.effects.table import SEED_TYPES
-from faultkit.chaos.faults import LONGEST_S as LIBRARY_LONGEST_S
-from faultkit.chaos.faults import ChaosFault
+from faultkit.chaos.effects.effect_table import SEED_TYPES
+from faultkit.chaos.named_faults.chaos_fault import LONGEST_S as LIBRARY_LONGEST_S
+from faultkit.chaos.named_faults.chaos_fault import ChaosFault
 from faultkit.chaos.session import ChaosSettings
 from tests.agent_tools.chaos_server import ERAS, FAIL, KILL, KILL_CACHE, UNDO, Server, inject, seed_examples
 from tests.agent_tools.chaos_server import server as server

@@ -11,14 +11,13 @@ import anyio
 import pytest
 from jsonschema import Draft202012Validator
 
-from faultkit.agent_tools.calls import Calls, Failed
-from faultkit.agent_tools.code_tools import CODE_TOOLS, CONCERNS
-from faultkit.agent_tools.services import Services
-from faultkit.agent_tools.table import TOOLS
-from faultkit.agent_tools.tool import ToolResult
-from faultkit.agent_tools.tools.written import as_diff_block
+from faultkit.agent_tools.code.code_functions import as_diff_block
+from faultkit.agent_tools.code.code_tools import CODE_TOOLS, CONCERNS
+from faultkit.agent_tools.framework.tool import Services, ToolResult
+from faultkit.agent_tools.framework.tool_runner import ToolFailure, ToolRunner
+from faultkit.agent_tools.tool_table import TOOLS
+from faultkit.code.advice.answers import CONCERNS as KNOWN_CONCERNS
 from faultkit.code.proof import prove
-from faultkit.llm.ask.schemas import CONCERNS as KNOWN_CONCERNS
 
 APP = '''\
 import os
@@ -55,14 +54,14 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def outcome(name: str, given: dict[str, Any], services: Services | None = None) -> ToolResult | Failed:
+def outcome(name: str, given: dict[str, Any], services: Services | None = None) -> ToolResult | ToolFailure:
     reported: list[float] = []
 
     async def send(done: float, of: float | None, message: str) -> None:
         reported.append(done)
 
-    async def scene() -> ToolResult | Failed:
-        return await Calls(services or Services()).run(TOOLS[name], given, send)
+    async def scene() -> ToolResult | ToolFailure:
+        return await ToolRunner(services or Services()).run(TOOLS[name], given, send)
 
     found = anyio.run(scene)
     assert reported == sorted(set(reported)), "progress only ever grows"
@@ -78,7 +77,7 @@ def done(name: str, given: dict[str, Any], services: Services | None = None) -> 
 
 def failed(name: str, given: dict[str, Any], services: Services | None = None) -> str:
     found = outcome(name, given, services)
-    assert isinstance(found, Failed)
+    assert isinstance(found, ToolFailure)
     return found.text
 
 
@@ -210,7 +209,7 @@ def test_a_change_that_cannot_be_proved_says_what_a_proof_needs(project: Path) -
 
 
 def proved(file: Path) -> list[str]:
-    """Under which faults; under each of them, the changed app answers everybody."""
+    """Under which faults; under each of them, the changed app answers every client."""
     given = {"file": str(file), "verify": True}
     faults = done("fault_make_reliability_and_perf_changes", given).structured["proof"]["faults"]
     assert all(each["after"]["answered"] == each["after"]["requests"] > 0 for each in faults)

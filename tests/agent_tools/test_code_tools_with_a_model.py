@@ -10,13 +10,12 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from faultkit.agent_tools.calls import Calls, Failed
-from faultkit.agent_tools.services import Services
-from faultkit.agent_tools.table import TOOLS
-from faultkit.agent_tools.tool import ToolResult
+from faultkit.agent_tools.framework.tool import Services, ToolResult
+from faultkit.agent_tools.framework.tool_runner import ToolFailure, ToolRunner
+from faultkit.agent_tools.tool_table import TOOLS
 from tests.agent_tools.sample_tools import PATIENCE_S
 from tests.llm.ask.conftest import settings_for
-from tests.llm.ask.server import Hang, ScriptedServer, Send, said
+from tests.llm.scripted_provider import Hang, ScriptedServer, Send, said
 
 SNIPPET = {"snippet": "def f():\n    return 1\n", "lang": "python"}
 
@@ -45,7 +44,7 @@ def test_the_model_answers_and_the_answer_says_so(provider: ScriptedServer) -> N
     async def scene() -> Any:
         services = services_of(provider)
         try:
-            return await Calls(services).run(TOOLS["fault_score_reliability"], SNIPPET, send)
+            return await ToolRunner(services).run(TOOLS["fault_score_reliability"], SNIPPET, send)
         finally:
             services.close()
 
@@ -64,13 +63,13 @@ def test_a_failure_of_the_provider_is_told_and_the_rules_do_not_answer_instead(
     async def scene() -> Any:
         services = services_of(provider)
         try:
-            return await Calls(services).run(TOOLS["fault_score_reliability"], SNIPPET, silent)
+            return await ToolRunner(services).run(TOOLS["fault_score_reliability"], SNIPPET, silent)
         finally:
             services.close()
 
     provider.play(Send({"error": {"message": "bad key"}}, status=401))
     found = anyio.run(scene)
-    assert isinstance(found, Failed)
+    assert isinstance(found, ToolFailure)
     assert "OPENAI_API_KEY" in found.text
     assert "\n" not in found.text
 
@@ -78,7 +77,7 @@ def test_a_failure_of_the_provider_is_told_and_the_rules_do_not_answer_instead(
 def test_a_call_that_is_cancelled_does_not_wait_for_the_model(provider: ScriptedServer) -> None:
     async def scene() -> None:
         services = services_of(provider)
-        calls = Calls(services)
+        calls = ToolRunner(services)
         with anyio.fail_after(PATIENCE_S):
             async with anyio.create_task_group() as group:
                 group.start_soon(calls.run, TOOLS["fault_score_reliability"], SNIPPET, silent)

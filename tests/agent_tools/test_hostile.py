@@ -10,10 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from faultkit.agent_tools.calls import Calls, Failed
-from faultkit.agent_tools.code_tools import CODE_TOOLS
-from faultkit.agent_tools.services import Services
-from faultkit.agent_tools.tool import Tool, ToolResult
+from faultkit.agent_tools.code.code_tools import CODE_TOOLS
+from faultkit.agent_tools.framework.tool import Services, Tool, ToolResult
+from faultkit.agent_tools.framework.tool_runner import ToolFailure, ToolRunner
 from faultkit.code import local_path
 
 ODD: tuple[Any, ...] = (
@@ -71,10 +70,10 @@ def test_whatever_a_model_sends_there_is_an_answer(tool: Tool, tmp_path_factory:
     @settings(max_examples=30, suppress_health_check=list(HealthCheck))
     @given(values_of(tool).filter(leads_nowhere))
     def check(values: dict[str, Any]) -> None:
-        outcome = anyio.run(Calls(services).run, tool, values, silent)
-        assert isinstance(outcome, (ToolResult, Failed))
+        outcome = anyio.run(ToolRunner(services).run, tool, values, silent)
+        assert isinstance(outcome, (ToolResult, ToolFailure))
         assert outcome.text.encode()
-        crashed = isinstance(outcome, Failed) and outcome.text.startswith("unexpected ")
+        crashed = isinstance(outcome, ToolFailure) and outcome.text.startswith("unexpected ")
         assert not crashed, outcome.text
 
     check()

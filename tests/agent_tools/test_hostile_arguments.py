@@ -20,8 +20,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from faultkit.agent_tools.arguments import input_schema
-from faultkit.agent_tools.table import TOOLS
+from faultkit.agent_tools.framework.argument_kinds import input_schema
+from faultkit.agent_tools.tool_table import TOOLS
 from faultkit.code import local_path
 from tests.agent_tools.impact_app import app
 from tests.agent_tools.schema_values import arguments_for

@@ -23,9 +23,9 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from faultkit.agent_tools.calls import Calls
-from faultkit.agent_tools.http import HttpServer, check_token
-from faultkit.agent_tools.services import Services
+from faultkit.agent_tools.framework.tool import Services
+from faultkit.agent_tools.framework.tool_runner import ToolRunner
+from faultkit.agent_tools.http_server import HttpServer, check_token
 from faultkit.base.errors import InputError, TargetError
 from tests.agent_tools.sample_tools import PATIENCE_S, SAMPLES, began, ended
 
@@ -39,7 +39,7 @@ era = pytest.mark.parametrize("mode", ["legacy", "2026-07-28"])
 
 @contextmanager
 def serving(host: str = "127.0.0.1", token: str | None = None) -> Iterator[HttpServer]:
-    server = HttpServer(Calls(Services(), progress_every_s=0), host, 0, token, SAMPLES)
+    server = HttpServer(ToolRunner(Services(), progress_every_s=0), host, 0, token, SAMPLES)
     up = threading.Event()
     thread = threading.Thread(target=server.run, args=(lambda url: up.set(),))
     thread.start()
@@ -237,7 +237,7 @@ def test_a_port_in_use_is_an_error_at_once() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(TargetError, match=f"cannot listen on 127.0.0.1:{port}: Address already in use"):
-            HttpServer(Calls(Services()), "localhost", port)
+            HttpServer(ToolRunner(Services()), "localhost", port)
 
 
 def test_the_command_says_where_it_is_and_ends_by_a_signal() -> None:

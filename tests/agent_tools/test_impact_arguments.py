@@ -12,10 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from faultkit.agent_tools.arguments import input_schema, read_arguments
-from faultkit.agent_tools.impact_arguments import DEFAULT_SLOS, UNITS
-from faultkit.agent_tools.impact_tools import OUTPUT
-from faultkit.agent_tools.tools.impact import impact_of
+from faultkit.agent_tools.framework.argument_kinds import input_schema, read_arguments
+from faultkit.agent_tools.impact.impact_run import impact_of
+from faultkit.agent_tools.impact.impact_tools import DEFAULT_SLOS, OUTPUT, UNITS
 from faultkit.base.address import parse_map
 from faultkit.base.errors import InputError
 from faultkit.faults.http.http_error import HttpError
@@ -28,7 +27,7 @@ from faultkit.faults.stream.packet_loss import PacketLoss
 from faultkit.load.slo import Slo, parse_slo
 from faultkit.plan import Match, Rule, Trigger
 from faultkit.scenario.impact import SLOS, Impact, scenario_of
-from faultkit.scenario.report.model import Report, Verdict
+from faultkit.scenario.report.report_model import Report, Verdict
 from tests.agent_tools.impact_app import TOOLS
 
 URL = "http://localhost:9090"

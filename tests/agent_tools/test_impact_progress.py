@@ -1,18 +1,18 @@
-"""Progress of an impact run: it grows as long as somebody waits, and ends at the whole."""
+"""Progress of an impact run: it grows while the client waits, and ends at the total."""
 
 from __future__ import annotations
 
-from faultkit.agent_tools.impact_progress import progress_watch
-from faultkit.load.progress import Progress
+from faultkit.agent_tools.impact.impact_run import progress_watch
+from faultkit.load.load import Progress
 from faultkit.scenario.impact import Impact, scenario_of
-from faultkit.scenario.progress import Event, ItemBegan, ItemEnded, Loaded, PhaseBegan
+from faultkit.scenario.run_events import Event, ItemBegan, ItemEnded, LoadProgress, PhaseBegan
 from tests.scenario.report.examples import LOAD, SLOW
 
 (ITEM,) = scenario_of(Impact("http://localhost/", (SLOW,))).items
 
 
-def loaded(elapsed_s: float) -> Loaded:
-    return Loaded(Progress(elapsed_s, 3, 2, 1, 1, 0, p95_ms=12.3))
+def loaded(elapsed_s: float) -> LoadProgress:
+    return LoadProgress(Progress(elapsed_s, 3, 2, 1, 1, 0, p95_ms=12.3))
 
 
 def told(*events: Event, seconds: float) -> list[tuple[float, float | None, str]]:

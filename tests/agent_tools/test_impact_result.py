@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from faultkit.agent_tools.impact_result import advice_of, structured_of
+from faultkit.agent_tools.impact.impact_run import advice_of, structured_of
 from faultkit.scenario.impact import Impact
 from tests.scenario.report.examples import FAILED, LOAD, SLOW
 

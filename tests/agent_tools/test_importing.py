@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.agent_tools.calls import _function
-from faultkit.agent_tools.importing import IMPORTING
-from faultkit.agent_tools.table import TOOLS
+from faultkit.agent_tools.framework.tool import IMPORT_LOCK
+from faultkit.agent_tools.framework.tool_runner import _function
+from faultkit.agent_tools.tool_table import TOOLS
 
 PROJECT = Path(__file__).parents[2]
 PATIENCE_S = 60.0
@@ -33,7 +33,7 @@ def test_a_tool_is_imported_by_one_thread_at_a_time() -> None:
         return _function(TOOLS["fault_list_function_names"].run)
 
     with ThreadPoolExecutor(1) as threads:
-        with IMPORTING:
+        with IMPORT_LOCK:
             imported = threads.submit(import_one)
             assert asked.wait(PATIENCE_S)
             assert not imported.done()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.agent_tools.limits import Limits, is_local, parse_target, system_resolve
+from faultkit.agent_tools.framework.load_limits import LoadLimits, is_local, parse_target, system_resolve
 from faultkit.base.errors import InputError, TargetError
 
 NAMES = {
@@ -37,7 +37,7 @@ def resolve(host: str, port: int) -> Sequence[str]:
 
 def is_allowed(url: str, *targets: str) -> bool:
     try:
-        Limits(allow_targets=targets).check_target(url, resolve)
+        LoadLimits(allow_targets=targets).check_target(url, resolve)
     except InputError:
         return False
     return True
@@ -140,19 +140,19 @@ def test_the_load_goes_to_local_hosts_and_to_those_that_are_allowed(
 
 def test_the_error_names_the_argument_what_came_and_the_way_out() -> None:
     with pytest.raises(InputError) as raised:
-        Limits().check_target("http://mixed.test:8080/path?token=secret", resolve)
+        LoadLimits().check_target("http://mixed.test:8080/path?token=secret", resolve)
     assert str(raised.value) == (
         "url: expected a host on this machine or in a private network, since a load may harm others, got "
-        '"mixed.test" (93.184.216.34). This is a limit of the server; whoever starts it raises it with '
+        '"mixed.test" (93.184.216.34). This is a limit of the server; its operator raises it with '
         "`fault agent tool --allow-target mixed.test`"
     )
 
 
 def test_a_name_without_an_address_cannot_be_reached() -> None:
     with pytest.raises(TargetError, match=r"^url: cannot reach nobody.test: the name cannot be resolved"):
-        Limits().check_target("http://nobody.test/", resolve)
+        LoadLimits().check_target("http://nobody.test/", resolve)
     with pytest.raises(TargetError, match="it has no address"):
-        Limits().check_target("http://nobody.test/", lambda host, port: ())
+        LoadLimits().check_target("http://nobody.test/", lambda host, port: ())
 
 
 def test_the_systems_resolver_knows_this_machine() -> None:
@@ -165,7 +165,7 @@ def test_the_systems_resolver_knows_this_machine() -> None:
 )
 def test_an_entry_that_means_nothing_is_refused_when_the_limits_are_made(text: str) -> None:
     with pytest.raises(ValueError, match=r"^allow_targets: expected "):
-        Limits(allow_targets=(text,))
+        LoadLimits(allow_targets=(text,))
 
 
 @pytest.mark.parametrize("text", ["300.1.1.1", "10.0.0.0/33", "*.*.test", "a*.test", "[::1", "a b"])
@@ -197,15 +197,15 @@ def test_any_text_is_a_host_or_a_network_or_wrong(text: str) -> None:
 )
 def test_every_amount_has_a_limit(asked: tuple[float, int, float, float], problem: str | None) -> None:
     if problem is None:
-        Limits().check_load(*asked)
+        LoadLimits().check_load(*asked)
         return
     with pytest.raises(InputError) as raised:
-        Limits().check_load(*asked)
+        LoadLimits().check_load(*asked)
     flag = {"duration": "duration", "num_clients": "clients", "rps": "rps", "timeout": "timeout"}[
         raised.value.path
     ]
     assert str(raised.value) == (
-        f"{problem} This is a limit of the server; whoever starts it raises it with "
+        f"{problem} This is a limit of the server; its operator raises it with "
         f"`fault agent tool --max-{flag}`"
     )
 
@@ -217,9 +217,9 @@ def test_a_name_is_resolved_as_it_is_dialled() -> None:
         asked.append(host)
         return ("127.0.0.1",)
 
-    Limits().check_target("http://app.test.:8080/", told)
+    LoadLimits().check_target("http://app.test.:8080/", told)
     assert asked == ["app.test."]
-    Limits(allow_targets=("app.test",)).check_target("http://app.test.:8080/", told)
+    LoadLimits(allow_targets=("app.test",)).check_target("http://app.test.:8080/", told)
     assert asked == ["app.test."]
 
 
@@ -227,7 +227,7 @@ def test_a_name_is_resolved_as_it_is_dialled() -> None:
 def test_what_passes_is_within_all_limits(
     duration_s: float, clients: int, rps: float, timeout_s: float
 ) -> None:
-    limits = Limits(max_duration_s=1e5, max_clients=10**5, max_rps_total=1e5, max_timeout_s=1e5)
+    limits = LoadLimits(max_duration_s=1e5, max_clients=10**5, max_rps_total=1e5, max_timeout_s=1e5)
     within = duration_s <= 1e5 and clients <= 10**5 and clients * rps <= 1e5 and timeout_s <= 1e5
     try:
         limits.check_load(duration_s, clients, rps, timeout_s)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from faultkit.agent_tools.framework.tool import REQUIRED
 from faultkit.agent_tools.prompts import PROMPTS, prompt_text
-from faultkit.agent_tools.table import TOOLS
-from faultkit.agent_tools.tool import REQUIRED
+from faultkit.agent_tools.tool_table import TOOLS
 from faultkit.base.errors import InputError
 
 NAME = "make_service_resilient"

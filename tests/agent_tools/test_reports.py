@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from faultkit.agent_tools.reports import Reports
+from faultkit.agent_tools.framework.tool import RecentReports
 
 
 def test_the_newest_comes_first_and_the_oldest_goes() -> None:
-    reports = Reports(most=2)
+    reports = RecentReports(most=2)
     ids = [reports.add(title, f"# {title}", {"title": title}).id for title in ("a", "b", "c")]
     assert ids == ["1", "2", "3"]
     assert [each.title for each in reports.all()] == ["c", "b"]
@@ -19,7 +19,7 @@ def test_the_newest_comes_first_and_the_oldest_goes() -> None:
 
 
 def test_threads_that_add_at_once_get_numbers_of_their_own() -> None:
-    reports = Reports(most=5)
+    reports = RecentReports(most=5)
     with ThreadPoolExecutor(8) as pool:
         ids = list(pool.map(lambda n: reports.add(str(n), "", {}).id, range(200)))
     assert sorted(map(int, ids)) == list(range(1, 201))

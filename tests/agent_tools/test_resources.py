@@ -6,8 +6,8 @@ import json
 
 import pytest
 
+from faultkit.agent_tools.framework.tool import Services
 from faultkit.agent_tools.resources import TEMPLATES, list_resources, read_resource, report_uri
-from faultkit.agent_tools.services import Services
 from faultkit.base.errors import InputError
 from faultkit.faults import FAULTS
 

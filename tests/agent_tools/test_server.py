@@ -14,11 +14,10 @@ import pytest
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 
-from faultkit.agent_tools.calls import Calls
-from faultkit.agent_tools.server import make_server
-from faultkit.agent_tools.services import Services
-from faultkit.agent_tools.table import TOOLS
-from faultkit.agent_tools.tool import Tool
+from faultkit.agent_tools.framework.tool import Services, Tool
+from faultkit.agent_tools.framework.tool_runner import ToolRunner
+from faultkit.agent_tools.mcp_server import make_server
+from faultkit.agent_tools.tool_table import TOOLS
 from faultkit.llm.ask import llm_settings
 from tests.agent_tools.sample_tools import PATIENCE_S, SAMPLES, began, ended
 
@@ -42,7 +41,7 @@ def play(
     services: Services | None = None,
 ) -> Any:
     async def bounded() -> Any:
-        server = make_server(Calls(services or Services(), progress_every_s=0), tools)
+        server = make_server(ToolRunner(services or Services(), progress_every_s=0), tools)
         with anyio.fail_after(PATIENCE_S):
             async with Client(server, mode=mode) as client:
                 return await scene(client)

@@ -25,7 +25,7 @@ from mcp.client.stdio import StdioServerParameters
 
 PATIENCE_S = 20.0
 PIPE_BYTES = 60_000
-"""Nearly what a pipe holds before whoever writes has to wait."""
+"""Nearly as much as a pipe holds before a writer blocks."""
 PROJECT = Path(__file__).parents[2]
 QUIET = {
     name: value
@@ -167,7 +167,7 @@ def test_what_is_no_message_is_answered_and_what_is_no_answer_is_not_on_stdout()
         assert wrong["result"]["isError"] is True
         code, left, errors = server.end()
     assert (code, left) == (0, [])
-    assert errors.startswith("warning: stdout belongs to the protocol: the log goes to stderr\n")
+    assert errors.startswith("warning: stdout carries MCP messages: the log goes to stderr\n")
     assert "fault_list_function_names: failed" in errors
     assert "the server ended: end of input" in errors
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.audit.opening import open_store
+from faultkit.audit.store_factory import open_store
 from faultkit.base.errors import FaultkitError, RunError
-from faultkit.chaos.experiment.file import load_experiment
-from faultkit.chaos.faults import ChaosFault
-from faultkit.chaos.ledger import Ledger
-from faultkit.chaos.outcome import Outcome
+from faultkit.chaos.experiment.experiment_file import load_experiment
+from faultkit.chaos.experiment.experiment_result import Outcome
+from faultkit.chaos.named_faults.chaos_fault import ChaosFault
+from faultkit.chaos.safety.ledger import Ledger
+from faultkit.chaos.safety.undo import Undo
 from faultkit.chaos.session import ChaosSession, ChaosSettings
-from faultkit.chaos.undo import Undo
 from tests.chaos.waiting import until
 
 HOG = ChaosFault("hog", "resource_exhaustion", 1, metadata={"resource": "descriptors", "amount": 8})
@@ -57,7 +57,7 @@ async def _injected_again(session: ChaosSession) -> None:
 
 def test_the_lever_ends_what_lasts(session: ChaosSession) -> None:
     asyncio.run(_injected_again(session))
-    session.lever.pull("enough")
+    session.switch.pull("enough")
     until(lambda: states(session.ledger) == ["over"])
     assert session.registry.states() == []
     with pytest.raises(RunError, match="the stop lever is pulled"):
@@ -69,7 +69,7 @@ def test_the_lever_lets_go_whoever_waits(session: ChaosSession) -> None:
 
     def pull() -> None:
         until(session.registry.active)
-        session.lever.pull("enough")
+        session.switch.pull("enough")
 
     pulling = threading.Thread(target=pull)
     pulling.start()

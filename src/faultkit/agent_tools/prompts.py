@@ -1,7 +1,6 @@
-"""Prompts that an MCP client offers to its user: a way through the tools, from a look at the code to a proof.
+"""The prompts of the server: ways through the tools, from reading code to a proof. Does not know the SDK.
 
-Plain values, and functions that give them: nothing here knows the SDK. A prompt is text for a model; what it
-says about tools is held against the table of tools by a test.
+A prompt is text for a model. A test compares the tools and arguments that it names with the table of tools.
 """
 
 from __future__ import annotations
@@ -18,6 +17,8 @@ _LONGEST = 2_000
 
 @dataclass(frozen=True, slots=True)
 class PromptArgument:
+    """One argument of a prompt."""
+
     name: str
     description: str
     required: bool = False
@@ -25,16 +26,19 @@ class PromptArgument:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
+    """A prompt as it is listed, and its text."""
+
     name: str
     title: str
     description: str
     arguments: tuple[PromptArgument, ...]
     text: Callable[[Mapping[str, str]], str]
-    """From the arguments that were given, without blank ones."""
+    """Returns the text for the given arguments, blank ones left out."""
 
 
 def prompt_text(name: str, arguments: Mapping[str, str] | None) -> str:
-    """What the user's turn says. An unknown prompt or argument, or a missing one, is an InputError."""
+    """Return the text of a prompt. Raises InputError for an unknown prompt, or a wrong or missing
+    argument."""
     prompt = PROMPTS.get(name)
     if prompt is None:
         raise InputError("name", f'expected one of {", ".join(PROMPTS)}, got "{name[:60]}"')
@@ -201,7 +205,7 @@ def _scenario(given: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _proxies(given: Mapping[str, str]) -> list[str]:
-    """As a user writes them: with commas or blanks between, or as a JSON array."""
+    """Split a list as users write it: with commas, with blanks, or as a JSON array."""
     text = given.get("proxies", "")
     if text.startswith("["):
         try:

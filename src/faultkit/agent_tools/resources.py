@@ -1,7 +1,4 @@
-"""What an MCP client can read: the last reports of this server, and the vocabulary of faults.
-
-Plain values, and functions that give them: nothing here knows the SDK.
-"""
+"""The resources of the server: the last reports, and the vocabulary of faults. Nothing here knows the SDK."""
 
 from __future__ import annotations
 
@@ -10,12 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from faultkit.agent_tools.importing import IMPORTING
+from faultkit.agent_tools.framework.tool import IMPORT_LOCK
 from faultkit.base.errors import InputError
 
 if TYPE_CHECKING:
-    from faultkit.agent_tools.reports import StoredReport
-    from faultkit.agent_tools.services import Services
+    from faultkit.agent_tools.framework.tool import Services, StoredReport
     from faultkit.faults.fault import Fault
 
 MARKDOWN, JSON = "text/markdown", "application/json"
@@ -26,17 +22,21 @@ _LATEST = "latest"
 
 @dataclass(frozen=True, slots=True)
 class Resource:
+    """A resource as it is listed."""
+
     uri: str
     name: str
     title: str
     description: str
     mime_type: str
     size: int | None = None
-    """Bytes, if they are known without making them."""
+    """Bytes, if they are known without building the content."""
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceTemplate:
+    """A family of resources as it is listed."""
+
     uri_template: str
     name: str
     title: str
@@ -46,8 +46,10 @@ class ResourceTemplate:
 
 @dataclass(frozen=True, slots=True)
 class ResourceText:
+    """The content of a resource."""
+
     uri: str
-    """As it was asked for."""
+    """The URI as the client wrote it."""
     mime_type: str
     text: str
 
@@ -71,15 +73,15 @@ TEMPLATES: tuple[ResourceTemplate, ...] = (
 
 
 def list_resources(services: Services) -> list[Resource]:
-    """Those that can be read now: the newest report first."""
+    """Return the resources that can be read now; reports the newest first."""
     return [*_FIXED, *(each for report in services.reports.all() for each in _of_report(report))]
 
 
 def read_resource(services: Services, uri: str) -> ResourceText:
-    """One of them. A report that is gone or never was is an InputError that says what there is."""
+    """Return the content of a resource. Raises InputError, which lists the reports that exist."""
     make = _MAKERS.get(uri)
     if make is not None:
-        with IMPORTING:
+        with IMPORT_LOCK:
             mime_type, text = make()
         return ResourceText(uri, mime_type, text)
     report, as_json = _asked_for(services, uri)
@@ -89,7 +91,7 @@ def read_resource(services: Services, uri: str) -> ResourceText:
 
 
 def report_uri(id: str) -> str:
-    """For a tool that wants to name its report."""
+    """Return the URI of a report."""
     return f"{_REPORTS}{id}"
 
 

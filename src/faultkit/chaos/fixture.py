@@ -1,11 +1,11 @@
-"""A plugin of pytest: the fixture `chaos`, a fault registry that is emptied when its test ends.
+"""The pytest plugin of chaos: the fixture `chaos`, a fault registry that is emptied when its test ends.
 
     def test_a_fallback(chaos):
         chaos.register(ChaosFault("db", "error", probability=1))
 
-Each test rolls dice of its own, named by the test and by a seed of the whole run, which a failing test shows:
-`pytest --chaos-seed N` repeats it. Everybody who has Faultkit installed loads this file with pytest, so it
-imports nothing before it is used.
+Each test has dice of its own, keyed by the test and by a seed of the whole run. A failing test shows the
+seed: `pytest --chaos-seed N` repeats it. pytest imports this file wherever Faultkit is installed, so it
+imports nothing else before it is used.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from faultkit.chaos.registry import FaultRegistry
+    from faultkit.chaos.named_faults.fault_registry import FaultRegistry
 
 _SEED = pytest.StashKey[str]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add --chaos-seed."""
     group = parser.getgroup("faultkit")
     group.addoption(
         "--chaos-seed", metavar="SEED", help="repeat what the chaos fixture rolled in another run"
@@ -30,14 +31,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """Choose the seed of the run."""
     given = config.getoption("--chaos-seed", default=None)
     config.stash[_SEED] = str(secrets.randbits(32) if given is None else given)
 
 
 @pytest.fixture
 def chaos(request: pytest.FixtureRequest) -> Iterator[FaultRegistry]:
-    """A fault registry of the test's own."""
-    from faultkit.chaos.registry import FaultRegistry
+    """Yield a fault registry for one test."""
+    from faultkit.chaos.named_faults.fault_registry import FaultRegistry
 
     seed = request.config.stash[_SEED]
     request.node.add_report_section("call", "chaos", f"repeat with: pytest --chaos-seed {seed}")

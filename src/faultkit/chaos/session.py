@@ -1,7 +1,7 @@
-"""Chaos as one process does it, for tools and commands: faults, experiments, and what keeps them safe.
+"""ChaosSession: everything that a command or a server does with faults and experiments goes through it.
 
-Whatever is asked for goes through here: it is refused while the stop lever is pulled, kept within the limits,
-written to the ledger before it acts, and told to the audit log and the history.
+A request is refused while the kill switch is pulled, kept within the limits, written to the ledger before it
+has an effect, and recorded in the audit log and the history.
 """
 
 from __future__ import annotations
@@ -15,51 +15,50 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from faultkit.audit.opening import open_store
-from faultkit.audit.place import default_store
+from faultkit.audit.log_file import default_store
+from faultkit.audit.store_factory import open_store
 from faultkit.base.errors import FaultkitError, RunError
 from faultkit.base.times import now_us
-from faultkit.chaos.audit import Audit
-from faultkit.chaos.catalog import USUAL_FOLDER, Catalog, read_catalog
-from faultkit.chaos.experiment.file import AnyExperiment
-from faultkit.chaos.experiment.journal import Event, Journal
-from faultkit.chaos.experiment.run import run_experiment
-from faultkit.chaos.faults import ChaosFault
-from faultkit.chaos.history import History
-from faultkit.chaos.holding import Holding
-from faultkit.chaos.injection import Injection
-from faultkit.chaos.ledger import USUAL_LEASE_S, Ledger, default_state_dir
-from faultkit.chaos.lever import Lever
-from faultkit.chaos.limits import Limits, limits_of
-from faultkit.chaos.outcome import Outcome
-from faultkit.chaos.registry import FaultRegistry
+from faultkit.chaos.experiment.experiment_catalog import USUAL_FOLDER, Catalog, read_catalog
+from faultkit.chaos.experiment.experiment_file import AnyExperiment
+from faultkit.chaos.experiment.experiment_result import Event, Journal, Outcome
+from faultkit.chaos.named_faults.chaos_fault import ChaosFault, Injection
+from faultkit.chaos.named_faults.fault_registry import FaultRegistry
+from faultkit.chaos.records import ChaosAudit, ResultHistory
+from faultkit.chaos.runner import run_experiment
+from faultkit.chaos.safety.chaos_limits import Limits, limits_of
+from faultkit.chaos.safety.kill_switch import KillSwitch
+from faultkit.chaos.safety.lease import USUAL_LEASE_S
+from faultkit.chaos.safety.ledger import LeaseKeeper, Ledger, default_state_dir
 
 STATE_VARIABLE = "FAULT_CHAOS_STATE"
-_LOOK_EVERY_S = 0.05
+_POLL_S = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class ChaosSettings:
-    """What whoever starts the program says; no tool argument changes any of it."""
+    """Settings of the operator who starts the program; no tool argument changes any of them."""
 
     state_dir: Path
-    """Of the ledger and the stop lever."""
+    """Folder of the ledger and the kill switch."""
     store: str
-    """Of the history and the audit log."""
+    """Address of the store of the history and the audit log."""
     experiments: Path = Path(USUAL_FOLDER)
     limits: Limits = field(default_factory=Limits)
     lease_s: float = USUAL_LEASE_S
     source: str = "mcp"
     transport: str = ""
     env: Mapping[str, str] = field(default_factory=lambda: os.environ, repr=False)
-    """For the variables of experiments."""
+    """Values of the variables in experiments."""
 
 
 def state_dir_of(env: Mapping[str, str]) -> Path:
+    """Return the folder of the ledger and the kill switch."""
     return Path(env.get(STATE_VARIABLE) or default_state_dir(env)).absolute()
 
 
 def usual_settings(env: Mapping[str, str]) -> ChaosSettings:
+    """Return the settings that the environment gives."""
     return ChaosSettings(
         state_dir_of(env),
         env.get("FAULT_STORE") or str(default_store(env)),
@@ -69,22 +68,24 @@ def usual_settings(env: Mapping[str, str]) -> ChaosSettings:
 
 
 class ChaosSession:
-    """Any thread may use it. TargetError if the store cannot be had: what is not told is not begun."""
+    """The faults and experiments of one process. Thread-safe.
+
+    Raises TargetError if the store is unavailable: nothing starts that cannot be recorded."""
 
     def __init__(self, settings: ChaosSettings) -> None:
         self.settings = settings
         self.ledger = Ledger(settings.state_dir)
-        self.lever = Lever(settings.state_dir)
+        self.switch = KillSwitch(settings.state_dir)
         self._store = open_store(settings.store)
-        self.history = History(self._store)
-        self.audit = Audit(self._store, settings.source, settings.transport)
-        self._holding = Holding(
-            self.ledger, self.lever, f"faults of process {os.getpid()}", settings.lease_s, self._let_go
+        self.history = ResultHistory(self._store)
+        self.audit = ChaosAudit(self._store, settings.source, settings.transport)
+        self._lease_keeper = LeaseKeeper(
+            self.ledger, self.switch, f"faults of process {os.getpid()}", settings.lease_s, self._end_effects
         )
-        self.registry = FaultRegistry(limits=settings.limits, lease=self._holding, lever=self.lever)
+        self.registry = FaultRegistry(limits=settings.limits, lease=self._lease_keeper, lever=self.switch)
         self._running: set[str] = set()
         self._lock = threading.Lock()
-        # What a guardian undid meanwhile is not in the log yet.
+        # Guardians may have undone effects since the last session ended.
         self.audit.add_undone(self.ledger)
 
     def __enter__(self) -> ChaosSession:
@@ -94,16 +95,17 @@ class ChaosSession:
         self.close()
 
     def close(self) -> None:
-        """End every effect. What cannot be taken back stays in the ledger, for `fault chaos recover`."""
+        """End every effect. What cannot be undone stays in the ledger, for `fault chaos recover`."""
         with contextlib.suppress(FaultkitError):
             self.registry.close()
-        self._holding.close()
+        self._lease_keeper.close()
         self.audit.add_undone(self.ledger)
         self._store.close()
 
     # --- faults -------------------------------------------------------------------------------
 
     def register(self, fault: ChaosFault, ttl_s: float | None = None) -> None:
+        """Register a fault; it is removed after `ttl_s` seconds."""
         given = {
             "fault_name": fault.name,
             "fault_type": fault.fault_type,
@@ -119,21 +121,23 @@ class ChaosSession:
     async def inject(
         self, name: str, call_id: int | str | None = None, cancelled: threading.Event | None = None
     ) -> Injection:
-        """Whoever waits is let go when it is cancelled or the stop lever is pulled."""
+        """Inject a fault. A delayed caller continues when `cancelled` is set or the switch is pulled."""
         given: dict[str, Any] = {"fault_name": name, "call_id": call_id}
         with self._audited("inject", given):
-            injection = await self._bounded(self.registry.ainject(name, call_id), cancelled)
+            injection = await self._stoppable(self.registry.ainject(name, call_id), cancelled)
             given["was_triggered"] = injection.was_triggered
             given["effect"] = None if injection.effect is None else injection.effect.says
             return injection
 
     def remove(self, name: str) -> bool:
+        """Remove a fault; return whether there was one."""
         with self._audited("remove", {"fault_name": name}):
             return self.registry.remove(name)
 
     # --- experiments --------------------------------------------------------------------------
 
     def catalog(self) -> Catalog:
+        """Return the experiments of the experiments folder."""
         return read_catalog(self.settings.experiments, self.settings.env)
 
     async def run(
@@ -145,23 +149,24 @@ class ChaosSession:
         dry_run: bool = False,
         stop: threading.Event | None = None,
     ) -> Journal:
-        """Once `stop` is set, it rolls back and ends. What comes of it is kept, unless it was a dry run or
-        nothing was begun at all. RunError while the lever is pulled, while the same experiment runs, and if
-        nothing can be written down."""
+        """Run an experiment and return its journal. When `stop` is set, it rolls back and ends.
+
+        The result is kept in the history, unless it was a dry run or nothing was started. Raises RunError
+        while the switch is pulled, while the same experiment runs, and if the ledger cannot be written."""
         given: dict[str, Any] = {"experiment_name": experiment.name, "dry_run": dry_run, "seed": seed}
-        with self._audited("run", given), self._once(experiment.name):
-            self.check_lever()
+        with self._audited("run", given), self._only_run_of(experiment.name):
+            self.check_switch()
             lease = self.ledger.open(
                 f"experiment {experiment.name}", self.settings.lease_s, guarded=not dry_run
             )
             outcome = "ended early"
             stopping = asyncio.Event()
-            looking = asyncio.ensure_future(_passed_on(stop, stopping))
+            polling = asyncio.ensure_future(_poll_stop(stop, stopping))
             try:
                 journal = await run_experiment(
                     experiment,
                     lease=lease,
-                    lever=self.lever,
+                    lever=self.switch,
                     limits=self.settings.limits,
                     registry=self.registry,
                     on_event=on_event,
@@ -171,13 +176,13 @@ class ChaosSession:
                 )
                 outcome = given["outcome"] = str(journal.result.outcome)
             finally:
-                looking.cancel()
+                polling.cancel()
                 lease.end(outcome)
         self.audit.add_undone(self.ledger)
-        return self._kept(journal)
+        return self._keep(journal)
 
-    def _kept(self, journal: Journal) -> Journal:
-        """A store that is full or gone costs the history, not the result."""
+    def _keep(self, journal: Journal) -> Journal:
+        # If the store fails, the history is incomplete, but the result is returned all the same.
         if journal.result.outcome is not Outcome.INVALID:
             try:
                 self.history.add(journal)
@@ -189,39 +194,40 @@ class ChaosSession:
 
     # --- stop ---------------------------------------------------------------------------------
 
-    def check_lever(self) -> None:
-        stop = self.lever.pulled()
-        if stop is not None:
+    def check_switch(self) -> None:
+        """Raise RunError if the kill switch is pulled."""
+        order = self.switch.pulled()
+        if order is not None:
             raise RunError(
-                f"the stop lever is pulled: nothing new begins ({stop.why}); `fault chaos stop --release` "
+                f"the stop lever is pulled: nothing new begins ({order.why}); `fault chaos stop --release` "
                 "takes it back"
             )
 
-    def _let_go(self) -> None:
-        """The lever was pulled, or the lease is lost."""
+    def _end_effects(self) -> None:
+        """End every effect, because the switch was pulled or the lease is lost."""
         self.registry.close()
         self.audit.add_undone(self.ledger)
 
     # --- inside -------------------------------------------------------------------------------
 
-    async def _bounded(
+    async def _stoppable(
         self, work: Coroutine[Any, Any, Injection], cancelled: threading.Event | None
     ) -> Injection:
         task = asyncio.create_task(work)
         try:
             while True:
-                await asyncio.wait({task}, timeout=_LOOK_EVERY_S)
+                await asyncio.wait({task}, timeout=_POLL_S)
                 if task.done():
                     return task.result()
                 if cancelled is not None and cancelled.is_set():
                     raise RunError("stopped: the call was cancelled")
-                self.check_lever()
+                self.check_switch()
         finally:
             task.cancel()
             await asyncio.wait({task})
 
     @contextlib.contextmanager
-    def _once(self, name: str) -> Iterator[None]:
+    def _only_run_of(self, name: str) -> Iterator[None]:
         with self._lock:
             if name in self._running:
                 raise RunError(f'experiment "{name}" is running already')
@@ -247,9 +253,9 @@ class ChaosSession:
             self.audit.add(what, shown, began_us, error)
 
 
-async def _passed_on(told: threading.Event | None, stopping: asyncio.Event) -> None:
-    """From whatever thread or signal it comes to the event loop that heeds it."""
-    while told is not None and not stopping.is_set():
-        await asyncio.sleep(_LOOK_EVERY_S)
-        if told.is_set():
+async def _poll_stop(stop: threading.Event | None, stopping: asyncio.Event) -> None:
+    """Pass `stop`, which any thread or signal handler may set, on to the event loop."""
+    while stop is not None and not stopping.is_set():
+        await asyncio.sleep(_POLL_S)
+        if stop.is_set():
             stopping.set()

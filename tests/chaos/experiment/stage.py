@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from faultkit.chaos.experiment.file import AnyExperiment, read_experiment
-from faultkit.chaos.experiment.journal import Event, Journal
-from faultkit.chaos.experiment.model import Experiment
-from faultkit.chaos.experiment.run import run_experiment
-from faultkit.chaos.ledger import Ledger
-from faultkit.chaos.lever import Lever
-from faultkit.chaos.limits import Limits
-from faultkit.chaos.registry import FaultRegistry
+from faultkit.chaos.experiment.experiment_file import AnyExperiment, read_experiment
+from faultkit.chaos.experiment.experiment_model import Experiment
+from faultkit.chaos.experiment.experiment_result import Event, Journal
+from faultkit.chaos.named_faults.fault_registry import FaultRegistry
+from faultkit.chaos.runner import run_experiment
+from faultkit.chaos.safety.chaos_limits import Limits
+from faultkit.chaos.safety.kill_switch import KillSwitch
+from faultkit.chaos.safety.ledger import Ledger
 
 CALLS: list[str] = []
 """What the functions below were called with, in their order."""
@@ -74,7 +74,7 @@ class Stage:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.ledger = Ledger(folder / "state")
-        self.lever = Lever(folder / "state")
+        self.lever = KillSwitch(folder / "state")
         self.limits = Limits()
         self.registry: FaultRegistry | None = None
         self.events: list[Event] = []

@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 
 from faultkit.base.errors import InputError
-from faultkit.chaos.experiment.file import (
-    experiment_named,
-    find_experiments,
+from faultkit.chaos.experiment.experiment_catalog import read_catalog
+from faultkit.chaos.experiment.experiment_file import (
     load_experiment,
     read_experiment,
     validate,
 )
-from faultkit.chaos.experiment.model import Experiment, ToolkitExperiment
+from faultkit.chaos.experiment.experiment_model import Experiment, ToolkitExperiment
 
 GOOD = """\
 name: shop-survives-slow-redis
@@ -232,7 +231,8 @@ def test_a_folder_gives_its_experiments_by_name(tmp_path: Path) -> None:
     (tmp_path / "b.yml").write_text("title: theirs\ndescription: d\nmethod: []\n")
     (tmp_path / "c.json").write_text('{"name": "x", "steady_state": [{"tcp": 1}], "method": []}')
     (tmp_path / "d.yaml").write_text("name: 3\n")
-    found, problems = find_experiments(tmp_path)
+    catalog = read_catalog(tmp_path)
+    found, problems = catalog.experiments, catalog.problems
     assert sorted(found) == ["theirs", "x"]
     assert isinstance(found["theirs"], ToolkitExperiment)
     assert next(error.problem for error in problems).startswith(
@@ -240,8 +240,8 @@ def test_a_folder_gives_its_experiments_by_name(tmp_path: Path) -> None:
     )
     assert len(problems) == 2
     with pytest.raises(InputError, match='unknown experiment "their"; did you mean "theirs"'):
-        experiment_named("their", found)
-    assert experiment_named("x", found).file == tmp_path / "a.yaml"
+        catalog.experiment("their")
+    assert catalog.experiment("x").file == tmp_path / "a.yaml"
 
 
 def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:

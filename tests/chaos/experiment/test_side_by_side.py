@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from faultkit.base.address import Endpoint
-from faultkit.chaos.experiment.work.python import PythonCall
-from faultkit.chaos.experiment.work.work import Scene
-from faultkit.chaos.faults import ChaosFault
-from faultkit.chaos.outcome import Outcome
-from faultkit.chaos.processes import birth_of
-from faultkit.chaos.registry import FaultRegistry
+from faultkit.chaos.experiment.experiment_result import Outcome
+from faultkit.chaos.named_faults.chaos_fault import ChaosFault
+from faultkit.chaos.named_faults.fault_registry import FaultRegistry
+from faultkit.chaos.safety.process_identity import birth_of
+from faultkit.chaos.steps.process_steps import PythonCall
+from faultkit.chaos.steps.step_work import StepContext
 from faultkit.plan import parse_plan
-from faultkit.proxy.control.client import ControlApi
-from faultkit.proxy.control.server import Control
+from faultkit.proxy.control.control_client import ControlClient
+from faultkit.proxy.control.control_server import ControlServer
 from faultkit.proxy.plane import Plane
 from tests.chaos.experiment.stage import Stage, experiment_of
 
@@ -28,14 +28,14 @@ OURS = {"seed": 9, "rules": [{"name": "ours", "fault": "blackhole"}]}
 
 
 @pytest.fixture
-def api() -> Iterator[ControlApi]:
+def api() -> Iterator[ControlClient]:
     """Of a proxy that has one rule for good."""
     with Plane(parse_plan({"rules": [LASTING]})) as plane:
-        with Control(plane, Endpoint("127.0.0.1", 0), "secret") as control:
-            yield ControlApi(f"http://{control.bound}", "secret")
+        with ControlServer(plane, Endpoint("127.0.0.1", 0), "secret") as control:
+            yield ControlClient(f"http://{control.bound}", "secret")
 
 
-def rules(api: ControlApi) -> dict[str, bool]:
+def rules(api: ControlClient) -> dict[str, bool]:
     """The names of those that hold, and whether they end by themselves."""
     return {name: ends is not None for name, ends in api.status()["expires_in_s"].items()}
 
@@ -53,12 +53,12 @@ def run(stage: Stage, step: dict[str, Any], when_done: Callable[[], object] = la
     return stage.run(experiment_of(document, stage.folder))
 
 
-def change(api: ControlApi, **what: Any) -> dict[str, Any]:
+def change(api: ControlClient, **what: Any) -> dict[str, Any]:
     return {"proxy": {"control": api.url, "token": "secret", **what}}
 
 
 def test_a_plan_that_is_put_back_makes_no_rule_of_another_run_permanent(
-    stage: Stage, api: ControlApi
+    stage: Stage, api: ControlClient
 ) -> None:
     api.add_rule(THEIRS, 60)
     seen: list[dict[str, bool]] = []
@@ -67,14 +67,14 @@ def test_a_plan_that_is_put_back_makes_no_rule_of_another_run_permanent(
     assert rules(api) == {"slow": False}
 
 
-def test_a_rule_that_another_run_adds_meanwhile_stays_for_its_time(stage: Stage, api: ControlApi) -> None:
+def test_a_rule_that_another_run_adds_meanwhile_stays_for_its_time(stage: Stage, api: ControlClient) -> None:
     journal = run(stage, change(api, plan=OURS), lambda: api.add_rule(THEIRS, 60))
     assert journal.result.rollback_ok
     assert rules(api) == {"slow": False, "theirs": True}
 
 
 def test_a_plan_that_is_put_over_a_passing_one_loses_nothing_of_what_is_below(
-    stage: Stage, api: ControlApi
+    stage: Stage, api: ControlClient
 ) -> None:
     base = api.plan()
     api.put_plan({"rules": [THEIRS]}, 600)
@@ -89,14 +89,16 @@ def test_a_plan_that_is_put_over_a_passing_one_loses_nothing_of_what_is_below(
     assert rules(api) == {"slow": False}
 
 
-def test_only_the_rule_that_was_removed_is_added_again(stage: Stage, api: ControlApi) -> None:
+def test_only_the_rule_that_was_removed_is_added_again(stage: Stage, api: ControlClient) -> None:
     api.add_rule(THEIRS, 60)
     journal = run(stage, change(api, remove="slow"), lambda: api.remove_rule("theirs"))
     assert journal.result.rollback_ok
     assert rules(api) == {"slow": False}
 
 
-def test_a_rule_of_another_run_that_was_removed_is_not_made_permanent(stage: Stage, api: ControlApi) -> None:
+def test_a_rule_of_another_run_that_was_removed_is_not_made_permanent(
+    stage: Stage, api: ControlClient
+) -> None:
     api.add_rule(THEIRS, 60)
     journal = run(stage, change(api, remove="theirs"))
     assert (journal.result.outcome, journal.result.rollback_ok) == (Outcome.HELD, True)
@@ -137,7 +139,7 @@ def test_a_request_that_acts_goes_only_where_the_limits_allow(stage: Stage, key:
 
 
 def test_an_undo_looks_for_its_function_where_its_step_does(stage: Stage) -> None:
-    scene = Scene(stage.folder, stage.limits, None, None, None, "", lambda: 0.0, 0.0)  # type: ignore[arg-type]
+    scene = StepContext(stage.folder, stage.limits, None, None, None, "", lambda: 0.0, 0.0)  # type: ignore[arg-type]
     path = PythonCall("a", "b").undo(scene, 1.0).data["path"]
     known = dict.fromkeys(folder or str(Path.cwd()) for folder in sys.path)
     assert path == [*known, str(stage.folder)]

@@ -16,15 +16,15 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from faultkit.base.address import Endpoint
-from faultkit.chaos.outcome import Outcome
-from faultkit.chaos.processes import birth_of
-from faultkit.chaos.registry import FaultRegistry
+from faultkit.chaos.experiment.experiment_result import Outcome
+from faultkit.chaos.named_faults.fault_registry import FaultRegistry
+from faultkit.chaos.safety.process_identity import birth_of
 from faultkit.mcp.gateway.control import Control as GatewayControl
-from faultkit.mcp.gateway.running import Running
+from faultkit.mcp.gateway.gateway_state import GatewayState
 from faultkit.plan import Plan
-from faultkit.proxy.control.server import Control
+from faultkit.proxy.control.control_server import ControlServer
+from faultkit.proxy.data_plane import ProxySpec
 from faultkit.proxy.plane import Plane
-from faultkit.proxy.spec import ProxySpec
 from tests.chaos.experiment.stage import Stage, experiment_of
 
 
@@ -279,7 +279,7 @@ def test_a_fault_is_registered_injected_and_gone_afterwards(stage: Stage) -> Non
 
 
 def test_a_fault_that_was_there_is_there_again(stage: Stage) -> None:
-    from faultkit.chaos.faults import ChaosFault
+    from faultkit.chaos.named_faults.chaos_fault import ChaosFault
 
     stage.registry = FaultRegistry()
     before = ChaosFault("slow", "latency", 0.5)
@@ -297,7 +297,7 @@ def proxy(echo: Endpoint) -> Iterator[tuple[Endpoint, Endpoint, Plane]]:
     """Where it listens, where its control API does, and the plane itself."""
     with Plane(Plan()) as plane:
         bound = plane.open_proxy(ProxySpec("echo", Endpoint("127.0.0.1", 0), echo))
-        with Control(plane, Endpoint("127.0.0.1", 0), "secret") as control:
+        with ControlServer(plane, Endpoint("127.0.0.1", 0), "secret") as control:
             yield bound, control.bound, plane
 
 
@@ -345,7 +345,7 @@ def test_a_control_api_that_refuses_is_a_failed_action(
 
 def test_a_rule_of_a_gateway_is_added_and_removed(stage: Stage) -> None:
     async def main() -> None:
-        running = Running(Plan(), "shop", "stdio")
+        running = GatewayState(Plan(), "shop", "stdio")
         control = GatewayControl(running, "secret")
         host, port = await control.start("127.0.0.1", 0)
         acting: list[list[str]] = []
@@ -411,7 +411,7 @@ def test_an_action_may_kill_what_runs_it_and_the_lease_still_knows_what_to_undo(
     (stage.folder / "x.json").write_text(json.dumps(document))
     script = (
         "import sys; from pathlib import Path; from tests.chaos.experiment.stage import Stage;"
-        "from faultkit.chaos.experiment.file import load_experiment;"
+        "from faultkit.chaos.experiment.experiment_file import load_experiment;"
         "Stage(Path(sys.argv[1])).run(load_experiment(sys.argv[1] + '/x.json'))"
     )
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from faultkit.chaos.report.model import ChaosReport, chaos_report
+from faultkit.chaos.report.journal_report import ChaosReport, chaos_report
 
 
 def journal(name: str, outcome: str = "held", **more: Any) -> dict[str, Any]:

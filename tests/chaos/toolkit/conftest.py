@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from faultkit.chaos.experiment.file import load_experiment
-from faultkit.chaos.experiment.model import ToolkitExperiment
+from faultkit.chaos.experiment.experiment_file import load_experiment
+from faultkit.chaos.experiment.experiment_model import ToolkitExperiment
 from tests.chaos.experiment.stage import Stage
 from tests.chaos.toolkit.documents import PYTHON, SERVER
 

@@ -13,11 +13,10 @@ from typing import Any
 
 import pytest
 
-from faultkit.chaos.experiment.journal import EVENTS, Event
-from faultkit.chaos.limits import Limits
-from faultkit.chaos.outcome import Outcome
-from faultkit.chaos.toolkit.strategies import strategies_of
-from faultkit.chaos.undo import carry_out
+from faultkit.chaos.experiment.experiment_result import EVENTS, Event, Outcome
+from faultkit.chaos.safety.chaos_limits import Limits
+from faultkit.chaos.safety.undo import carry_out
+from faultkit.chaos.toolkit.toolkit_order import strategies_of
 from tests.chaos.experiment.stage import Stage
 from tests.chaos.toolkit.conftest import FILES, Shop
 from tests.chaos.toolkit.documents import BREAK, CASES, MEND, action, experiment, probe, python, runtime
@@ -198,7 +197,7 @@ def test_the_runner_killed_by_kill_9_leaves_an_undo_that_anybody_can_carry_out(
     script = (
         "import os, signal, sys; from pathlib import Path\n"
         "from tests.chaos.experiment.stage import Stage\n"
-        "from faultkit.chaos.experiment.file import load_experiment\n"
+        "from faultkit.chaos.experiment.experiment_file import load_experiment\n"
         "stage = Stage(Path(sys.argv[1]))\n"
         "def heard(event):\n"
         "    if event.kind == 'action_began' and event.data['name'] == 'linger':\n"

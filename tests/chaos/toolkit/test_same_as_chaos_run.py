@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from faultkit.chaos.outcome import EXIT_CODE
+from faultkit.chaos.experiment.experiment_result import EXIT_CODE
 from tests.chaos.experiment.stage import Stage
 from tests.chaos.toolkit.conftest import Shop
 from tests.chaos.toolkit.documents import CASES

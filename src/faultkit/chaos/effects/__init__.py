@@ -1,5 +1,5 @@
-"""What registered faults do: one file an effect. `effects.table` knows them all.
+"""The effects of registered faults, one file each. `effect_table` lists the types.
 
-An instant effect is over when the call that it befell goes on. A lasting one is begun, goes on by itself, and
-is ended: its undoing is written down before it begins.
+An instant effect is over when the affected call continues. A lasting effect is started, goes on by itself,
+and is ended; how to undo it is written down before it starts.
 """

@@ -1,1 +1,1 @@
-"""Reports of chaos experiments, from their journals: plain JSON, as files and databases keep it."""
+"""Reports of chaos experiments, built from their journals: values, the HTML page, and all other formats."""

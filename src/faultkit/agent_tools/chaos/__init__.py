@@ -1,0 +1,1 @@
+"""The tools that register faults and run chaos experiments."""

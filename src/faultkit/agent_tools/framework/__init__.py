@@ -1,0 +1,1 @@
+"""What every tool is built on: its declaration, its arguments, its thread. Nothing here knows MCP."""

@@ -1,0 +1,156 @@
+"""MCP over streamable HTTP, for several clients at a time and both eras of the protocol.
+
+On loopback, the Host and Origin headers keep web pages out: a browser does not let a page change them (MCP
+specification, Transports, "Security Warning"). On any other address a token is required.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+from collections.abc import Callable, Iterator, Mapping
+
+import uvicorn
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from faultkit.agent_tools.framework.tool import Tool
+from faultkit.agent_tools.framework.tool_runner import ToolRunner
+from faultkit.agent_tools.mcp_server import make_server
+from faultkit.agent_tools.tool_table import TOOLS
+from faultkit.base.address import LOOPBACK, LOOPBACK_HOSTS, Endpoint, is_local_name
+from faultkit.base.errors import InputError
+from faultkit.base.signals import REASONS, StopReason, handle_signals
+from faultkit.proxy.sockets import listen
+
+PATH = "/mcp"
+_EVERYWHERE = ("0.0.0.0", "::")
+_GRACE_S, _KEEP_ALIVE_S = 1, 60
+
+
+class HttpServer:
+    """A server whose port is bound from the start. `run` blocks until a signal arrives or `stop` is
+    called."""
+
+    def __init__(
+        self,
+        calls: ToolRunner,
+        host: str = LOOPBACK,
+        port: int = 0,
+        token: str | None = None,
+        tools: Mapping[str, Tool] = TOOLS,
+        instructions: str | None = None,
+        name: str = "fault agent tool",
+    ) -> None:
+        """`name`: the command, for an error about its port. Raises InputError for a missing or bad token."""
+        host = LOOPBACK if host == "localhost" else host.strip("[]")
+        check_token(host, token)
+        self._calls = calls
+        self._ending: StopReason = "terminate"
+        self._listener = listen(name, Endpoint(host, port))
+        bound_host, bound_port = self._listener.getsockname()[:2]
+        self.endpoint = Endpoint(bound_host, bound_port)
+        self.url = f"http://{self.endpoint}{PATH}"
+        app = make_server(calls, tools, instructions).streamable_http_app(
+            streamable_http_path=PATH, transport_security=_security(host)
+        )
+        self._server = _Uvicorn(_config(Guard(app, token, same_origin=host in _EVERYWHERE)))
+
+    def run(self, ready: Callable[[str], None] = lambda url: None) -> StopReason:
+        """Serve until the end; return why it ended. `ready` gets the URL once it is served."""
+        try:
+            asyncio.run(self._serve(ready))
+        finally:
+            self._listener.close()
+        return self._ending
+
+    def stop(self, why: StopReason = "terminate") -> None:
+        """Cancel all calls and stop; their clients still get the results. Thread-safe."""
+        self._ending = why
+        self._calls.stop()
+        self._server.should_exit = True
+
+    async def _serve(self, ready: Callable[[str], None]) -> None:
+        with handle_signals(lambda number: self.stop(REASONS[number]), once=True):
+            ready(self.url)
+            await self._server.serve(sockets=[self._listener])
+
+
+class Guard:
+    """Refuses requests without the token, and all requests of web pages of other sites."""
+
+    def __init__(self, app: ASGIApp, token: str | None, *, same_origin: bool) -> None:
+        self._app = app
+        self._token = None if token is None else token.encode()
+        self._same_origin = same_origin
+        """True where every Host is accepted: then an Origin has to equal it. Elsewhere the SDK checks
+        both."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        refusal = self._refusal(Headers(scope=scope)) if scope["type"] == "http" else None
+        await (refusal or self._app)(scope, receive, send)
+
+    def _refusal(self, headers: Headers) -> JSONResponse | None:
+        if self._token is not None and not self._has_token(headers.get("authorization", "")):
+            told = {"WWW-Authenticate": 'Bearer realm="faultkit"'}
+            return JSONResponse({"error": "expected a bearer token that is known"}, 401, told)
+        origin = headers.get("origin")
+        if self._same_origin and origin is not None and not _is_of(origin, headers.get("host", "")):
+            return JSONResponse({"error": "expected no Origin, or that of this server"}, 403)
+        return None
+
+    def _has_token(self, authorization: str) -> bool:
+        assert self._token is not None
+        scheme, _, token = authorization.partition(" ")
+        return scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), self._token)
+
+
+def _is_of(origin: str, host: str) -> bool:
+    return origin in (f"http://{host}", f"https://{host}")
+
+
+def check_token(host: str, token: str | None) -> None:
+    """Raise InputError if the host needs a token and has none, or if the token cannot be sent in a header."""
+    if token is None:
+        if not is_local_name(host):
+            problem = f"expected a token, since {host} can be reached from other machines, got none"
+            raise InputError("--token", problem)
+    elif not token or not token.isascii() or not token.isprintable() or " " in token:
+        raise InputError("--token", "expected visible ASCII characters, got nothing or others among them")
+
+
+def _security(host: str) -> TransportSecuritySettings:
+    if host in _EVERYWHERE:
+        # Any name of this machine may be used as Host. The token and the guard protect it.
+        return TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    own = f"[{host}]" if ":" in host else host
+    names = tuple(dict.fromkeys((*LOOPBACK_HOSTS, own)))
+    return TransportSecuritySettings(
+        allowed_hosts=[form for name in names for form in (name, f"{name}:*")],
+        allowed_origins=[form for name in names for form in (f"http://{name}", f"http://{name}:*")],
+    )
+
+
+class _Uvicorn(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals to HttpServer, which cancels the calls first."""
+        yield
+
+
+def _config(app: ASGIApp) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        loop="asyncio",
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=_KEEP_ALIVE_S,
+        timeout_graceful_shutdown=_GRACE_S,
+    )

@@ -1,0 +1,1 @@
+"""The tools that measure what a network fault does to a running app."""

@@ -1,0 +1,171 @@
+"""What chaos keeps in the store: the results of experiments, and rows of the audit log."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from faultkit.audit.experiment_results import ResultRow, add_result, read_journal, read_results, read_totals
+from faultkit.audit.redaction import json_text, redacted
+from faultkit.audit.row import AuditEntry, AuditRow, new_row_id
+from faultkit.audit.store import Store
+from faultkit.base.errors import RunError
+from faultkit.base.times import now_us, parse_time
+from faultkit.chaos.experiment.experiment_result import (
+    ExperimentResult,
+    Journal,
+    parse_result,
+    result_document,
+)
+from faultkit.chaos.safety.lease import Intent, LeaseView
+from faultkit.chaos.safety.ledger import Ledger
+
+MOST_KEPT = 10_000
+GROUP = "chaos"
+"""The tool group of chaos in the audit log."""
+_LONGEST_ERROR = 2000
+"""Characters of an error in the audit log."""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """How many runs there were."""
+
+    runs: int
+    successes: int
+
+    @property
+    def success_rate(self) -> float:
+        """From 0 to 1; 0 before the first run."""
+        return self.successes / self.runs if self.runs else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResult:
+    """A result, and the number under which its journal is found."""
+
+    seq: int
+    result: ExperimentResult
+
+
+class ResultHistory:
+    """The newest results, kept over restarts. Dry runs are neither kept nor counted."""
+
+    def __init__(self, store: Store, most_kept: int = MOST_KEPT) -> None:
+        """The caller closes the store."""
+        self._store = store
+        self._most_kept = most_kept
+
+    def add(self, kept: Journal | ExperimentResult) -> int | None:
+        """Append a result; return its number, None for a dry run. Raises RunError if the store fails."""
+        result = kept.result if isinstance(kept, Journal) else kept
+        if result.dry_run:
+            return None
+        journal = json.dumps(kept.document, default=repr) if isinstance(kept, Journal) else None
+        row = ResultRow(
+            name=result.experiment_name,
+            outcome=str(result.outcome),
+            success=result.success,
+            result=json.dumps(result_document(result)),
+            journal=journal,
+        )
+        return add_result(self._store, row, self._most_kept)
+
+    def results(self, experiment_name: str | None = None, limit: int = 100) -> tuple[StoredResult, ...]:
+        """Return results, the newest first."""
+        rows = read_results(self._store, experiment_name, limit)
+        return tuple(StoredResult(row.seq, parse_result(json.loads(row.result))) for row in rows)
+
+    def journal(self, seq: int) -> dict[str, object] | None:
+        """Return the journal of a result."""
+        text = read_journal(self._store, seq)
+        return None if text is None else json.loads(text)
+
+    def totals(self, experiment_name: str | None = None) -> Totals:
+        """Return the totals of all runs, including those whose results are no longer kept."""
+        return Totals(*read_totals(self._store, experiment_name))
+
+
+class ChaosAudit:
+    """Rows of the audit log for everything that chaos does. Thread-safe.
+
+    Writing a row never fails and never delays what it records: what could not be written is in `trouble`.
+    Undos are read from the ledger, whichever process carried them out; their rows have fixed ids, so that
+    each is written once."""
+
+    def __init__(self, store: Store, source: str, transport: str = "") -> None:
+        """The caller closes the store. `source`: where requests come from, such as mcp or cli."""
+        self.trouble = ""
+        """Why the last row could not be written; empty if it could."""
+        self._store = store
+        self._source = source
+        self._transport = transport
+        self._written_undos: set[str] = set()
+        self._lock = threading.Lock()
+
+    def add(self, what: str, given: Mapping[str, Any], began_us: int, error: str | None = None) -> None:
+        """Add a row. `what`: register, inject, remove, run, stop or release. Secrets are masked."""
+        self._write([_row(what, given, began_us, error, self._source, self._transport)])
+
+    def add_undone(self, ledger: Ledger) -> None:
+        """Add rows for the undos in the ledger that are not in the log yet."""
+        rows = [
+            _undo_row(view, intent)
+            for view in ledger.views()
+            for intent in view.intents
+            if intent.result is not None
+        ]
+        with self._lock:
+            fresh = [row for row in rows if row.id not in self._written_undos]
+            if self._write(fresh):
+                self._written_undos.update(row.id for row in fresh)
+
+    def _write(self, rows: list[AuditRow]) -> bool:
+        if not rows:
+            return True
+        try:
+            self._store.append([AuditEntry(row) for row in rows])
+        except RunError as error:
+            self.trouble = f"not everything is in the audit log: {error}"
+            return False
+        self.trouble = ""
+        return True
+
+
+def _row(
+    what: str,
+    given: Mapping[str, Any],
+    began_us: int,
+    error: str | None,
+    source: str,
+    transport: str = "",
+    id: str | None = None,
+    ended_us: int | None = None,
+) -> AuditRow:
+    parameters = json_text(redacted(dict(given)))
+    return AuditRow(
+        id=id or new_row_id(began_us),
+        at_us=began_us,
+        duration_ms=max(0, (now_us() if ended_us is None else ended_us) - began_us) / 1000,
+        tool_name=f"{GROUP}.{what}",
+        success=error is None,
+        tool_group=GROUP,
+        parameters=parameters,
+        error_message=(error or "")[:_LONGEST_ERROR],
+        request_chars=len(parameters),
+        transport=transport,
+        source=source,
+    )
+
+
+def _undo_row(view: LeaseView, intent: Intent) -> AuditRow:
+    result = intent.result
+    assert result is not None
+    at_us = parse_time(intent.at or view.opened_at, 0)
+    given = {"lease": view.id, "owner": view.owner, "undo": intent.undo.says, "message": result.message}
+    error = None if result.ok else result.message
+    id = f"{view.id}-{intent.id}-{'done' if result.ok else 'failed'}"
+    return _row("undo", given, at_us, error, intent.by, id=id, ended_us=at_us)

@@ -1,0 +1,56 @@
+"""Process ids that cannot be confused: a process id with the time of its start.
+
+The system reuses ids, so an id that was written down may belong to another process by the time it is read.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+
+def birth_of(pid: int) -> str | None:
+    """Return when the process started, in the system's own words; None if it has ended or is a zombie."""
+    if sys.platform == "linux":
+        try:
+            stat = Path(f"/proc/{pid}/stat").read_text()
+        except OSError:
+            return None
+        # The program's name is in parentheses and may contain anything, blanks and parentheses included.
+        state, *rest = stat.rpartition(")")[2].split()
+        return None if state in "ZX" else rest[18]
+    shown = subprocess.run(["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True)
+    state, _, born = shown.stdout.strip().partition(" ")
+    return None if not born or state.startswith("Z") else born.strip()
+
+
+def is_same_process(pid: int, birth: str) -> bool:
+    """Return whether the process with this id is the one that started at `birth`."""
+    return birth_of(pid) == birth
+
+
+def group_is_alive(group: int) -> bool:
+    """Return whether any process of a process group is running. Zombies do not count."""
+    if sys.platform == "linux":
+        return any(_group_of(folder) == group for folder in Path("/proc").glob("[0-9]*"))
+    shown = subprocess.run(["ps", "-A", "-o", "pgid=,stat="], capture_output=True, text=True)
+    members = (line.split() for line in shown.stdout.splitlines())
+    return any(number == str(group) and not state.startswith("Z") for number, state in members)
+
+
+def _group_of(folder: Path) -> int | None:
+    try:
+        state, _, group, *_ = (folder / "stat").read_text().rpartition(")")[2].split()
+    except (OSError, ValueError):
+        return None
+    return None if state in "ZX" else int(group)
+
+
+def boot_id() -> str:
+    """Return an id of the current boot: times of the monotonic clock are valid within one boot only."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return f"{os.uname().nodename}-unknown"

@@ -1,0 +1,345 @@
+"""Steps over the network: `http`, `tcp`, `promql` and `mcp`.
+
+An `http` check returns the response; as an action, a status of 400 or more is a failure. `tcp` tells whether
+a port is open; a refused connection is a valid answer. `promql` asks the HTTP API of Prometheus or a
+compatible server. `mcp` calls a tool over stdio or streamable HTTP.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import shutil
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+from urllib.parse import urlencode, urlsplit
+
+from faultkit.base.address import Endpoint, parse_endpoint
+from faultkit.base.documents.checks import shown
+from faultkit.base.documents.mapping_reader import MappingReader
+from faultkit.base.documents.values import switch, text
+from faultkit.base.errors import FaultkitError, InputError
+from faultkit.base.http.http_client import ConnectionLost, HttpClient
+from faultkit.chaos.safety.chaos_limits import Limits
+from faultkit.chaos.safety.undo import Undo
+from faultkit.chaos.steps.process_steps import read_arguments, read_argv
+from faultkit.chaos.steps.step_work import (
+    USUAL_STEP_LIMIT_S,
+    StepContext,
+    StepFailed,
+    json_text,
+    read_texts,
+    system_message,
+)
+from faultkit.mcp.mcp_client import McpClient, ServerAddress
+
+HTTP_KEYS = ("url", "method", "headers", "body", "json", "verify")
+_MOST_HTTP_BYTES = 4 << 20
+URL_FORM = "a URL such as http://127.0.0.1:8000/health"
+
+
+@dataclass(frozen=True, slots=True)
+class HttpCall:
+    """An HTTP request."""
+
+    url: str
+    method: str = "GET"
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: str | None = None
+    verify: bool = True
+    kind: ClassVar[str] = "http"
+    usual_limit_s: ClassVar[float] = USUAL_STEP_LIMIT_S
+
+    @property
+    def says(self) -> str:
+        parts = urlsplit(self.url)
+        # Without query and user: they may contain a key or a password.
+        return f"{self.method} {parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
+
+    def resolve(self, context: StepContext) -> None:
+        """Accept: whether the server answers is known only at run time."""
+
+    def check_target(self, limits: Limits) -> None:
+        """Raise InputError if the limits do not allow this host. For actions: checks may ask any host."""
+        parts = urlsplit(self.url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        limits.check_target(parts.hostname or "", port, "url")
+
+    async def perform(self, context: StepContext) -> Any:
+        return await ask(self.method, self.url, self.headers, self.body, verify=self.verify)
+
+    async def act(self, context: StepContext) -> Any:
+        answer = await self.perform(context)
+        if answer["status"] >= 400:
+            raise StepFailed(f"{self.says} answered {answer['status']}")
+        return answer
+
+    def undo(self, context: StepContext, limit_s: float) -> Undo:
+        data = {
+            "method": self.method,
+            "url": self.url,
+            "headers": dict(self.headers),
+            "body": self.body,
+            "verify": self.verify,
+        }
+        return Undo("http", data, self.says, limit_s)
+
+
+async def ask(
+    method: str, url: str, headers: Mapping[str, str], body: str | None = None, *, verify: bool = True
+) -> dict[str, Any]:
+    """Send a request; return `status`, `headers`, `body` (parsed if it is JSON) and `elapsed_ms`.
+
+    Raises StepFailed if no response came."""
+    client = HttpClient(url, verify=verify)
+    began = time.monotonic()
+    try:
+        reply = await client.request(method, list(headers.items()), (body or "").encode())
+        raw = await reply.body(_MOST_HTTP_BYTES)
+    except ConnectionLost as lost:
+        raise StepFailed(f"{client.host}:{client.port}: {lost}") from None
+    except OSError as error:
+        raise StepFailed(f"{client.host}:{client.port}: {system_message(error)}") from None
+    finally:
+        client.close()
+    elapsed_ms = round((time.monotonic() - began) * 1000, 3)
+    said = raw.decode("utf-8", "replace")
+    content: Any = said
+    if reply.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json":
+        try:
+            content = json.loads(said)
+        except ValueError:
+            content = said
+    return {"status": reply.status, "headers": reply.headers, "body": content, "elapsed_ms": elapsed_ms}
+
+
+def parse_http(value: object, path: str, problems: list[InputError]) -> HttpCall | None:
+    """Return the step below `http`, or None after adding its mistakes to `problems`."""
+    before = len(problems)
+    reading = MappingReader({"url": value} if isinstance(value, str) else value, HTTP_KEYS, path, problems)
+    url = reading.need("url", read_url, "", URL_FORM)
+    method = reading.take("method", lambda given: text(given).upper(), "GET")
+    headers = dict(reading.take("headers", read_texts, {}))
+    body = reading.take("body", text, None)
+    if "json" in reading.given:
+        if body is not None:
+            reading.note("json", InputError("", 'expected it or "body", got both'))
+        body = reading.take("json", json_text, None)
+        headers.setdefault("content-type", "application/json")
+    verify = reading.take("verify", switch, True)
+    return HttpCall(url, method, headers, body, verify) if len(problems) == before else None
+
+
+def read_url(value: object) -> str:
+    """Return an HTTP address. Raises InputError for anything else."""
+    given = text(value)
+    try:
+        parts = urlsplit(given)
+        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        fits = False
+    if not fits:
+        raise InputError("", f"expected {URL_FORM}, got {shown(value)}")
+    return given
+
+
+# --- tcp -------------------------------------------------------------------------------------------
+
+
+TCP_KEYS = ("address", "send")
+ADDRESS_FORM = "an address such as 127.0.0.1:6379"
+_MOST_TCP_BYTES = 64 << 10
+
+
+@dataclass(frozen=True, slots=True)
+class TcpCall:
+    """A TCP connection."""
+
+    address: Endpoint
+    send: str | None = None
+    kind: ClassVar[str] = "tcp"
+    usual_limit_s: ClassVar[float] = USUAL_STEP_LIMIT_S
+
+    @property
+    def says(self) -> str:
+        return f"connect to {self.address}"
+
+    def resolve(self, context: StepContext) -> None:
+        """Accept: whether the port is open is known only at run time."""
+
+    async def perform(self, context: StepContext) -> Any:
+        """Return `status`: open, refused or unreachable; and `reply`: the first bytes, if `send` is given."""
+        began = time.monotonic()
+        answer: dict[str, Any] = {"status": "open"}
+        try:
+            reader, writer = await asyncio.open_connection(self.address.host, self.address.port)
+        except ConnectionRefusedError:
+            answer["status"] = "refused"
+        except OSError as error:
+            answer |= {"status": "unreachable", "why": system_message(error)}
+        else:
+            try:
+                if self.send is not None:
+                    writer.write(self.send.encode())
+                    answer["reply"] = (await reader.read(_MOST_TCP_BYTES)).decode("utf-8", "replace")
+            finally:
+                writer.close()
+                with contextlib.suppress(OSError):
+                    await writer.wait_closed()
+        return {**answer, "elapsed_ms": round((time.monotonic() - began) * 1000, 3)}
+
+
+def parse_tcp(value: object, path: str, problems: list[InputError]) -> TcpCall | None:
+    """Return the step below `tcp`, or None after adding its mistakes to `problems`."""
+    before = len(problems)
+    given = {"address": value} if isinstance(value, str | int) and not isinstance(value, bool) else value
+    reading = MappingReader(given, TCP_KEYS, path, problems)
+    address = reading.need("address", read_address, Endpoint("", 0), ADDRESS_FORM)
+    send = reading.take("send", text, None)
+    return TcpCall(address, send) if len(problems) == before else None
+
+
+def read_address(value: object) -> Endpoint:
+    """Return a host and a port. Raises InputError for anything else."""
+    written = str(value) if isinstance(value, int) and not isinstance(value, bool) else text(value)
+    try:
+        return parse_endpoint(written)
+    except InputError as error:
+        raise InputError("", f"expected {ADDRESS_FORM}: {error.problem}") from None
+
+
+# --- promql ----------------------------------------------------------------------------------------
+
+
+PROMQL_KEYS = ("url", "query", "headers")
+
+
+@dataclass(frozen=True, slots=True)
+class PromqlQuery:
+    """A query to Prometheus."""
+
+    url: str
+    query: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+    kind: ClassVar[str] = "promql"
+    usual_limit_s: ClassVar[float] = USUAL_STEP_LIMIT_S
+
+    @property
+    def says(self) -> str:
+        return f"query {self.query}"
+
+    def resolve(self, context: StepContext) -> None:
+        """Accept: whether the server answers is known only at run time."""
+
+    async def perform(self, context: StepContext) -> Any:
+        """Return a number for a single value, otherwise a list of `metric` and `value`, empty for no
+        series."""
+        url = f"{self.url.rstrip('/')}/api/v1/query?{urlencode({'query': self.query})}"
+        answer = await ask("GET", url, {"accept": "application/json", **self.headers})
+        body = answer["body"]
+        if not isinstance(body, Mapping) or body.get("status") != "success":
+            why = body.get("error") if isinstance(body, Mapping) else None
+            raise StepFailed(
+                f"{self.url} answered {answer['status']}: {why or 'this is no answer of Prometheus'}"
+            )
+        try:
+            return _values(body["data"]["resultType"], body["data"]["result"])
+        except (KeyError, IndexError, TypeError, ValueError) as error:
+            raise StepFailed(f"{self.url}: this is no answer of Prometheus: {error!r}") from None
+
+
+def _values(kind: str, result: Any) -> Any:
+    if kind == "scalar":
+        return float(result[1])
+    if kind == "string":
+        return result[1]
+    if kind != "vector":
+        raise ValueError(f"expected a scalar or a vector, got a {kind}")
+    series = [{"metric": each["metric"], "value": float(each["value"][1])} for each in result]
+    return series[0]["value"] if len(series) == 1 else series
+
+
+def parse_promql(value: object, path: str, problems: list[InputError]) -> PromqlQuery | None:
+    """Return the step below `promql`, or None after adding its mistakes to `problems`."""
+    before = len(problems)
+    reading = MappingReader(value, PROMQL_KEYS, path, problems)
+    url = reading.need("url", read_url, "", URL_FORM)
+    query = reading.need("query", text, "", "a query such as up == 0")
+    headers = reading.take("headers", read_texts, {})
+    return PromqlQuery(url, query, headers) if len(problems) == before else None
+
+
+# --- mcp -------------------------------------------------------------------------------------------
+
+
+MCP_KEYS = ("command", "url", "tool", "arguments", "env", "headers")
+
+
+@dataclass(frozen=True, slots=True)
+class McpCall:
+    """A call of an MCP tool."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    argv: tuple[str, ...] = ()
+    url: str | None = None
+    env: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    kind: ClassVar[str] = "mcp"
+    usual_limit_s: ClassVar[float] = 30.0
+
+    @property
+    def says(self) -> str:
+        return f"call tool {self.tool} of {self.url or self.argv[0]}"
+
+    def resolve(self, context: StepContext) -> None:
+        if self.argv and shutil.which(self.argv[0]) is None:
+            raise InputError("command", f'expected a program that can be run, got "{self.argv[0]}"')
+
+    async def perform(self, context: StepContext) -> Any:
+        """Return `status`: ok, tool_error, or error (of the protocol); and `text`, `structured`, `error`,
+        `elapsed_ms`."""
+        at = ServerAddress(self.argv, self.url or "", self.env, self.headers)
+        began = time.monotonic()
+        try:
+            async with McpClient(at) as client:
+                reply = await client.call(self.tool, self.arguments)
+        except FaultkitError as error:
+            raise StepFailed(str(error)) from None
+        return {**_answer(reply), "elapsed_ms": round((time.monotonic() - began) * 1000, 3)}
+
+
+def _answer(reply: Mapping[str, Any]) -> dict[str, Any]:
+    if "error" in reply:
+        return {"status": "error", "error": reply["error"]}
+    result = reply["result"] if isinstance(reply.get("result"), dict) else {}
+    content = result.get("content")
+    texts = [
+        block.get("text", "")
+        for block in (content if isinstance(content, list) else [])
+        if isinstance(block, dict) and block.get("type") == "text"
+    ]
+    return {
+        "status": "tool_error" if result.get("isError") else "ok",
+        "text": "\n".join(str(each) for each in texts),
+        "structured": result.get("structuredContent"),
+    }
+
+
+def parse_mcp(value: object, path: str, problems: list[InputError]) -> McpCall | None:
+    """Return the step below `mcp`, or None after adding its mistakes to `problems`."""
+    before = len(problems)
+    reading = MappingReader(value, MCP_KEYS, path, problems)
+    if reading.sound and ("command" in reading.given) == ("url" in reading.given):
+        both = "both" if "url" in reading.given else "neither"
+        problems.append(InputError(path, f"expected a command or a url of an MCP server, got {both}"))
+    tool = reading.need("tool", text, "", "the name of a tool")
+    argv = reading.take("command", read_argv, ()) if "command" in reading.given else ()
+    url = reading.take("url", read_url, None)
+    arguments = reading.take("arguments", read_arguments, {})
+    env = reading.take("env", read_texts, {})
+    headers = reading.take("headers", read_texts, {})
+    return McpCall(tool, arguments, argv, url, env, headers) if len(problems) == before else None

@@ -1,0 +1,440 @@
+"""Steps with processes: `process` runs a command, `start` starts a service, `signal` sends a signal.
+
+As an action, a command fails with any status but 0. A started service is ended, and a stopped process is
+continued, when the experiment rolls back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import inspect
+import os
+import shlex
+import shutil
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from faultkit.base.documents.checks import shown
+from faultkit.base.documents.mapping_reader import MappingReader
+from faultkit.base.documents.values import text, whole
+from faultkit.base.errors import InputError
+from faultkit.base.process_group import kill_group
+from faultkit.chaos.safety.process_identity import birth_of, boot_id
+from faultkit.chaos.safety.undo import Undo
+from faultkit.chaos.steps.step_work import (
+    USUAL_STEP_LIMIT_S,
+    StepContext,
+    StepFailed,
+    json_text,
+    read_texts,
+    run_in_thread,
+    system_message,
+)
+
+COMMAND_KEYS = ("command", "folder", "env")
+COMMAND_FORM = "a command such as [redis-cli, ping]"
+MOST_BYTES = 64 << 10
+"""Bytes kept of each output; the rest is read and dropped."""
+_LAST_OUTPUT_S = 0.2
+"""Seconds to wait for the last output, if another process still holds the pipes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command to run."""
+
+    argv: tuple[str, ...]
+    folder: str | None = None
+    """Working folder; by default that of the experiment's file."""
+    env: Mapping[str, str] = field(default_factory=dict)
+    """Added to the environment of this process."""
+    kind: ClassVar[str] = "process"
+    usual_limit_s: ClassVar[float] = 30.0
+
+    @property
+    def says(self) -> str:
+        return f"run {self.argv[0]}"
+
+    def resolve(self, context: StepContext) -> None:
+        if shutil.which(self.argv[0], path=self._env.get("PATH")) is None:
+            name = context.folder / (self.folder or "") / self.argv[0]
+            if os.sep not in self.argv[0] or not os.access(name, os.X_OK):
+                raise InputError("command", f'expected a program that can be run, got "{self.argv[0]}"')
+
+    async def perform(self, context: StepContext) -> Any:
+        """Run the command; return `status`, `stdout`, `stderr`, `elapsed_ms`. If it is cancelled, the
+        command's process group is killed."""
+        began = time.monotonic()
+        try:
+            transport, output = await asyncio.get_running_loop().subprocess_exec(
+                _Output,
+                *self.argv,
+                stdin=asyncio.subprocess.DEVNULL,
+                cwd=context.folder / (self.folder or ""),
+                env=self._env,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise StepFailed(f"{self.argv[0]}: {getattr(error, 'strerror', None) or error}") from None
+        try:
+            await output.ended
+        finally:
+            # Processes that it left behind are in its group.
+            kill_group(transport.get_pid())
+            transport.close()
+        stdout, stderr = (bytes(output.kept[fd]).decode("utf-8", "replace") for fd in (1, 2))
+        return {
+            "status": transport.get_returncode(),
+            "stdout": stdout,
+            "stderr": stderr,
+            "elapsed_ms": round((time.monotonic() - began) * 1000, 3),
+        }
+
+    async def act(self, context: StepContext) -> Any:
+        answer = await self.perform(context)
+        if answer["status"] != 0:
+            said = " ".join(answer["stderr"].split())[:200]
+            raise StepFailed(f"{self.argv[0]} ended with {answer['status']}" + (f": {said}" if said else ""))
+        return answer
+
+    def undo(self, context: StepContext, limit_s: float) -> Undo:
+        folder = str(context.folder / (self.folder or ""))
+        data = {"argv": list(self.argv), "cwd": folder, "env": dict(self.env)}
+        return Undo("command", data, self.says, limit_s)
+
+    @property
+    def _env(self) -> dict[str, str]:
+        return {**os.environ, **self.env}
+
+
+class _Output(asyncio.SubprocessProtocol):
+    """Collects the output until the process exits: its children may keep the pipes open for longer."""
+
+    def __init__(self) -> None:
+        self.kept = {1: bytearray(), 2: bytearray()}
+        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._open = {1, 2}
+        self._exited = False
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        kept = self.kept[fd]
+        kept += data[: MOST_BYTES - len(kept)]
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        self._open.discard(fd)
+        self._check()
+
+    def process_exited(self) -> None:
+        self._exited = True
+        self._check()
+        asyncio.get_running_loop().call_later(_LAST_OUTPUT_S, self._end)
+
+    def _check(self) -> None:
+        if self._exited and not self._open:
+            self._end()
+
+    def _end(self) -> None:
+        if not self.ended.done():
+            self.ended.set_result(None)
+
+
+def parse_command(value: object, path: str, problems: list[InputError]) -> Command | None:
+    """Return the step below `command`, or None after adding its mistakes to `problems`."""
+    before = len(problems)
+    given = {"command": value} if isinstance(value, str | list) else value
+    reading = MappingReader(given, COMMAND_KEYS, path, problems)
+    argv = reading.need("command", read_argv, (), COMMAND_FORM)
+    folder = reading.take("folder", text, None)
+    env = reading.take("env", read_texts, {})
+    return Command(argv, folder, env) if len(problems) == before else None
+
+
+def read_argv(value: object) -> tuple[str, ...]:
+    """Return the words of a list, or of a text split like in a shell. No shell is used to run it."""
+    if isinstance(value, str):
+        try:
+            parts: list[object] = [*shlex.split(value)]
+        except ValueError as error:
+            raise InputError("", f"expected {COMMAND_FORM}, got {shown(value)}: {error}") from None
+    else:
+        parts = value if isinstance(value, list) else []
+    words = [str(part) if isinstance(part, int) and not isinstance(part, bool) else part for part in parts]
+    if not words or not all(isinstance(word, str) and word and "\0" not in word for word in words):
+        raise InputError("", f"expected {COMMAND_FORM}, got {shown(value)}")
+    return tuple(str(word) for word in words)
+
+
+# --- start and signal ------------------------------------------------------------------------------
+
+
+SIGNAL_KEYS = ("process", "pid", "pid_file", "signal")
+SIGNALS = {each.name: each for each in signal.Signals}
+_MOST_PID = 1 << 31
+_WAIT_THEN_EXEC = 'read -r go && exec "$@" </dev/null'
+"""Script that waits for a line before it becomes the command, so that its process id is in the ledger before
+it does anything. If this process dies first, the script reads the end of its input and exits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A service to start."""
+
+    command: Command
+    name: str = ""
+    kind: ClassVar[str] = "start"
+    usual_limit_s: ClassVar[float] = USUAL_STEP_LIMIT_S
+
+    @property
+    def says(self) -> str:
+        return f"start {self.command.argv[0]}"
+
+    def resolve(self, context: StepContext) -> None:
+        self.command.resolve(context)
+
+    async def perform(self, context: StepContext) -> Any:
+        return await self.act(context)
+
+    async def act(self, context: StepContext) -> Any:
+        process = await asyncio.create_subprocess_exec(
+            "/bin/sh",
+            "-c",
+            _WAIT_THEN_EXEC,
+            "sh",
+            *self.command.argv,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+            cwd=context.folder / (self.command.folder or ""),
+            env={**os.environ, **self.command.env},
+            start_new_session=True,
+        )
+        assert process.stdin is not None
+        birth = birth_of(process.pid)
+        if birth is None:
+            raise StepFailed(f"{self.command.argv[0]} ended before it began")
+        try:
+            data = {"pid": process.pid, "birth": birth, "group": True, "boot": boot_id()}
+            context.rollback.intend(Undo("end_process", data, f"end {self.name} (process {process.pid})"))
+            process.stdin.write(b"go\n")
+        finally:
+            process.stdin.close()
+        context.started.append(process)
+        context.processes[self.name] = process.pid
+        return {"pid": process.pid}
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A signal to a process."""
+
+    number: signal.Signals
+    process: str | None = None
+    """Name of the step that started the process."""
+    pid: int | None = None
+    pid_file: str | None = None
+    kind: ClassVar[str] = "signal"
+    usual_limit_s: ClassVar[float] = USUAL_STEP_LIMIT_S
+
+    @property
+    def says(self) -> str:
+        whom = self.process or self.pid_file or f"process {self.pid}"
+        return f"send {self.number.name} to {whom}"
+
+    def resolve(self, context: StepContext) -> None:
+        if self.process is None:
+            self._found(context)
+
+    async def perform(self, context: StepContext) -> Any:
+        return await self.act(context)
+
+    async def act(self, context: StepContext) -> Any:
+        pid = self._found(context)
+        if self.number == signal.SIGSTOP:
+            data = {"pid": pid, "birth": birth_of(pid)}
+            says = f"let {self.process or f'process {pid}'} go on"
+            context.rollback.intend(Undo("continue_process", data, says))
+        try:
+            os.kill(pid, self.number)
+        except OSError as error:
+            raise StepFailed(f"process {pid}: {system_message(error)}") from None
+        return {"pid": pid, "signal": self.number.name}
+
+    def undo(self, context: StepContext, limit_s: float) -> Undo:
+        pid = self._found(context)
+        return Undo("continue_process", {"pid": pid, "birth": birth_of(pid)}, self.says, limit_s)
+
+    def _found(self, context: StepContext) -> int:
+        if self.process is not None:
+            if self.process not in context.processes:
+                raise StepFailed(f"{self.process} was not started")
+            pid = context.processes[self.process]
+        elif self.pid_file is not None:
+            pid = _read_pid(context.folder / self.pid_file)
+        else:
+            assert self.pid is not None
+            pid = self.pid
+        if birth_of(pid) is None:
+            raise InputError("pid", f"expected a process that runs, got {pid}")
+        return pid
+
+
+def _read_pid(file: Path) -> int:
+    try:
+        pid = int(file.read_text("utf-8").split()[0])
+    except OSError as error:
+        raise InputError("pid_file", f"{file}: {system_message(error)}") from None
+    except (ValueError, IndexError):
+        raise InputError("pid_file", f"expected the number of a process in {file}") from None
+    if pid < 2:
+        raise InputError("pid_file", f"expected a number from 2 in {file}, got {pid}")
+    return pid
+
+
+def parse_start(value: object, path: str, problems: list[InputError]) -> Start | None:
+    """Return the step below `start`, or None after adding its mistakes to `problems`."""
+    command = parse_command(value, path, problems)
+    return None if command is None else Start(command)
+
+
+def parse_signal(value: object, path: str, problems: list[InputError]) -> Signal | None:
+    """Return the step below `signal`, or None after adding its mistakes to `problems`."""
+    before = len(problems)
+    reading = MappingReader(value, SIGNAL_KEYS, path, problems)
+    whom = [key for key in ("process", "pid", "pid_file") if key in reading.given]
+    if reading.sound and len(whom) != 1:
+        got = " and ".join(whom) or "none"
+        problems.append(InputError(path, f"expected one of process, pid, pid_file, got {got}"))
+    number = reading.need("signal", _signal, signal.SIGCONT, "the name of a signal such as SIGSTOP")
+    process = reading.take("process", text, None)
+    pid = reading.take("pid", whole(2, _MOST_PID), None)
+    pid_file = reading.take("pid_file", text, None)
+    return Signal(number, process, pid, pid_file) if len(problems) == before else None
+
+
+def _signal(value: object) -> signal.Signals:
+    name = value.upper() if isinstance(value, str) else ""
+    name = name if name.startswith("SIG") else f"SIG{name}"
+    if name not in SIGNALS:
+        raise InputError("", f"expected the name of a signal such as SIGSTOP, got {shown(value)}")
+    return SIGNALS[name]
+
+
+# The step `python`: calls a function in this process. One that hangs is left behind; one that raises
+# failed.
+
+
+KEYS = ("function", "arguments")
+FUNCTION_FORM = "a function such as my.module:is_healthy"
+
+
+@dataclass(frozen=True, slots=True)
+class PythonCall:
+    """A call of a function."""
+
+    module: str
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    kind: ClassVar[str] = "python"
+    usual_limit_s: ClassVar[float] = USUAL_STEP_LIMIT_S
+
+    @property
+    def says(self) -> str:
+        return f"call {self.module}:{self.name}"
+
+    def resolve(self, context: StepContext) -> None:
+        check_arguments(find_function(self.module, self.name, context.folder), self.arguments)
+
+    async def perform(self, context: StepContext) -> Any:
+        function = find_function(self.module, self.name, context.folder)
+        return await run_in_thread(lambda: call(function, self.arguments))
+
+    async def act(self, context: StepContext) -> Any:
+        return await self.perform(context)
+
+    def undo(self, context: StepContext, limit_s: float) -> Undo:
+        data = {
+            "module": self.module,
+            "func": self.name,
+            "arguments": dict(self.arguments),
+            "path": search_path(context.folder),
+        }
+        return Undo("python", data, self.says, limit_s)
+
+
+def call(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+    """Call a function, plain or async, and return its result."""
+    answer = function(**arguments)
+    return asyncio.run(_awaited(answer)) if inspect.isawaitable(answer) else answer
+
+
+async def _awaited(answer: Any) -> Any:
+    return await answer
+
+
+def search_path(folder: Path) -> list[str]:
+    """Return the folders that a step and its undo import from: the experiment's folder comes last."""
+    return list(dict.fromkeys([*(each or os.getcwd() for each in sys.path), str(folder.absolute())]))
+
+
+def find_function(module: str, name: str, folder: Path) -> Callable[..., Any]:
+    """Import a function. Raises InputError if there is none."""
+    place = str(folder.absolute())
+    if place not in sys.path:
+        # It stays there, because the function may import more modules later.
+        sys.path.append(place)
+    try:
+        found = getattr(importlib.import_module(module), name)
+    except ImportError as error:
+        raise InputError("function", f"expected {FUNCTION_FORM}, got {module}:{name}: {error}") from None
+    except AttributeError:
+        raise InputError("function", f'expected {FUNCTION_FORM}, but {module} has no "{name}"') from None
+    except Exception as error:
+        problem = f"{module} cannot be imported: {type(error).__name__}: {error}"
+        raise InputError("function", problem) from None
+    if not callable(found):
+        raise InputError("function", f"expected a function, got {module}:{name}, which cannot be called")
+    function: Callable[..., Any] = found
+    return function
+
+
+def check_arguments(function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
+    """Raise InputError if the function cannot take these arguments."""
+    try:
+        inspect.signature(function).bind(**arguments)
+    except TypeError as error:
+        raise InputError("arguments", f"do not fit the function: {error}") from None
+    except ValueError:
+        return  # Some functions written in C have no signature.
+
+
+def parse_python(value: object, path: str, problems: list[InputError]) -> PythonCall | None:
+    """Return the step below `python`, or None after adding its mistakes to `problems`."""
+    before = len(problems)
+    reading = MappingReader({"function": value} if isinstance(value, str) else value, KEYS, path, problems)
+    module, name = reading.need("function", read_function, ("", ""), FUNCTION_FORM)
+    arguments = reading.take("arguments", read_arguments, {})
+    return PythonCall(module, name, arguments) if len(problems) == before else None
+
+
+def read_function(value: object) -> tuple[str, str]:
+    """Return the module and the name of `module:function`. Raises InputError for anything else."""
+    module, colon, name = text(value).partition(":")
+    if not colon:
+        module, _, name = module.rpartition(".")
+    if not module or not name.isidentifier() or not all(part.isidentifier() for part in module.split(".")):
+        raise InputError("", f"expected {FUNCTION_FORM}, got {shown(value)}")
+    return module, name
+
+
+def read_arguments(value: object) -> dict[str, Any]:
+    """Return keyword arguments that JSON can express. Raises InputError for anything else."""
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+        raise InputError("", f"expected a mapping of names to values, got {shown(value)}")
+    json_text(value)
+    return dict(value)

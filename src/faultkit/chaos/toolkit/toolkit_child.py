@@ -1,0 +1,257 @@
+"""Runs an experiment with chaostoolkit-lib in a process of its own, and reports what happens.
+
+It does what `chaos run` does, in the same order, so that files, extensions, controls and settings mean the
+same. It decides nothing: outcomes, time limits and hanging rollbacks are the parent's concern.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import decimal
+import json
+import logging
+import os
+import sys
+import threading
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+from chaoslib.activity import execute_activity
+from chaoslib.configuration import load_configuration, load_dynamic_configuration
+from chaoslib.control import controls, initialize_controls, initialize_global_controls, load_global_controls
+from chaoslib.exceptions import ChaosException
+from chaoslib.experiment import ensure_experiment_is_valid, run_experiment
+from chaoslib.loader import load_experiment
+from chaoslib.run import EventHandlerRegistry, RunEventHandler
+from chaoslib.secret import load_secrets
+from chaoslib.settings import CHAOSTOOLKIT_CONFIG_PATH, load_settings
+from chaoslib.types import Schedule, Strategy
+
+from faultkit.base.process_group import kill_own_group
+from faultkit.chaos.toolkit.toolkit_order import HYPOTHESIS_STRATEGIES, MESSAGES_FD_VARIABLE, strategies_of
+
+
+class MessageWriter:
+    """Writes messages to the parent."""
+
+    def __init__(self, descriptor: int) -> None:
+        # Not inheritable: a program that the experiment starts would keep it open, and the parent would wait.
+        os.set_inheritable(descriptor, False)
+        self._file = os.fdopen(descriptor, "w", encoding="utf-8")
+
+    def write(self, kind: str, **data: Any) -> None:
+        """Send a message. Errors are ignored: the rollbacks must run although the parent has died."""
+        with contextlib.suppress(OSError, ValueError):
+            self._file.write(json.dumps({"kind": kind, **data}, default=encoded) + "\n")
+            self._file.flush()
+
+
+def encoded(value: object) -> str:
+    """Return a value that JSON cannot express as Chaos Toolkit writes it, any other as its repr."""
+    if isinstance(value, datetime.date | datetime.datetime):
+        return value.isoformat()
+    if isinstance(value, decimal.Decimal | uuid.UUID):
+        return str(value)
+    return repr(value)
+
+
+class _Log(logging.Handler):
+    def __init__(self, writer: MessageWriter) -> None:
+        super().__init__(logging.INFO)
+        self._writer = writer
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._writer.write("said", level=record.levelname.lower(), text=record.getMessage())
+
+
+class _Watcher(RunEventHandler):  # type: ignore[misc]
+    """Passes the events of the library on to the parent."""
+
+    def __init__(self, writer: MessageWriter) -> None:
+        self._tell = writer.write
+        self._phase = "gate"
+        self._rollback = -1
+
+    def start_hypothesis_before(self, experiment: Any) -> None:
+        self._phase = "gate"
+        self._tell("phase", phase="gate")
+
+    def hypothesis_before_completed(self, experiment: Any, state: Any, journal: Any) -> None:
+        self._tell("state", phase="gate", met=_is_met(state))
+
+    def start_method(self, experiment: Any) -> None:
+        self._phase = "method"
+        self._tell("phase", phase="method")
+
+    def continuous_hypothesis_iteration(self, iteration_index: int, state: Any) -> None:
+        self._tell("state", phase="during", met=_is_met(state))
+
+    def start_hypothesis_after(self, experiment: Any) -> None:
+        self._phase = "recheck"
+        self._tell("phase", phase="recheck")
+
+    def hypothesis_after_completed(self, experiment: Any, state: Any, journal: Any) -> None:
+        self._tell("state", phase="recheck", met=_is_met(state))
+
+    def start_rollbacks(self, experiment: Any) -> None:
+        self._phase = "rollback"
+        self._tell("rollbacks_began")
+
+    def rollbacks_completed(self, experiment: Any, journal: Any) -> None:
+        self._tell("rollbacks_ended")
+
+    def start_activity(self, activity: Any) -> None:
+        if self._phase == "rollback":
+            self._rollback += 1
+            self._tell("rollback_began", index=self._rollback, name=activity.get("name"))
+            return
+        behind = bool(activity.get("background"))
+        self._tell("activity_began", name=activity["name"], type=activity["type"], background=behind)
+
+    def activity_completed(self, activity: Any, run: Any) -> None:
+        data = {
+            "name": activity.get("name"),
+            "type": activity.get("type"),
+            "status": run.get("status"),
+            "duration_s": run.get("duration"),
+            "why": _why(run),
+        }
+        if self._phase == "rollback":
+            self._tell("rollback_ended", index=self._rollback, **data)
+        else:
+            self._tell("activity_ended", phase=self._phase, **data)
+
+
+def _is_met(state: Any) -> bool | None:
+    return None if state is None else bool(state["steady_state_met"])
+
+
+def _why(run: Any) -> str | None:
+    lines = run.get("exception")
+    return str(lines[-1]).strip() if lines else None
+
+
+class ParentPipe:
+    """The stdin of this process: it brings orders, and its end means that the parent has died, however."""
+
+    def __init__(self) -> None:
+        # The functions of the experiment get an empty stdin.
+        self._file = os.fdopen(os.dup(0), "rb", buffering=0)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+
+    def line(self) -> bytes:
+        """Return the next line; end this process if there is none."""
+        line = self._file.readline()
+        if not line:
+            sys.exit(1)
+        return line
+
+    def watch(self) -> None:
+        """End this process as soon as the parent dies."""
+        threading.Thread(target=self._end_with_parent, name="fault-lifeline", daemon=True).start()
+
+    def _end_with_parent(self) -> None:
+        self._file.read(1)
+        # The guardian plays the rollbacks; the method must not continue beside them.
+        kill_own_group()
+
+
+def main() -> None:
+    """Read one order, check the experiment, wait for the word to go on, and carry the order out."""
+    writer = MessageWriter(int(os.environ.pop(MESSAGES_FD_VARIABLE)))
+    lifeline = ParentPipe()
+    order = json.loads(lifeline.line())
+    logger = logging.getLogger("chaostoolkit")
+    logger.setLevel(logging.INFO)
+    logger.addHandler(_Log(writer))
+    logger.propagate = False
+    settings = load_settings(order["settings"] or CHAOSTOOLKIT_CONFIG_PATH) or {}
+    try:
+        load_global_controls(settings)
+        experiment = order["content"] or load_experiment(order["file"], settings)
+        # Users see the reason in one line. A bad file may make the library raise anything.
+        ensure_experiment_is_valid(experiment)
+        hypothesis, rollbacks = strategies_of(experiment, settings)
+    except ChaosException as error:
+        writer.write("invalid", why=str(error))
+        return
+    except Exception as error:
+        writer.write("invalid", why=f"{type(error).__name__}: {error}")
+        return
+    played = len(experiment.get("rollbacks") or [])
+    writer.write("valid", hypothesis=hypothesis, rollbacks=rollbacks, count=played, experiment=experiment)
+    lifeline.line()  # The parent has written down by now how to undo what follows.
+    lifeline.watch()
+    _DOES[order["do"]](writer, order, experiment, settings, hypothesis, rollbacks)
+
+
+def _validate(*given: Any) -> None:
+    """Do nothing: main has validated the experiment."""
+
+
+def _run(
+    writer: MessageWriter, order: Any, experiment: Any, settings: Any, hypothesis: str, rollbacks: str
+) -> None:
+    experiment["dry"] = None
+    runtime = settings.setdefault("runtime", {})
+    runtime.setdefault("hypothesis", {})["strategy"] = hypothesis
+    runtime.setdefault("rollbacks", {})["strategy"] = rollbacks
+    strategy = Strategy.from_string(HYPOTHESIS_STRATEGIES[hypothesis])
+    _play(writer, order, experiment, settings, strategy)
+
+
+def _gate(writer: MessageWriter, order: Any, experiment: Any, settings: Any, *strategies: str) -> None:
+    """Check the hypothesis only, without method and rollbacks."""
+    bare = {**experiment, "method": [], "rollbacks": [], "dry": None}
+    settings.setdefault("runtime", {}).setdefault("rollbacks", {})["strategy"] = "never"
+    _play(writer, order, bare, settings, Strategy.BEFORE_METHOD)
+
+
+def _play(writer: MessageWriter, order: Any, experiment: Any, settings: Any, strategy: Strategy) -> None:
+    journal = run_experiment(
+        experiment,
+        settings=settings,
+        strategy=strategy,
+        schedule=Schedule(order["frequency_s"], order["fail_fast"], order["fail_fast_ratio"]),
+        experiment_vars=(order["variables"], {}),
+        event_handlers=[_Watcher(writer)],
+    )
+    writer.write("journal", journal=journal)
+
+
+def _rollbacks(writer: MessageWriter, order: Any, experiment: Any, settings: Any, *strategies: str) -> None:
+    """Play the rollbacks in the order of the file, from `first` on: earlier ones were played, or hang."""
+    config = load_configuration(experiment.get("configuration", {}), order["variables"])
+    secrets = load_secrets(experiment.get("secrets", {}), config, {})
+    config = load_dynamic_configuration(config, secrets)
+    registry = EventHandlerRegistry()
+    initialize_global_controls(experiment, config, secrets, settings, event_registry=registry)
+    initialize_controls(experiment, config, secrets, event_registry=registry)
+    runs: list[Any] = []
+    with controls(
+        level="rollback", experiment=experiment, context=experiment, configuration=config, secrets=secrets
+    ) as control:
+        for index, activity in list(enumerate(experiment.get("rollbacks", [])))[order["first"] :]:
+            name = activity.get("name") or activity.get("ref")
+            writer.write("rollback_began", index=index, name=name)
+            try:
+                run = execute_activity(experiment, activity, config, secrets, None, registry, runs)
+                why = _why(run)
+            except Exception as error:
+                run, why = {"status": "failed"}, f"{type(error).__name__}: {error}"
+            writer.write("rollback_ended", index=index, name=name, status=run["status"], why=why, run=run)
+        control.with_state(runs)
+    writer.write("rollbacks_ended")
+
+
+_DOES: dict[str, Callable[..., None]] = {
+    "validate": _validate,
+    "run": _run,
+    "gate": _gate,
+    "rollbacks": _rollbacks,
+}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,451 @@
+"""Runs a Chaos Toolkit experiment: the library runs it in a process, and this adds Faultkit's guarantees.
+
+The experiment is rolled back whatever happens, ends within its time, reports events as they happen, and has
+an outcome and a journal that contains the library's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from faultkit.base.errors import FaultkitError
+from faultkit.base.times import now_us, time_text
+from faultkit.chaos.experiment.experiment_model import ToolkitExperiment
+from faultkit.chaos.experiment.experiment_result import (
+    FAULTKIT_KEY,
+    Event,
+    ExperimentResult,
+    Journal,
+    Outcome,
+    error_of,
+    faultkit_section,
+    journal_head,
+)
+from faultkit.chaos.experiment.run_monitor import RunMonitor
+from faultkit.chaos.safety.chaos_limits import Limits
+from faultkit.chaos.safety.kill_switch import KillSwitch
+from faultkit.chaos.safety.lease import Lease
+from faultkit.chaos.safety.undo import Undo, UndoResult
+from faultkit.chaos.steps.step_work import run_in_thread
+from faultkit.chaos.toolkit.toolkit_order import Order
+from faultkit.chaos.toolkit.toolkit_process import (
+    PlayedRollbacks,
+    ToolkitProcess,
+    play_rollbacks,
+    read_messages,
+)
+
+_GRACE_S = 5.0
+"""From an interruption to the first rollback or the end: the library waits for background activities."""
+
+
+class ToolkitRunner:
+    """One run of one experiment. It must be made inside the run's event loop."""
+
+    def __init__(
+        self,
+        experiment: ToolkitExperiment,
+        lease: Lease,
+        switch: KillSwitch,
+        limits: Limits,
+        on_event: Callable[[Event], None],
+        dry_run: bool,
+        stopping: asyncio.Event,
+    ) -> None:
+        self._experiment = experiment
+        self._lease = lease
+        self._limits = limits
+        self._dry_run = dry_run
+        self._monitor = RunMonitor(lease, switch, stopping, on_event)
+        self._order = Order(
+            "gate" if dry_run else "run",
+            os.path.abspath(experiment.file),
+            experiment.settings,
+            dict(experiment.variables),
+            frequency_s=experiment.frequency_s,
+            fail_fast=experiment.fail_fast,
+            fail_fast_ratio=experiment.fail_fast_ratio,
+        )
+        self._invalid: str | None = None
+        self._stopped: str | None = None
+        self._died: str | None = None
+        self._journal: dict[str, Any] | None = None
+        self._undo: Undo | None = None
+        self._intent: str | None = None
+        self._rollbacks_started = asyncio.Event()
+        self._rollbacks_played = False
+        """True once the process itself has played all rollbacks."""
+        self._rollback_count = 0
+        """Number of rollbacks that were started; `_rollback_name` is the name of the last."""
+        self._rollback_name = ""
+        self._rollback_progress = asyncio.Event()
+        self._rollback_failures: list[str] = []
+        """Failures of rollbacks, as the process reported them."""
+        self._hung: str | None = None
+
+    async def run(self) -> Journal:
+        """Run the experiment and return its journal."""
+        monitor, experiment = self._monitor, self._experiment
+        started_at = time_text(now_us())
+        monitor.record("run_began", experiment=experiment.name, dry_run=self._dry_run)
+        played = PlayedRollbacks()
+        try:
+            self._limits.check_environment()
+            self._limits.capped("most_duration_s", experiment.max_duration_s, "max_duration")
+            self._stopped = monitor.why_not_begin()
+        except FaultkitError as error:
+            self._invalid = str(error)
+        if self._invalid is None and self._stopped is None:
+            await self._run()
+            played = await self._play_missing_rollbacks()
+        return self._finish(started_at, played)
+
+    async def _run(self) -> None:
+        process = ToolkitProcess()
+        reader, transport = await read_messages(process)
+        process.order(self._order)
+        reading = asyncio.create_task(self._read_messages(process, reader.queue))
+        guard = asyncio.create_task(self._kill_if_hung(process))
+        try:
+            self._stopped = await self._monitor.wait_for(reading, self._experiment.max_duration_s)
+            if self._stopped is not None and self._rollbacks_started.is_set():
+                self._stopped = None  # The rollbacks have started, and each has its limit: let them finish.
+            if self._stopped is not None:
+                self._monitor.record("stopping", why=self._stopped)
+                await self._interrupt(process, reading)
+            await self._monitor.finish(asyncio.wait({reading}))
+            if (error := reading.exception()) is not None:
+                self._died = f"{type(error).__name__}: {error}"
+        finally:
+            guard.cancel()
+            reading.cancel()
+            transport.close()
+            output_end = await run_in_thread(process.close)
+            if self._journal is None and self._invalid is None and self._died is None:
+                lines = output_end.splitlines()
+                self._died = f"its process ended early{': ' + lines[-1] if lines else ''}"
+
+    async def _interrupt(self, process: ToolkitProcess, reading: asyncio.Task[None]) -> None:
+        process.interrupt()
+        started = asyncio.create_task(self._rollbacks_started.wait())
+        try:
+            done, _ = await asyncio.wait(
+                {reading, started}, timeout=_GRACE_S, return_when=asyncio.FIRST_COMPLETED
+            )
+        finally:
+            started.cancel()
+        if not done:
+            process.kill()
+
+    async def _kill_if_hung(self, process: ToolkitProcess) -> None:
+        """Kill the process if a rollback takes longer than its limit: the library has no limit of its own."""
+        await self._rollbacks_started.wait()
+        while True:
+            self._rollback_progress.clear()
+            try:
+                await asyncio.wait_for(self._rollback_progress.wait(), self._experiment.rollback_limit_s)
+            except TimeoutError:
+                self._hung = f"it did not end within {self._experiment.rollback_limit_s:g} s"
+                process.kill()
+                return
+
+    async def _read_messages(
+        self, process: ToolkitProcess, queue: asyncio.Queue[dict[str, Any] | None]
+    ) -> None:
+        while (message := await queue.get()) is not None:
+            kind = message.pop("kind")
+            if kind == "valid":
+                self._intend_rollbacks(message, process)
+                process.go_on()
+            elif kind == "invalid":
+                self._invalid = message["why"]
+            elif kind == "journal":
+                self._journal = message["journal"]
+            else:
+                self._record_message(kind, message)
+
+    def _intend_rollbacks(self, valid: dict[str, Any], process: ToolkitProcess) -> None:
+        if self._dry_run or valid["rollbacks"] != "always" or not valid["count"]:
+            return
+        experiment = self._experiment
+        order = {
+            "file": self._order.file,
+            "settings": self._order.settings,
+            "variables": dict(self._order.variables),
+            "content": valid["experiment"],
+        }
+        data = {
+            "order": order,
+            "folder": os.getcwd(),
+            "each_s": experiment.rollback_limit_s,
+            **process.identity,
+        }
+        says = f"play the rollbacks of {experiment.name}"
+        limit_s = experiment.rollback_limit_s * valid["count"]
+        self._undo = Undo("toolkit_rollbacks", data, says, limit_s)
+        self._intent = self._lease.intend(self._undo)
+
+    def _record_message(self, kind: str, message: dict[str, Any]) -> None:
+        record = self._monitor.record
+        if kind == "said":
+            record("said", **message)
+        elif kind == "phase":
+            record("phase_began", **message)
+        elif kind == "state":
+            record("phase_ended", **message)
+        elif kind == "activity_began" and message["type"] == "action":
+            record("action_began", name=message["name"], says=message["name"])
+        elif kind == "activity_ended":
+            self._record_activity(message)
+        elif kind == "rollbacks_began":
+            record("phase_began", phase="rollback")
+            self._rollbacks_started.set()
+        elif kind == "rollback_began":
+            self._rollback_count += 1
+            self._rollback_name = message["name"]
+            self._rollback_progress.set()
+        elif kind == "rollback_ended":
+            self._rollback_progress.set()
+            ok = message["status"] == "succeeded"
+            if not ok:
+                self._rollback_failures.append(f"{message['name']}: {message['why']}")
+            record("rolled_back", says=message["name"], ok=ok, message=message["why"] or "done")
+        elif kind == "rollbacks_ended":
+            self._rollbacks_played = True
+
+    def _record_activity(self, message: dict[str, Any]) -> None:
+        ok, why, took_s = message["status"] == "succeeded", message["why"], message["duration_s"]
+        if message["type"] == "action":
+            self._monitor.record("action_ended", name=message["name"], ok=ok, why=why, duration_s=took_s)
+            return
+        phase = message["phase"]
+        # Whether the tolerance is met is reported with the whole state.
+        met = None if ok else False
+        self._monitor.record(
+            "check_ended", phase=phase, name=message["name"], met=met, why=why, duration_s=took_s
+        )
+
+    async def _play_missing_rollbacks(self) -> PlayedRollbacks:
+        """Play the rollbacks that the process could not, because it was killed or died. A run with a journal
+        chose itself not to play them."""
+        if self._undo is None or self._intent is None:
+            return PlayedRollbacks()
+        undo, intent = self._undo, self._intent
+        if self._rollbacks_played:
+            message = "; ".join(self._rollback_failures) or "played by the experiment itself"
+            self._lease.done(intent, UndoResult(not self._rollback_failures, message))
+            return PlayedRollbacks(failures=self._rollback_failures)
+        if self._journal is not None:
+            self._lease.done(intent, UndoResult(True, "the experiment asked to leave without them"))
+            return PlayedRollbacks()
+        if not self._rollbacks_started.is_set():
+            self._monitor.record("phase_began", phase="rollback")
+        first = self._rollback_count if self._hung else 0
+        played = await self._monitor.finish(
+            run_in_thread(lambda: play_rollbacks(undo.data, undo.limit_s, first))
+        )
+        if self._hung:
+            played.failures.insert(0, f"{self._rollback_name}: {self._hung}")
+        for run in played.runs:
+            ok = run["status"] == "succeeded"
+            name = run.get("activity", {}).get("name", "")
+            self._monitor.record("rolled_back", says=name, ok=ok, message="done" if ok else "failed")
+        self._lease.done(intent, played.result)
+        return played
+
+    def _finish(self, started_at: str, played: PlayedRollbacks) -> Journal:
+        experiment, monitor = self._experiment, self._monitor
+        document = self._journal or journal_head({**experiment.written, "dry": None}, started_at)
+        if self._journal is None:
+            document["status"] = "aborted" if self._invalid else "interrupted"
+            document["rollbacks"] = played.runs
+            document["end"] = time_text(now_us())
+            document["duration"] = monitor.elapsed_s
+        failures = [*played.failures, *rollback_failures_of(document)]
+        failures = list(dict.fromkeys(failures))
+        stopped = self._stopped or self._died
+        verdict = (
+            Verdict(Outcome.INVALID, False, False, False, (self._invalid,))
+            if self._invalid is not None
+            else verdict_of(document, stopped=stopped, rollback_failures=failures, dry_run=self._dry_run)
+        )
+        result = ExperimentResult(
+            experiment_name=experiment.name,
+            success=verdict.success,
+            steady_state_before=verdict.before,
+            steady_state_after=verdict.after,
+            duration_seconds=round(monitor.elapsed_s, 6),
+            error=error_of(verdict.errors, failures),
+            started_at=started_at,
+            outcome=verdict.outcome,
+            rollback_ok=not failures,
+            action_error=verdict.action_error,
+            dry_run=self._dry_run,
+        )
+        monitor.record("run_ended", outcome=str(result.outcome), error=result.error)
+        document[FAULTKIT_KEY] = faultkit_section(
+            result,
+            file=str(experiment.file),
+            plan=plan_of(experiment),
+            reasons=verdict.reasons,
+            undone=[event.data for event in monitor.events if event.kind == "rolled_back"],
+            events=monitor.events,
+            warnings=monitor.warnings,
+        )
+        return Journal(result, document)
+
+
+def plan_of(experiment: ToolkitExperiment) -> list[dict[str, Any]]:
+    """Return what the experiment would do, as far as its file says."""
+    written = experiment.written
+    hypothesis = _mapping(written.get("steady-state-hypothesis"))
+    parts = (
+        ("gate", hypothesis.get("probes")),
+        ("method", written.get("method")),
+        ("recheck", hypothesis.get("probes")),
+        ("rollback", written.get("rollbacks")),
+    )
+    return [
+        {
+            "phase": phase,
+            "name": str(activity.get("name") or activity.get("ref")),
+            "kind": str(_mapping(activity.get("provider")).get("type") or "ref"),
+        }
+        for phase, activities in parts
+        for activity in (activities if isinstance(activities, list) else ())
+        if isinstance(activity, Mapping)
+    ]
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    """Return a mapping, empty for any other value: only the library knows whether the file is valid."""
+    return value if isinstance(value, Mapping) else {}
+
+
+# The outcome of a Chaos Toolkit run, and the fields of seed 002, from the library's journal.
+#
+# The journal itself is not changed; docs/chaos-toolkit.md says where the outcome has another word.
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a journal means."""
+
+    outcome: Outcome
+    before: bool
+    after: bool
+    success: bool
+    errors: tuple[str, ...] = ()
+    action_error: str | None = None
+    reasons: tuple[str, ...] = field(default=())
+
+
+def verdict_of(
+    journal: Mapping[str, Any],
+    *,
+    stopped: str | None,
+    rollback_failures: Sequence[str],
+    dry_run: bool = False,
+) -> Verdict:
+    """Return the verdict on a journal. `stopped`: why the run was stopped early, if it was."""
+    states = journal["steady_states"]
+    gate, recheck, during = states["before"], states["after"], states["during"]
+    is_cut_short = stopped is not None or journal["status"] in ("interrupted", "aborted")
+    # An experiment may have no hypothesis: then the state counts as met.
+    before = gate is None or bool(gate["steady_state_met"])
+    missed_during = any(not state["steady_state_met"] for state in during if state is not None)
+    deviated = bool(journal["deviated"]) or missed_during
+    # If the run was cut short before the recheck, the state after it is unknown, and so not met.
+    after = before and not is_cut_short if recheck is None else bool(recheck["steady_state_met"])
+    outcome = _outcome(before, deviated, is_cut_short, bool(rollback_failures))
+    failed = _failed_action(journal["run"])
+    errors = [*_gate_error(gate), *([f"Action failed: {failed}"] if failed else [])]
+    errors += _after_error(recheck)
+    if stopped is not None:
+        errors.append(f"Stopped: {stopped}")
+    elif is_cut_short:
+        errors.append(f"Stopped: the experiment was {journal['status']}")
+    return Verdict(
+        outcome=outcome,
+        before=before,
+        after=before if dry_run else after,
+        success=before if dry_run else after and before and not deviated,
+        errors=tuple(errors),
+        action_error=failed,
+        reasons=tuple(_reasons(gate, during, recheck)),
+    )
+
+
+def _outcome(before: bool, deviated: bool, is_cut_short: bool, rollback_failed: bool) -> Outcome:
+    if rollback_failed:
+        return Outcome.ROLLBACK_FAILED
+    if is_cut_short:
+        return Outcome.ABORTED
+    if not before:
+        return Outcome.GATE_NOT_MET
+    return Outcome.DEVIATED if deviated else Outcome.HELD
+
+
+def rollback_failures_of(journal: Mapping[str, Any]) -> list[str]:
+    """Return each failed rollback, and why."""
+    return [
+        f"{run['activity'].get('name')}: {why_of(run) or 'it did not end'}"
+        for run in journal["rollbacks"]
+        if run.get("status") != "succeeded"
+    ]
+
+
+def why_of(run: Mapping[str, Any]) -> str | None:
+    """Return the last line of an activity's exception."""
+    lines = run.get("exception")
+    return str(lines[-1]).strip() if lines else None
+
+
+def _failed_action(runs: Sequence[Mapping[str, Any]]) -> str | None:
+    for run in runs:
+        if run["activity"].get("type") == "action" and run.get("status") == "failed":
+            return f"{run['activity'].get('name')}: {why_of(run)}"
+    return None
+
+
+def _missed(state: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """Return the probe that was not met: the last one, because Chaos Toolkit stops there."""
+    if state is None or state["steady_state_met"] or not state["probes"]:
+        return None
+    last: Mapping[str, Any] = state["probes"][-1]
+    return last
+
+
+def _gate_error(state: Mapping[str, Any] | None) -> list[str]:
+    probe = _missed(state)
+    if probe is None:
+        return []
+    if probe.get("status") == "failed":
+        name = probe["activity"]["name"]
+        return [f"Failed to verify initial steady state: {name}: {why_of(probe)}"]
+    return ["System not in steady state before experiment"]
+
+
+def _after_error(state: Mapping[str, Any] | None) -> list[str]:
+    probe = _missed(state)
+    if probe is None or probe.get("status") != "failed":
+        return []
+    return [f"Failed to verify steady state after: {probe['activity']['name']}: {why_of(probe)}"]
+
+
+def _reasons(
+    gate: Mapping[str, Any] | None,
+    during: Sequence[Mapping[str, Any] | None],
+    recheck: Mapping[str, Any] | None,
+) -> list[str]:
+    found = []
+    for phase, state in (("gate", gate), *(("during", each) for each in during), ("recheck", recheck)):
+        probe = _missed(state)
+        if probe is not None:
+            why = why_of(probe) or "its tolerance is not met"
+            found.append(f"{phase}: {probe['activity']['name']}: {why}")
+    return found

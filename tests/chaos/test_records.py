@@ -1,0 +1,67 @@
+"""Results in the store: kept over restarts, only added to, counted also when they are no longer kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from faultkit.audit.store import Store
+from faultkit.audit.store_factory import open_store
+from faultkit.chaos.experiment.experiment_result import ExperimentResult, Journal, Outcome
+from faultkit.chaos.records import ResultHistory, Totals
+from tests.audit.conftest import postgres, postgres_server  # noqa: F401 (fixtures)
+
+HELD = ExperimentResult("a", True, True, True, 1.5, None, "2026-02-05T10:00:00.000000Z", Outcome.HELD)
+MISSED = replace(HELD, success=False, steady_state_after=False, outcome=Outcome.DEVIATED, error="née ☃")
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    if request.param == "postgres":
+        name = request.getfixturevalue("postgres").url
+    else:
+        name = {"memory": "memory:", "sqlite": str(tmp_path / "audit.db")}[request.param]
+    with open_store(name) as opened:
+        yield opened
+
+
+def test_results_come_back_newest_first_by_name_and_with_their_journals(store: Store) -> None:
+    history = ResultHistory(store)
+    assert (history.results(), history.totals(), history.journal(7)) == ((), Totals(0, 0), None)
+    assert history.totals().success_rate == 0.0
+    history.add(HELD)
+    history.add(Journal(MISSED, {"status": "completed", "faultkit": {"seed": 7}}))
+    history.add(replace(HELD, experiment_name="b"))
+    kept = history.results()
+    assert [each.result for each in kept] == [replace(HELD, experiment_name="b"), MISSED, HELD]
+    assert [each.result for each in history.results("a", limit=1)] == [MISSED]
+    assert history.journal(kept[1].seq) == {"status": "completed", "faultkit": {"seed": 7}}
+    assert history.totals() == Totals(3, 2)
+    assert history.totals("a").success_rate == 0.5
+    assert history.totals("nobody") == Totals(0, 0)
+
+
+def test_older_results_make_room_and_are_still_counted(store: Store) -> None:
+    history = ResultHistory(store, most_kept=2)
+    for number in range(5):
+        history.add(replace(HELD, duration_seconds=float(number)))
+    assert [each.result.duration_seconds for each in history.results()] == [4.0, 3.0]
+    assert history.totals() == Totals(5, 5)
+
+
+def test_a_dry_run_is_neither_kept_nor_counted(store: Store) -> None:
+    history = ResultHistory(store)
+    assert history.add(replace(HELD, dry_run=True)) is None
+    assert (history.results(), history.totals()) == ((), Totals(0, 0))
+
+
+def test_results_are_there_after_a_restart(tmp_path: Path) -> None:
+    for runs in (1, 2):
+        with open_store(tmp_path / "audit.db") as store:
+            history = ResultHistory(store)
+            history.add(HELD)
+            assert history.totals() == Totals(runs, runs)
+            assert len(history.results()) == runs
