@@ -9,8 +9,8 @@ import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
-from faultkit.code.file import read_source
 from faultkit.code.functions import list_functions
+from faultkit.code.source_file import read_source
 
 LIBRARY = Path(sysconfig.get_paths()["stdlib"])
 _LINE_END = re.compile(rb"\r\n|\n|\r")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from faultkit.code.functions import list_functions
-from faultkit.code.syntax import Syntax
+from faultkit.code.languages.syntax import Syntax
 
 
 def outline(syntax: Syntax) -> list[str]:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from faultkit.base.errors import InputError
-from faultkit.code.dialects import DIALECTS
+from faultkit.code.functions import DIALECTS
 from faultkit.code.languages import (
     LANGUAGES,
     known_language_of,

@@ -9,7 +9,7 @@ import pytest
 
 from faultkit.base.errors import RunError
 from faultkit.code.languages import LANGUAGES, language_named
-from faultkit.code.syntax import Span, parse, walk
+from faultkit.code.languages.syntax import Span, parse, walk
 
 PYTHON = LANGUAGES["python"]
 TEXT = "ä = 1\r\n\tb = 'ö' + c\n\nlast"

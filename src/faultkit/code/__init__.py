@@ -1,16 +1,14 @@
-"""Code as text with a shape: languages, syntax trees, functions. Pure, but for `file` and those that use it.
+"""Code of users: languages, syntax trees and functions; facts, rules, changes, index, advice, SLOs and proof.
 
-Nothing here judges code, knows a rule or talks to a model.
+This level lists and finds functions. It is pure except for `source_file` and `walk`, which read files, and
+it knows no rule and no language model.
 """
 
-from faultkit.code.extract import Extract, extract, function_names
-from faultkit.code.file import SourceFile, local_path, read_source
-from faultkit.code.function import Function
-from faultkit.code.functions import list_functions
+from faultkit.code.functions import Function, find_function, list_functions
 from faultkit.code.languages import LANGUAGES, Language, known_language_of, language_named, language_of
-from faultkit.code.names import find_function
-from faultkit.code.snippet import Snippet, parse_snippet
-from faultkit.code.syntax import Node, Span, Syntax, parse, walk
+from faultkit.code.languages.syntax import Node, Span, Syntax, parse, walk
+from faultkit.code.snippets import Snippet, parse_snippet
+from faultkit.code.source_file import Extract, SourceFile, extract, function_names, local_path, read_source
 
 __all__ = [
     "LANGUAGES",

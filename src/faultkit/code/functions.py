@@ -1,31 +1,67 @@
-"""The functions of a text, in its order: named with what they stand in, each with its exact span. Pure.
+"""Functions of a text: lists them with their exact spans, and finds one by the name that a user wrote. Pure.
 
 Only functions with a body are listed: a prototype, an abstract method or an overload's signature has no
-code to look at. What differs by language is in `faultkit.code.dialects`.
+code to look at. What differs by language is in `faultkit.code.functions`.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from textwrap import dedent
 
-from faultkit.code.comments import comment_text
-from faultkit.code.dialects import DIALECTS
-from faultkit.code.dialects.dialect import Dialect, Kind, Parts, text_of
-from faultkit.code.function import Function
-from faultkit.code.parameters import parameter_name
-from faultkit.code.syntax import Node, Span, Syntax
+from faultkit.base.errors import InputError
+from faultkit.base.text import close_names
+from faultkit.code.languages.c_family import CPP, CSHARP, C
+from faultkit.code.languages.compiled import GO, JAVA, KOTLIN, RUST, SCALA, SWIFT
+from faultkit.code.languages.dialect import Dialect, Kind, Parts, text_of
+from faultkit.code.languages.javascript import JAVASCRIPT, TYPESCRIPT
+from faultkit.code.languages.scripting import BASH, PHP, PYTHON, RUBY
+from faultkit.code.languages.syntax import Node, Span, Syntax
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function in a text: its name, its spans, and what its head says."""
+
+    name: str
+    qualified_name: str
+    """The name with its enclosing scopes, joined by dots in every language: `Class.method`, `outer.inner`."""
+    kind: Kind
+    full: Span
+    """The whole block: decorators, `export` or `template <…>`, signature and body. No comment above it."""
+    body: Span
+    """Without the signature. Where the language writes braces, they belong to it; an arrow or a `=` is
+    followed by an expression, which then is the body. In Python it begins with the first statement (the
+    docstring, if there is one) or with a comment on a line of its own before that."""
+    line: int
+    """The line where the signature begins, after the decorators."""
+    start_line: int
+    end_line: int
+    """The last line of the whole block."""
+    signature: str
+    is_async: bool
+    decorators: tuple[str, ...]
+    """As written: `@app.get("/")`, `#[inline]`, `[HttpGet]`."""
+    parameters: tuple[str, ...]
+    """Names in order; a destructured parameter is given as it is written."""
+    doc: str
+    """The docstring, or the comment right above; empty if there is none."""
+
 
 MOST_PARTS = 50
-"""Of a qualified name; of what is nested deeper than that, the innermost parts are kept."""
+"""Parts of a qualified name. Of deeper nesting, the innermost parts are kept."""
 MOST_COMMENTS = 500
-"""That are looked at above one function: a wall of them is no doc, and to go up it takes time."""
+"""Comments above a function that are examined; a longer run of them is no documentation."""
 
 _SPACE = b" \t\r\n\f\v"
 
 
 @dataclass(slots=True)
 class _Open:
-    """A function or scope that is not yet closed. Its name is found out when something in it needs it."""
+    """A function or scope that is still open. Its name is computed when something inside needs it."""
 
     node: Node
     end: int
@@ -34,6 +70,7 @@ class _Open:
 
 
 def list_functions(syntax: Syntax) -> tuple[Function, ...]:
+    """Return the functions of a text in its order, outer functions before those inside them."""
     dialect = DIALECTS[syntax.language.name]
     functions: list[Function] = []
     opened: list[_Open] = []
@@ -162,7 +199,7 @@ def _head(syntax: Syntax, dialect: Dialect, outer: Node, node: Node) -> _Head:
 
 
 def _before(syntax: Syntax, dialect: Dialect, outer: Node) -> tuple[list[Node], list[Node], int]:
-    """Decorators that stand beside and not in the function, and the comment right above all of it."""
+    """Return decorators beside the function node, and the comment right above all of it."""
     decorators: list[Node] = []
     comments: list[Node] = []
     start, row = outer.start_byte, outer.start_point[0]
@@ -181,7 +218,8 @@ def _before(syntax: Syntax, dialect: Dialect, outer: Node) -> tuple[list[Node], 
 
 
 def _is_doc(syntax: Syntax, comment: Node, row: int) -> bool:
-    """On lines of its own right above `row`; and neither of a whole file nor for the system."""
+    """Return whether a comment documents the function: on lines of its own right above `row`, and not a
+    file header or pragma."""
     last_row = comment.end_point[0] - (comment.end_point[1] == 0)
     line_start = comment.start_byte - comment.start_point[1]
     text = text_of(comment)
@@ -197,7 +235,165 @@ def _start(node: Node) -> int:
 
 
 def _trimmed(source: bytes, start: int, end: int) -> int:
-    """Some grammars let a block run up to the next one."""
+    """Cut trailing white space, because some grammars extend a block up to the next one."""
     while end > start and source[end - 1] in _SPACE:
         end -= 1
     return end
+
+
+# Names of parameters. They depend on node types only, not on the language.
+
+
+_FIELDS = ("name", "pattern", "left", "declarator")
+_INSIDE = {
+    "typed_parameter": 0,
+    "list_splat_pattern": 0,
+    "dictionary_splat_pattern": 0,
+    "rest_pattern": 0,
+    "parameter": 0,
+    "spread_parameter": -1,
+    "self_parameter": -1,
+}
+"""The node type that holds the name, where the grammar has no field for it."""
+_NONE = ("keyword_separator", "positional_separator", "attribute_item", "this")
+
+
+def parameter_name(node: Node) -> str:
+    """Return the name of a parameter; empty if it has none."""
+    while True:
+        if node.is_extra or node.type in _NONE:
+            return ""
+        inner = next(filter(None, (node.child_by_field_name(each) for each in _FIELDS)), None)
+        if inner is None and node.type in _INSIDE and node.named_child_count:
+            inner = node.named_children[_INSIDE[node.type]]
+        if inner is None:
+            return " ".join(text_of(node).split())
+        node = inner
+
+
+# Comments as text, without their marks, stars and common indentation.
+
+
+_LINE_MARK = re.compile(r"^[ \t]*(?://[/!]?|#+|--)")
+_STAR = re.compile(r"^[ \t]*\*")
+
+
+def comment_text(comments: Sequence[str]) -> str:
+    """Return the text of adjacent comments: `["/// Adds.", "/// Twice."]` gives `Adds.` and `Twice.` in
+    two lines."""
+    said: list[str] = []
+    bare = (each.strip() for each in comments)
+    for is_block, group in groupby(bare, lambda each: each.startswith("/*")):
+        neighbours = list(group)
+        lines = "\n".join(_LINE_MARK.sub("", each) for each in neighbours)
+        said += map(_block, neighbours) if is_block else [dedent(lines)]
+    return "\n".join(line.rstrip() for each in said for line in each.strip("\n").splitlines()).strip()
+
+
+def _block(comment: str) -> str:
+    lines = comment.removesuffix("*/")[2:].lstrip("*!").rstrip("*").splitlines()
+    starred = all(_STAR.match(line) for line in lines[1:] if line.strip())
+    rest = [_STAR.sub("", line) for line in lines[1:]] if starred else lines[1:]
+    return "\n".join([*(line.strip() for line in lines[:1]), dedent("\n".join(rest))])
+
+
+# Lookup by name. A name is compared with whole qualified names first, then with the end of each: `run` is the
+# function `run` if there is one, otherwise the only `….run`. `name:12` is the function on line 12.
+
+
+_MOST_SHOWN = 10
+_POINTER = re.compile(r"\(\s*\*?\s*([^()\s]+)\s*\)")
+_HASH = re.compile(r"(?<=\w)#(?=\w)")
+_LINE = re.compile(r"(?<=[^:]):(\d{1,9})$")
+
+
+def find_function(functions: Sequence[Function], name: str, line: int | None = None) -> Function:
+    """Return the function that a user's name means. Raises InputError if there is none, or more than one."""
+    wanted, written_line = _read(name)
+    line = written_line if line is None else line
+    if not all(wanted):
+        raise InputError("function", "expected the name of a function, got nothing")
+    stages = (
+        [each for each in functions if each.qualified_name in wanted],
+        [each for each in functions if each.qualified_name.endswith(tuple(f".{form}" for form in wanted))],
+        [each for each in functions if each.name in wanted],
+    )
+    for candidates in stages:
+        if line is not None:
+            candidates = _on_line(candidates, line)
+        if len(candidates) == 1:
+            return candidates[0]
+        if candidates:
+            raise InputError("function", _which(name, candidates))
+    same = [each for stage in stages for each in stage]
+    raise InputError("function", _unknown(name, functions) if not same else _elsewhere(name, line, same))
+
+
+def _read(name: str) -> tuple[tuple[str, str], int | None]:
+    """Return the name as written and in our notation, and a line if it has one.
+
+    Users write `(*Server).Serve`, `Pool::get`, `Orders#list`, `main()` and `run:12`.
+    """
+    text = name.strip()
+    found = _LINE.search(text)
+    if found is not None:
+        text = text[: found.start()]
+    ours = _POINTER.sub(r"\1", text.removesuffix("()")).replace("::", ".")
+    return (text, _HASH.sub(".", ours)), None if found is None else int(found[1])
+
+
+def _on_line(candidates: Iterable[Function], line: int) -> list[Function]:
+    """Return the first function that begins on the line; if none does, the innermost that contains it."""
+    holding = [each for each in candidates if each.start_line <= line <= each.end_line]
+    begun = [each for each in holding if each.line == line]
+    return begun[:1] or sorted(holding, key=lambda each: each.full.start)[-1:]
+
+
+def _which(name: str, candidates: Sequence[Function]) -> str:
+    listed = _listed([f"{each.qualified_name}:{each.line}" for each in candidates])
+    return f'expected one function, got "{name}", which is any of {listed}; write one of these'
+
+
+def _elsewhere(name: str, line: int | None, same: Sequence[Function]) -> str:
+    listed = _listed(list(dict.fromkeys(f"{each.qualified_name}:{each.line}" for each in same)))
+    return f'expected "{name}" on line {line}, but it is {listed}'
+
+
+def _unknown(name: str, functions: Sequence[Function]) -> str:
+    if not functions:
+        return f'unknown name "{name}": the text has no functions'
+    known = list(dict.fromkeys(each.qualified_name for each in functions))
+    bare = {each.name: each.qualified_name for each in reversed(functions)}
+    (_, wanted), _ = _read(name)
+    near = close_names(wanted, known, most=3)
+    near += [bare[each] for each in close_names(wanted.rpartition(".")[2], bare, most=3)]
+    if near:
+        quoted = " or ".join([f'"{each}"' for each in dict.fromkeys(near)][:3])
+        return f'unknown name "{name}"; did you mean {quoted}?'
+    return f'unknown name "{name}"; expected one of {_listed(known)}'
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_SHOWN} more" if len(names) > _MOST_SHOWN else ""
+    return ", ".join(names[:_MOST_SHOWN]) + more
+
+
+DIALECTS: dict[str, Dialect] = {
+    "python": PYTHON,
+    "javascript": JAVASCRIPT,
+    "typescript": TYPESCRIPT,
+    "tsx": TYPESCRIPT,
+    "go": GO,
+    "rust": RUST,
+    "java": JAVA,
+    "ruby": RUBY,
+    "c": C,
+    "cpp": CPP,
+    "csharp": CSHARP,
+    "php": PHP,
+    "kotlin": KOTLIN,
+    "swift": SWIFT,
+    "scala": SCALA,
+    "bash": BASH,
+}
+"""The dialect of each language, by its name in `LANGUAGES`."""

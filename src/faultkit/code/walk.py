@@ -1,8 +1,8 @@
-"""The source files of a folder, in a fixed order. Nothing is parsed here.
+"""Source files of a folder, in a fixed order. Nothing is parsed here.
 
-Passed by, since nobody wrote it for this project or nobody can read it: what a `.gitignore` at any level says
-(also those above the folder, up to the repository's root), hidden folders, installed packages, links (as git
-does, so there are no loops), binary files and huge ones.
+Skipped are files that do not belong to the project or cannot be read: matches of a `.gitignore` at any
+level (also above the folder, up to the root of the repository), hidden folders, installed packages,
+symbolic links (as git does, so there are no loops), binary files and huge ones.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from pathlib import Path
 from pathspec import GitIgnoreSpec
 
 from faultkit.base.errors import InputError
-from faultkit.code.file import local_path
 from faultkit.code.languages import LANGUAGES, Language, known_language_of, language_of_script
+from faultkit.code.source_file import local_path
 
 MOST_BYTES = 1024 * 1024
-"""Beyond that, a file is data or was made by a machine."""
+"""A larger file is data, or generated."""
 
 _SKIPPED_FOLDERS = {
     "__pycache__",
@@ -33,30 +33,32 @@ _MARK_OF_A_VENV = "pyvenv.cfg"
 _MADE_BY_MACHINES = (".min.js", ".min.mjs", ".min.cjs")
 _SNIFFED_BYTES = 1024
 _WITH: dict[str, tuple[str, ...]] = {"typescript": ("typescript", "tsx")}
-"""Who says the first means all of them."""
+"""Languages that are included with another: asking for the first means all of them."""
 
 Skip = Callable[[str, str], None]
-"""Told the path of a source file that is passed by, and why."""
+"""Called with the path of a source file that is skipped, and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
+    """A source file below the folder."""
+
     path: str
-    """For whoever opens it."""
+    """The path to open."""
     relative: str
-    """From the folder on, with `/`."""
+    """The path from the folder, with `/`."""
     language: Language
 
 
 def languages_with(language: Language | None) -> frozenset[str]:
-    """The names of the languages that are looked for when this one is asked for; all if none is."""
+    """Return the languages to look for when this one is asked for; all if it is None."""
     if language is None:
         return frozenset(LANGUAGES)
     return frozenset(_WITH.get(language.name, (language.name,)))
 
 
 def folder_of(path: str | os.PathLike[str]) -> Path:
-    """The folder that a user means, as it is called on disk."""
+    """Return the folder that a user means, with its real name on disk."""
     name = local_path(os.fspath(path))
     if not name:
         raise InputError("folder", "expected the path of a folder with source files, got nothing")
@@ -76,7 +78,7 @@ def source_files(
     skip: Skip | None = None,
     most_bytes: int = MOST_BYTES,
 ) -> Iterator[FoundFile]:
-    """Each source file below `root`, of one language or of all, sorted by its relative path."""
+    """Yield each source file below `root`, of one language or of all, sorted by its relative path."""
     folder = folder_of(root)
     wanted = languages_with(language)
     told = skip or (lambda path, why: None)
@@ -107,7 +109,7 @@ class _Folder:
     path: str
     relative: str
     rules: tuple[_Rules, ...]
-    """Those of outer folders first."""
+    """Rules of outer folders first."""
 
 
 def _inside(folder: _Folder, told: Skip) -> Iterator[_Folder | tuple[os.DirEntry[str], str]]:
@@ -174,7 +176,7 @@ def _is_text(name: str) -> bool:
 
 
 def _rules_above(folder: Path) -> tuple[_Rules, ...]:
-    """Of the folders around it, if it is part of a repository; its own are read when it is gone into."""
+    """Return the rules of the folders around a repository's folder; its own are read when it is entered."""
     around = [folder, *folder.parents]
     top = next((index for index, each in enumerate(around) if (each / ".git").exists()), None)
     if top is None:
@@ -214,7 +216,7 @@ def _is_pattern(line: str) -> bool:
 
 
 def _is_ignored(path: str, rules: tuple[_Rules, ...]) -> bool:
-    """The innermost file that says something about the path decides."""
+    """Return whether a path is ignored; the innermost file with a matching pattern decides."""
     for each in reversed(rules):
         said = each.spec.check_file(path[len(each.base) + 1 :]).include
         if said is not None:

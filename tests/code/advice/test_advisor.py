@@ -14,9 +14,8 @@ import pytest
 
 from faultkit.base.errors import InputError, RunError
 from faultkit.code.advice.advisor import Advisor
-from faultkit.code.advice.engine import RULES
-from faultkit.llm.ask.schema import problems_of
-from faultkit.llm.ask.schemas import ANALYSIS, SLOS
+from faultkit.code.advice.answers import ANALYSIS, RULES, SLOS
+from faultkit.llm.ask.prompt import problems_of
 from tests.code.changes.test_demo_app import APP
 from tests.code.changes.test_diff import git_apply
 

@@ -11,10 +11,10 @@ import pytest
 
 from faultkit.base.errors import InputError, RunError, TargetError
 from faultkit.code.advice.advisor import Advisor
-from faultkit.code.advice.engine import Engine
+from faultkit.code.advice.answers import Engine
 from tests.code.changes.test_diff import git_apply
 from tests.llm.ask.conftest import OpenModel
-from tests.llm.ask.server import PATIENCE_S, Hang, ScriptedServer, Send, error, said
+from tests.llm.scripted_provider import PATIENCE_S, Hang, ScriptedServer, Send, error, said
 
 BAD = "import requests\n\n\ndef load(url):\n    return requests.get(url, timeout=None).json()\n"
 BETTER = BAD.replace("timeout=None", "timeout=5")

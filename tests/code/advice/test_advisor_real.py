@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from faultkit.base.errors import RunError
+from faultkit.code.advice import answers as schemas
 from faultkit.code.advice.advisor import Advisor
-from faultkit.llm.ask import Model, schemas
-from faultkit.llm.ask.schema import problems_of
+from faultkit.llm.ask import Model
+from faultkit.llm.ask.prompt import problems_of
 from tests.llm.ask import test_real_model as real
 
 pytestmark = real.pytestmark

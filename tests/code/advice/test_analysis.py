@@ -9,8 +9,8 @@ import pytest
 from faultkit.base.errors import InputError
 from faultkit.code import find_function, language_named, list_functions, parse
 from faultkit.code.advice.analysis import analyse_function
-from faultkit.llm.ask.schema import problems_of
-from faultkit.llm.ask.schemas import ANALYSIS
+from faultkit.code.advice.answers import ANALYSIS
+from faultkit.llm.ask.prompt import problems_of
 from tests.code.changes.cases import CASES, Case
 
 APP = """\

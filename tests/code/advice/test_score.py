@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.code.advice.score import WEIGHTS, Score, mean_value, score_of, score_value
-from faultkit.code.rules import RULES, SEVERITIES, Finding, findings_of
-from faultkit.code.syntax import Span
+from faultkit.code.advice.analysis import WEIGHTS, Score, mean_value, score_of, score_value
+from faultkit.code.languages.syntax import Span
+from faultkit.code.review.engine import RULES, findings_of
+from faultkit.code.rules import SEVERITIES, Finding
 
 APP = """\
 import os

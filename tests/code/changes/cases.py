@@ -8,7 +8,7 @@ from pathlib import Path
 
 from faultkit.code.changes import Change, Codemod, Source, apply_edits, codemods_for
 from faultkit.code.languages import language_named
-from faultkit.code.rules import findings_of
+from faultkit.code.review.engine import findings_of
 
 _FOLDER = Path(__file__).parent / "cases"
 LANGUAGES = ("python", "javascript", "go")

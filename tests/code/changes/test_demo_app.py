@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import pytest
 
-from faultkit.code.advice.changes import Improvement, improve
+from faultkit.code.advice.improvement import Improvement, improve
 from tests.code.changes.test_diff import git_apply
 from tests.code.changes.upstream import Upstream
 

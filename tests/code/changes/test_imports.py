@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 
-from faultkit.code.changes.python.imports import Wanted, known_name, with_imports
+from faultkit.code.changes.python.rewriting import Wanted, known_name, with_imports
 
 PLACES: dict[str, tuple[str, tuple[Wanted, ...], str]] = {
     "below the docstring": (

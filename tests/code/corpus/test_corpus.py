@@ -8,11 +8,11 @@ from functools import cache
 
 import pytest
 
-from faultkit.code.advice.score import score_value
+from faultkit.code.advice.analysis import score_value
 from faultkit.code.languages import language_named
-from faultkit.code.rules.engine import findings_of
+from faultkit.code.languages.syntax import parse
+from faultkit.code.review.engine import findings_of
 from faultkit.code.rules.rule import LIKELY, Finding
-from faultkit.code.syntax import parse
 from tests.code.corpus.pairs import Pair, pairs
 
 PAIRS = pairs()

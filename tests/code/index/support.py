@@ -10,7 +10,7 @@ from typing import Any
 
 import qdrant_edge as edge
 
-from faultkit.code.index.lexical import index_of, words
+from faultkit.code.index.embeddings import index_of, words
 from faultkit.code.index.store import Store, open_store
 from faultkit.code.walk import folder_of
 

@@ -12,8 +12,7 @@ import pytest
 
 from faultkit.base.errors import InputError, RunError
 from faultkit.code.index.chunks import Chunk
-from faultkit.code.index.embeddings import GivenEmbedder, WordEmbedder, given_embedder
-from faultkit.code.index.forms import FORMS
+from faultkit.code.index.embeddings import FORMS, GivenEmbedder, WordEmbedder, given_embedder
 
 CHUNK = Chunk(
     "id",

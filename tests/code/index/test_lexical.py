@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultkit.code.index.chunks import Chunk
-from faultkit.code.index.lexical import document_vector, index_of, plain_words, query_vector, stem, words
+from faultkit.code.index.embeddings import document_vector, index_of, plain_words, query_vector, stem, words
 
 
 def chunk(name: str = "", text: str = "", path: str = "x.py", doc: str = "") -> Chunk:

@@ -9,7 +9,7 @@ import pytest
 from faultkit.base.errors import InputError
 from faultkit.code.index import MODES, Store, WordEmbedder, index_project, search
 from faultkit.code.index.points import Scored
-from faultkit.code.index.search import DENSE_WEIGHT, RANK_OFFSET, fuse, one_a_function
+from faultkit.code.index.store import DENSE_WEIGHT, RANK_OFFSET, fuse, one_a_function
 from tests.code.index.support import CountingEmbedder, opened, write
 
 FILES = {

@@ -10,7 +10,7 @@ import pytest
 
 from faultkit.code.index.chunks import Chunk
 from faultkit.code.index.edge_store import EdgeStore
-from faultkit.code.index.lexical import SparseVector
+from faultkit.code.index.embeddings import SparseVector
 from faultkit.code.index.points import FileEntry, Manifest, Point
 from faultkit.code.index.server_store import ServerStore
 from faultkit.code.index.store import Store

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from faultkit.code.proof.compare import Figures, Judgement, compare, whole_judgement
+from faultkit.code.proof.prove import Figures, Judgement, compare, whole_judgement
 
 GOOD = Figures(10, 10, {200: 10}, {}, 5.0, 8.0, 9.0, (), 10, 10)
 HUNG = replace(GOOD, answered=0, statuses={}, failures={"timeout": 10}, max_ms=10_000.0)

@@ -7,7 +7,8 @@ import pytest
 from faultkit.base.errors import InputError
 from faultkit.code import LANGUAGES
 from faultkit.code.facts.build import GRAMMARS
-from faultkit.code.rules import RULES, SEVERITIES, findings_of
+from faultkit.code.review.engine import RULES, findings_of
+from faultkit.code.rules import SEVERITIES
 
 BAD = "import requests\n\n\ndef load(url):\n    return requests.get(url).json()\n"
 

@@ -8,7 +8,7 @@ import pytest
 
 from faultkit.base.errors import InputError
 from faultkit.code.languages import LANGUAGES
-from faultkit.code.rules.review import files_to_review, review_all, review_file
+from faultkit.code.review.review_files import files_to_review, review_all, review_file
 
 BAD = "import requests\nrequests.get(u)\n"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from faultkit.code.rules import RULES, findings_of
+from faultkit.code.review.engine import RULES, findings_of
 from tests.code.rules import (
     cases_go,
     cases_java,

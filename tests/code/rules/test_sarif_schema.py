@@ -12,8 +12,8 @@ from typing import Any
 import jsonschema
 import pytest
 
-from faultkit.code.rules import RULES, findings_of
-from faultkit.code.rules.sarif import sarif_document
+from faultkit.code.review.engine import RULES, findings_of
+from faultkit.code.review.review_sarif import sarif_document
 from tests.code.rules.test_rules import CASES
 
 HERE = Path(__file__).parent / "sarif_schema"

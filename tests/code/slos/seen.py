@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from faultkit.code.languages import language_named
 from faultkit.code.slos import SuggestedSlo, suggest_slos
-from faultkit.code.slos.read import work_of
-from faultkit.code.slos.work import Dependency, Work
+from faultkit.code.slos.profile import profile_of
+from faultkit.code.slos.slo_types import Dependency, FunctionProfile
 
 APP = """\
 import os
@@ -26,8 +26,8 @@ def index():
 """
 
 
-def work(text: str, language: str = "python", function: str = "") -> Work:
-    return work_of(text, language_named(language), function)
+def work(text: str, language: str = "python", function: str = "") -> FunctionProfile:
+    return profile_of(text, language_named(language), function)
 
 
 def only_call(text: str, language: str = "python") -> Dependency:

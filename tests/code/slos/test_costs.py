@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from faultkit.code.slos import suggest_slos
 from faultkit.code.slos.costs import COSTS, OBJECTIVES, STEPS_S, cost_s, expectation_of, stepped
-from faultkit.code.slos.work import Dependency, Entry, Work, WorkKind
+from faultkit.code.slos.slo_types import Dependency, Entry, FunctionProfile, WorkKind
 from tests.code.slos.seen import latencies, one, only_call, work
 
 JOB = "def nightly(orders):\n    for order in orders:\n        requests.post(url, json=order, timeout=5)\n"
@@ -237,7 +237,7 @@ DEPENDENCIES = st.builds(
     wait_s=st.just(0.0) | st.floats(0, 60),
 )
 WORKS = st.builds(
-    Work,
+    FunctionProfile,
     entry=st.sampled_from(["request", "stream", "message", "job", "function"]).map(
         lambda kind: Entry(kind, "f")  # type: ignore[arg-type]
     ),
@@ -248,7 +248,7 @@ WORKS = st.builds(
 
 
 @given(WORKS)
-def test_figures_are_always_ones_that_people_use(work: Work) -> None:
+def test_figures_are_always_ones_that_people_use(work: FunctionProfile) -> None:
     found = expectation_of(work)
     assert found.p95_s in STEPS_S
     assert found.p99_s in STEPS_S
@@ -258,7 +258,7 @@ def test_figures_are_always_ones_that_people_use(work: Work) -> None:
 
 
 @given(WORKS, DEPENDENCIES)
-def test_a_call_more_never_makes_a_promise_greater(work: Work, more: Dependency) -> None:
+def test_a_call_more_never_makes_a_promise_greater(work: FunctionProfile, more: Dependency) -> None:
     before, after = (
         expectation_of(work),
         expectation_of(replace(work, dependencies=(*work.dependencies, more))),

@@ -8,11 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from faultkit.base.errors import InputError
+from faultkit.code.advice.answers import SLOS
 from faultkit.code.languages import LANGUAGES, language_named
-from faultkit.code.promql import problem_of
 from faultkit.code.slos import suggest_slos
-from faultkit.code.slos.prometheus import quoted
-from faultkit.llm.ask.schemas import SLOS
+from faultkit.code.slos.indicators import promql_problem, quoted
 from tests.code.slos.seen import APP, work
 
 TEXTS = {
@@ -49,7 +48,7 @@ def test_every_language_has_an_answer_that_names_the_call(language: str) -> None
     assert [(each.kind, each.line) for each in found.dependencies] == [("request", line)]
     documents = [each.document() for each in suggest_slos(text, language)]
     jsonschema.validate(documents, SLOS)
-    assert [problem_of(each["sli"]["prometheus"]) for each in documents] == [None] * len(documents)
+    assert [promql_problem(each["sli"]["prometheus"]) for each in documents] == [None] * len(documents)
 
 
 def test_of_languages_without_facts_only_words_are_known_and_that_is_said() -> None:
@@ -132,14 +131,14 @@ def test_a_language_may_be_given_as_a_value() -> None:
 
 @given(st.text())
 def test_any_text_is_a_label_when_it_is_quoted(text: str) -> None:
-    assert problem_of(f"up{{handler={quoted(text)}}}") is None
+    assert promql_problem(f"up{{handler={quoted(text)}}}") is None
 
 
 @pytest.mark.parametrize("path", ['/a"b', "/a\\\\b", "/{id}", "/é", "/a'b"])
 def test_a_path_with_odd_characters_is_escaped(path: str) -> None:
     text = f"app.get('{path}', (req, res) => res.end());\n".replace("'/a'b'", '"/a\'b"')
     documents = [each.document() for each in suggest_slos(text, "javascript")]
-    assert [problem_of(each["sli"]["prometheus"]) for each in documents] == [None] * 4
+    assert [promql_problem(each["sli"]["prometheus"]) for each in documents] == [None] * 4
 
 
 def test_an_explanation_is_never_longer_than_the_schema_allows() -> None:
@@ -164,4 +163,4 @@ def test_any_lines_in_any_language_have_an_answer_that_holds(text: str, language
         return
     documents = [each.document() for each in suggest_slos(text, language)]
     jsonschema.validate(documents, SLOS)
-    assert all(problem_of(each["sli"]["prometheus"]) is None for each in documents)
+    assert all(promql_problem(each["sli"]["prometheus"]) is None for each in documents)

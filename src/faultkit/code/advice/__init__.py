@@ -1,1 +1,1 @@
-"""What hurts in production, how much, and what to do about it: by offline rules, or by a language model."""
+"""Advice about code: scores, changes, SLOs and risk analyses, by offline rules or by a language model."""

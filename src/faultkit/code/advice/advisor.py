@@ -1,7 +1,7 @@
-"""Advice about code, by the offline rules or by a language model: what the command line and servers call.
+"""Advice about code, by the offline rules or by a language model: called by commands and tool servers.
 
-Without a model the rules answer, and nothing leaves the machine. With one it is asked; if it fails, that is
-an error, and never silently the rules' answer. What users give is checked here, whoever answers.
+Without a model the rules answer, and nothing leaves the machine. With a model, a failure of it is an error:
+the rules never answer silently in its place. Input of users is checked here, for both.
 """
 
 from __future__ import annotations
@@ -11,26 +11,38 @@ import threading
 from collections.abc import Sequence
 
 from faultkit.base.errors import InputError, RunError
-from faultkit.code.advice import by_rules
-from faultkit.code.advice.answers import AnalysisAnswer, ChangeAnswer, ScoreAnswer, SloAnswer
+from faultkit.code.advice import advisor as by_rules
+from faultkit.code.advice.analysis import analyse_function, check_rules_know, score_of
+from faultkit.code.advice.answers import (
+    RULES,
+    AnalysisAnswer,
+    ChangeAnswer,
+    Engine,
+    ScoreAnswer,
+    SloAnswer,
+    check_concerns,
+)
 from faultkit.code.advice.by_model import ByModel, Context
-from faultkit.code.advice.changes import check_scores, check_text
-from faultkit.code.advice.engine import RULES, Engine
-from faultkit.code.advice.file import read_changeable
+from faultkit.code.advice.improvement import check_scores, check_text, explain_change, improve
 from faultkit.code.advice.proposal import Original
-from faultkit.code.file import read_source
-from faultkit.code.functions import list_functions
+from faultkit.code.functions import Function, find_function, list_functions
 from faultkit.code.languages import Language, language_named
-from faultkit.code.names import find_function
+from faultkit.code.languages.syntax import Syntax
+from faultkit.code.review.engine import findings_of
 from faultkit.code.rules.rule import Kind
-from faultkit.llm.ask.model import Model
-from faultkit.llm.ask.schemas import check_concerns
+from faultkit.code.slos import suggest_slos
+from faultkit.code.snippets import parse_fragment
+from faultkit.code.source_file import read_changeable, read_source
+from faultkit.llm.ask.language_model import Model
 
 __all__ = ["Advisor", "Context"]
 
 
 class Advisor:
-    """Ask it from any thread. The model, if there is one, is its maker's to close."""
+    """Answers questions about code. Safe to call from any thread.
+
+    The model is closed by the caller that made it.
+    """
 
     def __init__(self, model: Model | None = None, *, context: Context | None = None) -> None:
         self._model = model
@@ -38,13 +50,13 @@ class Advisor:
 
     @property
     def engine(self) -> Engine:
-        """Who will answer."""
+        """The engine that will answer."""
         return RULES if self._model is None else Engine(self._model.engine, self._model.settings.model)
 
     def score(
         self, snippet: str, language: str | Language, kind: Kind, *, cancel: threading.Event | None = None
     ) -> ScoreAnswer:
-        """How well a function, or a few lines, will do in production, from 0 to 1."""
+        """Score how well a function, or a few lines, will do in production, from 0 to 1."""
         if kind is None:
             raise InputError("kind", "expected reliability or performance, got nothing")
         check_scores(kind, None, 1.0)
@@ -65,9 +77,10 @@ class Advisor:
         target_score: float = 0.8,
         cancel: threading.Event | None = None,
     ) -> ChangeAnswer:
-        """A change of a function or a few lines that brings its score to `target_score`, as far as it can.
+        """Suggest a change of a function or a few lines that brings its score to `target_score`, if possible.
 
-        No kind is both."""
+        Without a kind, both are improved.
+        """
         return self._change(Original(snippet, _language(language)), kind, score, target_score, cancel)
 
     def change_file(
@@ -78,7 +91,8 @@ class Advisor:
         language: str | Language | None = None,
         cancel: threading.Event | None = None,
     ) -> ChangeAnswer:
-        """The same for a whole file, for reliability and performance together. The file is only read."""
+        """Suggest a change of a whole file, for reliability and performance together. The file is only
+        read."""
         check_scores(None, None, target_score)
         file = read_changeable(path, None if language is None else _language(language))
         return self._change(Original(file.text, file.language, file.name), None, None, target_score, cancel)
@@ -91,7 +105,7 @@ class Advisor:
         function: str = "",
         cancel: threading.Event | None = None,
     ) -> SloAnswer:
-        """Service level objectives for the snippet, or for the function of this name in it."""
+        """Suggest service level objectives for the snippet, or for the function of this name in it."""
         known = _language(language)
         check_text(snippet)
         asked = self._asked(cancel)
@@ -108,7 +122,8 @@ class Advisor:
         concerns: Sequence[str] = (),
         cancel: threading.Event | None = None,
     ) -> AnalysisAnswer:
-        """Risks of one function of a file, by concern: reliability, performance, threat; all if none."""
+        """Analyse the risks of one function of a file by concern: reliability, performance, threat; all
+        if none."""
         wanted = tuple(dict.fromkeys(check_concerns(tuple(concerns))))
         file = read_source(path, None if language is None else _language(language))
         if not file.source.strip():
@@ -139,7 +154,7 @@ class Advisor:
         return asked.change(original, kind, score, target_score)
 
     def _asked(self, cancel: threading.Event | None) -> ByModel | None:
-        """The model, ready to be asked; None if the rules answer."""
+        """Return the model, ready for one question; None if the rules answer."""
         if cancel is not None and cancel.is_set():
             raise RunError("cancelled before an answer was found")
         return None if self._model is None else ByModel(self._model, self._context, cancel)
@@ -147,3 +162,56 @@ class Advisor:
 
 def _language(language: str | Language) -> Language:
     return language_named(language) if isinstance(language, str) else language
+
+
+# Answers of the offline rules. Pure: the same code gets the same answer, and nothing leaves the machine.
+
+
+def score(snippet: str, language: Language, kind: Kind) -> ScoreAnswer:
+    """Score a text by the rules."""
+    check_rules_know(language)
+    found = score_of(findings_of(snippet, language), kind)
+    unread = _unread(parse_fragment(snippet, language).syntax)
+    return ScoreAnswer(found.value, f"{found.explanation}{unread}", RULES.name, RULES.model)
+
+
+def change(
+    text: str, language: Language, kind: Kind | None, given: float | None, target_score: float, file: str
+) -> ChangeAnswer:
+    """Suggest a change by codemods."""
+    check_rules_know(language)
+    better = improve(text, language, kind, given, target_score, file=file)
+    return ChangeAnswer(
+        score=better.score_before,
+        target_score=target_score,
+        score_after=better.score_after,
+        explanation=explain_change(better),
+        old=text,
+        new=better.new,
+        dependencies=better.dependencies,
+        imports=better.imports,
+        changes=better.changes,
+        diff=better.diff,
+        reason=better.reason,
+        engine=RULES.name,
+        model=RULES.model,
+    )
+
+
+def slos(snippet: str, language: Language, function: str) -> SloAnswer:
+    """Suggest objectives from what the code does."""
+    found = suggest_slos(snippet, language, function=function)
+    return SloAnswer(tuple(each.document() for each in found), RULES.name, RULES.model)
+
+
+def analysis(syntax: Syntax, function: Function, concerns: Sequence[str], file: str) -> AnalysisAnswer:
+    """Analyse the risks of a function by the rules."""
+    found = analyse_function(syntax, function, concerns=concerns, file=file)
+    return AnalysisAnswer(tuple(found["evaluations"]), tuple(found["prompts"]), RULES.name, RULES.model)
+
+
+def _unread(syntax: Syntax) -> str:
+    broken = syntax.broken_lines()
+    if not broken:
+        return ""
+    return f" Line {broken[0]} cannot be read as {syntax.language.title}, so something may be missed."

@@ -1,28 +1,29 @@
-"""A function looked at in depth by rules alone: risks by concern, and requests to act on them. Pure.
+"""Deep analysis of a function by rules alone: risks by concern, and prompts to act on them. Pure.
 
-What it gives fits `llm.schemas.ANALYSIS`, so that it reads the same whoever made it. A risk is all that one
-rule found: its impact is the severity of the finding, its likelihood how sure the rule is, and the cost is
-low where a codemod knows the change.
+The result fits `answer_schemas.ANALYSIS`, so that it has the same form as the answer of a model. A risk is
+everything that one rule found: its impact is the severity of the finding, its likelihood the confidence of
+the rule, and its cost is low where a codemod makes the change.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from faultkit.base.errors import InputError
-from faultkit.code.advice.score import WEIGHTS, score_value
+from faultkit.base.text import count_of, one_line, shortened
+from faultkit.code.advice.answers import check_concerns
 from faultkit.code.advice.threats import RULE_SLUGS, FoundThreat, threats_in
-from faultkit.code.changes.table import codemods_for
+from faultkit.code.changes import codemods_for
 from faultkit.code.facts import facts_of, is_within
 from faultkit.code.facts.build import GRAMMARS
-from faultkit.code.function import Function
+from faultkit.code.functions import Function
 from faultkit.code.languages import Language
-from faultkit.code.rules.engine import findings_in
-from faultkit.code.rules.rule import Finding, Severity
-from faultkit.code.syntax import Syntax
-from faultkit.llm.ask.schemas import check_concerns
+from faultkit.code.languages.syntax import Syntax
+from faultkit.code.review.engine import findings_in
+from faultkit.code.rules.rule import Finding, Kind, Severity
 
 _MOST_RISKS = 3
 _MOST_PROMPTS = 5
@@ -42,7 +43,7 @@ _COSTLY = frozenset(
         "writes-without-transaction",
     }
 )
-"""Rules whose answer reaches beyond the function: into a schema, an interface or the start of the program."""
+"""Rules whose fix reaches beyond the function: into a schema, an interface or the start of the program."""
 _NOT_JUDGED = (
     "Offline, only this is looked at: input in queries, shell commands, paths, hosts and code, secrets in "
     "the source, and TLS verification. Who may call it, what it logs and what one caller can use up is not "
@@ -52,7 +53,7 @@ _NOT_JUDGED = (
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """Something that a rule or a check found."""
+    """A finding of a rule or of a threat check, in one form."""
 
     concern: str
     title: str
@@ -71,7 +72,7 @@ class _Found:
 
 
 def check_rules_know(language: Language) -> None:
-    """Raises InputError if the rules cannot judge the language: no finding would then be no praise."""
+    """Raise InputError if the rules do not know the language: an empty result would look like praise."""
     if language.name not in GRAMMARS:
         raise InputError(
             "lang",
@@ -81,7 +82,7 @@ def check_rules_know(language: Language) -> None:
 
 
 def findings_inside(syntax: Syntax, function: Function, *, file: str = "") -> tuple[Finding, ...]:
-    """What the rules find in a function, functions inside it included, as they see it in its file."""
+    """Return what the rules find in a function, functions inside it included, with the whole file in view."""
     found = findings_in(syntax, file=file)
     return tuple(each for each in found if is_within(each.span, function.full))
 
@@ -89,7 +90,8 @@ def findings_inside(syntax: Syntax, function: Function, *, file: str = "") -> tu
 def analyse_function(
     syntax: Syntax, function: Function, *, concerns: Sequence[str] = (), file: str = ""
 ) -> dict[str, Any]:
-    """One evaluation a concern, in the order asked for; all if none is named. Lines are the file's."""
+    """Return one evaluation for each concern, in the order asked for; all if none. Lines are those of
+    the file."""
     wanted = tuple(dict.fromkeys(check_concerns(tuple(concerns))))
     check_rules_know(syntax.language)
     findings = findings_inside(syntax, function, file=file)
@@ -108,7 +110,7 @@ def analyse_function(
 
 
 def _found(concern: str, syntax: Syntax, function: Function, findings: Iterable[Finding]) -> list[_Found]:
-    """The gravest first."""
+    """Return the findings of a concern, the most severe first."""
     language = syntax.language.name
     if concern != "threat":
         listed = [_of_rule(concern, each, language) for each in findings if each.rule.kind == concern]
@@ -153,7 +155,7 @@ def _of_threat(found: FoundThreat) -> _Found:
 
 
 def _by_title(found: Iterable[_Found]) -> list[list[_Found]]:
-    """All that one rule found as one, the gravest first."""
+    """Group findings by rule, the most severe first."""
     groups: dict[str, list[_Found]] = {}
     for each in found:
         groups.setdefault(each.title, []).append(each)
@@ -182,8 +184,7 @@ def _where(same: Sequence[_Found]) -> str:
 
 
 def _message(found: _Found) -> str:
-    text = " ".join(found.message.split())
-    return text if len(text) <= _MOST_MESSAGE else f"{text[: _MOST_MESSAGE - 1]}…"
+    return shortened(one_line(found.message), _MOST_MESSAGE)
 
 
 def _summary(
@@ -198,7 +199,7 @@ def _summary(
         if concern != "threat":
             value = score_value(each for each in findings if each.rule.kind == concern)
             score = f", scored {value:.2f}"
-        count = f"{len(found)} finding{'s' if len(found) > 1 else ''}"
+        count = count_of(len(found), "finding")
         gravest = f"{found[0].title} (line {found[0].line})"
         parts.append(f"{count} about {_ABOUT[concern]} in {name}{score}. The gravest: {gravest}.")
     left_out = [same[0].title for same in _by_title(found)[_MOST_RISKS:]]
@@ -213,7 +214,7 @@ def _summary(
 
 
 def _prompts(found: list[_Found], syntax: Syntax, function: Function, file: str) -> list[str]:
-    """The gravest of all concerns, one request a rule."""
+    """Return one prompt for each rule, the most severe of all concerns first."""
     groups = _by_title(sorted(found, key=lambda each: (-each.weight, each.line, each.title)))
     return [_prompt(same, syntax.language, function, file) for same in groups[:_MOST_PROMPTS]]
 
@@ -228,3 +229,77 @@ def _prompt(same: Sequence[_Found], language: Language, function: Function, file
         "results and its style, change no more than that takes, and add a test that fails without it."
         f"{by_rule}"
     )[:1000]
+
+
+# A score from 0 to 1 for the findings of the rules, separate for reliability and performance.
+#
+#     weight   low 0.08, medium 0.27, high 0.55, critical 1.0, times the confidence of the finding
+#     loss     of one rule: its weights, the greatest first, each counting half of the one before:
+#              w1 + w2 / 2 + w3 / 4 + …; of all rules together: the sum
+#     score    e to the power of -loss, rounded to two digits
+#
+# No findings score 1.0. One more finding never raises the score: the sorted weights of a rule only grow, and
+# so does the loss. A repeated mistake counts half, which separates a long file with one bad habit from a file
+# with every fault. A folder has the mean of its files.
+
+
+WEIGHTS: dict[Severity, float] = {"low": 0.08, "medium": 0.27, "high": 0.55, "critical": 1.0}
+MOST_NAMED = 12
+"""Findings named in an explanation; the rest is a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """The score of one text for one kind, with the findings behind it."""
+
+    kind: Kind
+    value: float
+    explanation: str
+    """Names the findings with their lines, the most severe first."""
+    findings: tuple[Finding, ...]
+    """The findings that were counted, the most severe first."""
+
+
+def weight(finding: Finding) -> float:
+    """Return the weight of a finding: its severity times its confidence."""
+    return WEIGHTS[finding.severity] * finding.confidence
+
+
+def score_value(findings: Iterable[Finding]) -> float:
+    """Return the score of the given findings by the formula alone."""
+    by_rule: dict[str, list[float]] = {}
+    for finding in findings:
+        by_rule.setdefault(finding.rule.id, []).append(weight(finding))
+    # Summed in a fixed order, so that the same findings in any order are the same number.
+    loss = math.fsum(
+        each / 2**place
+        for weights in by_rule.values()
+        for place, each in enumerate(sorted(weights, reverse=True))
+    )
+    return round(math.exp(-loss), 2)
+
+
+def score_of(findings: Iterable[Finding], kind: Kind) -> Score:
+    """Return the score of one text from all its findings; those of the other kind are ignored."""
+    own = sorted(
+        (each for each in findings if each.rule.kind == kind),
+        key=lambda each: (-weight(each), each.file, each.line, each.rule.id),
+    )
+    value = score_value(own)
+    return Score(kind, value, _explanation(kind, value, own), tuple(own))
+
+
+def mean_value(values: Iterable[float]) -> float:
+    """Return the score of a folder from those of its files; 1.0 if there are none."""
+    listed = list(values)
+    return round(math.fsum(listed) / len(listed), 2) if listed else 1.0
+
+
+def _explanation(kind: Kind, value: float, findings: list[Finding]) -> str:
+    if not findings:
+        return f"No rule about {kind} found anything."
+    count = f"{len(findings)} finding{'s' if len(findings) != 1 else ''}"
+    named = [f"{each.place}: {each.rule.title} ({each.message})." for each in findings[:MOST_NAMED]]
+    more = len(findings) - len(named)
+    rest = f" And {more} more." if more > 0 else ""
+    return f"{value:.2f} for {kind}, by {count}. {' '.join(named)}{rest}"

@@ -1,13 +1,30 @@
-"""What an advisor answers. Values only: each says which engine made it, and gives itself as JSON."""
+"""Answers of an advisor, as values with a JSON form. Each names the engine that made it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+from faultkit.base.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """The engine that made an answer: the offline rules, or a language model."""
+
+    name: str
+    """`rules`, or the provider as users name it: `openai`, `ollama` …"""
+    model: str | None
+    """The provider's name of the model; None for the rules."""
+
+
+RULES = Engine("rules", None)
+
 
 @dataclass(frozen=True, slots=True)
 class ScoreAnswer:
+    """A score with its explanation."""
+
     score: float
     """From 0 to 1."""
     explanation: str
@@ -25,26 +42,29 @@ class ScoreAnswer:
 
 @dataclass(frozen=True, slots=True)
 class ChangeAnswer:
+    """A suggested change, with the scores before and after it."""
+
     score: float
-    """Of the old code: by the rules where they know the language, else as the caller or the model has it."""
+    """Score of the old code: by the rules where they know the language, else as given by the caller or
+    model."""
     target_score: float
     score_after: float
-    """Of the new code, by the same measure."""
+    """Score of the new code, by the same measure."""
     explanation: str
     """What threatens the code, and what was changed."""
     old: str
     new: str
-    """The whole text after the change; the old one if there is none."""
+    """The whole text after the change; the old text if there is none."""
     dependencies: tuple[str, ...]
     """Packages that the new code needs."""
     imports: tuple[str, ...]
-    """Statements that belong at the top of the file and have no place in the text that was given."""
+    """Import statements that belong at the top of the file and have no place in the given text."""
     changes: tuple[str, ...]
-    """What was done, one sentence each; a model tells it in its explanation only."""
+    """What was done, one sentence each; a model states it in its explanation only."""
     diff: str
-    """Unified, for `git apply`; empty if nothing is to be changed."""
+    """Unified diff for `git apply`; empty if nothing is to be changed."""
     reason: str
-    """Why it goes no further, or why there is no change."""
+    """Why the change goes no further, or why there is none."""
     engine: str
     model: str | None
 
@@ -68,8 +88,10 @@ class ChangeAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SloAnswer:
+    """Suggested service level objectives."""
+
     slos: tuple[dict[str, Any], ...]
-    """Each of the shape of `llm.schemas.SLO`."""
+    """Objectives in the form of `answer_schemas.SLO`."""
     engine: str
     model: str | None
 
@@ -79,8 +101,11 @@ class SloAnswer:
 
 @dataclass(frozen=True, slots=True)
 class AnalysisAnswer:
+    """The risks of one function."""
+
     evaluations: tuple[dict[str, Any], ...]
-    """One a concern, in the order that was asked for; see `llm.schemas.ANALYSIS`. Lines are the file's."""
+    """One for each concern, in the order asked for; see `answer_schemas.ANALYSIS`. Lines are those of
+    the file."""
     prompts: tuple[str, ...]
     """Requests that a developer can hand to a coding assistant."""
     engine: str
@@ -93,3 +118,106 @@ class AnalysisAnswer:
             "engine": self.engine,
             "model": self.model,
         }
+
+
+# JSON schemas of the answers that a model is asked for.
+
+
+CONCERNS = ("reliability", "performance", "threat")
+
+
+def _text(most: int, **more: Any) -> dict[str, Any]:
+    return {"type": "string", "minLength": 1, "maxLength": most, **more}
+
+
+def _object(required: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {**required, **(optional or {})},
+        "required": list(required),
+        "additionalProperties": False,
+    }
+
+
+def _array(items: dict[str, Any], least: int, most: int) -> dict[str, Any]:
+    return {"type": "array", "items": items, "minItems": least, "maxItems": most}
+
+
+_RATIO = {"type": "number", "minimum": 0, "maximum": 1}
+_LEVEL = {"enum": ["low", "medium", "high"]}
+
+SCORE: dict[str, Any] = _object({"score": _RATIO, "explanation": _text(1000)})
+
+_CLOUD_RUN = _object(
+    {
+        "displayName": _text(200),
+        "goal": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+        "serviceLevelIndicator": {"type": "object"},
+    },
+    {"calendarPeriod": _text(20), "rollingPeriod": _text(20)},
+)
+
+SLO: dict[str, Any] = _object(
+    {
+        "type": {"enum": ["latency", "availability", "error"]},
+        "title": _text(200),
+        "objective": {"type": "number", "minimum": 0, "exclusiveMaximum": 100},
+        "explanation": _text(1000),
+        "threshold": {"type": "number", "minimum": 0},
+        "unit": _text(20),
+        "window": _text(10, pattern=r"^[0-9]+(s|m|h|d)$"),
+        "sli": _object({"prometheus": _text(2000), "gcp/cloudrun": _CLOUD_RUN}),
+    }
+)
+
+SLOS: dict[str, Any] = _array(SLO, 1, 6)
+
+CHANGE: dict[str, Any] = _object(
+    {
+        "explanation": _text(4000),
+        "score": _RATIO,
+        "new": {"type": "string"},
+        "dependencies": {"type": "array", "items": _text(100), "maxItems": 20},
+    }
+)
+"""`new` is the whole code after the change; empty if nothing is worth changing. The diff is made from it
+here."""
+
+ANALYSIS: dict[str, Any] = _object(
+    {
+        "evaluations": _array(
+            _object(
+                {
+                    "concern": {"enum": list(CONCERNS)},
+                    "summary": _text(2000),
+                    "risks": {
+                        "type": "array",
+                        "maxItems": 3,
+                        "items": _object(
+                            {
+                                "title": _text(200),
+                                "explanation": _text(2000),
+                                "recommendation": _text(2000),
+                                "impact": _LEVEL,
+                                "likelihood": _LEVEL,
+                                "cost": _LEVEL,
+                            },
+                            {"line": {"type": "integer", "minimum": 1}},
+                        ),
+                    },
+                }
+            ),
+            1,
+            len(CONCERNS),
+        ),
+        "prompts": {"type": "array", "items": _text(1000), "maxItems": 5},
+    }
+)
+
+
+def check_concerns(concerns: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the concerns; all of them if none is named. Raises InputError for an unknown one."""
+    for place, concern in enumerate(concerns):
+        if concern not in CONCERNS:
+            raise InputError(f"concerns[{place}]", f"expected one of {', '.join(CONCERNS)}, got {concern!r}")
+    return concerns or CONCERNS

@@ -1,7 +1,8 @@
-"""Answers of a language model: what it is told, and what is held against what it says.
+"""Answers of a language model: what it receives, and how its answer is checked.
 
-It gets the code, what our rules found in it and what a search of the project gave. Redaction, schemas and the
-one round of repair are the model's; here is what an answer has to be beyond its shape.
+The model receives the code, the findings of the rules and the results of a search of the project.
+Redaction, schemas and the one round of repair belong to `faultkit.llm.ask`; here are the checks beyond the
+schema.
 """
 
 from __future__ import annotations
@@ -11,35 +12,34 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
+from faultkit.code.advice import answers as schemas
+from faultkit.code.advice import prompts
 from faultkit.code.advice.analysis import findings_inside
 from faultkit.code.advice.answers import AnalysisAnswer, ChangeAnswer, ScoreAnswer, SloAnswer
-from faultkit.code.advice.explaining import finding_lines
+from faultkit.code.advice.improvement import finding_lines
 from faultkit.code.advice.proposal import Original
 from faultkit.code.advice.threats import threats_in
 from faultkit.code.facts import facts_of
 from faultkit.code.facts.build import GRAMMARS
-from faultkit.code.function import Function
-from faultkit.code.functions import list_functions
+from faultkit.code.functions import Function, find_function, list_functions
 from faultkit.code.languages import Language
-from faultkit.code.names import find_function
-from faultkit.code.promql import problem_of
-from faultkit.code.rules.engine import findings_of
+from faultkit.code.languages.syntax import Syntax
+from faultkit.code.review.engine import findings_of
 from faultkit.code.rules.rule import Kind
-from faultkit.code.snippet import parse_snippet
-from faultkit.code.syntax import Syntax
-from faultkit.llm.ask import prompts, schemas
-from faultkit.llm.ask.budget import Spending
-from faultkit.llm.ask.model import Answer, Model
+from faultkit.code.slos.indicators import promql_problem
+from faultkit.code.snippets import parse_snippet
+from faultkit.llm.ask.language_model import Model, ModelAnswer
+from faultkit.llm.ask.model_settings import Spending
 from faultkit.llm.ask.prompt import Section
 
 Context: TypeAlias = Callable[[str, str], Sequence[tuple[str, str]]]
-"""Searches the project: a query and the name of a language give titles and texts of what is near."""
+"""Searches the project: a query and the name of a language give titles and texts of related code."""
 
 _MOST_RESULTS = 5
 
 
 class ByModel:
-    """One question, with its own event to cancel it."""
+    """One question to a model, with its own event to cancel it."""
 
     def __init__(self, model: Model, context: Context | None, cancel: threading.Event | None) -> None:
         self._model = model
@@ -95,7 +95,8 @@ class ByModel:
         return SloAnswer(tuple(answer.data), answer.engine, answer.model)
 
     def analysis(self, syntax: Syntax, function: Function, concerns: Sequence[str]) -> AnalysisAnswer:
-        """Lines in what goes out and comes back count from the function; in the answer, from the file."""
+        """Analyse a function. Lines sent and received count from the function, lines in the answer from
+        the file."""
         code, language, first = syntax.text(function.full), syntax.language, function.start_line
         lines = finding_lines(findings_inside(syntax, function), first_line=first)
         if "threat" in concerns and language.name in GRAMMARS:
@@ -117,7 +118,7 @@ class ByModel:
         evaluations = tuple({**each, "risks": _moved(each["risks"], first - 1)} for each in ordered)
         return AnalysisAnswer(evaluations, tuple(answer.data["prompts"]), answer.engine, answer.model)
 
-    def _score(self, original: Original, kind: Kind | None, budget: Spending | None) -> Answer:
+    def _score(self, original: Original, kind: Kind | None, budget: Spending | None) -> ModelAnswer:
         sections = self._about(original, kind)
         prompt = prompts.score(original.sent, original.language.name, kind, sections=sections)
         return self._model.ask(prompt, schemas.SCORE, budget=budget, cancel=self._cancel)
@@ -129,7 +130,8 @@ class ByModel:
     def _sections(
         self, code: str, language: Language, findings: Iterable[str], *, whole: str = ""
     ) -> list[Section]:
-        """What the model gets to know besides the code; what may be left out has the most useful first."""
+        """Return what the model receives besides the code, the most useful first among what may be left
+        out."""
         sections: list[Section] = []
         if language.name in GRAMMARS:
             sections.append(prompts.findings_section(findings))
@@ -143,7 +145,7 @@ class ByModel:
 
 
 def _proposed(
-    original: Original, kind: Kind | None, score: float, target_score: float, answer: Answer
+    original: Original, kind: Kind | None, score: float, target_score: float, answer: ModelAnswer
 ) -> ChangeAnswer:
     data, told = answer.data, float(answer.data["score"])
     new = original.taken(data["new"])
@@ -173,7 +175,7 @@ def _slo_problems(slos: Any) -> list[str]:
     return [
         f"$[{place}].sli.prometheus: expected PromQL: {problem}"
         for place, slo in enumerate(slos)
-        if (problem := problem_of(slo["sli"]["prometheus"])) is not None
+        if (problem := promql_problem(slo["sli"]["prometheus"])) is not None
     ]
 
 

@@ -1,7 +1,7 @@
-"""A change that a language model proposes: brought into the shape of the old text, and held against it. Pure.
+"""A change proposed by a language model: normalised to the form of the old text, and checked. Pure.
 
-The model sends the whole new code; the diff is ours. It is taken only if it can be read, applies, and is no
-worse by our own rules. Each problem is a sentence that the model is told, so that it can mend it.
+The model sends the whole new code; the diff is made here. The code is accepted only if it parses, applies,
+and scores no worse by the rules. Each problem is a sentence for the model, so that it can repair the code.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
-from faultkit.code.advice.applying import applied
-from faultkit.code.advice.parsing import parse_problem
-from faultkit.code.advice.score import score_of
-from faultkit.code.changes.diff import unified_diff
+from faultkit.code.advice.analysis import score_of
+from faultkit.code.advice.improvement import parse_problem
+from faultkit.code.changes.diff import applied, unified_diff
 from faultkit.code.facts.build import GRAMMARS
 from faultkit.code.languages import Language
-from faultkit.code.rules.engine import findings_of
+from faultkit.code.review.engine import findings_of
 from faultkit.code.rules.rule import KINDS, Finding, Kind
 
 _BOM = "\ufeff"
@@ -27,21 +26,21 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True)
 class Original:
-    """The code as it was, and all that a proposal is held against."""
+    """The code before the change, and the checks of a proposal against it."""
 
     text: str
     language: Language
     file: str = ""
-    """For the names in the diff."""
+    """The file name in the diff."""
 
     @property
     def is_judged(self) -> bool:
-        """Whether our rules know the language."""
+        """Whether the rules know the language."""
         return self.language.name in GRAMMARS
 
     @property
     def sent(self) -> str:
-        """As the model gets it: without a mark, and with plain line ends."""
+        """The code as the model receives it: without a byte order mark, with `\\n` as line end."""
         text = self.text.removeprefix(_BOM)
         return text.replace("\r\n", "\n") if self._is_crlf else text
 
@@ -60,7 +59,7 @@ class Original:
         return _score(findings_of(new.removeprefix(_BOM), self.language), kind)
 
     def taken(self, new: str) -> str:
-        """What the model sent, with the mark and the line ends of the old text, which nothing stands for."""
+        """Return the received code with the byte order mark and line ends of the old text."""
         fenced = _FENCED.fullmatch(new)
         code = fenced["code"] if fenced is not None else new
         if not code.strip():
@@ -76,7 +75,7 @@ class Original:
         return unified_diff(self.text, new, self.file or f"snippet{self.language.endings[0]}")
 
     def problems(self, sent: str) -> list[str]:
-        """Why the code that the model sent cannot be taken; empty if it can."""
+        """Return why the received code cannot be accepted; empty if it can."""
         new = self.taken(sent)
         if not sent.strip():
             return []
@@ -105,7 +104,7 @@ class Original:
         return "" if fits else "its diff does not apply to the code you were given"
 
     def _fall(self, new: str) -> str:
-        """What is worse by our rules than it was, in one way or the other."""
+        """Return what is worse by the rules than before; empty if nothing is."""
         if not self.is_judged:
             return ""
         after = findings_of(new.removeprefix(_BOM), self.language)
@@ -118,12 +117,12 @@ class Original:
 
 
 def _score(findings: tuple[Finding, ...], kind: Kind | None) -> float:
-    """The lower one of both kinds, if none is named."""
+    """Return the score; without a kind the lower one of both."""
     return min(score_of(findings, each).value for each in KINDS if kind in (None, each))
 
 
 def _added(before: tuple[Finding, ...], after: tuple[Finding, ...], kind: Kind) -> list[str]:
-    """Findings of rules that find more than they did."""
+    """Return findings of rules that find more than before."""
     old, new = (Counter(each.rule.id for each in found) for found in (before, after))
     more = [each for each in score_of(after, kind).findings if new[each.rule.id] > old[each.rule.id]]
     graver = more or score_of(after, kind).findings

@@ -1,8 +1,12 @@
-"""What somebody with bad intent can do with a function, as far as plain checks of its text can tell. Pure.
+"""Threats: what an attacker can do with a function, as far as simple checks of its text can show. Pure.
 
-Six checks and no more: what a caller gives must not become part of a query, a shell command, a path, the host
-of a URL or code, and secrets do not belong in the source. Who may call a function, what it logs and what one
-caller can use up is not judged here, and the analysis says so.
+Five checks: input of a caller must not become part of a query, a shell command, a path, the host of a URL
+or code. Secrets in the source and missing TLS verification are found by rules (`RULE_SLUGS`).
+Authorisation, logging and resource use per caller are not checked, and the analysis says so.
+
+Input is followed from parameters through plain copies, methods called on it and text that it is put into,
+and no further: a value that passes through any other function counts as checked there. This misses some
+threats and rarely reports a false one.
 """
 
 from __future__ import annotations
@@ -11,24 +15,145 @@ import re
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 
-from faultkit.code.advice.inputs import inputs_at, is_checked
-from faultkit.code.facts import Argument, Call, Facts, Scope, Value
+from faultkit.code.facts import Argument, Assignment, Call, Facts, Parameter, Scope, Value
+from faultkit.code.facts.facts import Placed
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import LIKELY, POSSIBLE, Hit, Severity
 from faultkit.code.rules.vocabulary.http import http_requests
-from faultkit.code.syntax import Span
+
+_LITERAL = re.compile(
+    r"""(?P<prefix>\b[a-zA-Z]{1,2})?(?P<quote>\"{3}|'{3}|"|'|`)(?P<text>(?:\\.|(?!(?P=quote)).)*)(?P=quote)""",
+    re.DOTALL,
+)
+_HOLE = re.compile(r"\{([^{}]*)\}")
+_TEMPLATE_HOLE = re.compile(r"\$\{([^{}]*)\}")
+_HARMLESS = re.compile(
+    # A number, a count or a text that was made harmless; `for _ in names` reads how many there are.
+    r"\b(?:len|int|float|bool|Number|parseInt|encodeURIComponent|(?:\w+\.)*(?:quote\w*|escape\w*|Atoi))"
+    r"\s*\([^()]*\)|\bin\s+[\w.]+|\.(?:length|size)\b"
+)
+_ROOT = re.compile(r"(?<![\w.$])[A-Za-z_]\w*")
+_KEYWORD = re.compile(r"\b\w+\s*=(?!=)")
+_THROUGH = frozenset(
+    {"str", "String", "decodeURIComponent", "unquote", "urllib.parse.unquote", "pathlib.Path"}
+)
+"""Functions that return their argument."""
+_NO_INPUT = frozenset({"self", "cls", "this", "ctx", "context", "w", "res", "response", "reply", "next"})
+_TYPES = (
+    "int", "float", "bool", "Int", "Integer", "Long", "long", "Boolean", "boolean", "double", "number",
+    "uuid.UUID", "UUID", "java.util.UUID", "datetime.date", "datetime.datetime", "int64", "int32", "uint",
+    "context.Context", "net/http.ResponseWriter",
+)  # fmt: skip
+"""Types whose values cannot carry an attack."""
+_GIVEN_BY_FRAMEWORK = re.compile(r"^(?:\w+\.)*(?:Depends|Security|BackgroundTasks)\b")
+_FRAMEWORK_GLOBALS = {"flask": "request", "quart": "request", "bottle": "request"}
+_MOST_ROUNDS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Names that hold input of the caller."""
+
+    names: frozenset[str]
+    """Names that hold input."""
+
+    def among(self, text: str) -> list[str]:
+        """Return the inputs that an expression uses unchanged, in its order."""
+        return [name for name in roots_in(text) if name in self.names]
+
+
+def inputs_at(place: Placed, facts: Facts) -> Inputs:
+    """Return the inputs of the functions around a place."""
+    around = tuple(facts.functions_around(place))
+    names = {each.name for scope in around for each in scope.parameters if _is_input(each)}
+    if any(scope.route is not None for scope in around):
+        names |= {name for module, name in _FRAMEWORK_GLOBALS.items() if facts.imports_any(module)}
+    assigned = [each for each in facts.assignments if each.scope in around]
+    for _ in range(_MOST_ROUNDS):
+        more = {
+            name
+            for each in assigned
+            if _passes_on(each, names)
+            for name in _targets(each)
+            if name not in names
+        }
+        if not more:
+            break
+        names |= more
+    return Inputs(frozenset(names))
+
+
+def roots_in(text: str) -> list[str]:
+    """Return the names that an expression reads, of `a.b` only `a`; none from the literal part of a text."""
+    code = _LITERAL.sub(_holes, text)
+    code = _KEYWORD.sub(" ", _HARMLESS.sub(" ", code))
+    return list(dict.fromkeys(_ROOT.findall(code)))
+
+
+def is_checked(name: str, scope: Scope, facts: Facts) -> bool:
+    """Return whether the function tests that the name is in a known set."""
+    word = rf"\b{re.escape(name)}\b"
+    asks = re.compile(rf"{word}\s+(?:not\s+)?in\b|(?:includes|has|contains|fullmatch|match|test)\(.*{word}")
+    steps = facts.within(facts.steps_of("branch", "assert"), scope.span)
+    return any(asks.search(each.text) for each in steps)
+
+
+def _is_input(parameter: Parameter) -> bool:
+    default = "" if parameter.default is None else parameter.default.text
+    is_ours = parameter.name in _NO_INPUT or _GIVEN_BY_FRAMEWORK.match(default)
+    return not is_ours and parameter.type not in _TYPES
+
+
+def _holes(found: re.Match[str]) -> str:
+    if found["quote"] == "`":
+        holes = _TEMPLATE_HOLE.findall(found["text"])
+    elif "f" in (found["prefix"] or "").lower():
+        holes = _HOLE.findall(found["text"].replace("{{", "").replace("}}", ""))
+    else:
+        holes = []
+    return f" {' , '.join(holes)} "
+
+
+def _passes_on(assignment: Assignment, names: set[str]) -> bool:
+    value, call = assignment.value, assignment.call
+    if value is None or not any(name in names for name in roots_in(value.text)):
+        return False
+    if call is None:
+        return value.shape in ("name", "other")
+    return call.name in _THROUGH or _receiver(call) in names
+
+
+def _receiver(call: Call) -> str:
+    """Return the first name of `r.URL.Query().Get`; empty for a plain function or a text."""
+    found = re.match(r"[A-Za-z_]\w*(?=[.\[(])", call.written)
+    return found[0] if found is not None and "." in call.written else ""
+
+
+def _targets(assignment: Assignment) -> list[str]:
+    """Return plain names and those in `{ id, name }`; values kept in objects are not followed."""
+    return [
+        name for each in assignment.targets if "." not in each for name in re.findall(r"[A-Za-z_]\w*", each)
+    ]
+
+
+# The checks.
 
 
 @dataclass(frozen=True, slots=True)
 class Threat:
+    """One kind of threat and the check that finds it."""
+
     title: str
     why: str
     fix: str
     check: Callable[[Facts, Call], Iterable[Hit]]
-    """Asked about each call."""
+    """Called for each call of the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundThreat:
+    """A threat at a line."""
+
     threat: Threat
     line: int
     message: str
@@ -37,7 +162,7 @@ class FoundThreat:
 
 
 RULE_SLUGS = ("secret-in-code", "tls-not-verified")
-"""Rules about reliability whose findings are threats as well."""
+"""Reliability rules whose findings are threats as well."""
 
 _QUERIES = frozenset(
     (
@@ -78,7 +203,7 @@ _PATHS: dict[str, int] = {
         for name in ("readString", "readAllBytes", "newInputStream", "delete")
     },
 }
-"""Calls that open or remove a file, and the place of its path."""
+"""Calls that open or remove a file, and the index of the path among their arguments."""
 _CLEANED = re.compile(
     r"\b(?:basename|secure_filename|safe_join|is_relative_to|realpath|resolve|normalize|normpath|abspath|"
     r"filepath\.(?:Base|Clean|IsLocal)|startswith|startsWith|HasPrefix)\b"
@@ -96,7 +221,7 @@ _ONE_PART = re.compile(r"\{(\w+)\}|<(?:\w+:)?(\w+)>|:(\w+)")
 
 
 def threats_in(facts: Facts, within: Span) -> tuple[FoundThreat, ...]:
-    """In a function, in the order of the text."""
+    """Return threats in a function, in the order of the text."""
     return tuple(
         FoundThreat(
             threat, facts.syntax.line(hit.span.start), hit.message, hit.severity or "medium", hit.confidence
@@ -110,7 +235,7 @@ def threats_in(facts: Facts, within: Span) -> tuple[FoundThreat, ...]:
 def _hit(
     facts: Facts, call: Call, value: Value, what: str, *, at: Span | None = None, but: Container[str] = ()
 ) -> Iterator[Hit]:
-    """If a caller's input is in the value, and nothing in the function looks at it first."""
+    """Yield a hit if input is in the value and the function does not check it."""
     scope = facts.named_function_of(call) or facts.function_of(call)
     unchecked = [
         name
@@ -139,7 +264,7 @@ def _query(facts: Facts, call: Call) -> Iterator[Hit]:
 
 
 def _value_of(argument: Argument, call: Call, facts: Facts) -> Value | None:
-    """The argument, or what was assigned last to the name that is given."""
+    """Return the argument, or the last value assigned to the name that is given."""
     if argument.value.shape != "name":
         return argument.value
     scope = facts.function_of(call)
@@ -184,7 +309,7 @@ def _path(facts: Facts, call: Call) -> Iterator[Hit]:
 
 
 def _single_parts(handler: Scope) -> set[str]:
-    """Parameters of the route that hold no `/`: `{id}`, `<id>`, `:id`."""
+    """Return route parameters that hold no `/`: `{id}`, `<id>`, `:id`."""
     path = "" if handler.route is None else handler.route.path
     found = {name for each in _ONE_PART.findall(path) for name in each if name}
     return {name for name in found if f"<path:{name}>" not in path}
@@ -211,7 +336,7 @@ def _code(facts: Facts, call: Call) -> Iterator[Hit]:
 
 
 def _loads_objects(call: Call) -> bool:
-    """YAML with a loader that makes any object; one of the project's own is trusted."""
+    """Return whether YAML is loaded by a loader that makes any object; a loader of the project is trusted."""
     loader = call.argument("Loader", place=1)
     named = "" if loader is None else loader.value.text.rpartition(".")[2]
     return call.name == "yaml.load" and named in ("", "Loader", "UnsafeLoader")
@@ -220,7 +345,7 @@ def _loads_objects(call: Call) -> bool:
 THREATS: tuple[Threat, ...] = (
     Threat(
         "Query built from input",
-        "Whoever chooses the input chooses the query: rows are read, changed or dropped that are not theirs.",
+        "The sender of the input controls the query: it can read, change or drop rows of others.",
         "Pass the values as parameters of the query, and take names of columns or tables from a fixed list.",
         _query,
     ),
@@ -244,7 +369,7 @@ THREATS: tuple[Threat, ...] = (
     ),
     Threat(
         "Input run as code",
-        "Whoever chooses the input runs code with the rights of the process.",
+        "The sender of the input runs code with the rights of the process.",
         "Read data with a format that holds data only, such as JSON or yaml.safe_load.",
         _code,
     ),

@@ -1,8 +1,11 @@
-"""Changes that answer findings: edits of a text, diffs that apply, and codemods that make them. Pure."""
+"""Changes that answer findings: text edits, unified diffs, and the codemods that produce them. Pure."""
+
+from __future__ import annotations
 
 from faultkit.code.changes.change import Change, Codemod, Edit, Source
 from faultkit.code.changes.diff import apply_edits, edits_between, unified_diff
-from faultkit.code.changes.table import codemods_for
+from faultkit.code.changes.go import GO
+from faultkit.code.changes.javascript import JAVASCRIPT
 
 __all__ = [
     "Change",
@@ -14,3 +17,20 @@ __all__ = [
     "edits_between",
     "unified_diff",
 ]
+
+_BY_LANGUAGE: dict[str, tuple[Codemod, ...]] = {
+    "javascript": JAVASCRIPT,
+    "typescript": JAVASCRIPT,
+    "tsx": JAVASCRIPT,
+    "go": GO,
+}
+
+
+def codemods_for(language: str) -> tuple[Codemod, ...]:
+    """Return the codemods for a language by its name; empty if there are none."""
+    if language == "python":
+        # Imported on first use: libcst takes a few hundred milliseconds to load.
+        from faultkit.code.changes.python import PYTHON
+
+        return PYTHON
+    return _BY_LANGUAGE.get(language, ())

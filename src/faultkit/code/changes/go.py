@@ -1,13 +1,15 @@
-"""Codemods for Go: text edits at the places that facts name. What they import is in `go_imports`."""
+"""Codemods for Go: text edits at the places that facts name."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from faultkit.code.changes.change import Change, Codemod, Edit, Source
-from faultkit.code.changes.go_imports import GoImports, alias_of
-from faultkit.code.changes.layout import (
+from faultkit.code.changes.change import (
+    Change,
+    Codemod,
+    Edit,
+    Source,
     add_key,
     after_statement,
     before_statement,
@@ -16,9 +18,9 @@ from faultkit.code.changes.layout import (
     statement_of,
 )
 from faultkit.code.facts import Call, Scope
+from faultkit.code.languages.syntax import Node, walk
 from faultkit.code.rules.rule import Finding
 from faultkit.code.rules.vocabulary.http import library_of
-from faultkit.code.syntax import Node, walk
 
 TIMEOUT_S, PROGRAM_TIMEOUT_S = 10, 60
 _BLOCKS = ("block", "source_file", "statement_list")
@@ -64,7 +66,7 @@ def _literal(source: Source, call: Call) -> Node | None:
 
 
 def _shared_client(source: Source, imports: GoImports, edits: dict[int, Edit]) -> str:
-    """A variable of the package; the same one if it is there from an earlier change."""
+    """Return the package variable for the client; an existing one if an earlier change made it."""
     http = alias_of(source, "net/http")
     value = f"&{http}.Client{{Timeout: {TIMEOUT_S} * {imports.need('time')}.Second}}"
     known = re.search(rf"^var (\w+) = {re.escape(value)}", source.text, re.MULTILINE)
@@ -83,7 +85,7 @@ def _shared_client(source: Source, imports: GoImports, edits: dict[int, Edit]) -
 
 
 def _above_comments(node: Node) -> Node:
-    """The first of the comments that stand directly above it."""
+    """Return the first of the comments directly above a node."""
     while True:
         above = node.prev_sibling
         if above is None or above.type != "comment" or above.end_point.row + 1 != node.start_point.row:
@@ -131,7 +133,7 @@ def _closings(source: Source, findings: tuple[Finding, ...]) -> Change | None:
 
 
 def _after_error(source: Source, call: Call) -> tuple[Node, str | None] | None:
-    """The check of the error that follows a call, or its statement; and what that check returns."""
+    """Return the error check that follows a call, or its statement; and what that check returns."""
     statement = statement_of(source.node_at(call.span), _BLOCKS)
     if statement is None or statement.type not in (
         "short_var_declaration",
@@ -211,3 +213,71 @@ GO: tuple[Codemod, ...] = (
     Codemod("context", ("missing-cancellation",), _contexts),
     Codemod("program-timeout", ("subprocess-without-timeout",), _programs),
 )
+
+
+# Imports of a Go file: the name of a package there, and the place of a new import.
+
+
+class GoImports:
+    """Collects required packages and returns the edits for all of them."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self._wanted: set[str] = set()
+
+    def need(self, path: str) -> str:
+        """Return the local name of a package; it is imported if it is not yet."""
+        if not self._source.facts.imports_any(path):
+            self._wanted.add(path)
+        return alias_of(self._source, path)
+
+    def edits(self) -> tuple[tuple[Edit, ...], tuple[str, ...]]:
+        """Return edits, and statements for which there is no place, because a part of a file has none."""
+        root, end = self._source.syntax.root, newline_of(self._source)
+        declared = [each for each in root.named_children if each.type == "import_declaration"]
+        lists = [each for one in declared for each in one.named_children if each.type == "import_spec_list"]
+        package = next((each for each in root.named_children if each.type == "package_clause"), None)
+        wanted = sorted(self._wanted)
+        if lists:
+            return tuple(self._in_list(lists[0], path, end) for path in wanted), ()
+        if declared:
+            return (self._listed(declared[0].named_children[0], wanted, end),) if wanted else (), ()
+        if package is not None:
+            lines = "".join(f'{end}import "{each}"' for each in wanted)
+            return (insert(self._source, package.end_byte, f"{end}{lines}"),) if wanted else (), ()
+        return (), tuple(f'import "{each}"' for each in wanted)
+
+    def _listed(self, spec: Node, wanted: list[str], end: str) -> Edit:
+        """Turn `import "a"` into a list."""
+        old = self._source.syntax.text(spec)
+        specs = sorted((old, *(f'"{each}"' for each in wanted)), key=lambda each: each[each.index('"') :])
+        lines = "".join(f"\t{each}{end}" for each in specs)
+        return self._source.edit(spec.start_byte, spec.end_byte, f"({end}{lines})")
+
+    def _in_list(self, specs: Node, path: str, end: str) -> Edit:
+        """Insert before the next package of the same group by name, else below the last of the first
+        group."""
+        group = list[Node]()
+        for each in specs.named_children:
+            if each.type != "import_spec":
+                continue
+            if group and each.start_point.row > group[-1].end_point.row + 1:
+                break
+            group.append(each)
+        if not group:
+            return insert(self._source, specs.start_byte + 1, f'{end}\t"{path}"{end}')
+        follower = next((each for each in group if _path(self._source, each) > path), None)
+        if follower is not None:
+            return insert(self._source, follower.start_byte, f'"{path}"{end}\t')
+        return insert(self._source, group[-1].end_byte, f'{end}\t"{path}"')
+
+
+def alias_of(source: Source, path: str) -> str:
+    """Return the local name of a package; the last part of its path if it is not imported."""
+    names = source.facts.imports.names
+    return next((name for name, whole in names.items() if whole == path), path.rpartition("/")[2])
+
+
+def _path(source: Source, spec: Node) -> str:
+    node = spec.child_by_field_name("path")
+    return "" if node is None else source.syntax.text(node).strip('"`')

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from faultkit.code.changes.change import Change, Codemod, Edit, Source, change_of
-from faultkit.code.changes.layout import (
+from faultkit.code.changes.change import (
+    Change,
+    Codemod,
+    Edit,
+    Source,
     add_key,
     after_statement,
+    change_of,
     indent_at,
     insert,
     newline_of,
@@ -15,9 +19,9 @@ from faultkit.code.changes.layout import (
     unit_of,
 )
 from faultkit.code.facts import Call
+from faultkit.code.languages.syntax import Node, walk
 from faultkit.code.rules.rule import Finding
 from faultkit.code.rules.vocabulary.http import library_of
-from faultkit.code.syntax import Node, walk
 
 TIMEOUT_MS = 5000
 _SIGNAL = f"signal: AbortSignal.timeout({TIMEOUT_MS})"
@@ -29,7 +33,7 @@ _OPTIONS: dict[str, tuple[str, int]] = {
     "got": (f"timeout: {{ request: {TIMEOUT_MS} }}", 1),
     "http": (_SIGNAL, 1),
 }
-"""What goes into the options of a call, and the place of these."""
+"""What goes into the options of a call, and their index among its arguments."""
 
 
 def _timeouts(source: Source, findings: tuple[Finding, ...]) -> Change | None:
@@ -60,7 +64,7 @@ def _axios(call: Call) -> tuple[str, int]:
 
 
 def _option(source: Source, call: Call, entry: str, place: int) -> Edit | None:
-    """An entry more in the options object of a call; a new object if it has none."""
+    """Add an entry to the options object of a call; a new object if it has none."""
     arguments = _arguments(source, call)
     if arguments is None:
         return None
@@ -152,7 +156,7 @@ def _start_of(source: Source, line: int) -> int:
 
 
 def _spans_lines(nodes: list[Node]) -> bool:
-    """A text over several lines must not be indented."""
+    """Return whether a text literal spans lines, which must not be indented."""
     return any(
         each.type == "template_string" and each.start_point.row != each.end_point.row
         for node in nodes

@@ -1,8 +1,7 @@
-"""A language-neutral, pure view of one text, for rules and for all who ask what code does."""
+"""A pure view of one text that is the same for all languages: what code does, for rules, advice and SLOs."""
 
 from faultkit.code.facts.build import facts_of
-from faultkit.code.facts.facts import Facts, is_within
-from faultkit.code.facts.model import (
+from faultkit.code.facts.fact_values import (
     Access,
     Argument,
     Assignment,
@@ -17,6 +16,7 @@ from faultkit.code.facts.model import (
     Try,
     Value,
 )
+from faultkit.code.facts.facts import Facts, is_within
 
 __all__ = [
     "Access",

@@ -1,24 +1,24 @@
-"""From a syntax tree to facts: one walk that collects, then names are resolved and values are made. Pure.
+"""Makes facts from a syntax tree: collects nodes in one walk, resolves names, then builds values. Pure.
 
-What differs by language is in the `Grammar` of each; which function answers requests is in `routes`.
+What differs by language is in the `Grammar` of each; `routes` finds the functions that answer requests.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
-from faultkit.code.facts.collect import Collected, collect
-from faultkit.code.facts.facts import Facts
+from faultkit.code.facts.collect import Collected, RawScope, collect, span
+from faultkit.code.facts.fact_values import Call, Handler, Imports, Route, Scope, Try
+from faultkit.code.facts.facts import Facts, is_within
 from faultkit.code.facts.go import GO
-from faultkit.code.facts.grammar import Grammar
-from faultkit.code.facts.handlers import tries_of
+from faultkit.code.facts.grammar import CatchParts, Grammar
 from faultkit.code.facts.java import JAVA
 from faultkit.code.facts.javascript import JAVASCRIPT
-from faultkit.code.facts.model import Imports
 from faultkit.code.facts.python import PYTHON
 from faultkit.code.facts.resolve import Resolver
-from faultkit.code.facts.routes import with_routes
-from faultkit.code.syntax import Syntax
+from faultkit.code.languages.dialect import text_of
+from faultkit.code.languages.syntax import Node, Span, Syntax
 
 GRAMMARS: dict[str, Grammar] = {
     "python": PYTHON,
@@ -28,11 +28,11 @@ GRAMMARS: dict[str, Grammar] = {
     "go": GO,
     "java": JAVA,
 }
-"""The languages of which facts are known."""
+"""Grammars of the languages that have facts."""
 
 
 def facts_of(syntax: Syntax) -> Facts:
-    """Of any text, broken or not. Raises KeyError if the language has no grammar in GRAMMARS."""
+    """Return the facts of any text, broken or not. Raises KeyError if the language is not in GRAMMARS."""
     grammar = GRAMMARS[syntax.language.name]
     found: Collected = collect(syntax, grammar)
     resolver = Resolver(found)
@@ -49,7 +49,287 @@ def facts_of(syntax: Syntax) -> Facts:
         accesses=resolver.accesses(),
         steps=tuple(found.steps),
         texts=tuple(found.texts),
-        classes={name: tuple(map(resolver.whole, bases)) for name, bases in found.classes.items()},
+        classes={name: tuple(map(resolver.imported_name, bases)) for name, bases in found.classes.items()},
         managed=resolver.managed(),
     )
     return replace(facts, tries=tries_of(found, facts, resolver))
+
+
+# Tries, and what their handlers do with an error: nothing, log it, or pass it on.
+
+
+_LOG_METHODS = frozenset(
+    [
+        "debug",
+        "info",
+        "warning",
+        "warn",
+        "error",
+        "exception",
+        "critical",
+        "log",
+        "trace",
+        "fatal",
+        "print",
+        "println",
+        "printf",
+        "printStackTrace",
+    ]
+)
+_LOG_OWNERS = (
+    "log",
+    "logger",
+    "logging",
+    "console",
+    "slog",
+    "zap",
+    "warnings",
+    "system.out",
+    "system.err",
+    "e",
+    "err",
+)
+
+
+def tries_of(found: Collected, facts: Facts, resolver: Resolver) -> tuple[Try, ...]:
+    """Return the tries of a text with their handlers."""
+    tries = []
+    for node, parts in found.tries:
+        handlers = tuple(_handler(each, facts, found.grammar, resolver) for each in parts.handlers)
+        final = None if parts.finally_ is None else span(parts.finally_)
+        tries.append(Try(span(node), span(parts.body), facts.syntax.line(node.start_byte), handlers, final))
+    return tuple(tries)
+
+
+def _handler(parts: CatchParts, facts: Facts, grammar: Grammar, resolver: Resolver) -> Handler:
+    types = tuple(resolver.imported_name(text_of(each)) for each in parts.types)
+    name = text_of(parts.name)
+    body = span(parts.body)
+    statements = [child for child in parts.body.named_children if not child.is_extra]
+    # Go's named results are given back by a plain `return`, the error among them.
+    bare_return = facts.language != "go"
+    work = [each for each in statements if not _does_nothing(each, grammar, bare_return)]
+    calls = list(facts.within(facts.calls, body))
+    steps = list(facts.within(facts.steps, body))
+    gives_on = any(call.method in grammar.gives_on for call in calls)
+    rejects = any(call.name.startswith("Promise.reject") for call in calls)
+    return Handler(
+        types=types,
+        name=name,
+        span=span(parts.node),
+        body=body,
+        line=facts.syntax.line(parts.node.start_byte),
+        is_broad=not types or any(each in grammar.broad for each in types),
+        is_empty=not work,
+        only_logs=bool(work) and all(_is_log(each, grammar, calls) for each in work),
+        raises=any(step.kind == "raise" for step in steps)
+        or gives_on
+        or rejects
+        or (
+            facts.language == "go"
+            and any(step.kind == "return" and _gives_error(step.text) for step in steps)
+        ),
+        uses_error=bool(name) and _uses(facts, name, body),
+        exits=any(step.kind in ("return", "break", "raise") for step in steps),
+    )
+
+
+def _gives_error(returned: str) -> bool:
+    """Return whether the last returned value is the error (Go)."""
+    last = returned.rpartition(",")[2].strip()
+    return bool(last) and last not in ("nil", "true", "false")
+
+
+def _does_nothing(node: Node, grammar: Grammar, bare_return: bool) -> bool:
+    if node.type in grammar.empty:
+        return True
+    if node.type in grammar.statements:
+        inner = node.named_children
+        return not inner or (len(inner) == 1 and inner[0].type in ("ellipsis", "string"))
+    return bare_return and grammar.steps.get(node.type) == "return" and not node.named_children
+
+
+def _is_log(node: Node, grammar: Grammar, calls: list[Call]) -> bool:
+    if node.type not in grammar.statements:
+        return False
+    place = span(node)
+    inside = [call for call in calls if is_within(call.span, place)]
+    return bool(inside) and is_logging(inside[0])
+
+
+def is_logging(call: Call) -> bool:
+    """Return whether a call only logs or prints."""
+    owner = call.written.rpartition(".")[0].lower()
+    if call.method not in _LOG_METHODS:
+        return False
+    if not owner:
+        return call.method in ("print", "println")
+    return (
+        owner.rpartition(".")[2] in _LOG_OWNERS or owner in _LOG_OWNERS or owner.endswith(("logger", "log"))
+    )
+
+
+def _uses(facts: Facts, name: str, body: Span) -> bool:
+    heads = [each.written.partition(".")[0] for each in facts.within(facts.accesses, body)]
+    heads += [each.written.partition(".")[0].partition("(")[0] for each in facts.within(facts.calls, body)]
+    return name in heads
+
+
+# Finds functions that answer requests: by decorators, registrations, parameter types and base classes.
+
+
+_METHODS = frozenset({"get", "post", "put", "patch", "delete", "head", "options"})
+_ANY = frozenset({"route", "all", "any", "api_route", "view", "websocket", "use"})
+_APPS = re.compile(
+    r"(^|[._])(app|api|router|routes|bp|blueprint|server|fastify|web|application)s?$"
+    r"|[a-z](Router|App|Server)$"
+)
+_FRAMEWORKS = (
+    "fastapi", "flask", "starlette", "quart", "sanic", "aiohttp", "bottle", "litestar", "django", "tornado",
+    "express", "koa", "fastify", "hono", "restify", "@nestjs/common", "next",
+)  # fmt: skip
+_GO_TYPES = {
+    "net/http.ResponseWriter": "net/http",
+    "github.com/gin-gonic/gin.Context": "gin",
+    "github.com/labstack/echo/v4.Context": "echo",
+    "github.com/labstack/echo.Context": "echo",
+    "github.com/gofiber/fiber/v2.Ctx": "fiber",
+    "github.com/gofiber/fiber/v3.Ctx": "fiber",
+}
+_ANNOTATIONS = {
+    "GetMapping": "GET",
+    "PostMapping": "POST",
+    "PutMapping": "PUT",
+    "PatchMapping": "PATCH",
+    "DeleteMapping": "DELETE",
+    "RequestMapping": "ANY",
+    "GET": "GET",
+    "POST": "POST",
+    "PUT": "PUT",
+    "DELETE": "DELETE",
+    "PATCH": "PATCH",
+    "Get": "GET",
+    "Post": "POST",
+    "Put": "PUT",
+    "Patch": "PATCH",
+    "Delete": "DELETE",
+}
+_VIEW_BASES = ("View", "APIView", "MethodView", "RequestHandler", "HTTPEndpoint", "Resource", "HttpServlet")
+_BASE_HANDLER = "BaseHTTPRequestHandler"
+
+
+def with_routes(found: Collected, resolver: Resolver) -> tuple[Scope, ...]:
+    """Return all functions, outer ones first, with the routes that lead to them."""
+    registered = _registered(found, resolver)
+    scopes = []
+    for raw in found.scopes:
+        route = registered.get(raw) or _decorated(raw, found, resolver) or _typed(raw, found, resolver)
+        scope = resolver.scope(raw, route)
+        assert scope is not None
+        scopes.append(scope)
+    return tuple(scopes)
+
+
+def _registered(found: Collected, resolver: Resolver) -> dict[RawScope, Route]:
+    """Find `app.get("/", handler)`, with the function itself or its name."""
+    routes: dict[RawScope, Route] = {}
+    if found.syntax.language.name not in ("javascript", "typescript", "tsx"):
+        return routes
+    by_name = {raw.name: raw for raw in found.scopes if raw.name}
+    written_in: dict[int, list[RawScope]] = {}
+    for raw in found.scopes:
+        if raw.given_to is not None:
+            written_in.setdefault(raw.given_to.node.id, []).append(raw)
+    for raw_call in found.calls.values():
+        call = resolver.call(raw_call.node)
+        route = _registration(call, found)
+        if route is None:
+            continue
+        for raw in written_in.get(raw_call.node.id, []):
+            routes.setdefault(raw, route)
+        for argument in call.positional:
+            if argument.value.shape == "name" and argument.value.text in by_name:
+                routes.setdefault(by_name[argument.value.text], route)
+    return routes
+
+
+def _registration(call: Call, found: Collected) -> Route | None:
+    if call.name in ("http.createServer", "https.createServer", "http2.createServer"):
+        return Route("ANY", "", "node")
+    if call.method not in _METHODS | {"all"} or not _is_app(call):
+        return None
+    first = call.argument(place=0)
+    if first is None or first.value.shape != "text" or len(call.positional) < 2:
+        return None
+    if not first.value.literal.startswith(("/", "*")):
+        return None
+    method = "ANY" if call.method == "all" else call.method.upper()
+    return Route(method, first.value.literal, _framework(found))
+
+
+def _is_app(call: Call) -> bool:
+    made = "" if call.origin is None else call.origin.name
+    if made in ("express", "express.Router", "fastify", "hono.Hono", "fastapi.FastAPI", "fastapi.APIRouter"):
+        return True
+    return _APPS.search(call.receiver_written) is not None
+
+
+def _framework(found: Collected) -> str:
+    for name in _FRAMEWORKS:
+        if any(module == name or module.startswith((f"{name}.", f"{name}/")) for module in found.modules):
+            return name
+    return ""
+
+
+def _decorated(raw: RawScope, found: Collected, resolver: Resolver) -> Route | None:
+    for node in raw.decorators:
+        call = resolver.decorator(node, raw)
+        last = call.method
+        if found.syntax.language.name in ("java", "typescript", "tsx", "javascript"):
+            if last in _ANNOTATIONS:
+                path = call.argument("value", "path", place=0)
+                framework = "spring" if found.syntax.language.name == "java" else "nest"
+                return Route(_ANNOTATIONS[last], "" if path is None else path.value.literal, framework)
+            continue
+        if last not in _METHODS | _ANY or not call.receiver_written or not _is_app(call):
+            continue
+        path = call.argument("path", "rule", place=0)
+        if path is None:
+            continue
+        if path.value.shape == "text" and not path.value.literal.startswith("/") and path.value.literal:
+            continue
+        return Route(_method(call), path.value.literal, _framework(found))
+    return None
+
+
+def _method(call: Call) -> str:
+    if call.method in _METHODS:
+        return call.method.upper()
+    methods = call.argument("methods")
+    if methods is None:
+        return "GET" if call.method == "route" else "ANY"
+    named = re.findall(r"[A-Za-z]+", methods.value.text)
+    return named[0].upper() if len(named) == 1 else "ANY"
+
+
+def _typed(raw: RawScope, found: Collected, resolver: Resolver) -> Route | None:
+    language = found.syntax.language.name
+    if language == "go":
+        for each in raw.parameters:
+            type_ = "" if each.type is None else resolver.imported_name(found.grammar.type_name(each.type))
+            if type_ in _GO_TYPES:
+                return Route("ANY", "", _GO_TYPES[type_])
+        return None
+    short = raw.name.rpartition(".")[2]
+    bases = {each.rpartition(".")[2] for each in found.classes.get(raw.owner, ())}
+    if _BASE_HANDLER in bases and short.startswith("do_"):
+        return Route(short[3:].upper(), "", "http.server")
+    if bases & {*_VIEW_BASES}:
+        if short in _METHODS:
+            return Route(short.upper(), "", _framework(found))
+        if language == "java" and short[:2] == "do" and short[2:].lower() in _METHODS:
+            return Route(short[2:].upper(), "", "servlet")
+    first = raw.parameters[0].name.text if raw.parameters and raw.parameters[0].name.text else b""
+    if language == "python" and first == b"request" and _framework(found) == "django" and not raw.owner:
+        return Route("ANY", "", "django")
+    return None

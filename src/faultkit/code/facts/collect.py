@@ -1,16 +1,15 @@
-"""One walk over a tree: everything that facts are made of, still as nodes. Names are not resolved here."""
+"""One walk over a tree that collects everything facts are made of, still as nodes. Resolves no names."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import cast
 
-from faultkit.code.dialects import DIALECTS
-from faultkit.code.dialects.dialect import text_of
+from faultkit.code.facts.fact_values import Loop, Shape, Step, StepKind, Text, Value
 from faultkit.code.facts.grammar import Binding, Grammar, ParameterParts, TryParts
-from faultkit.code.facts.model import Loop, Shape, Step, StepKind, Text, Value
-from faultkit.code.functions import list_functions
-from faultkit.code.syntax import Node, Span, Syntax
+from faultkit.code.functions import DIALECTS, list_functions
+from faultkit.code.languages.dialect import text_of
+from faultkit.code.languages.syntax import Node, Span, Syntax
 
 _CARRIERS = frozenset(
     [
@@ -35,13 +34,15 @@ _CARRIERS = frozenset(
         "set_comprehension",
     ]
 )
-"""What hands its parts on when it is itself returned or assigned."""
+"""Node types whose parts are returned or assigned with them."""
 _ARGUMENTS = frozenset({"argument_list", "arguments", "keyword_argument", "list_splat"})
 _LAMBDAS = frozenset({"arrow_function", "lambda_expression", "lambda"})
 
 
 @dataclass(eq=False, slots=True)
 class RawScope:
+    """A function or lambda as a node, with its bindings."""
+
     node: Node
     span: Span
     body: Span
@@ -53,23 +54,27 @@ class RawScope:
     decorators: tuple[Node, ...]
     receiver: str = ""
     given_to: RawCall | None = None
-    """The call among whose arguments it is written."""
+    """The call that has it among its arguments."""
     bound: dict[str, list[RawBinding]] = field(default_factory=dict)
 
 
 @dataclass(eq=False, slots=True)
 class RawBinding:
+    """One value that a name receives."""
+
     at: int
-    """From here on the name has this value."""
+    """Offset from which the name has this value."""
     value: Node | None
     type: Node | None
     scope: RawScope | None
     is_first: bool = True
-    """Of the names on the left side; the others hold what cannot be told."""
+    """Whether it is the first name on the left side; the values of the others are unknown."""
 
 
 @dataclass(eq=False, slots=True)
 class RawAssignment:
+    """An assignment with the scope it stands in."""
+
     binding: Binding
     node: Node
     scope: RawScope | None
@@ -78,6 +83,8 @@ class RawAssignment:
 
 @dataclass(eq=False, slots=True)
 class RawCall:
+    """A call with the scope it stands in and what surrounds it."""
+
     node: Node
     scope: RawScope | None
     owner: str
@@ -87,13 +94,15 @@ class RawCall:
 
 @dataclass
 class Collected:
+    """Everything that one walk found."""
+
     syntax: Syntax
     grammar: Grammar
     imports: dict[str, str] = field(default_factory=dict)
     modules: set[str] = field(default_factory=set)
     scopes: list[RawScope] = field(default_factory=list)
     calls: dict[int, RawCall] = field(default_factory=dict)
-    """By the id of the node, in the order of the text."""
+    """Calls by the id of the node, in the order of the text."""
     assignments: list[RawAssignment] = field(default_factory=list)
     accesses: list[tuple[Node, RawScope | None, str]] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
@@ -103,16 +112,17 @@ class Collected:
     classes: dict[str, tuple[str, ...]] = field(default_factory=dict)
     managed: list[tuple[Node, Span]] = field(default_factory=list)
     fields: dict[tuple[str, str], list[RawBinding]] = field(default_factory=dict)
-    """What members of types hold, by type and name."""
+    """Bindings of members, by type and name."""
     top: dict[str, list[RawBinding]] = field(default_factory=dict)
 
 
 def span(node: Node) -> Span:
+    """Return the bytes of a node."""
     return Span(node.start_byte, node.end_byte)
 
 
 def bare(grammar: Grammar, node: Node) -> Node:
-    """Without parentheses, `await` and the like around it."""
+    """Return the expression without parentheses, `await` and similar nodes around it."""
     while node.type in grammar.transparent and node.named_child_count:
         if node.type == "unary_expression" and not text_of(node).startswith(("&", "*")):
             return node
@@ -124,6 +134,7 @@ def bare(grammar: Grammar, node: Node) -> Node:
 
 
 def value_of(grammar: Grammar, node: Node) -> Value:
+    """Return an expression as a value with its shape."""
     inner = bare(grammar, node)
     shape: Shape = grammar.shapes.get(inner.type, "other")
     if shape == "text" and any(child.type in grammar.holes for child in inner.children):
@@ -132,6 +143,7 @@ def value_of(grammar: Grammar, node: Node) -> Value:
 
 
 def collect(syntax: Syntax, grammar: Grammar) -> Collected:
+    """Walk the tree once."""
     return _Walk(syntax, grammar).run()
 
 
@@ -260,7 +272,7 @@ class _Walk:
         return self.found.calls.get(self.stack[-2].id)
 
     def _looper(self, scope: RawScope) -> Node | None:
-        """The callee `xs.map`, if it calls this function for every item."""
+        """Return the callee `xs.map`, if it calls this function for every item."""
         if scope.given_to is None:
             return None
         node, own = scope.given_to.node, self.grammar.own_name(scope.given_to.node)
@@ -273,7 +285,7 @@ class _Walk:
         return callee if name in self.grammar.loopers else None
 
     def _promised(self, scope: RawScope, place: int) -> Node | None:
-        """In `f().then(x => …)`, `x` is what `f()` gave."""
+        """Bind `x` of `f().then(x => …)` to the result of `f()`."""
         if scope.given_to is None or place:
             return None
         callee = self.grammar.callee(scope.given_to.node)
@@ -359,7 +371,7 @@ class _Walk:
         return self.found.top if self.scope is None else self.scope.bound
 
     def _self_member(self, target: Node) -> str | None:
-        """`x` of `self.x`, `this.x` or, in Go, `s.x` of the receiver `s`."""
+        """Return `x` of `self.x`, `this.x` or, in Go, `s.x` of the receiver `s`."""
         if target.type not in self.grammar.members:
             return None
         owner, name = self.grammar.members[target.type]
@@ -410,7 +422,7 @@ class _Walk:
         self.found.texts.append(Text(content, span(node), self._line(node)))
 
     def _is_read(self, node: Node) -> bool:
-        """Whole paths only, and neither callees nor targets nor names of parameters."""
+        """Return whether a node is a whole path that is read: no callee, target or parameter name."""
         if not self.stack:
             return False
         parent, grammar = self.stack[-1], self.grammar
@@ -424,7 +436,7 @@ class _Walk:
 
 
 _HOLDERS = frozenset({"pair", "keyword_argument", "default_parameter", "typed_default_parameter"})
-"""Their names are no reads, and their values are."""
+"""Node types whose names are not read, while their values are."""
 _NO_READS = frozenset(
     [
         "function_definition",
@@ -463,7 +475,7 @@ _NO_READS = frozenset(
 
 
 def _leaves(node: Node, grammar: Grammar) -> list[Node]:
-    """The names in a pattern."""
+    """Return the names in a pattern."""
     found, todo = list[Node](), [node]
     while todo:
         each = todo.pop()

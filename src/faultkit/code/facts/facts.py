@@ -1,7 +1,7 @@
-"""One text as rules see it: lists of facts in the order of the text, and questions about where they stand.
+"""One text as rules see it: lists of facts in the order of the text, and queries about their places.
 
-Pure and read only. `faultkit.code.facts.build` makes it; what a library's function means is in
-`faultkit.code.rules.vocabulary`.
+Pure and read-only. `faultkit.code.facts.build` makes it; `faultkit.code.rules.vocabulary` knows what the
+functions of libraries mean.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol, TypeVar
 
-from faultkit.code.facts.model import (
+from faultkit.code.facts.fact_values import (
     Access,
     Assignment,
     Call,
@@ -25,10 +25,12 @@ from faultkit.code.facts.model import (
     Text,
     Try,
 )
-from faultkit.code.syntax import Span, Syntax
+from faultkit.code.languages.syntax import Span, Syntax
 
 
 class Placed(Protocol):
+    """Anything with a span."""
+
     @property
     def span(self) -> Span: ...
 
@@ -46,12 +48,14 @@ _IN_THREAD = (
 
 @dataclass(frozen=True, eq=False)
 class Facts:
+    """The facts of one text."""
+
     syntax: Syntax
     imports: Imports
     scopes: tuple[Scope, ...]
-    """Functions, outer ones before those in them."""
+    """Functions, outer ones before inner ones."""
     calls: tuple[Call, ...]
-    """Outer ones before those among their arguments; of a chain `a().b()` the last call comes first."""
+    """Outer calls before those among their arguments; of a chain `a().b()` the last call comes first."""
     loops: tuple[Loop, ...]
     tries: tuple[Try, ...]
     assignments: tuple[Assignment, ...]
@@ -59,7 +63,7 @@ class Facts:
     steps: tuple[Step, ...]
     texts: tuple[Text, ...]
     classes: dict[str, tuple[str, ...]]
-    """Types that are declared here, by qualified name, with the resolved names of their bases."""
+    """Types that this text declares, by qualified name, with the resolved names of their bases."""
 
     @property
     def language(self) -> str:
@@ -72,7 +76,8 @@ class Facts:
         return self.syntax.line(place.span.start)
 
     def imports_any(self, *modules: str) -> bool:
-        """Whether one of these, or something in it, is imported: `imports_any("httpx", "net/http")`."""
+        """Return whether one of these modules, or something in it, is imported: `imports_any("httpx",
+        "net/http")`."""
         return any(
             have == module or have.startswith((f"{module}.", f"{module}/"))
             for have in self.imports.modules
@@ -80,7 +85,8 @@ class Facts:
         )
 
     def in_words_of(self, place: Placed, text: str) -> str:
-        """A text about code there, with what that code calls the object itself in the place of `self`."""
+        """Return a text about code at a place, with the word of that code for the object itself instead
+        of `self`."""
         if self.language == "python":
             return text
         name = "this"
@@ -93,34 +99,35 @@ class Facts:
     # What is there.
 
     def calls_named(self, *names: str) -> tuple[Call, ...]:
-        """By resolved name, exactly."""
+        """Return calls by exact resolved name."""
         found = [call for name in names for call in self._by_name.get(name, ())]
         return tuple(sorted(found, key=_order))
 
     def calls_of_method(self, *methods: str) -> tuple[Call, ...]:
-        """By the last part of the name, whatever it is called on."""
+        """Return calls by the last part of the name, on any object."""
         found = [call for method in {*methods} for call in self._by_method.get(method, ())]
         return tuple(sorted(found, key=_order))
 
     def calls_on(self, made: Call) -> tuple[Call, ...]:
-        """Calls on what this call made or gave back: of `s = Session()` all `s.get(…)`, `s.close()`."""
+        """Return calls on the result of a call: of `s = Session()` all `s.get(…)`, `s.close()`."""
         return tuple(self._by_origin.get(made, ()))
 
     def accesses_on(self, made: Call) -> tuple[Access, ...]:
-        """What is read of it: of `r = get(u)` every `r.status_code`. Paths are whole: `….headers.x`."""
+        """Return reads on the result of a call: of `r = get(u)` every `r.status_code`. Paths are whole:
+        `….headers.x`."""
         return tuple(each for each in self.accesses if each.origin is made)
 
     def steps_of(self, *kinds: StepKind) -> tuple[Step, ...]:
         return tuple(each for each in self.steps if each.kind in kinds)
 
     def routes(self) -> tuple[Scope, ...]:
-        """Functions that answer requests."""
+        """Return functions that answer requests."""
         return tuple(scope for scope in self.scopes if scope.route is not None)
 
     # Where it stands.
 
     def function_of(self, place: Placed) -> Scope | None:
-        """The innermost function or lambda around it."""
+        """Return the innermost function or lambda around a place."""
         starts, scopes = self._by_body
         at = bisect_right(starts, place.span.start) - 1
         scope = scopes[at] if at >= 0 else None
@@ -129,14 +136,15 @@ class Facts:
         return scope
 
     def named_function_of(self, place: Placed) -> Scope | None:
-        """The innermost function around it that has a name."""
+        """Return the innermost named function around a place."""
         scope = self.function_of(place)
         while scope is not None and not scope.name:
             scope = scope.outer
         return scope
 
     def functions_around(self, place: Placed) -> Iterator[Scope]:
-        """From the outermost to the innermost; decorators stand outside the function that they decorate."""
+        """Yield functions from the outermost to the innermost; decorators stand outside the decorated
+        function."""
         around, scope = list[Scope](), self.function_of(place)
         while scope is not None:
             around.append(scope)
@@ -144,7 +152,7 @@ class Facts:
         return reversed(around)
 
     def route_of(self, place: Placed) -> Scope | None:
-        """The function around it that answers requests, if there is one."""
+        """Return the function around a place that answers requests, or None."""
         return next((scope for scope in self.functions_around(place) if scope.route is not None), None)
 
     def loops_around(self, place: Placed, *, across: bool = False) -> tuple[Loop, ...]:
@@ -175,7 +183,7 @@ class Facts:
         )
 
     def _is_awaited(self, scope: Scope) -> bool:
-        """`await asyncio.to_thread(lambda: …)`: what is raised in it is raised here."""
+        """Return whether errors of the lambda are raised here, as in `await asyncio.to_thread(lambda: …)`."""
         return scope.is_anonymous and any(
             argument.value.span == scope.span
             for call in self.calls_named(*_IN_THREAD)
@@ -183,11 +191,13 @@ class Facts:
         )
 
     def managed_around(self, place: Placed) -> tuple[Call, ...]:
-        """Calls in the heads of the `with` or try-with-resources statements around it; locks, too."""
+        """Return calls in the heads of the `with` or try-with-resources statements around a place, locks
+        included."""
         return tuple(call for call, body in self.managed if is_within(place.span, body))
 
     def calls_around(self, place: Placed) -> tuple[Call, ...]:
-        """Calls among whose arguments it stands, also inside a function that is given, outermost first."""
+        """Return calls that have a place among their arguments, also inside a given function, outermost
+        first."""
         return tuple(
             call
             for call in self.calls
@@ -197,7 +207,7 @@ class Facts:
         )
 
     def within(self, items: Iterable[P], span: Span) -> Iterator[P]:
-        """Those that stand in the span. A tuple is to be in the order of the text, as all facts are."""
+        """Yield the facts inside a span. The tuple must be in the order of the text, as all facts are."""
         if not isinstance(items, tuple):
             return (item for item in items if is_within(item.span, span))
         # Facts are in the order of the text, so that those in a span stand side by side.
@@ -206,23 +216,23 @@ class Facts:
         return (item for item in items[first:after] if item.span.end <= span.end)
 
     def own(self, items: Iterable[P], scope: Scope) -> Iterator[P]:
-        """Those in the body of the function, and not in a function inside it."""
+        """Yield the facts in the body of a function, without those of functions inside it."""
         return (item for item in items if self.function_of(item) is scope)
 
     def callers_of(self, scope: Scope) -> tuple[Call, ...]:
-        """Calls in this text of a function or method of this name; methods by their last part."""
+        """Return calls in this text of a function or method of this name; methods by their last part."""
         owners = ("", "self", "cls", scope.owner, scope.name.rpartition(".")[0])
         named = self._by_method.get(scope.short_name, ()) if scope.short_name else ()
         return tuple(call for call in named if call.receiver in owners)
 
     def mentions(self, word: str, span: Span) -> bool:
-        """Whether code in the span, comments and texts aside, has this identifier."""
+        """Return whether code in the span, without comments and texts, contains this identifier."""
         return any(word in each.written.split(".") for each in self.within(self.accesses, span)) or any(
             word in each.written.split(".") for each in self.within(self.calls, span)
         )
 
     managed: tuple[tuple[Call, Span], ...] = ()
-    """Each managed call with the block for which it holds."""
+    """Each managed call with the block in which it is open."""
 
     @cached_property
     def _by_body(self) -> tuple[list[int], list[Scope]]:
@@ -253,6 +263,7 @@ class Facts:
 
 
 def is_within(inner: Span, outer: Span) -> bool:
+    """Return whether one span lies inside another."""
     return outer.start <= inner.start and inner.end <= outer.end
 
 

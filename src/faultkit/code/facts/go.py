@@ -1,18 +1,18 @@
-"""How Go writes what facts are made of. `if err != nil` handles what is done right before it."""
+"""How Go writes what facts are made of. `if err != nil` is a handler of the statement before it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from faultkit.code.dialects.dialect import child_of, text_of
 from faultkit.code.facts.grammar import Binding, CatchParts, Grammar, LoopParts, ParameterParts, TryParts
-from faultkit.code.syntax import Node
+from faultkit.code.languages.dialect import child_of, text_of
+from faultkit.code.languages.syntax import Node
 
 _KNOWN = (
     "net/http", "database/sql", "os/exec", "encoding/json", "io/ioutil", "os", "io", "net", "time", "context",
     "fmt", "log", "sync", "errors", "bufio", "strings", "log/slog", "os/signal",
 )  # fmt: skip
-"""Of the standard library, for snippets without their imports."""
+"""Packages of the standard library, for snippets without their imports."""
 
 
 def _import(node: Node) -> Iterator[tuple[str, str]]:
@@ -24,7 +24,8 @@ def _import(node: Node) -> Iterator[tuple[str, str]]:
 
 
 def _package(path: str) -> str:
-    """`github.com/jackc/pgx/v5` is used as `pgx`, `gopkg.in/yaml.v3` as `yaml`, `go-redis` as `redis`."""
+    """Return the package name of a path: `github.com/jackc/pgx/v5` is `pgx`, `gopkg.in/yaml.v3` is
+    `yaml`, `go-redis` is `redis`."""
     parts = path.split("/")
     last = parts[-1]
     if last[:1] == "v" and last[1:].isdigit() and len(parts) > 1:
@@ -91,7 +92,7 @@ def _for(node: Node) -> LoopParts | None:
 
 
 def _checked(node: Node) -> TryParts | None:
-    """`if err != nil { … }`, as a handler of what is done right before it."""
+    """Return `if err != nil { … }` as a handler of the statement before it."""
     condition, block = node.child_by_field_name("condition"), node.child_by_field_name("consequence")
     before = node.child_by_field_name("initializer") or node.prev_named_sibling
     if condition is None or block is None or before is None or condition.type != "binary_expression":

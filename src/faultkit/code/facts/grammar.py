@@ -1,17 +1,17 @@
-"""How a language writes what facts are made of, as data: node types, and functions where types do not do.
+"""How a language writes what facts are made of: node types as data, and functions where types do not suffice.
 
-One `Grammar` a language family, each in its own file beside this one. It only reads nodes: names are resolved
-and facts are made in `faultkit.code.facts.build`.
+One `Grammar` for each language family, in a file of its own. It only reads nodes: names are resolved and
+facts are made in `faultkit.code.facts.build`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from faultkit.code.dialects.dialect import text_of
-from faultkit.code.facts.model import LoopKind, Shape
-from faultkit.code.syntax import Node
+from faultkit.code.facts.fact_values import LoopKind, Shape
+from faultkit.code.languages.dialect import text_of
+from faultkit.code.languages.syntax import Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +24,13 @@ class Binding:
     operator: str = "="
     is_constant: bool = False
     is_field: bool = False
-    """A member of the type it stands in."""
+    """Whether it is a member of the enclosing type."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoopParts:
+    """The parts of a loop, as nodes."""
+
     kind: LoopKind
     body: Node
     over: Node | None = None
@@ -38,6 +40,8 @@ class LoopParts:
 
 @dataclass(frozen=True, slots=True)
 class CatchParts:
+    """The parts of a handler, as nodes."""
+
     node: Node
     body: Node
     types: tuple[Node, ...] = ()
@@ -46,6 +50,8 @@ class CatchParts:
 
 @dataclass(frozen=True, slots=True)
 class TryParts:
+    """The parts of a try, as nodes."""
+
     body: Node
     handlers: tuple[CatchParts, ...]
     finally_: Node | None = None
@@ -53,68 +59,111 @@ class TryParts:
 
 @dataclass(frozen=True, slots=True)
 class ParameterParts:
+    """The parts of a parameter, as nodes."""
+
     name: Node
     type: Node | None = None
     default: Node | None = None
 
 
 def no_nodes(node: Node) -> Iterable[Node]:
+    """Return no nodes: the default for what a language does not have."""
     return ()
 
 
 def nothing(node: Node) -> None:
+    """Return None: the default for what a language does not have."""
     return None
 
 
 def argument_children(node: Node) -> Iterable[Node]:
+    """Return the named children of the field `arguments`."""
     listed = node.child_by_field_name("arguments")
     return () if listed is None else [each for each in listed.named_children if not each.is_extra]
 
 
 def function_field(node: Node) -> Node | None:
+    """Return the field `function` of a call."""
     return node.child_by_field_name("function")
 
 
 def no_name(node: Node) -> str:
+    """Return an empty name: the default for what a language does not have."""
     return ""
 
 
-def last_child_text(node: Node) -> str:
-    """The condition or value of a statement: all after its keyword."""
-    children = [each for each in node.named_children if not each.is_extra]
-    return text_of(children[0]) if children else ""
+def arguments_or(single: str) -> Callable[[Node], Iterable[Node]]:
+    """Return a reader of arguments for languages where one node of this type may replace the list."""
+
+    def arguments(node: Node) -> Iterable[Node]:
+        listed = node.child_by_field_name("arguments")
+        if listed is None:
+            return ()
+        if listed.type == single:
+            return (listed,)
+        return [each for each in listed.named_children if each.type != "comment"]
+
+    return arguments
+
+
+def assignment(node: Node) -> Iterator[Binding]:
+    """Yield the binding of `left operator right`."""
+    left = node.child_by_field_name("left")
+    if left is not None:
+        operator = text_of(node.child_by_field_name("operator")) or "="
+        yield Binding((left,), node.child_by_field_name("right"), None, operator)
+
+
+def body_of_statement(node: Node) -> Node | None:
+    """Return the body of the statement whose head lists this item."""
+    listed = node.parent
+    return None if listed is None or listed.parent is None else listed.parent.child_by_field_name("body")
+
+
+def while_loop(*endless: str) -> Callable[[Node], LoopParts | None]:
+    """Return a reader of `while` loops; a condition among `endless` is always true."""
+
+    def parts(node: Node) -> LoopParts | None:
+        condition, body = node.child_by_field_name("condition"), node.child_by_field_name("body")
+        if body is None:
+            return None
+        return LoopParts("endless" if text_of(condition) in endless else "while", body, condition)
+
+    return parts
 
 
 @dataclass(frozen=True)
 class Grammar:
+    """The node types and functions of one language family."""
+
     names: frozenset[str]
-    """Leaves that are identifiers."""
+    """Leaf types that are identifiers."""
     selves: frozenset[str]
-    """Texts of names that mean the object itself: `self`, `this`."""
+    """Names of the object itself: `self`, `this`."""
     members: dict[str, tuple[str, str]]
     """Types of `a.b`, with the fields of `a` and `b`."""
     subscripts: dict[str, str]
     """Types of `a[b]`, with the field of `a`."""
     calls: frozenset[str]
     makers: frozenset[str]
-    """Types that construct: `new X()`, `X{}`. Also to be in `calls`."""
+    """Types that construct: `new X()`, `X{}`. They must also be in `calls`."""
     functions: frozenset[str]
     """Functions, methods, lambdas."""
     types: frozenset[str]
-    """Classes and what else methods stand in."""
+    """Classes and other types that contain methods."""
     transparent: frozenset[str]
-    """Around an expression without changing what it is: parentheses, casts, `await`, `&`."""
+    """Types around an expression that do not change it: parentheses, casts, `await`, `&`."""
     awaits: frozenset[str]
     shapes: dict[str, Shape]
     statements: frozenset[str]
-    """Around an expression that stands alone."""
+    """Types around an expression that stands alone."""
     returns: frozenset[str]
     steps: dict[str, str]
-    """Node types with the kind of step that they are; see `model.StepKind`."""
+    """Node types with their kind of step; see `fact_values.StepKind`."""
     binaries: frozenset[str]
     texts: frozenset[str]
     holes: frozenset[str]
-    """Inside a text, what makes it no literal."""
+    """Types inside a text that make it no literal."""
     empty: frozenset[str]
     """Statements that do nothing."""
     managed: frozenset[str]
@@ -123,39 +172,39 @@ class Grammar:
     launched: frozenset[str] = frozenset()
     bindings: dict[str, Callable[[Node], Iterable[Binding]]] = field(default_factory=dict)
     imports: dict[str, Callable[[Node], Iterable[tuple[str, str]]]] = field(default_factory=dict)
-    """Name in the text and what it stands for. A name `*` brings all of a module."""
+    """Returns the local name and its meaning. A name `*` imports all of a module."""
     loops: dict[str, Callable[[Node], LoopParts | None]] = field(default_factory=dict)
     tries: dict[str, Callable[[Node], TryParts | None]] = field(default_factory=dict)
     callee: Callable[[Node], Node | None] = function_field
     own_name: Callable[[Node], str] = no_name
-    """Of a call that names its method beside and not in its callee, as Java does."""
+    """Returns the method of a call that names it beside its callee, as in Java."""
     arguments: Callable[[Node], Iterable[Node]] = argument_children
     keyword: Callable[[Node], tuple[str, Node] | None] = nothing
-    """`name=value` as an argument or in an options object."""
+    """Reads `name=value` as an argument or in an options object."""
     spread: Callable[[Node], str] = no_name
     """`*`, `**` or `...` for an argument that stands for many."""
     pairs: Callable[[Node], Iterable[Node]] = no_nodes
-    """What `keyword` reads in an object literal."""
+    """Returns what `keyword` reads in an object literal."""
     parameters: Callable[[Node], Iterable[ParameterParts]] = lambda node: ()
     receiver: Callable[[Node], tuple[str, str]] = lambda node: ("", "")
-    """Go: the name of the receiver and its type."""
+    """Go: returns the name of the receiver and its type."""
     decorators: Callable[[Node], Iterable[Node]] = no_nodes
-    """Of a function node: the expressions, without `@`."""
+    """Returns the decorator expressions of a function node, without `@`."""
     managed_body: Callable[[Node], Node | None] = nothing
-    """The block for which a managed item holds."""
+    """Returns the block in which a managed item is open."""
     type_name: Callable[[Node], str] = text_of
-    """A type as a dotted name, without generics and pointers."""
+    """Returns a type as a dotted name, without generics and pointers."""
     bases: Callable[[Node], Iterable[str]] = lambda node: ()
     bare_fields: bool = False
-    """Fields may be named without `this.`."""
+    """Whether fields may be named without `this.`."""
     makes: Callable[[str], bool] = lambda name: False
-    """Whether a plain call of this name constructs."""
+    """Returns whether a plain call of this name constructs."""
     broad: frozenset[str] = frozenset()
-    """Error types that take nearly everything."""
+    """Error types that catch nearly everything."""
     gives_on: frozenset[str] = frozenset()
-    """Functions by which a handler gives its error on."""
+    """Functions by which a handler passes its error on."""
     loopers: frozenset[str] = frozenset()
-    """Methods that call the function they are given for every item."""
+    """Methods that call the given function for every item."""
     known: dict[str, str] = field(default_factory=dict)
-    """What names stand for in a text that does not import them: a snippet, a wildcard, a package at hand."""
+    """Meaning of names in a text that does not import them: a snippet, a wildcard, the same package."""
     is_async: Callable[[Node], bool] = lambda node: any(child.type == "async" for child in node.children)

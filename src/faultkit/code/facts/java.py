@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from faultkit.code.dialects.dialect import child_of, text_of
-from faultkit.code.facts.grammar import Binding, CatchParts, Grammar, LoopParts, ParameterParts, TryParts
-from faultkit.code.syntax import Node
+from faultkit.code.facts.grammar import (
+    Binding,
+    CatchParts,
+    Grammar,
+    LoopParts,
+    ParameterParts,
+    TryParts,
+    assignment,
+    body_of_statement,
+    while_loop,
+)
+from faultkit.code.languages.dialect import child_of, text_of
+from faultkit.code.languages.syntax import Node
 
 _KNOWN = {
     "java.net": "URL URI Socket ServerSocket HttpURLConnection URLConnection",
@@ -26,7 +36,7 @@ _KNOWN = {
     "org.springframework.web.client": "RestTemplate RestClient",
     "org.springframework.jdbc.core": "JdbcTemplate",
 }
-"""By their plain names, as if imported: wildcards and snippets do not say where a name is from."""
+"""Classes by their plain names, as if imported: wildcards and snippets do not state the package."""
 
 
 def _import(node: Node) -> Iterator[tuple[str, str]]:
@@ -55,21 +65,9 @@ def _resource(node: Node) -> Iterator[Binding]:
         yield Binding((name,), node.child_by_field_name("value"), node.child_by_field_name("type"))
 
 
-def _assignment(node: Node) -> Iterator[Binding]:
-    left = node.child_by_field_name("left")
-    if left is not None:
-        operator = text_of(node.child_by_field_name("operator")) or "="
-        yield Binding((left,), node.child_by_field_name("right"), None, operator)
-
-
 def _update(node: Node) -> Iterator[Binding]:
     if node.named_child_count:
         yield Binding((node.named_children[0],), None, None, "++")
-
-
-def _managed_body(node: Node) -> Node | None:
-    listed = node.parent
-    return None if listed is None or listed.parent is None else listed.parent.child_by_field_name("body")
 
 
 def _for(node: Node) -> LoopParts | None:
@@ -82,13 +80,6 @@ def _each(node: Node) -> LoopParts | None:
     if body is None:
         return None
     return LoopParts("each", body, node.child_by_field_name("value"), () if name is None else (name,))
-
-
-def _while(node: Node) -> LoopParts | None:
-    body, condition = node.child_by_field_name("body"), node.child_by_field_name("condition")
-    if body is None:
-        return None
-    return LoopParts("endless" if text_of(condition) == "(true)" else "while", body, condition)
 
 
 def _try(node: Node) -> TryParts | None:
@@ -212,15 +203,15 @@ JAVA = Grammar(
         "local_variable_declaration": _declaration,
         "field_declaration": _declaration,
         "resource": _resource,
-        "assignment_expression": _assignment,
+        "assignment_expression": assignment,
         "update_expression": _update,
     },
     imports={"import_declaration": _import},
     loops={
         "for_statement": _for,
         "enhanced_for_statement": _each,
-        "while_statement": _while,
-        "do_statement": _while,
+        "while_statement": while_loop("(true)"),
+        "do_statement": while_loop("(true)"),
     },
     tries={"try_statement": _try, "try_with_resources_statement": _try},
     callee=_callee,
@@ -228,7 +219,7 @@ JAVA = Grammar(
     keyword=_keyword,
     parameters=_parameters,
     decorators=_decorators,
-    managed_body=_managed_body,
+    managed_body=body_of_statement,
     type_name=_type_name,
     bases=_bases,
     bare_fields=True,

@@ -4,9 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from faultkit.code.dialects.dialect import child_of, text_of
-from faultkit.code.facts.grammar import Binding, CatchParts, Grammar, LoopParts, ParameterParts, TryParts
-from faultkit.code.syntax import Node
+from faultkit.code.facts.grammar import (
+    Binding,
+    CatchParts,
+    Grammar,
+    LoopParts,
+    ParameterParts,
+    TryParts,
+    arguments_or,
+    assignment,
+    while_loop,
+)
+from faultkit.code.languages.dialect import child_of, text_of
+from faultkit.code.languages.syntax import Node
 
 _ENDLESS = ("(true)", "(1)", "true")
 _PATTERNS = ("object_pattern", "array_pattern")
@@ -35,7 +45,7 @@ def _import(node: Node) -> Iterator[tuple[str, str]]:
 
 
 def _required(node: Node) -> Iterator[tuple[str, str]]:
-    """`const x = require("y")`, `const {a: b} = require("y")`, `const x = require("y").z`."""
+    """Bind `const x = require("y")`, `const {a: b} = require("y")` and `const x = require("y").z`."""
     value, name = node.child_by_field_name("value"), node.child_by_field_name("name")
     rest = ""
     if value is not None and value.type == "await_expression" and value.named_child_count:
@@ -72,13 +82,6 @@ def _declarator(node: Node) -> Iterator[Binding]:
     yield Binding((name,), value, type_, is_constant=constant)
 
 
-def _assignment(node: Node) -> Iterator[Binding]:
-    left = node.child_by_field_name("left")
-    if left is not None:
-        operator = text_of(node.child_by_field_name("operator")) or "="
-        yield Binding((left,), node.child_by_field_name("right"), None, operator)
-
-
 def _update(node: Node) -> Iterator[Binding]:
     target = node.child_by_field_name("argument")
     if target is not None:
@@ -109,13 +112,6 @@ def _for_in(node: Node) -> LoopParts | None:
     return LoopParts("each", body, node.child_by_field_name("right"), targets, is_async)
 
 
-def _while(node: Node) -> LoopParts | None:
-    body, condition = node.child_by_field_name("body"), node.child_by_field_name("condition")
-    if body is None:
-        return None
-    return LoopParts("endless" if text_of(condition) in _ENDLESS else "while", body, condition)
-
-
 def _try(node: Node) -> TryParts | None:
     body = node.child_by_field_name("body")
     if body is None:
@@ -143,15 +139,6 @@ def _spread(node: Node) -> str:
 
 def _pairs(node: Node) -> Iterable[Node]:
     return node.named_children if node.type == "object" else ()
-
-
-def _arguments(node: Node) -> Iterable[Node]:
-    listed = node.child_by_field_name("arguments")
-    if listed is None:
-        return ()
-    if listed.type == "template_string":
-        return (listed,)
-    return [each for each in listed.named_children if each.type != "comment"]
 
 
 def _callee(node: Node) -> Node | None:
@@ -273,8 +260,8 @@ JAVASCRIPT = Grammar(
     managed=frozenset(),
     bindings={
         "variable_declarator": _declarator,
-        "assignment_expression": _assignment,
-        "augmented_assignment_expression": _assignment,
+        "assignment_expression": assignment,
+        "augmented_assignment_expression": assignment,
         "update_expression": _update,
         "public_field_definition": _field,
         "field_definition": _field,
@@ -283,12 +270,12 @@ JAVASCRIPT = Grammar(
     loops={
         "for_statement": _for,
         "for_in_statement": _for_in,
-        "while_statement": _while,
-        "do_statement": _while,
+        "while_statement": while_loop(*_ENDLESS),
+        "do_statement": while_loop(*_ENDLESS),
     },
     tries={"try_statement": _try},
     callee=_callee,
-    arguments=_arguments,
+    arguments=arguments_or("template_string"),
     keyword=_keyword,
     spread=_spread,
     pairs=_pairs,

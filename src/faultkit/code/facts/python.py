@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from faultkit.code.dialects.dialect import child_of, text_of
-from faultkit.code.facts.grammar import Binding, CatchParts, Grammar, LoopParts, ParameterParts, TryParts
-from faultkit.code.facts.model import LoopKind
-from faultkit.code.syntax import Node
+from faultkit.code.facts.fact_values import LoopKind
+from faultkit.code.facts.grammar import (
+    Binding,
+    CatchParts,
+    Grammar,
+    LoopParts,
+    ParameterParts,
+    TryParts,
+    arguments_or,
+    body_of_statement,
+    while_loop,
+)
+from faultkit.code.languages.dialect import child_of, text_of
+from faultkit.code.languages.syntax import Node
 
 _ENDLESS = ("True", "1", "(True)")
 _COUNTS = ("range(", "count(", "itertools.count(")
@@ -73,11 +83,6 @@ def _with_item(node: Node) -> Iterator[Binding]:
             yield Binding(_targets(target.named_children[0]), pattern.named_children[0])
 
 
-def _managed_body(node: Node) -> Node | None:
-    clause = node.parent
-    return None if clause is None or clause.parent is None else clause.parent.child_by_field_name("body")
-
-
 def _for(node: Node) -> LoopParts | None:
     over, body = node.child_by_field_name("right"), node.child_by_field_name("body")
     if body is None:
@@ -87,13 +92,6 @@ def _for(node: Node) -> LoopParts | None:
     kind: LoopKind = "endless" if endless else "count" if counts else "each"
     is_async = any(child.type == "async" for child in node.children)
     return LoopParts(kind, body, over, _targets(node.child_by_field_name("left")), is_async)
-
-
-def _while(node: Node) -> LoopParts | None:
-    condition, body = node.child_by_field_name("condition"), node.child_by_field_name("body")
-    if body is None:
-        return None
-    return LoopParts("endless" if text_of(condition) in _ENDLESS else "while", body, condition)
 
 
 def _comprehension(node: Node) -> LoopParts | None:
@@ -152,15 +150,6 @@ def _spread(node: Node) -> str:
 
 def _pairs(node: Node) -> Iterable[Node]:
     return node.named_children if node.type == "dictionary" else ()
-
-
-def _arguments(node: Node) -> Iterable[Node]:
-    listed = node.child_by_field_name("arguments")
-    if listed is None:
-        return ()
-    if listed.type == "generator_expression":
-        return (listed,)
-    return [each for each in listed.named_children if each.type != "comment"]
 
 
 def _parameters(node: Node) -> Iterator[ParameterParts]:
@@ -287,20 +276,20 @@ PYTHON = Grammar(
     },
     loops={
         "for_statement": _for,
-        "while_statement": _while,
+        "while_statement": while_loop(*_ENDLESS),
         "list_comprehension": _comprehension,
         "set_comprehension": _comprehension,
         "generator_expression": _comprehension,
         "dictionary_comprehension": _comprehension,
     },
     tries={"try_statement": _try},
-    arguments=_arguments,
+    arguments=arguments_or("generator_expression"),
     keyword=_keyword,
     spread=_spread,
     pairs=_pairs,
     parameters=_parameters,
     decorators=_decorators,
-    managed_body=_managed_body,
+    managed_body=body_of_statement,
     type_name=_type_name,
     bases=_bases,
     makes=_makes,

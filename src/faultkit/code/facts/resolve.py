@@ -1,36 +1,80 @@
-"""Names: what a call is called on, through imports, variables, members, types and local factories."""
+"""The resolver: gives each call, access, decorator and assignment its name, independent of local spelling.
+
+Rules ask for `requests.get` or `httpx.Client.get`. The text says `r.get`, `self._http.get` or
+`client().get`. The resolver connects the two, for one text, from what `collect` found. A resolved name is a
+dotted path: an imported module or a type, then members, with `()` for the result of a call that is no
+constructor and `[]` for an item. `?` stands for an unknown part. Beside the name the resolver gives the
+*origin*: the call that made the object at the start of the path (of `s.get(u)` the call `Session()`), so
+that rules can read its arguments.
+
+Order of resolution; each step ends the search if it has an answer:
+
+    call        a constructor gives its type, another call gives `name()`; a local factory (a function of
+                this text whose only returned call is a constructor) gives what it constructs
+    member a.b  if `a` is the object itself (`self`, `this`, the receiver in Go): the field `b` of the class;
+                otherwise `a` is resolved, and `.b` is appended
+    item a[i]   the name of `a` and `[]`, without an origin
+    variable    1. bindings in the function around it, up to the place of use: the last that is not None
+                2. bindings in enclosing functions, at any place: they may run later
+                3. fields of the class, in languages that name them without `self` (Java)
+                4. bindings at the top of the file, unless the name is imported
+                5. imports, then names that the language knows without an import
+    binding     its value if that is a call, a name or a member; otherwise its declared type
+
+Limits, all on purpose: only one text is read, so a name from another module of the project stays a path.
+Control flow is not followed: of two branches the later binding counts. Values that pass through parameters
+or containers are lost. Chains longer than `_DEEPEST` and cycles end in `?`. An unknown name matches no
+rule: the resolver prefers a missed finding to a false one.
+"""
 
 from __future__ import annotations
 
-from faultkit.code.dialects.dialect import text_of
 from faultkit.code.facts.collect import Collected, RawBinding, RawCall, RawScope, bare, span, value_of
+from faultkit.code.facts.fact_values import (
+    Access,
+    Argument,
+    Assignment,
+    Call,
+    Parameter,
+    Route,
+    Scope,
+)
 from faultkit.code.facts.grammar import Binding
-from faultkit.code.facts.model import Access, Argument, Assignment, Call, Parameter, Route, Scope, Value
-from faultkit.code.syntax import Node, Span
+from faultkit.code.languages.dialect import text_of
+from faultkit.code.languages.syntax import Node, Span
 
 Named = tuple[str, Call | None]
+"""A resolved name, and the call that made the object at its start, if it is known."""
 _UNKNOWN = "?"
 _DEEPEST = 40
-"""Of a chain of variables or members; who goes on longer is not followed."""
+"""The longest chain of variables and members that is followed."""
 
 
 class Resolver:
+    """Resolves names in one text.
+
+    Calls and scopes are made once and kept, because facts are compared by identity.
+    """
+
     def __init__(self, found: Collected) -> None:
         self.found = found
         self.grammar = found.grammar
         self._calls: dict[int, Call] = {}
+        # Calls whose name is being resolved: a second visit is a cycle, such as `x = x.next()` in a loop.
         self._making: set[int] = set()
         self._scopes: dict[RawScope, Scope] = {}
         self._depth = 0
         self._assigned = self._targets_of_calls()
         self._factories = self._local_factories()
 
-    # What callers want.
+    # Facts.
 
     def calls(self) -> tuple[Call, ...]:
+        """Return all calls, in the order of the text."""
         return tuple(self.call(raw.node) for raw in self.found.calls.values())
 
     def scope(self, raw: RawScope | None, route: Route | None = None) -> Scope | None:
+        """Return the function as a fact; None for the top of the file."""
         if raw is None:
             return None
         if raw not in self._scopes:
@@ -44,7 +88,7 @@ class Resolver:
                 parameters=tuple(
                     Parameter(
                         text_of(each.name),
-                        "" if each.type is None else self.whole(self.grammar.type_name(each.type)),
+                        "" if each.type is None else self.imported_name(self.grammar.type_name(each.type)),
                         None if each.default is None else value_of(self.grammar, each.default),
                     )
                     for each in raw.parameters
@@ -57,6 +101,7 @@ class Resolver:
         return self._scopes[raw]
 
     def assignments(self) -> tuple[Assignment, ...]:
+        """Return all assignments, fields of classes written as `self.name`."""
         return tuple(
             Assignment(
                 targets=tuple(
@@ -68,7 +113,9 @@ class Resolver:
                 line=self.found.syntax.line(raw.node.start_byte),
                 scope=self.scope(raw.scope),
                 owner=raw.owner,
-                type="" if raw.binding.type is None else self.whole(self.grammar.type_name(raw.binding.type)),
+                type=""
+                if raw.binding.type is None
+                else self.imported_name(self.grammar.type_name(raw.binding.type)),
                 call=self._call_in(raw.binding.value),
                 operator=raw.binding.operator,
                 is_constant=raw.binding.is_constant,
@@ -77,6 +124,7 @@ class Resolver:
         )
 
     def accesses(self) -> tuple[Access, ...]:
+        """Return all reads of members that are not called."""
         accesses = []
         for node, scope, owner in self.found.accesses:
             name, origin = self.name(node, scope, owner)
@@ -85,6 +133,7 @@ class Resolver:
         return tuple(accesses)
 
     def managed(self) -> tuple[tuple[Call, Span], ...]:
+        """Return what `with` and try-with-resources close, each with the body it is open in."""
         found = []
         inside = [raw for raw in self.found.calls.values() if raw.flags.get("is_managed")]
         for item, body in self.found.managed:
@@ -92,11 +141,11 @@ class Resolver:
             for raw in calls[:1]:
                 found.append((self.call(raw.node), body))
             if not calls:
-                found.append((self._plain(item), body))
+                found.append((self._managed_value(item), body))
         return tuple(found)
 
-    def _plain(self, item: Node) -> Call:
-        """`with lock:` names no call; it is given as one without arguments."""
+    def _managed_value(self, item: Node) -> Call:
+        """Return `lock` of `with lock:` as a call without arguments."""
         inner = item.named_children[0] if item.named_child_count else item
         if inner.type == "as_pattern" and inner.named_child_count:
             inner = inner.named_children[0]
@@ -115,6 +164,7 @@ class Resolver:
     # Calls.
 
     def call(self, node: Node) -> Call:
+        """Return the call of a node, made on the first request."""
         known = self._calls.get(node.id)
         if known is not None:
             return known
@@ -150,6 +200,7 @@ class Resolver:
         return tuple(prefix + self.written(each, raw.scope) for each in binding.targets)
 
     def decorator(self, node: Node, raw: RawScope) -> Call:
+        """Return a decorator or annotation as a call, with or without arguments."""
         inner = bare(self.grammar, node)
         if inner.id in self.found.calls:
             return self.call(inner)
@@ -170,9 +221,9 @@ class Resolver:
             if node.type in grammar.makers and callee is not None:
                 if callee.type in grammar.names or callee.type in grammar.members:
                     return self.name(callee, raw.scope, raw.owner)
-                return self.whole(grammar.type_name(callee)), None
+                return self.imported_name(grammar.type_name(callee)), None
             if node.type == "annotation":
-                return self.whole(text_of(node.child_by_field_name("name"))), None
+                return self.imported_name(text_of(node.child_by_field_name("name"))), None
             if own:
                 if callee is None:
                     return self._own_method(own), None
@@ -225,8 +276,8 @@ class Resolver:
 
     # Names.
 
-    def whole(self, name: str) -> str:
-        """A dotted name with its first part looked up among the imports."""
+    def imported_name(self, name: str) -> str:
+        """Return a dotted name with its first part replaced by what it is imported from."""
         head, dot, rest = name.partition(".")
         known = self.found.imports.get(head)
         if known is not None:
@@ -235,7 +286,7 @@ class Resolver:
         return name if known is None or head in self.found.classes else known + dot + rest
 
     def written(self, node: Node, scope: RawScope | None) -> str:
-        """A path as it is written, in one line, with `self` for the object itself and `()` for calls."""
+        """Return a path as written, in one line, with `self` for the object itself and `()` for calls."""
         node = bare(self.grammar, node)
         grammar = self.grammar
         parts: list[str] = []
@@ -267,7 +318,7 @@ class Resolver:
         return ".".join(reversed(parts)).replace(".()", "()").replace(".[]", "[]")
 
     def name(self, node: Node, scope: RawScope | None, owner: str) -> Named:
-        """A path resolved, and the call that made what it begins with."""
+        """Resolve a path; the order is that of the module docstring."""
         self._depth += 1
         try:
             return (_UNKNOWN, None) if self._depth > _DEEPEST else self._name(node, scope, owner)
@@ -278,13 +329,13 @@ class Resolver:
         node = bare(self.grammar, node)
         grammar = self.grammar
         if node.id in self.found.calls:
-            return self._given(self.call(node))
+            return self._result_name(self.call(node))
         if node.type in grammar.members:
             owner_field, name_field = grammar.members[node.type]
             base = node.child_by_field_name(owner_field) if owner_field else None
             last = text_of(node.child_by_field_name(name_field))
             if base is None:
-                return self.whole(last), None
+                return self.imported_name(last), None
             if self._is_self(base, scope):
                 known = self._member(owner, last)
                 return known if known is not None else (f"self.{last}", None)
@@ -322,18 +373,19 @@ class Resolver:
         while inner is not None:
             bound = _before(inner.bound.get(name, []), at if inner is scope else None)
             if bound:
-                return self._held(name, bound, owner)
+                return self._bound_name(name, bound, owner)
             inner = inner.outer
         if self.grammar.bare_fields and (known := self._member(owner, name)) is not None:
             return known
         bound = _before(self.found.top.get(name, []), at if scope is None else None)
         if bound and name not in self.found.imports:
-            return self._held(name, bound, owner)
-        return self.whole(name), None
+            return self._bound_name(name, bound, owner)
+        return self.imported_name(name), None
 
-    def _held(self, name: str, bound: list[RawBinding], owner: str) -> Named:
+    def _bound_name(self, name: str, bound: list[RawBinding], owner: str) -> Named:
+        # `client = None` and later `client = Client()`: the None is a placeholder.
         real = [each for each in bound if not self._is_nothing(each.value)]
-        return self._from(name, (real or bound)[-1], owner)
+        return self._binding_name(name, (real or bound)[-1], owner)
 
     def _is_nothing(self, value: Node | None) -> bool:
         return value is not None and self.grammar.shapes.get(value.type) == "none"
@@ -343,17 +395,18 @@ class Resolver:
         if not bound:
             return None
         real = [each for each in bound if each.value is not None and not self._is_nothing(each.value)]
-        known = self._from(f"self.{name}", (real or bound)[-1], owner)
+        known = self._binding_name(f"self.{name}", (real or bound)[-1], owner)
         typed = [each for each in bound if each.type is not None]
         if known == (f"self.{name}", None) and typed:
-            return self._from(f"self.{name}", typed[0], owner)
+            return self._binding_name(f"self.{name}", typed[0], owner)
         return known
 
-    def _from(self, name: str, bound: RawBinding, owner: str) -> Named:
+    def _binding_name(self, name: str, bound: RawBinding, owner: str) -> Named:
+        # `is_first`: of several targets only the first has a known value, as in `body, err := read()`.
         if bound.value is not None and bound.is_first:
             value = bare(self.grammar, bound.value)
             if value.id in self.found.calls:
-                return self._given(self.call(value))
+                return self._result_name(self.call(value))
             if value.type in self.grammar.members or value.type in self.grammar.names:
                 if text_of(value) != name:
                     found, origin = self.name(value, bound.scope, owner)
@@ -361,11 +414,12 @@ class Resolver:
                         return found, origin
                 return name, None
         if bound.type is not None and (type_ := self.grammar.type_name(bound.type)):
-            return self.whole(type_), None
+            return self.imported_name(type_), None
         return name, None
 
-    def _given(self, call: Call) -> Named:
-        """What a call leaves in a variable: a thing of its type, or what a local factory made."""
+    def _result_name(self, call: Call) -> Named:
+        """Resolve the result of a call: the type it constructs, what a local factory constructs, else
+        `name()`."""
         factory = self._factories.get(call.name)
         if factory is not None:
             made = self.call(factory)
@@ -374,7 +428,7 @@ class Resolver:
         return (call.name if call.makes else f"{call.name}()"), call
 
     def _local_factories(self) -> dict[str, Node]:
-        """Functions of this text that give back what one constructor made."""
+        """Return the functions of this text whose only returned call is a constructor, by name."""
         returned: dict[str, list[RawCall]] = {}
         for raw in self.found.calls.values():
             if raw.flags.get("is_returned") and raw.scope is not None and raw.scope.name:
@@ -404,12 +458,10 @@ class Resolver:
         inner = bare(self.grammar, value)
         return self.call(inner) if inner.id in self.found.calls else None
 
-    def value(self, node: Node) -> Value:
-        return value_of(self.grammar, node)
-
 
 def _before(bound: list[RawBinding], at: int | None) -> list[RawBinding]:
-    """What a name was given up to a place in its own function; of outer ones all: they may run later."""
+    """Return bindings up to a place in the same function; of an outer function all, because it may run
+    later."""
     return [each for each in bound if at is None or each.at <= at]
 
 

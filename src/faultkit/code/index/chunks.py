@@ -1,7 +1,7 @@
-"""A file cut into the pieces that are searched: one a function, and what is left of the module. Pure.
+"""Cuts a file into the chunks that are searched: one for each function, and the rest of the module. Pure.
 
-A function that is too long is cut between statements, and leaves out the functions inside it, which have
-pieces of their own. So no text, however it is nested, grows by more than a small factor.
+A function that is too long is cut between statements and leaves out the functions inside it, which have
+chunks of their own. No text, however nested, therefore grows by more than a small factor.
 """
 
 from __future__ import annotations
@@ -12,24 +12,25 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from uuid import UUID
 
-from faultkit.code.function import Function
-from faultkit.code.functions import list_functions
-from faultkit.code.syntax import Node, Span, Syntax
+from faultkit.code.functions import Function, list_functions
+from faultkit.code.languages.syntax import Node, Span, Syntax
 
 MOST_BYTES = 3000
-"""Of the text of a chunk: about eighty lines."""
+"""Bytes of the text of a chunk: about eighty lines."""
 MOST_SIGNATURE, MOST_DOC = 400, 1200
 """Characters that are kept of them; longer ones are cut."""
 
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
+    """A piece of a file, as it is indexed."""
+
     id: str
-    """The same for the same project, path, name and content; so to write it twice is to write it once."""
+    """The same for the same project, path, name and content, so that writing it twice has no effect."""
     path: str
-    """From the project's root, with `/`."""
+    """The path from the root of the project, with `/`."""
     name: str
-    """Qualified; empty for what belongs to no function."""
+    """The qualified name; empty for code outside functions."""
     language: str
     start_line: int
     end_line: int
@@ -47,7 +48,7 @@ class _Piece:
 
 
 def chunk_file(project: str, path: str, syntax: Syntax) -> tuple[Chunk, ...]:
-    """In the order of the text, functions first. A file of blanks has none."""
+    """Return chunks in the order of the text, functions first. A blank file has none."""
     functions = list_functions(syntax)
     pieces = [
         *(piece for index in range(len(functions)) for piece in _of_function(syntax, functions, index)),
@@ -75,7 +76,7 @@ def _of_module(syntax: Syntax, functions: Sequence[Function]) -> Iterator[_Piece
 
 
 def _outermost(functions: Sequence[Function], first: int, end: int) -> Iterator[Span]:
-    """Of the functions from `first` on that lie before `end`, those that are in no other of them."""
+    """Yield spans of functions from `first` on that lie before `end` and are in no other of them."""
     reached = 0
     for function in functions[first:]:
         if function.full.start >= end:
@@ -94,7 +95,7 @@ def _without(whole: Span, holes: Iterator[Span]) -> list[Span]:
 
 
 def _packed(syntax: Syntax, spans: Sequence[Span]) -> Iterator[tuple[Span, ...]]:
-    """Spans in groups that are each no longer than a chunk; those that are longer alone are cut."""
+    """Group spans so that no group is longer than a chunk; a longer span is cut."""
     borders: _Borders | None = None
     group: list[Span] = []
     size = 0
@@ -118,7 +119,7 @@ def _packed(syntax: Syntax, spans: Sequence[Span]) -> Iterator[tuple[Span, ...]]
 
 @dataclass(frozen=True, slots=True)
 class _Borders:
-    """Where a text may be cut, and how deep in the tree that is: the less deep, the better."""
+    """Where a text may be cut, and the depth in the tree there: less deep is better."""
 
     places: list[int]
     depths: list[int]
@@ -139,7 +140,7 @@ def _borders(syntax: Syntax) -> _Borders:
 
 
 def _line_start(source: bytes, offset: int) -> int:
-    """Back over the indentation, which belongs to what follows it."""
+    """Go back over the indentation, which belongs to what follows it."""
     start = source.rfind(b"\n", 0, offset) + 1
     return offset if source[start:offset].strip() else start
 
@@ -156,7 +157,7 @@ def _cut(source: bytes, span: Span, borders: _Borders) -> list[Span]:
 
 
 def _best(borders: _Borders, after: int, upto: int) -> int | None:
-    """The last of the least deep."""
+    """Return the last of the least deep borders."""
     first, last = bisect_right(borders.places, after), bisect_right(borders.places, upto)
     if first == last:
         return None
@@ -164,7 +165,7 @@ def _best(borders: _Borders, after: int, upto: int) -> int | None:
 
 
 def _character(source: bytes, start: int) -> int:
-    """A line without end is cut anywhere, but not inside a character."""
+    """Cut a very long line anywhere, but not inside a character."""
     end = start + MOST_BYTES
     while source[end] & 0xC0 == 0x80:
         end -= 1
@@ -195,7 +196,7 @@ def _chunk(project: str, path: str, syntax: Syntax, piece: _Piece, seen: dict[st
 
 
 def _id(key: str) -> str:
-    """Never with zeros first: see `faultkit.code.index.points`."""
+    """Return the id, never with leading zeros: see `faultkit.code.index.points`."""
     return str(UUID(key if int(key[:8], 16) else f"1{key[1:]}"))
 
 

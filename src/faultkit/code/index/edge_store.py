@@ -1,6 +1,6 @@
-"""A store inside this process: Qdrant's own engine on a folder. One process at a time may have it open.
+"""A store inside this process: the Qdrant engine on a folder. One process at a time can open it.
 
-The engine writes ahead, so what it has taken survives the death of the process.
+The engine has a write-ahead log, so that accepted writes survive the end of the process.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Self
 import qdrant_edge as edge
 
 from faultkit.base.errors import RunError
-from faultkit.code.index.lexical import SparseVector
+from faultkit.code.index.embeddings import SparseVector
 from faultkit.code.index.lock import IndexLock
 from faultkit.code.index.points import (
     DENSE,
@@ -37,10 +37,12 @@ from faultkit.code.index.points import (
 
 _PAGE = 250
 _EXACT_UP_TO_KB = 400_000
-"""Of dense vectors. Below that all are compared, which takes milliseconds and misses nothing."""
+"""Size of dense vectors below which all are compared, which takes milliseconds and misses nothing."""
 
 
 class EdgeStore:
+    """The store of one project in a folder."""
+
     def __init__(self, folder: Path, lock: IndexLock | None = None) -> None:
         self._folder = folder
         self._lock = lock
@@ -60,14 +62,14 @@ class EdgeStore:
             )
         if self._shard is None:
             return None
-        with _told("read"):
+        with _engine_errors("read"):
             found = self._shard.retrieve([MANIFEST_ID], with_payload=True, with_vector=False)
         return manifest_from(found[0].payload) if found else None
 
     def create(self, manifest: Manifest) -> None:
-        """Made beside the old one and then put in its place, so there is never half of one."""
+        """Create the store beside the old one and then swap them, so that it is never incomplete."""
         self._release()
-        with _told("made"):
+        with _engine_errors("made"):
             for leftover in (self._new, self._old):
                 shutil.rmtree(leftover, ignore_errors=True)
             self._new.mkdir(parents=True)
@@ -89,7 +91,7 @@ class EdgeStore:
         offset: Any = None
         while True:
             request = edge.ScrollRequest(offset=offset, limit=_PAGE, with_payload=True, with_vector=False)
-            with _told("read"):
+            with _engine_errors("read"):
                 records, offset = self._opened().scroll(request)
             found = (file_from(record.payload) for record in records)
             yield from (entry for entry in found if entry is not None)
@@ -99,7 +101,7 @@ class EdgeStore:
     def vectors(self, ids: Sequence[str]) -> dict[str, list[float]]:
         if not ids:
             return {}
-        with _told("read"):
+        with _engine_errors("read"):
             records = self._opened().retrieve(list(ids), with_payload=False, with_vector=[DENSE])
         return {str(record.id): _dense(record.vector) for record in records}
 
@@ -113,11 +115,11 @@ class EdgeStore:
             self._update(edge.UpdateOperation.delete_points(list(ids)))
 
     def flush(self) -> None:
-        with _told("written"):
+        with _engine_errors("written"):
             self._opened().flush()
 
     def tidy(self) -> None:
-        with _told("tidied"):
+        with _engine_errors("tidied"):
             self._opened().optimize()
 
     def near_dense(self, vector: Sequence[float], limit: int) -> list[Scored]:
@@ -129,7 +131,7 @@ class EdgeStore:
         return self._near(edge.Query.Nearest(_sparse(vector), using=LEXICAL), limit)
 
     def size_bytes(self) -> int:
-        """What it takes on the disk: the engine's files have holes, so their lengths say too much."""
+        """Return the allocated size: the engine's files are sparse, so their lengths are too large."""
         blocks = 0
         for folder, _, names in os.walk(self._folder):
             for name in names:
@@ -154,7 +156,7 @@ class EdgeStore:
 
     def _load(self) -> edge.EdgeShard | None:
         if not self._path.exists() and self._old.exists():
-            # Whoever made a new one died between two names.
+            # The process that made a new one died between the two renames.
             os.rename(self._old, self._path)
         if not self._path.exists():
             return None
@@ -167,7 +169,7 @@ class EdgeStore:
     def _release(self) -> None:
         shard, self._shard = self._shard, None
         if shard is not None:
-            with _told("closed"):
+            with _engine_errors("closed"):
                 shard.close()
 
     def _opened(self) -> edge.EdgeShard:
@@ -176,20 +178,20 @@ class EdgeStore:
         return self._shard
 
     def _update(self, operation: edge.UpdateOperation) -> None:
-        with _told("written"):
+        with _engine_errors("written"):
             self._opened().update(operation)
 
     def _near(self, query: edge.Query, limit: int) -> list[Scored]:
         request = edge.QueryRequest(limit, query=query, with_payload=list(HIT_FIELDS), with_vector=False)
-        with _told("searched"):
+        with _engine_errors("searched"):
             found = self._opened().query(request)
         scored = (scored_from(str(each.id), each.score, each.payload) for each in found)
         return [each for each in scored if each is not None]
 
 
 @contextmanager
-def _told(done: str) -> Iterator[None]:
-    """The engine's errors are bare `Exception`s."""
+def _engine_errors(done: str) -> Iterator[None]:
+    """Turn errors of the engine, which are bare `Exception`s, into RunError."""
     try:
         yield
     except RunError:

@@ -1,51 +1,58 @@
-"""Texts as dense vectors: the small model that comes with `wordllama`, or any that is given from outside.
+"""Texts as dense vectors: by the small model that comes with `wordllama`, or by an embedder from outside.
 
-What a model is fed is its `form`; see `faultkit.code.index.forms`.
+A `Form` decides which text of a chunk and of a question an embedder receives.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import logging
-from collections.abc import Callable, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
+from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 from typing import Any, Protocol
 
 from faultkit.base.errors import InputError, RunError
+from faultkit.code.index.chunks import Chunk
 
 _PROBE = "the length of this text's vector tells the dimension"
 
 
 class Embedder(Protocol):
+    """Turns texts into dense vectors."""
+
     @property
     def name(self) -> str:
-        """Which model, and what it is fed: an index made with one is of no use to another."""
+        """The model and its form: an index made with one cannot be searched with another."""
 
     @property
     def dim(self) -> int: ...
 
     @property
     def parallel(self) -> int:
-        """How many calls may be under way at once."""
+        """How many calls may run at once."""
 
     @property
     def form(self) -> str:
-        """A key of `forms.FORMS`."""
+        """A key of `FORMS`."""
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector a text, each of length 1 or, if there is nothing to say, 0."""
+        """Return one vector for each text, of length 1, or 0 if the text is empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordEmbedder:
-    """Offline and at once: an average over the words' vectors. The model is loaded at the first text."""
+    """Embeds offline, by the average of word vectors. The model is loaded with the first text."""
 
     name: str = "wordllama l2_supercat 256, words 1"
     dim: int = 256
     parallel: int = 1
-    """Its tokenizer uses all cores by itself."""
+    """1, because its tokenizer uses all cores by itself."""
     form: str = "words"
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
@@ -90,7 +97,7 @@ def _word_model() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class GivenEmbedder:
-    """A model that somebody else calls, such as a provider's."""
+    """An embedder around a function of the caller, such as a provider's model."""
 
     name: str
     dim: int
@@ -118,7 +125,7 @@ def given_embedder(
     dim: int | None = None,
     parallel: int = 4,
 ) -> GivenEmbedder:
-    """Without `dim`, one short text is embedded to see how long its vector is."""
+    """Return an embedder. Without `dim`, one short text is embedded to learn the length of its vector."""
     if dim is not None and dim < 1:
         raise InputError("embedding dimension", f"expected 1 or more, got {dim}")
     if dim is None:
@@ -127,3 +134,161 @@ def given_embedder(
         if not dim:
             raise RunError(f"{name}: expected a vector for a text, got none")
     return GivenEmbedder(name, dim, call, parallel)
+
+
+# Forms. The offline model knows words and no code: it receives the words of a chunk, names split into their
+# parts, each once, and more of the significant ones. A model of a provider receives the code as it is.
+
+
+NAME_REPEATS, PATH_REPEATS = 3, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Which text of a chunk and of a question an embedder receives."""
+
+    document: Callable[[Chunk], str]
+    query: Callable[[str], str]
+
+
+def _words(text: str) -> str:
+    return " ".join(plain_words(text))
+
+
+def _words_of_chunk(chunk: Chunk) -> str:
+    name, path = _words(chunk.name), _words(chunk.path.rpartition(".")[0])
+    said = dict.fromkeys(word for text in (chunk.doc, chunk.text) for word in different_words(text))
+    return " ".join((*(name for _ in range(NAME_REPEATS)), *(path for _ in range(PATH_REPEATS)), *said))
+
+
+def _code_of_chunk(chunk: Chunk) -> str:
+    head = [f"{chunk.path}: {chunk.name}".rstrip(": ")]
+    if chunk.doc and chunk.doc not in chunk.text:
+        head.append(chunk.doc)
+    return "\n".join((*head, chunk.text))
+
+
+FORMS: dict[str, Form] = {
+    "words": Form(_words_of_chunk, _words),
+    "code": Form(_code_of_chunk, lambda text: text),
+}
+
+
+# Words of code and of questions, and their weights: the sparse half of the index.
+#
+# Names are split: `parseHTTPHeader2`, `parse_http_header_2` and "parse HTTP header 2" are the same words.
+# Endings such as `-s` and `-ing` are removed, and a word becomes a number by a fixed hash. The weight is that
+# of BM25 without the inverse document frequency, which the store adds, because it knows all documents.
+
+
+SATURATION, LENGTH_PART, USUAL_LENGTH = 1.2, 0.75, 60.0
+"""k1 and b of BM25, and the number of words that counts as neither long nor short."""
+NAME_WEIGHT, DOC_WEIGHT, SIGNATURE_WEIGHT, PATH_WEIGHT = 4.0, 1.0, 1.0, 3.0
+"""How often a word in that place counts; in the text itself, once. Found by `bench/index.py`."""
+
+_RUN = re.compile(r"[^\W_]+")
+_SMALL = r"[^\W\dA-Z_]"
+"""A letter that does not begin a part of a name; in scripts without case, all letters."""
+_PART = re.compile(rf"[A-Z]{{2,}}s(?!{_SMALL})|[A-Z]+(?!{_SMALL})|[A-Z]?{_SMALL}+|\d+")
+_EVERYWHERE = (
+    "a an and are as at be been by can do does for from has have if in into is it its not of on or so such "
+    "than that the their then there these this to was were when which while will with you your self cls def"
+)
+_STOP = frozenset(_EVERYWHERE.split())
+_MOST_CHARACTERS = 40
+"""Longer words are keys, hashes or encoded data."""
+
+
+@dataclass(frozen=True, slots=True)
+class SparseVector:
+    """Weights of words by their index."""
+
+    indices: tuple[int, ...]
+    """In rising order, each once."""
+    values: tuple[float, ...]
+
+
+def plain_words(text: str) -> Iterator[str]:
+    """Yield all words in lower case, in the order of the text."""
+    return chain.from_iterable(map(_parts_of, _RUN.findall(text)))
+
+
+def different_words(text: str) -> Iterator[str]:
+    """Yield words as `plain_words` does, but each name or word only at its first place."""
+    return chain.from_iterable(map(_parts_of, dict.fromkeys(_RUN.findall(text))))
+
+
+def words(text: str) -> Iterator[str]:
+    """Yield words without endings, and without stop words."""
+    return chain.from_iterable(map(_words_of, _RUN.findall(text)))
+
+
+@lru_cache(maxsize=65536)
+def _words_of(run: str) -> tuple[str, ...]:
+    return tuple(stem(part) for part in _parts_of(run) if part not in _STOP)
+
+
+@lru_cache(maxsize=65536)
+def _parts_of(run: str) -> tuple[str, ...]:
+    return () if len(run) > _MOST_CHARACTERS else tuple(part.lower() for part in _PART.findall(run))
+
+
+def stem(word: str) -> str:
+    """Return the word without endings that do not change its subject: `copies` and `copied` give `copy`."""
+    if len(word) <= 3 or not word.isascii():
+        return word
+    if word.endswith(("ies", "ied")):
+        return word[:-3] + "y" if len(word) > 4 else word[:-1]
+    if word.endswith("sses"):
+        word = word[:-2]
+    elif word.endswith("s") and word[-2] not in "su" and not word.endswith("is"):
+        word = word[:-1]
+    for ending in ("ing", "ed", "er", "or", "ion"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            word = word[: -len(ending)]
+            if word[-1] == word[-2] and word[-1] not in "ls":
+                word = word[:-1]
+            break
+    return word[:-1] if word.endswith("e") and len(word) > 3 else word
+
+
+def document_vector(chunk: Chunk) -> SparseVector:
+    """Return the vector of a chunk."""
+    counts: dict[str, float] = {}
+    parts = (
+        (chunk.text, 1.0),
+        (chunk.name, NAME_WEIGHT),
+        (chunk.doc, DOC_WEIGHT),
+        (chunk.signature, SIGNATURE_WEIGHT),
+        (chunk.path.rpartition(".")[0] or chunk.path, PATH_WEIGHT),
+    )
+    length = 0
+    for text, weight in parts:
+        for run, times in Counter(_RUN.findall(text)).items():
+            for word in _words_of(run):
+                counts[word] = counts.get(word, 0.0) + weight * times
+                length += times
+    short = SATURATION * (1 - LENGTH_PART + LENGTH_PART * length / USUAL_LENGTH)
+    return _vector({word: count * (SATURATION + 1) / (count + short) for word, count in counts.items()})
+
+
+def query_vector(text: str) -> SparseVector:
+    """Return the vector of a question; a repeated word counts once."""
+    counts = Counter(words(text))
+    return _vector({word: 1 + 0.5 * (1 - 1 / count) for word, count in counts.items()})
+
+
+def _vector(weights: Mapping[str, float]) -> SparseVector:
+    by_index: dict[int, float] = {}
+    for word, weight in weights.items():
+        index = index_of(word)
+        # Two words with one index are as good as one word: the heavier counts.
+        by_index[index] = max(weight, by_index.get(index, 0.0))
+    rising = sorted(by_index)
+    return SparseVector(tuple(rising), tuple(by_index[index] for index in rising))
+
+
+@lru_cache(maxsize=65536)
+def index_of(word: str) -> int:
+    """Return the index of a word: a fixed hash."""
+    return int.from_bytes(blake2b(word.encode("utf-8", "surrogatepass"), digest_size=4).digest(), "big")

@@ -1,12 +1,14 @@
-"""Brings a project's index up to date: what is new or changed is written, what is gone is taken out.
+"""Brings the index of a project up to date: writes new and changed files, removes those that are gone.
 
-What is already there is read from the store, which has an entry for each file, written together with its
-chunks. Before old chunks of a changed file go, its entry says that it is being changed and lists all of them.
-So a run may be cut off anywhere: the next one ends where an undisturbed one would have.
+The state of the index is read from the store. It has an entry for each file, written together with the
+chunks of the file. Before old chunks of a changed file are removed, its entry is marked as changing and
+lists all of them. A run can therefore stop at any point: the next run ends in the same state as one that
+was not interrupted.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections import deque
@@ -17,19 +19,64 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 
-from faultkit.code.index.embeddings import Embedder
+from faultkit.base.child_process import ChildProcess, Parent
+from faultkit.base.errors import InputError
+from faultkit.code.index.chunks import Chunk, chunk_file
+from faultkit.code.index.embeddings import FORMS, Embedder, SparseVector, document_vector
 from faultkit.code.index.points import FileEntry, Manifest, Point, check_fits
-from faultkit.code.index.prepare import Prepared, Task, prepare_all
 from faultkit.code.index.store import Store, collection_name
-from faultkit.code.index.summary import IndexSummary, Progress, Skipped
-from faultkit.code.languages import Language
+from faultkit.code.languages import LANGUAGES, Language
+from faultkit.code.source_file import read_source
 from faultkit.code.walk import FoundFile, folder_of, languages_with, source_files
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a run has come."""
+
+    phase: str
+    """`scan` while files are searched, then `index`."""
+    done: int
+    of: int
+    """Number of files; 0 while it is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file that was skipped, and why."""
+
+    path: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSummary:
+    """The result of a run."""
+
+    root: str
+    place: str
+    """Where the index is kept."""
+    embedder: str
+    files: int
+    """Files in the index now."""
+    chunks: int
+    indexed: int
+    """Files that were new or changed."""
+    unchanged: int
+    removed: int
+    """Files that are gone, or cannot be read any more."""
+    embedded: int
+    """Chunks whose vectors had to be computed."""
+    skipped: tuple[Skipped, ...]
+    seconds: float
+    size_bytes: int | None
+
 
 BATCH_FILES = 16
 MOST_FLOATS = 256_000
-"""Of vectors in one write: as text, which is what a server is sent, some 6 MB."""
+"""Vector components in one write: about 6 MB as the text that a server receives."""
 FLUSH_EVERY = 20
-"""Batches. What is not flushed is read again from the log when the index is next opened, which takes time."""
+"""Batches. Unflushed writes are replayed from the log when the index is next opened, which takes time."""
 
 
 def index_project(
@@ -42,9 +89,10 @@ def index_project(
     rebuild: bool = False,
     workers: int | None = None,
 ) -> IndexSummary:
-    """With a language, only its files are looked at, and those of others stay as they are.
+    """Bring the index up to date. With a language, only its files are examined, and others stay unchanged.
 
-    An index of another embedder is an error, unless `rebuild` says to make it anew."""
+    An index of another embedder is an error, unless `rebuild` is set.
+    """
     return _Run(folder_of(root), language, store, embedder, progress or (lambda _: None), workers).run(
         rebuild
     )
@@ -54,7 +102,7 @@ def index_project(
 class _Embedded:
     files: list[Prepared]
     vectors: dict[str, list[float]]
-    """By the chunk's id."""
+    """Vectors by the id of the chunk."""
     made: int
 
 
@@ -149,7 +197,7 @@ class _Run:
             self._is_complete = False
 
     def _remove(self, gone: Sequence[FileEntry]) -> None:
-        """A file and its chunks go in one step."""
+        """Remove a file and its chunks in one step."""
         if gone:
             self._begin_to_write()
         for start in range(0, len(gone), BATCH_FILES):
@@ -179,7 +227,7 @@ class _Run:
                 self._progress(Progress("index", done, len(todo)))
 
     def _embed_all(self, batches: Iterator[list[Prepared]]) -> Generator[_Embedded, None, None]:
-        """In order, while the next batches are being prepared and, if the embedder allows, embedded."""
+        """Embed in order, while the next batches are prepared and, if the embedder allows, embedded."""
         under_way: deque[Future[_Embedded]] = deque()
         with ThreadPoolExecutor(self._embedder.parallel) as pool:
             try:
@@ -193,7 +241,7 @@ class _Run:
                 pool.shutdown(wait=True, cancel_futures=True)
 
     def _kept(self, files: Sequence[Prepared]) -> dict[str, list[float]]:
-        """Vectors of chunks that are already there: of a changed file, most are as they were."""
+        """Return vectors of chunks that exist already: most chunks of a changed file are unchanged."""
         there = [
             chunk.id
             for file in files
@@ -269,9 +317,96 @@ class _Run:
 
 
 def _hash(file: FoundFile) -> str:
-    """Of the content and the language it is read as; empty for a file of blanks: it has nothing to index."""
+    """Return the hash of content and language; empty for a blank file, which has nothing to index."""
     with open(file.path, "rb") as opened:
         data = opened.read()
     if not data.strip():
         return ""
     return blake2b(data, digest_size=16, key=file.language.name.encode()).hexdigest()
+
+
+# Turns files into chunks with their words: the part of indexing that uses one core in each process.
+#
+# Small jobs run in this process; large ones in child processes, which end with the job.
+
+
+LARGE_JOB = 150
+"""Files. Starting a child takes as long as some dozens of files."""
+MOST_CHILDREN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A file to prepare."""
+
+    project: str
+    path: str
+    relative: str
+    language: str
+    file_hash: str
+    form: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The chunks of a file, or why there are none."""
+
+    task: Task
+    chunks: tuple[Chunk, ...]
+    texts: tuple[str, ...]
+    """The text of each chunk that is embedded."""
+    sparse: tuple[SparseVector, ...]
+    problem: str = ""
+    """Why the file cannot be read; there are no chunks then."""
+
+
+def prepare(task: Task) -> Prepared:
+    """Return the chunks of a file with their words, or the reason why it cannot be read."""
+    try:
+        syntax = read_source(task.path, LANGUAGES[task.language]).parse()
+    except InputError as error:
+        return Prepared(task, (), (), (), error.problem)
+    chunks = chunk_file(task.project, task.relative, syntax)
+    texts = tuple(map(FORMS[task.form].document, chunks))
+    return Prepared(task, chunks, texts, tuple(map(document_vector, chunks)))
+
+
+def prepare_all(
+    batches: Sequence[Sequence[Task]], workers: int | None = None
+) -> Generator[list[Prepared], None, None]:
+    """Yield batches in their order, a few ahead of the consumer."""
+    if workers is None:
+        is_large = sum(map(len, batches)) >= LARGE_JOB
+        workers = min(MOST_CHILDREN, _cores()) if is_large else 0
+    if workers < 2:
+        yield from ([prepare(task) for task in batch] for batch in batches)
+        return
+    with contextlib.ExitStack() as stack:
+        # Children are left before the threads that wait for them, so that an error need not wait for either.
+        threads = [stack.enter_context(ThreadPoolExecutor(1)) for _ in range(workers)]
+        children = [
+            stack.enter_context(ChildProcess(f"{__name__}:Preparer", name="a process that reads sources"))
+            for _ in range(workers)
+        ]
+        under_way: deque[Future[list[Prepared]]] = deque()
+        for number, batch in enumerate(batches):
+            lane = number % workers
+            under_way.append(threads[lane].submit(children[lane].call, "prepare", batch))
+            if len(under_way) > 2 * workers:
+                yield under_way.popleft().result()
+        while under_way:
+            yield under_way.popleft().result()
+
+
+class Preparer:
+    """The part that runs in a child process."""
+
+    def __init__(self, parent: Parent) -> None:
+        self._stopped = parent.stopped
+
+    def prepare(self, tasks: Sequence[Task]) -> list[Prepared]:
+        return [prepare(task) for task in tasks if not self._stopped.is_set()]
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

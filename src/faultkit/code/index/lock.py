@@ -1,7 +1,7 @@
-"""One at a time: a file that is locked while an index is in use.
+"""A file that is locked while an index is in use, so that one process at a time opens it.
 
-The system takes the lock away when its holder dies, by whatever death, so no lock is ever stale. The number
-of the process in the file is there for the message to whoever comes second.
+The operating system releases the lock when its holder ends in any way, so that no lock is stale. The
+process id in the file is for the error message of the next process.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _PAUSE_S = 0.05
 
 
 class IndexLock:
-    """Held from its making until `close`, or until the process is gone."""
+    """A lock that is held from its creation until `close`, or until the process ends."""
 
     def __init__(self, path: Path, wait_s: float, what: str) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
-"""What a store keeps and what it gives back, and how that is written as a payload. Pure.
+"""What a store keeps and returns, and its form as a payload. Pure.
 
-The store itself says what is in it: beside the chunks there is a point for each file, with its hash and the
-ids of its chunks, written together with them. So no list beside the store can disagree with it. Ids of files
-begin with zeros and those of chunks do not: in the order of ids, files come first.
+The store describes itself: beside the chunks there is a point for each file, with its hash and the ids of
+its chunks, written together with them. No list outside the store can therefore disagree with it. Ids of
+files begin with zeros and those of chunks do not: in the order of ids, files come first.
 """
 
 from __future__ import annotations
@@ -15,28 +15,32 @@ from uuid import UUID
 
 from faultkit.base.errors import InputError
 from faultkit.code.index.chunks import Chunk
-from faultkit.code.index.lexical import SparseVector
+from faultkit.code.index.embeddings import SparseVector
 
 FORMAT = 1
-"""Of chunks, words and payloads together. Raised when one changes, so that old indexes are made anew."""
+"""Version of chunks, words and payloads together. A change makes old indexes be rebuilt."""
 DENSE, LEXICAL = "dense", "lexical"
 MANIFEST_ID = str(UUID(int=0))
-"""It and the files are points without vectors, so no search finds them."""
+"""The manifest and the files are points without vectors, so that no search finds them."""
 FILE_PREFIX = "00000000-"
 HIT_FIELDS = ("path", "name", "language", "start_line", "end_line", "text")
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
+    """What an index was made from and with."""
+
     embedder: str
     dim: int
     complete: bool
-    """Whether the last run got to its end."""
+    """Whether the last run reached its end."""
     format: int = FORMAT
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
+    """A chunk with its vectors."""
+
     chunk: Chunk
     dense: list[float]
     sparse: SparseVector
@@ -44,14 +48,14 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class FileEntry:
-    """What is there of a file."""
+    """The indexed state of a file."""
 
     path: str
     language: str
     file_hash: str
-    """Empty while it is being changed."""
+    """The hash; empty while the file is being changed."""
     chunks: frozenset[str]
-    """Ids; no chunk of the file is in the store that is not among them."""
+    """Ids; the store has no other chunks of the file."""
 
     @property
     def id(self) -> str:
@@ -61,7 +65,7 @@ class FileEntry:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A point as a search sees it."""
+    """A point in a search result."""
 
     id: str
     score: float
@@ -74,6 +78,7 @@ class Scored:
 
 
 def manifest_payload(manifest: Manifest) -> dict[str, Any]:
+    """Return the payload of a manifest."""
     return {
         "kind": "manifest",
         "embedder": manifest.embedder,
@@ -84,7 +89,7 @@ def manifest_payload(manifest: Manifest) -> dict[str, Any]:
 
 
 def manifest_from(payload: Mapping[str, Any] | None) -> Manifest | None:
-    """None if it is not one of ours."""
+    """Return the manifest of a payload; None if it is not of Faultkit."""
     match payload:
         case {
             "kind": "manifest",
@@ -98,7 +103,7 @@ def manifest_from(payload: Mapping[str, Any] | None) -> Manifest | None:
 
 
 def check_fits(there: Manifest, wanted: Manifest) -> None:
-    """Whether an index that is there can be used, or has to be made anew."""
+    """Raise InputError if an existing index cannot be used and must be rebuilt."""
     again = "; make it anew with `fault index --rebuild`"
     if there.format != wanted.format:
         raise InputError("index", f"expected one of format {wanted.format}, got {there.format}{again}")
@@ -108,6 +113,7 @@ def check_fits(there: Manifest, wanted: Manifest) -> None:
 
 
 def point_payload(point: Point) -> dict[str, Any]:
+    """Return the payload of a chunk."""
     chunk = point.chunk
     return {
         "path": chunk.path,
@@ -120,6 +126,7 @@ def point_payload(point: Point) -> dict[str, Any]:
 
 
 def file_payload(entry: FileEntry) -> dict[str, Any]:
+    """Return the payload of a file entry."""
     return {
         "kind": "file",
         "path": entry.path,
@@ -130,6 +137,7 @@ def file_payload(entry: FileEntry) -> dict[str, Any]:
 
 
 def file_from(payload: Mapping[str, Any] | None) -> FileEntry | None:
+    """Return the file entry of a payload."""
     match payload:
         case {
             "kind": "file",
@@ -143,6 +151,7 @@ def file_from(payload: Mapping[str, Any] | None) -> FileEntry | None:
 
 
 def scored_from(id: str, score: float, payload: Mapping[str, Any] | None) -> Scored | None:
+    """Return the scored chunk of a payload."""
     match payload:
         case {
             "path": str(path),

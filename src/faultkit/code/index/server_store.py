@@ -1,7 +1,7 @@
-"""A store on a Qdrant server, one collection a project, over its REST API.
+"""A store on a Qdrant server, one collection for each project, over its REST API.
 
 Requests are few and large: a batch of points, a page of entries. A server that is down, refuses the key or
-answers with an error is a `TargetError` that names the variable to look at.
+answers with an error raises a `TargetError` that names the variable to check.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from qdrant_client import QdrantClient, models
 from qdrant_client.http.exceptions import ApiException, ResponseHandlingException, UnexpectedResponse
 
 from faultkit.base.errors import InputError, TargetError
-from faultkit.code.index.lexical import SparseVector
+from faultkit.code.index.embeddings import SparseVector
 from faultkit.code.index.lock import IndexLock
 from faultkit.code.index.points import (
     DENSE,
@@ -43,6 +43,8 @@ _REST_PORT, _GRPC_PORT = 6333, 6334
 
 
 class ServerStore:
+    """The store of one project on a server."""
+
     def __init__(self, url: str, key: str | None, collection: str, lock: IndexLock | None = None) -> None:
         self._url = rest_url(url)
         self._collection = collection
@@ -125,10 +127,10 @@ class ServerStore:
                 self._client.delete(self._collection, points_selector=selector, wait=True)
 
     def flush(self) -> None:
-        """Every write has been waited for."""
+        """Do nothing: every write has been awaited."""
 
     def tidy(self) -> None:
-        """The server does so by itself."""
+        """Do nothing: the server does it."""
 
     def near_dense(self, vector: Sequence[float], limit: int) -> list[Scored]:
         return self._near(list(vector), DENSE, limit)
@@ -183,7 +185,8 @@ class ServerStore:
 
 
 def rest_url(url: str) -> str:
-    """Without a slash at the end. The port of gRPC, which guides also name, stands for that of REST."""
+    """Return the URL without a trailing slash. The gRPC port, which guides also name, is replaced by the
+    REST port."""
     wrong = InputError(URL, f"expected a URL such as http://localhost:{_REST_PORT}, got {url[:100]!r}")
     try:
         parts = urlsplit(url)

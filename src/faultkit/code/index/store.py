@@ -1,64 +1,67 @@
-"""What an index is kept in, whichever it is: an engine inside this process, or a Qdrant server.
+"""Opens the store of an index: an engine inside this process, or a Qdrant server.
 
-A store keeps points and finds those that are near. What a chunk is, and when to write, is not known here.
+A store keeps points and finds near ones. It does not know what a chunk is, or when to write.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Literal, Protocol, Self, get_args
 
 from faultkit.base.errors import InputError, RunError
-from faultkit.code.index.lexical import SparseVector
+from faultkit.base.user_folders import cache_folder
+from faultkit.code.index.embeddings import FORMS, Embedder, SparseVector, query_vector
 from faultkit.code.index.lock import IndexLock
-from faultkit.code.index.points import FileEntry, Manifest, Point, Scored
+from faultkit.code.index.points import FileEntry, Manifest, Point, Scored, check_fits
 
 READER_WAIT_S, WRITER_WAIT_S = 10.0, 2.0
 URL_VARIABLE, KEY_VARIABLE = "QDRANT_URL", "QDRANT_API_KEY"
 
 
 class Store(Protocol):
+    """Keeps points and finds near ones."""
+
     @property
     def place(self) -> str:
-        """Where it is, for people."""
+        """Where the store is, for messages."""
 
     def manifest(self) -> Manifest | None:
-        """None if there is no index, or none that can be used."""
+        """Return the manifest; None if there is no index, or none that can be used."""
 
     def create(self, manifest: Manifest) -> None:
-        """Empty and ready; what was there before is gone."""
+        """Create an empty store; earlier contents are removed."""
 
     def put_manifest(self, manifest: Manifest) -> None: ...
 
     def files(self) -> Iterable[FileEntry]:
-        """What is there, in no order."""
+        """Return the file entries in no order."""
 
     def vectors(self, ids: Sequence[str]) -> dict[str, list[float]]:
-        """The dense vectors of those points that are there."""
+        """Return the dense vectors of those points that exist."""
 
     def write(self, points: Sequence[Point], files: Sequence[FileEntry]) -> None:
-        """All of it or, if the process dies, none. Written twice is written once."""
+        """Write all points or, if the process dies, none. Writing twice has no effect."""
 
     def delete(self, ids: Sequence[str]) -> None:
-        """All of them or, if the process dies, none."""
+        """Delete all points or, if the process dies, none."""
 
     def flush(self) -> None:
-        """What has been written so far is on disk after this."""
+        """Write everything so far to disk."""
 
     def tidy(self) -> None:
-        """Give back the room of what was deleted, if that is much."""
+        """Free the space of deleted points, if it is large."""
 
     def near_dense(self, vector: Sequence[float], limit: int) -> list[Scored]: ...
 
     def near_lexical(self, vector: SparseVector, limit: int) -> list[Scored]: ...
 
     def size_bytes(self) -> int | None:
-        """On disk; None if it is not ours to know."""
+        """Return the size on disk; None if it is unknown."""
 
     def close(self) -> None: ...
 
@@ -68,17 +71,15 @@ class Store(Protocol):
 
 
 def collection_name(root: Path) -> str:
-    """The same folder gives the same name; two folders never share one."""
+    """Return a name that is the same for the same folder and different for two folders."""
     slug = re.sub(r"[^a-z0-9]+", "-", root.name.lower()).strip("-")[:40] or "root"
     digest = blake2b(os.fsencode(root), digest_size=6).hexdigest()
     return f"fault-{slug}-{digest}"
 
 
 def default_index_dir(env: Mapping[str, str]) -> Path:
-    """Below the user's cache folder: an index can always be made again."""
-    home = Path(env.get("HOME") or Path.home())
-    usual = home / "Library" / "Caches" if sys.platform == "darwin" else home / ".cache"
-    return Path(env.get("XDG_CACHE_HOME") or usual) / "faultkit" / "index"
+    """Return the folder below the user's cache folder: an index can always be rebuilt."""
+    return cache_folder(env) / "index"
 
 
 def open_store(
@@ -89,7 +90,8 @@ def open_store(
     env: Mapping[str, str] | None = None,
     wait_s: float | None = None,
 ) -> Store:
-    """The store of the project at `root` (see `walk.folder_of`): a server's, if the environment names one."""
+    """Open the store of the project at `root` (see `walk.folder_of`): on a server, if the environment
+    names one."""
     known = os.environ if env is None else env
     name = collection_name(root)
     folder = Path(index_dir or default_index_dir(known)).expanduser() / name
@@ -136,3 +138,88 @@ def _edge(folder: Path, lock: IndexLock | None) -> Store:
     from faultkit.code.index.edge_store import EdgeStore
 
     return EdgeStore(folder, lock)
+
+
+# Finds chunks by a question: by meaning, by words, or by both.
+#
+# The two lists are merged by ranks, because their scores are not comparable: a place near the top of either
+# counts, and near the top of both counts most.
+
+
+Mode = Literal["hybrid", "dense", "lexical"]
+MODES: tuple[Mode, ...] = get_args(Mode)
+MOST_HITS = 100
+DEPTH = 100
+"""How far each list is read at least; a lower rank adds next to nothing."""
+RANK_OFFSET, DENSE_WEIGHT = 10, 0.7
+"""Found by `bench/index.py`. The words weigh 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A chunk that a search found."""
+
+    path: str
+    start_line: int
+    end_line: int
+    name: str
+    """The name of the function; empty for code outside functions."""
+    language: str
+    score: float
+    """Comparable within this list only: higher is better."""
+    snippet: str
+
+
+def search(store: Store, embedder: Embedder, query: str, limit: int = 10, mode: Mode = "hybrid") -> list[Hit]:
+    """Return the best hits first; of a function in several chunks, the best chunk."""
+    if not query.strip():
+        raise InputError("query", "expected some words, got nothing")
+    if not 1 <= limit <= MOST_HITS:
+        raise InputError("limit", f"expected 1 to {MOST_HITS}, got {limit}")
+    if mode not in MODES:
+        raise InputError("mode", f"expected one of {', '.join(MODES)}, got {mode!r}")
+    there = store.manifest()
+    if there is None:
+        raise RunError(f"there is no index in {store.place}: make one with `fault index`")
+    check_fits(there, Manifest(embedder.name, embedder.dim, complete=True))
+    depth = max(DEPTH, 5 * limit)
+    lists: list[tuple[float, list[Scored]]] = []
+    if mode != "lexical":
+        vector = embedder.embed([FORMS[embedder.form].query(query)])[0]
+        # A vector of zeros is near to nothing, and the store would give anything.
+        lists.append((DENSE_WEIGHT, store.near_dense(vector, depth) if any(vector) else []))
+    if mode != "dense":
+        lists.append((1.0, store.near_lexical(query_vector(query), depth)))
+    found = fuse(lists) if mode == "hybrid" else lists[0][1]
+    return [_hit(each) for each in one_a_function(found)[:limit]]
+
+
+def fuse(lists: Sequence[tuple[float, Sequence[Scored]]]) -> list[Scored]:
+    """Merge several lists with their weights into one, by reciprocal ranks."""
+    scores: dict[str, float] = {}
+    found: dict[str, Scored] = {}
+    for weight, scored in lists:
+        for rank, each in enumerate(scored, start=1):
+            found[each.id] = each
+            scores[each.id] = scores.get(each.id, 0.0) + weight / (RANK_OFFSET + rank)
+    order = sorted(found.values(), key=lambda each: (-scores[each.id], each.path, each.start_line))
+    return [_with_score(each, scores[each.id]) for each in order]
+
+
+def one_a_function(found: Sequence[Scored]) -> list[Scored]:
+    """Keep the best chunk of each function."""
+    first: dict[tuple[str, str, int], Scored] = {}
+    for each in found:
+        # Chunks outside functions differ by their lines.
+        first.setdefault((each.path, each.name, 0 if each.name else each.start_line), each)
+    return list(first.values())
+
+
+def _with_score(each: Scored, score: float) -> Scored:
+    return Scored(
+        each.id, score, each.path, each.name, each.language, each.start_line, each.end_line, each.text
+    )
+
+
+def _hit(each: Scored) -> Hit:
+    return Hit(each.path, each.start_line, each.end_line, each.name, each.language, each.score, each.text)

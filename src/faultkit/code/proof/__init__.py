@@ -1,1 +1,1 @@
-"""Proof of a change: the service runs before and after it, under the same faults, and both are measured."""
+"""Proof of a change: runs the service before and after it under the same faults, and measures both."""

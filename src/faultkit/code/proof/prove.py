@@ -1,7 +1,7 @@
-"""Proving a change: the same faults on the old version and on the new one, by the scenario engine.
+"""Proves a change: runs the old and the new version under the same faults, by the scenario engine.
 
-The service runs as a process of its own, on a free port. What it calls is reached through a proxy, behind
-which stands what the user names, or a stand-in of ours. The user's file is never written to.
+The service runs in a process of its own, on a free port. It reaches its dependencies through a proxy;
+behind it is what the user names, or a stub. The user's file is never written to.
 """
 
 from __future__ import annotations
@@ -13,47 +13,50 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from faultkit.base.address import ProxyMap, parse_map
 from faultkit.base.errors import InputError, RunError
-from faultkit.code.proof.compare import Compared, Figures, Judgement, compare, figures_of, whole_judgement
-from faultkit.code.proof.process import RunningService
+from faultkit.code.proof.running_service import RunningService, StandIn
 from faultkit.code.proof.service import Service, Upstream, service_of
-from faultkit.code.proof.stand_in import StandIn
 from faultkit.faults.stream.blackhole import Blackhole
 from faultkit.faults.stream.latency import Latency
 from faultkit.plan import Rule
 from faultkit.scenario.impact import SLOS, Impact, scenario_of
-from faultkit.scenario.run import Settings, run_scenarios
+from faultkit.scenario.report.report_model import Item
+from faultkit.scenario.scenario_run import Settings, run_scenarios
 
 Watch = Callable[[str, int, int], None]
-"""Told what is being done, as which step of how many."""
+"""Called with the current step, its number and the number of steps."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProofSettings:
+    """What is run, and for how long."""
+
     upstreams: Mapping[str, str] = field(default_factory=dict)
-    """What stands behind each variable; a stand-in where it is not said."""
+    """The upstream of each variable; a stub where none is given."""
     route: str | None = None
     python: str = sys.executable
     duration_s: float = 1.0
-    """Of each run; calls that are under way then are waited for."""
+    """Seconds of each run; calls that are under way at the end are awaited."""
     latency_ms: float = 2000.0
     clients: int = 2
     rps: float = 3.0
     timeout_s: float = 10.0
-    """A caller that has no answer by then gives up."""
+    """Seconds after which a caller gives up."""
     seed: int | str = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
+    """The comparison for each fault."""
+
     url: str
     """The route that was called."""
     upstreams: tuple[str, ...]
-    """What stood behind the service, in words."""
+    """Descriptions of what was behind the service."""
     compared: tuple[Compared, ...]
     judgement: Judgement
 
@@ -74,7 +77,8 @@ def prove(
     watch: Watch = lambda what, step, of: None,
     stop: threading.Event | None = None,
 ) -> Proof:
-    """Both versions under each fault. TargetError if one does not start, RunError if it was stopped."""
+    """Run both versions under each fault. Raises TargetError if one does not start, RunError if it was
+    stopped."""
     file = Path(path)
     service = service_of(old, path, route=settings.route)
     _check(service, settings, path)
@@ -104,7 +108,7 @@ _HEALTHY = "healthy"
 
 
 class _Way:
-    """How the service reaches something that it calls."""
+    """How the service reaches one dependency."""
 
     def __init__(self, upstream: Upstream, given: str | None, stand_in: str) -> None:
         self.upstream = upstream
@@ -188,3 +192,176 @@ def _free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+# Compares two versions of a service under the same fault.
+
+
+Judgement: TypeAlias = Literal["improved", "same", "worse", "not exercised", "inconclusive"]
+
+_CRASH = 500
+"""Status of an unhandled error in common frameworks."""
+_CLEARLY = 0.8
+"""The slowest response must come down to this share to count as faster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Measurements of one version under one fault."""
+
+    requests: int
+    answered: int
+    """Calls that got an HTTP response before their caller gave up."""
+    statuses: dict[int, int]
+    failures: dict[str, int]
+    p50_ms: float
+    p95_ms: float
+    max_ms: float
+    slos_missed: tuple[str, ...]
+    injected: int
+    upstream_requests: int | None
+    """Requests that the dependency received, if it is the stub."""
+    doubt: str = ""
+    """Why the run decides nothing; empty if it does."""
+
+    @property
+    def bounded(self) -> bool:
+        """Whether every caller got a response."""
+        return 0 < self.requests == self.answered
+
+    @property
+    def succeeded(self) -> int:
+        return sum(count for status, count in self.statuses.items() if status < 400)
+
+    @property
+    def crashed(self) -> int:
+        return self.statuses.get(_CRASH, 0)
+
+    def sentence(self) -> str:
+        """Return the comparison as a short sentence."""
+        if not self.requests:
+            return "no request was made"
+        if not self.answered:
+            return f"none of {self.requests} calls had an answer in time"
+        statuses = ", ".join(f"{count} × {status}" for status, count in sorted(self.statuses.items()))
+        whole = "all" if self.bounded else f"{self.answered} of {self.requests}"
+        slow = f"the slowest after {self.max_ms / 1000:.1f} s"
+        return f"{whole} answered ({statuses}), {slow}"
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "requests": self.requests,
+            "answered": self.answered,
+            "statuses": {str(status): count for status, count in sorted(self.statuses.items())},
+            "failures": self.failures,
+            "p50_ms": round(self.p50_ms, 1),
+            "p95_ms": round(self.p95_ms, 1),
+            "max_ms": round(self.max_ms, 1),
+            "slos_missed": list(self.slos_missed),
+            "injected": self.injected,
+            "upstream_requests": self.upstream_requests,
+            "doubt": self.doubt,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Both versions under one fault."""
+
+    fault: str
+    """`healthy`, or the fault: `blackhole`, `latency of 2 s`."""
+    before: Figures
+    after: Figures
+    judgement: Judgement
+    reason: str
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "fault": self.fault,
+            "judgement": self.judgement,
+            "reason": self.reason,
+            "before": self.before.document(),
+            "after": self.after.document(),
+        }
+
+
+def figures_of(item: Item, upstream_requests: int | None) -> Figures:
+    """Return the figures of one run."""
+    run = item.run
+    at = {each.percent: each.ms for each in run.response.percentiles}
+    statuses = {status: count for status, count in run.statuses.items() if status}
+    doubt = "; ".join(item.reasons) if item.verdict in ("inconclusive", "unfinished") else ""
+    return Figures(
+        run.requests,
+        sum(statuses.values()),
+        statuses,
+        dict(run.failures),
+        at.get(50.0, 0.0),
+        at.get(95.0, 0.0),
+        run.response.max_ms,
+        tuple(each.slo.title for each in item.slos if each.passed is False),
+        sum(fault.injected for fault in item.faults),
+        upstream_requests,
+        doubt,
+    )
+
+
+def compare(fault: str, before: Figures, after: Figures, *, healthy: bool) -> Compared:
+    """Compare both versions under one fault."""
+    judgement, why = _judge(before, after, healthy=healthy)
+    reason = f"{why}. Before: {before.sentence()}. After: {after.sentence()}."
+    return Compared(fault, before, after, judgement, reason)
+
+
+def _judge(before: Figures, after: Figures, *, healthy: bool) -> tuple[Judgement, str]:
+    doubt = before.doubt or after.doubt
+    if doubt:
+        return "inconclusive", f"The run decides nothing: {doubt}"
+    if not before.requests or not after.requests:
+        return "inconclusive", "A run without requests decides nothing"
+    if not healthy and not (before.injected and after.injected):
+        return "not exercised", "The fault never acted: the service did not call through the proxy"
+    if healthy and not before.succeeded:
+        return "inconclusive", "Without a fault no call succeeds: try another --route or the real --upstream"
+    # To fail fast is no gain where the old version would have answered with success.
+    answered, succeeded = _gain(before, after, "answered"), _gain(before, after, "succeeded")
+    if answered * succeeded < 0:
+        return "inconclusive", f"{_MORE[answered > 0]} get an answer, {_MORE[succeeded > 0].lower()} succeed"
+    for name, was, now in (
+        ("left without an answer", before.requests - before.answered, after.requests - after.answered),
+        ("failing", before.requests - before.succeeded, after.requests - after.succeeded),
+        ("answered by an unhandled error (500)", before.crashed, after.crashed),
+    ):
+        old, new = was / before.requests, now / after.requests
+        if new < old:
+            return "improved", f"Fewer calls are {name}: {was} of {before.requests}, now {now}"
+        if new > old:
+            return (
+                "worse",
+                f"More calls are {name}: {was} of {before.requests}, now {now} of {after.requests}",
+            )
+    if healthy:
+        return "same", "Without a fault both answer"
+    if after.max_ms < before.max_ms * _CLEARLY:
+        return "improved", "The slowest answer comes clearly sooner"
+    if before.max_ms < after.max_ms * _CLEARLY:
+        return "worse", "The slowest answer comes clearly later"
+    return "same", "Both do as well"
+
+
+_MORE = ("Fewer calls", "More calls")
+
+
+def _gain(before: Figures, after: Figures, what: str) -> float:
+    """Return the change of a share of the calls; negative if it became smaller."""
+    share: float = getattr(after, what) / after.requests - getattr(before, what) / before.requests
+    return share
+
+
+def whole_judgement(compared: tuple[Compared, ...]) -> Judgement:
+    """Judge all faults: worse if one is, improved only if all were exercised and at least one is better."""
+    found = {each.judgement for each in compared}
+    for judgement in ("worse", "inconclusive", "not exercised", "improved"):
+        if judgement in found:
+            return judgement
+    return "same"

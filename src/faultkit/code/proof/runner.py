@@ -1,10 +1,10 @@
-"""Runs one version of a service in an interpreter of the user's: a program that imports nothing of ours.
+"""Runs one version of a service in an interpreter of the user: a program that imports nothing of Faultkit.
 
     python runner.py INTERFACE ROOT MODULE FILE TEXT APPLICATION WIRE
 
-It writes `port NUMBER` to the socket WIRE when it serves. The module's text is that of TEXT, whatever FILE
-says; all else, `__file__` too, is as if it stood in FILE. When the other end of the wire closes, whoever
-started us is gone, and so are we, with all that we started.
+It writes `port NUMBER` to the socket WIRE when it serves. The text of the module is that of TEXT instead of
+FILE; everything else, `__file__` included, is as if it stood in FILE. When the other end of the wire
+closes, the parent process has ended: the runner ends its process group.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 
 
 class _Given(importlib.machinery.SourceFileLoader):
-    """A module whose text is another file's."""
+    """A module loader with the text of another file."""
 
     def __init__(self, module: str, file: str, text: str) -> None:
         super().__init__(module, file)
@@ -38,7 +38,7 @@ class _Given(importlib.machinery.SourceFileLoader):
 
 
 class _Instead(importlib.abc.MetaPathFinder):
-    """Finds one module with a text of our choice."""
+    """A finder that replaces the text of one module."""
 
     def __init__(self, module: str, file: str, text: str) -> None:
         self._module, self._file, self._text = module, file, text
@@ -51,6 +51,7 @@ class _Instead(importlib.abc.MetaPathFinder):
 
 
 def main() -> None:
+    """Run the service until it ends."""
     interface, root, module, file, text, application, number = sys.argv[1:8]
     wire = socket.socket(fileno=int(number))
     wire.set_inheritable(False)
@@ -77,7 +78,7 @@ def main() -> None:
 
 def _end_with(wire: socket.socket) -> None:
     wire.recv(1)
-    os.killpg(os.getpgrp(), signal.SIGKILL)
+    os.kill(0, signal.SIGKILL)  # Every process of our group, and so this one.
 
 
 def _serve_asgi(app: Any, listener: socket.socket, ready: Callable[[], None]) -> None:

@@ -1,7 +1,7 @@
-"""How a Python file can be run as a service, read off its syntax: pure, and nothing is imported or run.
+"""Reads from the syntax of a Python file how it runs as a service. Pure: nothing is imported or run.
 
-The application object, the routes that a plain GET can ask for, and the variables of the environment that
-name what it calls.
+Finds the application object, the routes that a plain GET can request, and the environment variables that
+name its dependencies.
 """
 
 from __future__ import annotations
@@ -36,30 +36,32 @@ _URL = re.compile(r"https?://[^/\s]+")
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """Something that the service calls, by a variable that can be set from outside."""
+    """A dependency that an environment variable names."""
 
     variable: str
     default: str
-    """What the code takes if it is not set; empty if it must be."""
+    """The value in the code if the variable is not set; empty if it is required."""
 
     @property
     def path(self) -> str:
-        """Of the default, which stays as it is when the host is replaced."""
+        """The path of the default, which stays when the host is replaced."""
         return _URL.sub("", self.default, count=1) if _URL.match(self.default) else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
+    """How to run a file as a service."""
+
     application: str
     """The name of the object in the module."""
     interface: Interface
     route: str
-    """A path that GET can ask for."""
+    """A path for GET."""
     upstreams: tuple[Upstream, ...]
 
 
 def service_of(text: str, file: str, *, route: str | None = None) -> Service:
-    """InputError if it cannot be told; it says what to give."""
+    """Return how to run the file. Raises InputError, with what to pass, if that cannot be determined."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError) as error:
@@ -100,7 +102,7 @@ def _application(tree: ast.Module) -> tuple[str, Interface] | None:
 
 
 def _route(tree: ast.Module, application: str) -> str | None:
-    """The first that calls out, else the first."""
+    """Return the first route that calls a dependency, else the first."""
     routes = list(_routes(tree))
     calling = _calling(tree)
     chosen = next((path for path, name in routes if name in calling), None)
@@ -115,7 +117,7 @@ def _route(tree: ast.Module, application: str) -> str | None:
 
 
 def _routes(tree: ast.Module) -> Iterator[tuple[str, str]]:
-    """Paths without parameters, and the functions that answer them."""
+    """Yield paths without parameters, and the functions that answer them."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
@@ -142,7 +144,7 @@ def _first_text(call: ast.Call) -> str | None:
 
 
 def _calling(tree: ast.Module) -> set[str]:
-    """Functions that call out, or that call one that does."""
+    """Return functions that call a dependency, directly or through another."""
     clients = {*_HTTP_LIBRARIES, *_clients(tree)}
     functions = [each for each in ast.walk(tree) if isinstance(each, ast.FunctionDef | ast.AsyncFunctionDef)]
     found = {each.name for each in functions if clients & set(_called_roots(each))}
@@ -154,7 +156,7 @@ def _calling(tree: ast.Module) -> set[str]:
 
 
 def _clients(tree: ast.Module) -> Iterator[str]:
-    """Names of clients that a module makes, and of what it imports from the libraries."""
+    """Yield names of clients that a module makes or imports from the libraries."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
             if _first_name(node.value.func) in _HTTP_LIBRARIES:
@@ -180,7 +182,7 @@ def _upstreams(tree: ast.Module) -> Iterator[Upstream]:
 
 
 def _environment(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """What a node reads of the environment: a variable, and what stands in for it."""
+    """Yield the environment variable that a node reads, and its default."""
     if isinstance(node, ast.Call) and _dotted(node.func) in _READS:
         given = [each.value for each in node.args if isinstance(each, ast.Constant)]
         if given and isinstance(given[0], str):

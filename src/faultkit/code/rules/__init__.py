@@ -1,18 +1,5 @@
-"""What will hurt in production: facts about a text, rules over them, findings. Pure and offline."""
+"""Rules over facts: what will fail or be slow in production. Pure; `faultkit.code.review` applies them."""
 
-from faultkit.code.rules.engine import findings_in, findings_of
 from faultkit.code.rules.rule import KINDS, SEVERITIES, Finding, Hit, Kind, Rule, Severity
-from faultkit.code.rules.table import RULES
 
-__all__ = [
-    "KINDS",
-    "RULES",
-    "SEVERITIES",
-    "Finding",
-    "Hit",
-    "Kind",
-    "Rule",
-    "Severity",
-    "findings_in",
-    "findings_of",
-]
+__all__ = ["KINDS", "SEVERITIES", "Finding", "Hit", "Kind", "Rule", "Severity"]

@@ -12,7 +12,7 @@ A rule is written once, against `Facts`, and lives in a small file of its own:
 
     RULE = Rule(id="FK-P001", slug="blocking-call-in-async-code", ..., check=_check)
 
-and has one row in `faultkit.code.rules.table.RULES`.
+and has one row in `faultkit.code.review.engine.RULES`.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
+from faultkit.base.text import escaped_line
 from faultkit.code.facts.facts import Facts
-from faultkit.code.shown import one_line
-from faultkit.code.syntax import Span
+from faultkit.code.languages.syntax import Span
 
 Kind: TypeAlias = Literal["reliability", "performance"]
 Severity: TypeAlias = Literal["low", "medium", "high", "critical"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
-"""The mildest first."""
+"""The least severe first."""
 
 CERTAIN, LIKELY, POSSIBLE = 0.95, 0.8, 0.5
 """How sure a rule may be. `CERTAIN`: the text alone proves it. `LIKELY`: it holds unless code elsewhere does
@@ -41,16 +41,18 @@ class Hit:
     """A place where a rule found what it looks for."""
 
     span: Span
-    """As narrow as it can be: the call, not the function around it."""
+    """The smallest span: the call, not the function around it."""
     message: str
     """One sentence that names the thing: `httpx.get() has no timeout of its own`. No full stop."""
     confidence: float = LIKELY
     severity: Severity | None = None
-    """Where it is graver or milder than the rule says."""
+    """The severity, where it differs from that of the rule."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
+    """One rule: what it finds, why it matters, and how to fix it."""
+
     id: str
     """`FK-R001` for reliability, `FK-P001` for performance. Never used twice, never changed."""
     slug: str
@@ -64,20 +66,22 @@ class Rule:
     kind: Kind
     severity: Severity
     languages: tuple[str, ...]
-    """Names as in `faultkit.code.languages`. It is not asked about other texts."""
+    """Names as in `faultkit.code.languages`. The rule does not run on other texts."""
     check: Callable[[Facts], Iterable[Hit]]
-    """Pure, and gives hits in any order."""
+    """Pure. Yields hits in any order."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
+    """What a rule found in a text, with its place."""
+
     rule: Rule
     file: str
-    """As the user named it; empty for a snippet."""
+    """The path as the user gave it; empty for a snippet."""
     function: str
     """The qualified name of the innermost named function around it; empty at the top of a file."""
     span: Span
-    """Bytes of the text that was given, and not of what was put around a snippet to read it."""
+    """Bytes of the given text, without what was put around a snippet to parse it."""
     line: int
     end_line: int
     column: int
@@ -89,7 +93,7 @@ class Finding:
 
     @property
     def place(self) -> str:
-        return f"{one_line(self.file)}:{self.line}" if self.file else f"line {self.line}"
+        return f"{escaped_line(self.file)}:{self.line}" if self.file else f"line {self.line}"
 
 
 PYTHON: tuple[str, ...] = ("python",)

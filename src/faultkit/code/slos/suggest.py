@@ -1,4 +1,4 @@
-"""Which objectives a function should have: the set by who calls it, the figures by what it does. Pure."""
+"""Suggests objectives for a function: the set by how it is called, the figures by what it does. Pure."""
 
 from __future__ import annotations
 
@@ -6,14 +6,25 @@ from collections.abc import Callable
 
 from faultkit.base.errors import InputError
 from faultkit.code.languages import Language, language_named
-from faultkit.code.slos import cloud_run, explain, prometheus
-from faultkit.code.slos.costs import Expectation, expectation_of
-from faultkit.code.slos.read import work_of
-from faultkit.code.slos.suggested import SuggestedSlo
-from faultkit.code.slos.work import EntryKind, Work
+from faultkit.code.slos import indicators as cloud_run
+from faultkit.code.slos import indicators as prometheus
+from faultkit.code.slos import suggest as explain
+from faultkit.code.slos.costs import (
+    BLOCKED,
+    BOUNDED,
+    COSTS,
+    LEAST_S,
+    OWN_WORK,
+    Expectation,
+    cost_s,
+    expectation_of,
+)
+from faultkit.code.slos.indicators import label_value, metrics_of, quoted
+from faultkit.code.slos.profile import profile_of
+from faultkit.code.slos.slo_types import Dependency, EntryKind, FunctionProfile, SuggestedSlo
 
 LONGEST_TEXT = 1_000_000
-"""Characters."""
+"""Characters of a text."""
 WINDOWS_S: dict[EntryKind, int] = {
     "request": 300,
     "stream": 300,
@@ -21,35 +32,36 @@ WINDOWS_S: dict[EntryKind, int] = {
     "job": 86_400,
     "function": 300,
 }
-"""A job may run once a day. Google's API needs whole fractions of a day."""
+"""Seconds by kind of entry. A job may run once a day. Google's API needs whole fractions of a day."""
 _BOM = "\ufeff"
 
 
 def suggest_slos(text: str, language: str | Language, *, function: str = "") -> tuple[SuggestedSlo, ...]:
-    """For the function of this name; without one, for the function of the text that matters most.
+    """Return objectives for the function of this name; without one, for the most important function.
 
-    Raises InputError if the text is empty, or the language or the function is not known."""
+    Raises InputError if the text is empty, or the language or the function is not known.
+    """
     known = language_named(language) if isinstance(language, str) else language
     bare = text.removeprefix(_BOM)
     if not bare.strip():
         raise InputError("snippet", "expected source code, got nothing")
     if len(bare) > LONGEST_TEXT:
         raise InputError("snippet", f"expected at most {LONGEST_TEXT} characters, got {len(bare)}")
-    work = work_of(bare, known, function.strip())
-    expected = expectation_of(work)
-    return tuple(make(work, expected) for make in _SETS[work.entry.kind])
+    profile = profile_of(bare, known, function.strip())
+    expected = expectation_of(profile)
+    return tuple(make(profile, expected) for make in _SETS[profile.entry.kind])
 
 
-def _latency95(work: Work, expected: Expectation) -> SuggestedSlo:
-    return _latency(work, 95.0, expected.p95_s, explain.latency95(work, expected))
+def _latency95(profile: FunctionProfile, expected: Expectation) -> SuggestedSlo:
+    return _latency(profile, 95.0, expected.p95_s, explain.latency95(profile, expected))
 
 
-def _latency99(work: Work, expected: Expectation) -> SuggestedSlo:
-    return _latency(work, 99.0, expected.p99_s, explain.latency99(work, expected))
+def _latency99(profile: FunctionProfile, expected: Expectation) -> SuggestedSlo:
+    return _latency(profile, 99.0, expected.p99_s, explain.latency99(profile, expected))
 
 
-def _latency(work: Work, objective: float, threshold_s: float, why: str) -> SuggestedSlo:
-    window_s = WINDOWS_S[work.entry.kind]
+def _latency(profile: FunctionProfile, objective: float, threshold_s: float, why: str) -> SuggestedSlo:
+    window_s = WINDOWS_S[profile.entry.kind]
     title, share = f"{objective:g}th percentile latency", round(objective / 100, 6)
     return SuggestedSlo(
         type="latency",
@@ -59,42 +71,42 @@ def _latency(work: Work, objective: float, threshold_s: float, why: str) -> Sugg
         threshold=threshold_s,
         unit="s",
         window=f"{window_s}s",
-        prometheus=prometheus.quantile(work.entry, share, window_s),
-        cloud_run=cloud_run.latency(work.entry, title, share, threshold_s, window_s),
+        prometheus=prometheus.quantile(profile.entry, share, window_s),
+        cloud_run=cloud_run.latency(profile.entry, title, share, threshold_s, window_s),
     )
 
 
-def _availability(work: Work, expected: Expectation) -> SuggestedSlo:
-    kind, window_s = work.entry.kind, WINDOWS_S[work.entry.kind]
+def _availability(profile: FunctionProfile, expected: Expectation) -> SuggestedSlo:
+    kind, window_s = profile.entry.kind, WINDOWS_S[profile.entry.kind]
     objective, share = expected.availability, round(expected.availability / 100, 6)
     measure = prometheus.done_share if kind == "message" else prometheus.good_share
     return SuggestedSlo(
         type="availability",
         title=_GOOD[kind],
         objective=objective,
-        explanation=explain.availability(work, expected),
+        explanation=explain.availability(profile, expected),
         threshold=objective,
         unit="%",
         window=f"{window_s}s",
-        prometheus=measure(work.entry, window_s),
-        cloud_run=cloud_run.availability(work.entry, f"{objective:g}% availability", share, window_s),
+        prometheus=measure(profile.entry, window_s),
+        cloud_run=cloud_run.availability(profile.entry, f"{objective:g}% availability", share, window_s),
     )
 
 
-def _error(work: Work, expected: Expectation) -> SuggestedSlo:
-    window_s = WINDOWS_S[work.entry.kind]
+def _error(profile: FunctionProfile, expected: Expectation) -> SuggestedSlo:
+    window_s = WINDOWS_S[profile.entry.kind]
     objective = round(100 - expected.errors, 2)
     share = round(objective / 100, 6)
     return SuggestedSlo(
         type="error",
         title="Error rate",
         objective=objective,
-        explanation=explain.error(work, expected),
+        explanation=explain.error(profile, expected),
         threshold=expected.errors,
         unit="%",
         window=f"{window_s}s",
-        prometheus=prometheus.bad_share(work.entry, window_s),
-        cloud_run=cloud_run.error(work.entry, f"{objective:g}% error rate", share, window_s),
+        prometheus=prometheus.bad_share(profile.entry, window_s),
+        cloud_run=cloud_run.error(profile.entry, f"{objective:g}% error rate", share, window_s),
     )
 
 
@@ -105,7 +117,7 @@ _GOOD: dict[EntryKind, str] = {
     "job": "Successful runs",
     "function": "Successful calls",
 }
-_Make = Callable[[Work, Expectation], SuggestedSlo]
+_Make = Callable[[FunctionProfile, Expectation], SuggestedSlo]
 _SETS: dict[EntryKind, tuple[_Make, ...]] = {
     "request": (_latency95, _latency99, _availability, _error),
     "stream": (_latency95, _latency99, _availability, _error),
@@ -114,3 +126,216 @@ _SETS: dict[EntryKind, tuple[_Make, ...]] = {
     "job": (_latency95, _availability),
     "function": (_latency95, _latency99, _error),
 }
+
+
+# Why an objective is what it is, in sentences that name calls and lines.
+
+
+LONGEST = 1000
+"""Characters that the schema of answers allows."""
+_MOST_NAMED = 4
+_FRAMEWORKS = {
+    "fastapi": "FastAPI", "flask": "Flask", "starlette": "Starlette", "django": "Django", "quart": "Quart",
+    "sanic": "Sanic", "aiohttp": "aiohttp", "litestar": "Litestar", "tornado": "Tornado",
+    "express": "Express",
+    "koa": "Koa", "fastify": "Fastify", "hono": "Hono", "nest": "NestJS", "next": "Next.js",
+    "node": "Node.js",
+    "spring": "Spring", "servlet": "Servlet", "gin": "Gin", "echo": "Echo", "fiber": "Fiber", "grpc": "gRPC",
+}  # fmt: skip
+_WHO: dict[EntryKind, str] = {
+    "request": "answers requests",
+    "stream": "streams its answers",
+    "message": "works off messages",
+    "job": "runs as a job",
+    "function": "is called by other code",
+}
+
+
+def latency95(profile: FunctionProfile, expected: Expectation) -> str:
+    """Explain the objective for the 95th percentile."""
+    return _joined(
+        _about(profile),
+        _calls(profile),
+        _total(profile, expected),
+        _assumed(profile),
+        "What is measured is the time to the first byte, since an answer may stay open for long."
+        if profile.entry.kind == "stream"
+        else "",
+        _by_route(profile),
+    )
+
+
+def latency99(profile: FunctionProfile, expected: Expectation) -> str:
+    """Explain the objective for the 99th percentile."""
+    slow = [
+        f"{each.call} on line {each.line} ({cost_s(each)[1]:g} s)"
+        for each in profile.dependencies[:_MOST_NAMED]
+    ]
+    limits = [_patience(each) for each in profile.dependencies if each.kind in BOUNDED]
+    blocked, worst = "", ""
+    if profile.blocks_loop:
+        blocked = (
+            f"Line {profile.blocks_loop} blocks the event loop, so that requests wait for one another: "
+            f"{BLOCKED:g} times as much."
+        )
+    if any(limits) and expected.worst_s:
+        worst = f"In the worst case it waits for {expected.worst_s:g} s."
+    return _joined(
+        f"{_first_word(profile)} may take {expected.p99_s:g} s in 99 of 100, for it has "
+        f"{OWN_WORK.p99_s:g} s for its own work{' and waits for ' if slow else ''}{', '.join(slow)}.",
+        *dict.fromkeys(each for each in limits[:_MOST_NAMED] if each),
+        blocked,
+        worst,
+    )
+
+
+def availability(profile: FunctionProfile, expected: Expectation) -> str:
+    """Explain the objective for availability."""
+    hard = [each for each in profile.dependencies if not each.is_soft and COSTS[each.kind].up < 1]
+    if profile.entry.is_http:
+        good = "Every answer but a server error (5xx) counts as good"
+    elif profile.entry.kind == "message":
+        good = "Messages that arrive are to be worked off"
+    else:
+        good = "Runs that end without an error count as good"
+    if not hard:
+        return _joined(
+            f"{good}.", f"{_first_word(profile)} is not known to depend on anything outside of its process."
+        )
+    again = [each for each in hard if each.tries != 1]
+    return _joined(
+        f"{good}.",
+        f"{_first_word(profile)} fails when {_named(hard)} {'fails' if len(hard) == 1 else 'fail'}, "
+        f"so that more than {expected.availability:g} % cannot be promised.",
+        f"{_named(again)} {'is' if len(again) == 1 else 'are'} tried again, which helps for short failures."
+        if again
+        else "",
+    )
+
+
+def error(profile: FunctionProfile, expected: Expectation) -> str:
+    """Explain the objective for the error rate."""
+    if not profile.entry.is_http:
+        return _joined(
+            f"At most {expected.errors:g} of 100 may end with an error.", _cause(profile), _unread(profile)
+        )
+    why = (
+        "clients can send what is wrong or ask for what is not there"
+        if profile.takes_input
+        else "a client can do little wrong here"
+    )
+    return _joined(
+        f"At most {expected.errors:g} of 100 answers may be errors (4xx or 5xx): {why}, and more than that "
+        "means that a release or an upstream broke something.",
+        _cause(profile),
+    )
+
+
+def _cause(profile: FunctionProfile) -> str:
+    hard = [each for each in profile.dependencies if not each.is_soft and COSTS[each.kind].up < 1]
+    return f"Look at {_named(hard)} first." if hard else ""
+
+
+def _subject(profile: FunctionProfile) -> str:
+    entry = profile.entry
+    if entry.name:
+        return entry.name[:80]
+    return f"the handler of {entry.method} {entry.path}"[:100] if entry.path else "this code"
+
+
+def _first_word(profile: FunctionProfile) -> str:
+    subject = _subject(profile)
+    return subject if profile.entry.name else subject[0].upper() + subject[1:]
+
+
+def _about(profile: FunctionProfile) -> str:
+    entry = profile.entry
+    doing = _WHO[entry.kind]
+    if entry.is_http and entry.path and entry.name:
+        doing = f"{'streams' if entry.kind == 'stream' else 'answers'} {entry.method} {entry.path[:80]}"
+        doing = doing.replace("ANY ", "")
+    framework = _FRAMEWORKS.get(entry.framework, entry.framework)
+    where = f" ({framework})" if framework and entry.is_http else ""
+    return f"{_first_word(profile)} {doing}{where}."
+
+
+def _calls(profile: FunctionProfile) -> str:
+    found = profile.dependencies
+    if not found:
+        return "No call in it is known to leave its process."
+    named = [_call(each) for each in found[:_MOST_NAMED]]
+    more = len(found) - len(named)
+    rest = f", and {more} more" if more > 0 else ""
+    return f"It waits for {'; '.join(named)}{rest}."
+
+
+def _call(each: Dependency) -> str:
+    times = "" if each.times == 1 else f", {each.times} times"
+    beside = ", at the same time as others" if each.is_concurrent else ""
+    one_s = cost_s(each)[0] / each.times
+    return f"{each.call} on line {each.line} ({COSTS[each.kind].words}, {one_s:g} s{times}{beside})"
+
+
+def _total(profile: FunctionProfile, expected: Expectation) -> str:
+    if expected.p95_s == LEAST_S.get(profile.entry.kind):
+        return f"No caller waits for it: {expected.p95_s:g} s is the lowest threshold for this kind of entry."
+    rounded = ", rounded up" if expected.is_rounded else ""
+    return (
+        f"With {OWN_WORK.p95_s:g} s for its own work that makes {expected.p95_s:g} s in 95 of 100{rounded}."
+    )
+
+
+def _by_route(profile: FunctionProfile) -> str:
+    """Say which label to use where metrics count by route."""
+    entry, label = profile.entry, metrics_of(profile.entry).label
+    if not entry.is_http or not entry.path or label_value(entry) == entry.path:
+        return ""
+    return f"Where requests are counted by route, write {label}={quoted(entry.path[:80])}."
+
+
+def _assumed(profile: FunctionProfile) -> str:
+    most = max((each.times for each in profile.dependencies), default=1)
+    loops = f"The code does not say how many items there are: {most} are assumed." if most > 1 else ""
+    return _joined(loops, _unread(profile), _others(profile))
+
+
+def _unread(profile: FunctionProfile) -> str:
+    words = f"Calls in {profile.unread} are known by their words only: check them." if profile.unread else ""
+    broken = (
+        f"Line {profile.broken_line} cannot be read: calls there are missing." if profile.broken_line else ""
+    )
+    return _joined(words, broken)
+
+
+def _others(profile: FunctionProfile) -> str:
+    if not profile.others:
+        return ""
+    many = "1 other function was" if profile.others == 1 else f"{profile.others} other functions were"
+    return f"{many} not looked at."
+
+
+def _patience(each: Dependency) -> str:
+    what = f"{each.call} on line {each.line}"
+    if each.tries is None:
+        return f"{what} is tried again without an end, so that nothing bounds it."
+    if each.timeout_is == "missing":
+        return f"{what} has no timeout: nothing bounds the slowest requests until it gets one."
+    if each.timeout_is == "default":
+        return f"{what} sets no timeout; only the {each.timeout_s:g} s of {each.library} bound it."
+    if each.timeout_s is None:
+        return ""
+    tried = "" if each.tries == 1 else f" and is tried up to {each.tries} times"
+    return f"{what} has a timeout of {each.timeout_s:g} s{tried}."
+
+
+def _named(found: list[Dependency]) -> str:
+    named = list(dict.fromkeys(f"{each.call} (line {each.line})" for each in found))
+    shown, more = named[:_MOST_NAMED], len(named) - _MOST_NAMED
+    if more > 0:
+        return f"{', '.join(shown)} or one of {more} more"
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} or {shown[-1]}"
+
+
+def _joined(*sentences: str) -> str:
+    text = " ".join(each for each in sentences if each)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.code.rules.engine import findings_of
+from faultkit.code.review.engine import RULES, findings_of
 from faultkit.code.rules.performance import PERFORMANCE
 from faultkit.code.rules.rule import Rule
-from faultkit.code.rules.table import RULES
 
 FOLDER = Path(__file__).parent / "cases"
 _HERE = re.compile(r"(#|//) here\s*$")

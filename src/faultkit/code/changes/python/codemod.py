@@ -1,8 +1,9 @@
-"""From a function that collects what is to be rewritten to a codemod: reading and writing is done here."""
+"""Makes a codemod from a function that collects what is to be rewritten. Parses the text and writes it
+back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -17,8 +18,8 @@ from faultkit.code.rules.rule import Finding
 
 
 @dataclass(frozen=True)
-class Work:
-    """What a codemod is given: the text, its tree, the findings, and where to put what it wants."""
+class CodemodContext:
+    """What a codemod receives: the text, its tree, the findings, and the rewriting to collect changes in."""
 
     source: Source
     tree: Tree
@@ -31,7 +32,7 @@ class Work:
         return self.source.facts
 
     def calls(self) -> Iterator[tuple[Finding, Call, cst.Call]]:
-        """Findings that point at a call, with the call as facts and as the tree have it."""
+        """Yield findings that point at a call, with the call as a fact and as a node."""
         for finding in self.findings:
             call, node = self.source.call_at(finding), self.tree.at(finding.span, cst.Call)
             if call is not None and node is not None:
@@ -43,7 +44,7 @@ class Work:
 
 @lru_cache(maxsize=2)
 def _tree(text: str) -> Tree:
-    """Trees are read only, and all codemods that are tried on one text read the same."""
+    """Parse a text once: trees are read-only and shared by all codemods that are tried on it."""
     return Tree(text)
 
 
@@ -51,28 +52,128 @@ def python_codemod(
     name: str,
     slugs: tuple[str, ...],
     description: str,
-    collect: Callable[[Work], None],
+    collect: Callable[[CodemodContext], None],
     *,
     stage: int = 0,
 ) -> Codemod:
+    """Return a codemod from its collecting function."""
+
     def rewrite(source: Source, findings: tuple[Finding, ...]) -> Change | None:
         try:
             tree = _tree(source.text)
         except cst.ParserSyntaxError:
             return None
-        work = Work(source, tree, findings, Rewriting(tree))
-        collect(work)
-        if work.new.is_empty:
+        context = CodemodContext(source, tree, findings, Rewriting(tree))
+        collect(context)
+        if context.new.is_empty:
             return None
-        edits = edits_between(source.text, work.new.done())
+        edits = edits_between(source.text, context.new.done())
         if not edits:
             return None
         return Change(
             rules=tuple(sorted({each.rule.id for each in findings})),
             description=description,
             edits=edits,
-            imports=tuple(each.statement for each in work.new.left_out),
-            dependencies=tuple(sorted({*work.dependencies})),
+            imports=tuple(each.statement for each in context.new.left_out),
+            dependencies=tuple(sorted({*context.dependencies})),
         )
 
     return Codemod(name, slugs, rewrite, stage)
+
+
+# Calls and small expressions of a libcst tree with something added, in the layout that they have.
+
+
+def keyword_of(call: cst.Call, name: str) -> cst.Arg | None:
+    """Return the keyword argument of this name, or None."""
+    return next((each for each in call.args if each.keyword is not None and each.keyword.value == name), None)
+
+
+def takes_keywords(call: cst.Call) -> bool:
+    """Return whether a keyword can be added: not after `f(x for x in y)`, whose generator needs
+    parentheses."""
+    return not (
+        len(call.args) == 1
+        and isinstance(call.args[0].value, cst.GeneratorExp)
+        and not call.args[0].value.lpar
+    )
+
+
+def with_keyword(call: cst.Call, name: str, value: cst.BaseExpression) -> cst.Call:
+    """Return the call with one more argument at the end, on a line of its own if the others are.
+
+    An existing keyword keeps its place and gets the new value.
+    """
+    old = keyword_of(call, name)
+    if old is not None:
+        args = [each.with_changes(value=value) if each is old else each for each in call.args]
+        return call.with_changes(args=args)
+    equal = cst.AssignEqual(
+        whitespace_before=cst.SimpleWhitespace(""), whitespace_after=cst.SimpleWhitespace("")
+    )
+    return with_argument(call, cst.Arg(value, keyword=cst.Name(name), equal=equal))
+
+
+def with_argument(call: cst.Call, made: cst.Arg) -> cst.Call:
+    """Return the call with one more argument after the others."""
+    if not call.args:
+        return call.with_changes(args=[made])
+    *others, last = call.args
+    between = _between(call)
+    made = made.with_changes(comma=last.comma, whitespace_after_arg=last.whitespace_after_arg)
+    last = last.with_changes(comma=between, whitespace_after_arg=cst.SimpleWhitespace(""))
+    return call.with_changes(args=[*others, last, made])
+
+
+def _between(call: cst.Call) -> cst.Comma:
+    """Return the comma that separates the arguments as they are laid out."""
+    for each in call.args[:-1]:
+        if isinstance(each.comma, cst.Comma):
+            return each.comma
+    own_line = isinstance(call.whitespace_before_args, cst.ParenthesizedWhitespace)
+    space = call.whitespace_before_args if own_line else cst.SimpleWhitespace(" ")
+    return cst.Comma(whitespace_after=space)
+
+
+def without_keyword(call: cst.Call, name: str) -> cst.Call:
+    """Return the call without one keyword argument."""
+    gone = keyword_of(call, name)
+    if gone is None:
+        return call
+    args = list(call.args)
+    at = args.index(gone)
+    del args[at]
+    if args and at == len(args):
+        args[-1] = args[-1].with_changes(comma=gone.comma, whitespace_after_arg=gone.whitespace_after_arg)
+    return call.with_changes(args=args)
+
+
+def with_first(call: cst.Call, function: cst.BaseExpression, first: cst.BaseExpression) -> cst.Call:
+    """Return `function(first, …)` with the arguments of the call."""
+    comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")) if call.args else cst.MaybeSentinel.DEFAULT
+    return call.with_changes(func=function, args=[cst.Arg(first, comma=comma), *call.args])
+
+
+def parenthesised(node: cst.BaseExpression) -> cst.BaseExpression:
+    """Return the expression in parentheses; unchanged if it has some."""
+    if node.lpar:
+        return node
+    return node.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()])
+
+
+# Codemods that add one keyword argument, as a table of calls.
+
+
+def add_keyword(context: CodemodContext, node: cst.Call, name: str, value: str) -> None:
+    """Add a keyword once, however many findings point at the call."""
+    if context.new.has(node) or not takes_keywords(node):
+        return
+    expression = context.new.expression(value)
+    context.new.replace(node, lambda each: with_keyword(cst.ensure_type(each, cst.Call), name, expression))
+
+
+def add_keywords(context: CodemodContext, table: Mapping[str, tuple[str, str]]) -> None:
+    """Add keywords from a table: a keyword and its value by the resolved name of a function."""
+    for _, call, node in context.calls():
+        if call.name in table:
+            add_keyword(context, node, *table[call.name])

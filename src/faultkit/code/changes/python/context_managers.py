@@ -1,6 +1,6 @@
-"""`with` blocks around files, answers, clients and connections that nobody closes.
+"""Codemod that puts files, responses, clients and connections that are never closed into `with` blocks.
 
-What follows up to the last use of the thing goes into the block.
+The statements up to the last use of the object move into the block.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ from typing import cast
 
 import libcst as cst
 
-from faultkit.code.changes.python.codemod import Work, python_codemod
-from faultkit.code.changes.python.names import free_name, variables_in
-from faultkit.code.changes.python.tree import is_unconditional, nodes_in
+from faultkit.code.changes.python.codemod import CodemodContext, python_codemod
+from faultkit.code.changes.python.tree import free_name, is_unconditional, nodes_in, variables_in
 from faultkit.code.facts import Call
 
 _ASYNC = ("httpx.AsyncClient", "aiohttp.ClientSession")
 _CLOSING = ("sqlite3.connect", "psycopg2.connect", "psycopg.connect", "pymysql.connect", "MySQLdb.connect")
-"""Their own `with` ends a transaction, or is not there."""
+"""Types whose own `with` ends a transaction, or that have none: `contextlib.closing` is used."""
 _PLAIN = (
     "open", "io.open", "gzip.open", "bz2.open", "codecs.open", "zipfile.ZipFile", "tarfile.open", "os.fdopen",
     "builtins.open", "urllib.request.urlopen", "httpx.Client", "requests.Session", "requests.session",
@@ -34,52 +33,52 @@ _DATA = frozenset(
         "splitlines", "loads", "len",
     )
 )  # fmt: skip
-"""Methods whose results do not need what they were called on any more."""
+"""Methods whose results do not need the object any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
     head: str
-    """Text of the `with` statement up to the colon."""
+    """The `with` statement up to the colon."""
     first: int
-    """The place of the statement that opens, in its block."""
+    """Index of the opening statement in its block."""
     last: int
     keeps_first: bool
-    """The statement that opens does more than to give a name: it goes into the block."""
+    """Whether the opening statement does more than bind a name, so that it moves into the block."""
 
 
-def _collect(work: Work) -> None:
-    for _, call, node in work.calls():
+def _collect_context_managers(context: CodemodContext) -> None:
+    for _, call, node in context.calls():
         if call.name not in (*_PLAIN, *_ASYNC, *_CLOSING) and not _streams(call):
             continue
-        line = work.tree.statement(node)
+        line = context.tree.statement(node)
         if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
             continue
-        block = work.tree.block(line)
-        if block is None or work.new.has(block) or (call.name in _ASYNC and not _in_async(work, node)):
+        block = context.tree.block(line)
+        if block is None or context.new.has(block) or (call.name in _ASYNC and not _in_async(context, node)):
             continue
-        made = _named(work, call, node, line, block) or _unnamed(work, call, node, line, block)
+        made = _named(context, call, node, line, block) or _unnamed(context, call, node, line, block)
         if made is not None:
-            _put(work, made, block)
+            _put(context, made, block)
 
 
 def _streams(call: Call) -> bool:
     return call.name.startswith("requests.") and call.has("stream")
 
 
-def _in_async(work: Work, node: cst.CSTNode) -> bool:
-    function = work.tree.function(node)
+def _in_async(context: CodemodContext, node: cst.CSTNode) -> bool:
+    function = context.tree.function(node)
     return function is not None and function.asynchronous is not None
 
 
 def _named(
-    work: Work,
+    context: CodemodContext,
     call: Call,
     node: cst.Call,
     line: cst.SimpleStatementLine,
     block: cst.IndentedBlock | cst.Module,
 ) -> _Block | None:
-    """`f = open(p)` and what follows."""
+    """Handle `f = open(p)` and what follows."""
     small = line.body[0]
     if not isinstance(small, cst.Assign) or small.value is not node or len(small.targets) != 1:
         return None
@@ -88,61 +87,63 @@ def _named(
         return None
     lines = list(block.body)
     first = lines.index(line)
-    last = _last_use(work, lines, first, target.value)
+    last = _last_use(context, lines, first, target.value)
     if last is None:
         return None
-    return _Block(f"{_head(work, call, node)} as {target.value}", first, last, False)
+    return _Block(f"{_head(context, call, node)} as {target.value}", first, last, False)
 
 
-def _last_use(work: Work, lines: Sequence[cst.CSTNode], first: int, name: str) -> int | None:
-    """The place of the last statement that needs the thing, or something made of it; None if that cannot be
-    told, or is elsewhere."""
-    scope: cst.CSTNode = work.tree.function(lines[first]) or work.tree.module
+def _last_use(context: CodemodContext, lines: Sequence[cst.CSTNode], first: int, name: str) -> int | None:
+    """Return the index of the last statement that needs the object or something made of it.
+
+    None if that is unknown, or elsewhere.
+    """
+    scope: cst.CSTNode = context.tree.function(lines[first]) or context.tree.module
     names, last = {name}, first
     while True:
-        uses = [at for at, each in enumerate(lines) if at > first and _mentions(work, each, names)]
-        if not uses or any(_is_handed_on(work, each, names) for each in lines[first : uses[-1] + 1]):
+        uses = [at for at, each in enumerate(lines) if at > first and _mentions(context, each, names)]
+        if not uses or any(_is_handed_on(context, each, names) for each in lines[first : uses[-1] + 1]):
             return None
-        made = _made_of(work, lines[first + 1 : uses[-1] + 1], names)
+        made = _made_of(context, lines[first + 1 : uses[-1] + 1], names)
         if made is None:
             return None
         if made <= names and uses[-1] == last:
             break
         names, last = names | made, uses[-1]
-    if any(_outlives(work, each, names) for each in lines[first : last + 1]):
+    if any(_outlives(context, each, names) for each in lines[first : last + 1]):
         return None
-    inside = sum(_count(work, each, names) for each in lines[first : last + 1])
-    return last if _count(work, scope, names) == inside else None
+    inside = sum(_count(context, each, names) for each in lines[first : last + 1])
+    return last if _count(context, scope, names) == inside else None
 
 
-def _outlives(work: Work, line: cst.CSTNode, names: set[str]) -> bool:
-    """A function or generator that is made there may be asked when the block is over."""
+def _outlives(context: CodemodContext, line: cst.CSTNode, names: set[str]) -> bool:
+    """Return whether a function or generator made there may run after the block."""
     if isinstance(line, (cst.FunctionDef, cst.ClassDef)):
         return True
     made: list[cst.CSTNode] = [*nodes_in(line, cst.Lambda), *nodes_in(line, cst.FunctionDef)]
     made += [each.value for each in nodes_in(line, cst.Return) if isinstance(each.value, cst.GeneratorExp)]
-    return any(_mentions(work, each, names) for each in made)
+    return any(_mentions(context, each, names) for each in made)
 
 
-def _is_handed_on(work: Work, line: cst.CSTNode, names: set[str]) -> bool:
-    """`on_exit(f.close)`: somebody else closes it, later."""
+def _is_handed_on(context: CodemodContext, line: cst.CSTNode, names: set[str]) -> bool:
+    """Return whether closing is handed on, as in `on_exit(f.close)`."""
     for each in nodes_in(line, cst.Attribute):
-        above = work.tree.parent(each)
+        above = context.tree.parent(each)
         is_called = isinstance(above, cst.Call) and above.func is each
         if isinstance(each.value, cst.Name) and each.value.value in names and each.attr.value in _CLOSES:
             return not is_called
     return False
 
 
-def _made_of(work: Work, lines: Sequence[cst.CSTNode], names: set[str]) -> set[str] | None:
-    """Names that hold something which may still need it, as a cursor does; None if it goes elsewhere."""
+def _made_of(context: CodemodContext, lines: Sequence[cst.CSTNode], names: set[str]) -> set[str] | None:
+    """Return names that may still need the object, as a cursor does; None if it goes elsewhere."""
     found = set[str]()
     for line in lines:
         for assign in nodes_in(line, cst.Assign):
-            if not _mentions(work, assign.value, names) or _is_plain(assign.value):
+            if not _mentions(context, assign.value, names) or _is_plain(assign.value):
                 continue
             for target in assign.targets:
-                bound = {each.value for each in variables_in(work.tree, target.target)}
+                bound = {each.value for each in variables_in(context.tree, target.target)}
                 if any(nodes_in(target.target, cst.Attribute)) or any(nodes_in(target.target, cst.Subscript)):
                     return None
                 found |= bound
@@ -150,7 +151,7 @@ def _made_of(work: Work, lines: Sequence[cst.CSTNode], names: set[str]) -> set[s
 
 
 def _is_plain(value: cst.BaseExpression) -> bool:
-    """Data that stands on its own."""
+    """Return whether a value is plain data."""
     while isinstance(value, (cst.Await, cst.Subscript)):
         value = value.expression if isinstance(value, cst.Await) else value.value
     return (
@@ -161,44 +162,44 @@ def _is_plain(value: cst.BaseExpression) -> bool:
 
 
 def _unnamed(
-    work: Work,
+    context: CodemodContext,
     call: Call,
     node: cst.Call,
     line: cst.SimpleStatementLine,
     block: cst.IndentedBlock | cst.Module,
 ) -> _Block | None:
-    """`data = open(p).read()`: nobody has a name for it."""
-    above = work.tree.parent(node)
+    """Handle `data = open(p).read()`, where the object has no name."""
+    above = context.tree.parent(node)
     if (
         not isinstance(above, cst.Attribute)
         or above.attr.value not in _DATA
-        or not is_unconditional(work.tree, node, line.body[0])
+        or not is_unconditional(context.tree, node, line.body[0])
     ):
         return None
     wanted = {"urllib.request.urlopen": "response"}.get(call.name, "file")
-    name = free_name(work.tree, wanted, line)
-    work.new.swap(node, cst.Name(name))
+    name = free_name(context.tree, wanted, line)
+    context.new.swap(node, cst.Name(name))
     at = list(block.body).index(line)
-    return _Block(f"{_head(work, call, node)} as {name}", at, at, True)
+    return _Block(f"{_head(context, call, node)} as {name}", at, at, True)
 
 
-def _head(work: Work, call: Call, node: cst.Call) -> str:
-    text = work.tree.code(node.with_changes(lpar=(), rpar=()))
+def _head(context: CodemodContext, call: Call, node: cst.Call) -> str:
+    text = context.tree.code(node.with_changes(lpar=(), rpar=()))
     if call.name in _CLOSING:
-        return f"with {work.new.need('contextlib', 'closing')}({text})"
+        return f"with {context.new.need('contextlib', 'closing')}({text})"
     return f"async with {text}" if call.name in _ASYNC else f"with {text}"
 
 
-def _mentions(work: Work, top: cst.CSTNode, names: set[str]) -> bool:
-    return any(each.value in names for each in variables_in(work.tree, top))
+def _mentions(context: CodemodContext, top: cst.CSTNode, names: set[str]) -> bool:
+    return any(each.value in names for each in variables_in(context.tree, top))
 
 
-def _count(work: Work, top: cst.CSTNode, names: set[str]) -> int:
-    return sum(each.value in names for each in variables_in(work.tree, top))
+def _count(context: CodemodContext, top: cst.CSTNode, names: set[str]) -> int:
+    return sum(each.value in names for each in variables_in(context.tree, top))
 
 
-def _put(work: Work, made: _Block, block: cst.IndentedBlock | cst.Module) -> None:
-    head = cst.ensure_type(_in_async_def(work, f"{made.head}:\n    pass\n"), cst.With)
+def _put(context: CodemodContext, made: _Block, block: cst.IndentedBlock | cst.Module) -> None:
+    head = cst.ensure_type(_in_async_def(context, f"{made.head}:\n    pass\n"), cst.With)
 
     def step(node: cst.CSTNode) -> cst.CSTNode:
         assert isinstance(node, (cst.IndentedBlock, cst.Module))
@@ -211,27 +212,27 @@ def _put(work: Work, made: _Block, block: cst.IndentedBlock | cst.Module) -> Non
             whole = whole.with_changes(body=whole.body.with_changes(header=opening.trailing_whitespace))
         return node.with_changes(body=[*body[: made.first], whole, *body[made.last + 1 :]])
 
-    work.new.replace(block, step)
+    context.new.replace(block, step)
 
 
 def _comments(node: cst.CSTNode) -> tuple[cst.EmptyLine, ...]:
-    """A block does not begin with a blank line."""
+    """Return comments without a blank line at the start of a block."""
     lines = list(getattr(node, "leading_lines", ()))
     while lines and lines[0].comment is None:
         del lines[0]
     return tuple(lines)
 
 
-def _in_async_def(work: Work, text: str) -> cst.BaseStatement:
-    """A statement that may only stand in an async function."""
+def _in_async_def(context: CodemodContext, text: str) -> cst.BaseStatement:
+    """Wrap a statement that may only stand in an async function."""
     indented = "".join(f"    {line}" for line in text.splitlines(keepends=True))
-    function = cst.ensure_type(work.new.statements(f"async def _():\n{indented}")[0], cst.FunctionDef)
+    function = cst.ensure_type(context.new.statements(f"async def _():\n{indented}")[0], cst.FunctionDef)
     return next(iter(nodes_in(function.body, cst.With)))
 
 
-CODEMOD = python_codemod(
+CONTEXT_MANAGERS = python_codemod(
     "context-managers",
     ("file-not-closed", "response-not-closed", "client-not-closed", "connection-not-closed"),
     "close what is opened, on every way out, with a with block",
-    _collect,
+    _collect_context_managers,
 )

@@ -1,7 +1,7 @@
-"""One HTTP client for the whole process in place of one for every call, with limits and a timeout.
+"""Codemod that replaces an HTTP client per call by one for the process, with limits and a timeout.
 
-A client whose settings depend on the request stays where it is. So does an async one where nothing is served:
-it belongs to one event loop, and `asyncio.run` makes a new one each time.
+A client whose settings depend on the request stays where it is. So does an async client in code that serves
+nothing: it belongs to one event loop, and `asyncio.run` makes a new loop each time.
 """
 
 from __future__ import annotations
@@ -11,17 +11,80 @@ from typing import TypeAlias
 
 import libcst as cst
 
-from faultkit.code.changes.python.calls import keyword_of, parenthesised, without_keyword
-from faultkit.code.changes.python.codemod import Work, python_codemod
-from faultkit.code.changes.python.fastapi_app import close_with_app, made_app
-from faultkit.code.changes.python.http_timeout import CONNECT_TIMEOUT_S, TIMEOUT_S
-from faultkit.code.changes.python.names import free_name, is_known_before, variables_in
+from faultkit.code.changes.python.codemod import (
+    CodemodContext,
+    keyword_of,
+    parenthesised,
+    python_codemod,
+    with_keyword,
+    without_keyword,
+)
+from faultkit.code.changes.python.limits import CONNECT_TIMEOUT_S, TIMEOUT_S
+from faultkit.code.changes.python.tree import free_name, is_known_before, nodes_in, variables_in
 from faultkit.code.facts import Call
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    """A FastAPI application that the file makes."""
+
+    call: cst.Call
+    statement: cst.SimpleStatementLine
+
+
+def made_app(context: CodemodContext) -> App | None:
+    """Return the application if it is made at the top of the file."""
+    for call in context.facts.calls_named("fastapi.FastAPI", "FastAPI"):
+        node = context.node(call)
+        statement = None if node is None else context.tree.top(node)
+        if node is not None and isinstance(statement, cst.SimpleStatementLine) and call.assigned:
+            return App(node, statement)
+    return None
+
+
+def close_with_app(context: CodemodContext, before: cst.BaseStatement, lines: list[str]) -> None:
+    """Run statements when the application stops; nothing if there is none, or no place for them."""
+    app = made_app(context)
+    if app is None or app.statement is not before:
+        return
+    given = keyword_of(app.call, "lifespan")
+    if given is not None:
+        _add_to(context, given.value, lines)
+    elif not any(call.method in ("on_event", "add_event_handler") for call in context.facts.calls):
+        # An app with a lifespan forgets its handlers of events.
+        _add_new(context, app, lines)
+
+
+def _add_new(context: CodemodContext, app: App, lines: list[str]) -> None:
+    name = free_name(context.tree, "_lifespan")
+    manager = context.new.need("contextlib", "asynccontextmanager")
+    ordered = sorted(lines, key=lambda each: not each.startswith("global "))
+    heads = sum(each.startswith("global ") for each in lines)
+    inner = "".join(f"    {each}\n" for each in (*ordered[:heads], "yield", *ordered[heads:]))
+    context.new.above(app.statement, f"@{manager}\nasync def {name}(_app):\n{inner}")
+    context.new.replace(
+        app.call, lambda each: with_keyword(cst.ensure_type(each, cst.Call), "lifespan", cst.Name(name))
+    )
+
+
+def _add_to(context: CodemodContext, lifespan: cst.BaseExpression, lines: list[str]) -> None:
+    if not isinstance(lifespan, cst.Name):
+        return
+    for function in nodes_in(context.tree.module, cst.FunctionDef):
+        if function.name.value == lifespan.value and isinstance(function.body, cst.IndentedBlock):
+            for line in function.body.body:
+                if isinstance(line, cst.SimpleStatementLine) and any(nodes_in(line, cst.Yield)):
+                    context.new.after(line, "\n".join(lines))
+                    return
+
+
+# The codemod.
+
 
 MOST_CONNECTIONS = 100
 _METHODS = ("get", "post", "put", "patch", "delete", "head", "options", "request")
 _ON_CLIENT_ONLY = ("verify", "cert", "proxy", "proxies", "trust_env", "cookies")
-"""What functions of httpx take and methods of its clients do not, or not in the same sense."""
+"""Arguments of httpx functions that client methods do not take, or take in another sense."""
 _NAMES = {"httpx.Client": "_client", "httpx.AsyncClient": "_client", "requests.Session": "_session"}
 _MAKERS = {**{each: each for each in _NAMES}, "requests.session": "requests.Session"}
 
@@ -35,10 +98,11 @@ class _Shared:
     kind: str
     arguments: tuple[str, ...]
     anchor: cst.BaseStatement
-    """The statement of the file before which it is made."""
+    """The top-level statement before which the client is made."""
 
     def closing(self, construction: str) -> list[str]:
-        """Lines. A client of httpx cannot be used again, but an app may be started again, as tests do."""
+        """Return closing lines. An httpx client cannot be reused, but an application may start again, as
+        in tests."""
         if self.kind == "requests.Session":
             return [f"{self.name}.close()"]
         close = f"await {self.name}.aclose()" if self.kind == "httpx.AsyncClient" else f"{self.name}.close()"
@@ -49,56 +113,56 @@ class _Shared:
 _Clients: TypeAlias = dict[tuple[str, tuple[str, ...]], _Shared]
 
 
-def _collect(work: Work) -> None:
-    if work.tree.is_indented:
+def _collect_shared_client(context: CodemodContext) -> None:
+    if context.tree.is_indented:
         return
-    serves = bool(work.facts.routes())
+    serves = bool(context.facts.routes())
     shared: _Clients = {}
-    for _, call, node in work.calls():
+    for _, call, node in context.calls():
         module, _, method = call.name.rpartition(".")
         if module in ("httpx", "requests") and method in _METHODS:
-            _of_function(work, call, node, module, shared, serves=serves)
+            _of_function(context, call, node, module, shared, serves=serves)
         elif call.name in _MAKERS and (serves or call.name != "httpx.AsyncClient"):
-            _of_block(work, _MAKERS[call.name], node, shared)
-    _place(work, list(shared.values()))
+            _of_block(context, _MAKERS[call.name], node, shared)
+    _place(context, list(shared.values()))
 
 
 def _of_function(
-    work: Work, call: Call, node: cst.Call, module: str, shared: _Clients, *, serves: bool
+    context: CodemodContext, call: Call, node: cst.Call, module: str, shared: _Clients, *, serves: bool
 ) -> None:
-    """`httpx.get(…)`, which makes a client of its own inside."""
+    """Handle `httpx.get(…)`, which makes a client of its own."""
     if module == "httpx" and any(keyword_of(node, each) for each in _ON_CLIENT_ONLY):
         return
-    scope = work.facts.function_of(call)
+    scope = context.facts.function_of(call)
     is_async = module == "httpx" and scope is not None and scope.is_async
-    if work.tree.function(node) is None or work.new.has(node) or (is_async and not serves):
+    if context.tree.function(node) is None or context.new.has(node) or (is_async and not serves):
         return
     kind = "requests.Session" if module == "requests" else "httpx.AsyncClient" if is_async else "httpx.Client"
-    client = _shared(work, kind, (), node, shared)
+    client = _shared(context, kind, (), node, shared)
     function = cst.Attribute(cst.Name(client.name), cst.Name(call.method))
 
     def step(each: cst.CSTNode) -> cst.CSTNode:
         made = cst.ensure_type(each, cst.Call).with_changes(func=function)
         timeout = keyword_of(made, "timeout")
-        if module == "httpx" and timeout is not None and work.tree.code(timeout.value) == str(TIMEOUT_S):
+        if module == "httpx" and timeout is not None and context.tree.code(timeout.value) == str(TIMEOUT_S):
             # What this client has by itself.
             made = without_keyword(made, "timeout")
         if not is_async:
             return made
         waits = cst.Await(made.with_changes(lpar=(), rpar=()), lpar=made.lpar, rpar=made.rpar)
-        return parenthesised(waits) if isinstance(work.tree.parent(node), cst.Attribute) else waits
+        return parenthesised(waits) if isinstance(context.tree.parent(node), cst.Attribute) else waits
 
-    work.new.replace(node, step)
+    context.new.replace(node, step)
 
 
-def _of_block(work: Work, kind: str, node: cst.Call, shared: _Clients) -> None:
-    """`with httpx.Client() as client:`."""
-    item = work.tree.parent(node)
-    block = None if item is None else work.tree.parent(item)
-    function = work.tree.function(node)
+def _of_block(context: CodemodContext, kind: str, node: cst.Call, shared: _Clients) -> None:
+    """Handle `with httpx.Client() as client:`."""
+    item = context.tree.parent(node)
+    block = None if item is None else context.tree.parent(item)
+    function = context.tree.function(node)
     if not isinstance(item, cst.WithItem) or not isinstance(block, cst.With) or function is None:
         return
-    top = work.tree.top(node)
+    top = context.tree.top(node)
     if (
         len(block.items) != 1
         or item.asname is None
@@ -107,87 +171,94 @@ def _of_block(work: Work, kind: str, node: cst.Call, shared: _Clients) -> None:
     ):
         return
     local = item.asname.name.value
-    if not isinstance(block.body, cst.IndentedBlock) or block.body.footer or work.tree.block(block) is None:
+    if (
+        not isinstance(block.body, cst.IndentedBlock)
+        or block.body.footer
+        or context.tree.block(block) is None
+    ):
         return
-    anchor = _anchor(work, node)
-    if not all(is_known_before(work.tree, each.value, anchor) for each in node.args):
+    anchor = _anchor(context, node)
+    if not all(is_known_before(context.tree, each.value, anchor) for each in node.args):
         return
-    inside = [each for each in variables_in(work.tree, block.body) if each.value == local]
-    everywhere = [each for each in variables_in(work.tree, function) if each.value == local]
+    inside = [each for each in variables_in(context.tree, block.body) if each.value == local]
+    everywhere = [each for each in variables_in(context.tree, function) if each.value == local]
     bound = [
         each
         for each in inside
-        if isinstance(work.tree.parent(each), (cst.AssignTarget, cst.Param, cst.AsName))
+        if isinstance(context.tree.parent(each), (cst.AssignTarget, cst.Param, cst.AsName))
     ]
     if bound or len(everywhere) != len(inside) + 1:
         return
-    client = _shared(work, kind, tuple(_bare(work, each) for each in node.args), node, shared)
+    client = _shared(context, kind, tuple(_bare(context, each) for each in node.args), node, shared)
     for name in inside:
-        work.new.replace(name, lambda each: each.with_changes(value=client.name))
-    work.new.unwrap(block)
+        context.new.replace(name, lambda each: each.with_changes(value=client.name))
+    context.new.unwrap(block)
 
 
-def _bare(work: Work, argument: cst.Arg) -> str:
+def _bare(context: CodemodContext, argument: cst.Arg) -> str:
     space = cst.SimpleWhitespace("")
-    return work.tree.code(
+    return context.tree.code(
         argument.with_changes(comma=cst.MaybeSentinel.DEFAULT, whitespace_after_arg=space)
     ).strip()
 
 
-def _shared(work: Work, kind: str, arguments: tuple[str, ...], node: cst.Call, shared: _Clients) -> _Shared:
-    """One client for all that would be made alike."""
+def _shared(
+    context: CodemodContext, kind: str, arguments: tuple[str, ...], node: cst.Call, shared: _Clients
+) -> _Shared:
+    """Return one client for all calls with equal settings."""
     key = kind, arguments
     if key not in shared:
         taken = {each.name for each in shared.values()}
-        name, number = free_name(work.tree, _NAMES[kind]), 2
+        name, number = free_name(context.tree, _NAMES[kind]), 2
         while name in taken:
-            name, number = free_name(work.tree, f"{_NAMES[kind]}_{number}"), number + 1
-        shared[key] = _Shared(name, kind, arguments, _anchor(work, node))
+            name, number = free_name(context.tree, f"{_NAMES[kind]}_{number}"), number + 1
+        shared[key] = _Shared(name, kind, arguments, _anchor(context, node))
     return shared[key]
 
 
-def _place(work: Work, clients: list[_Shared]) -> None:
-    made = {each.name: _construction(work, each) for each in clients}
+def _place(context: CodemodContext, clients: list[_Shared]) -> None:
+    made = {each.name: _construction(context, each) for each in clients}
     for each in clients:
-        work.new.above(each.anchor, made[each.name])
-        work.dependencies.append(each.kind.partition(".")[0])
+        context.new.above(each.anchor, made[each.name])
+        context.dependencies.append(each.kind.partition(".")[0])
     for anchor in dict.fromkeys(each.anchor for each in clients):
         here = [each for each in clients if each.anchor is anchor]
-        close_with_app(work, anchor, [line for each in here for line in each.closing(made[each.name])])
+        close_with_app(context, anchor, [line for each in here for line in each.closing(made[each.name])])
 
 
-def _construction(work: Work, client: _Shared) -> str:
+def _construction(context: CodemodContext, client: _Shared) -> str:
     module, _, name = client.kind.partition(".")
     arguments = list(client.arguments)
     if module == "httpx":
-        timeout, limits = (work.new.member(module, each) for each in ("Timeout", "Limits"))
+        timeout, limits = (context.new.member(module, each) for each in ("Timeout", "Limits"))
         wanted = {
             "timeout": f"{timeout}({TIMEOUT_S}, connect={CONNECT_TIMEOUT_S})",
             "limits": f"{limits}(max_connections={MOST_CONNECTIONS})",
         }
         given = {each.partition("=")[0].strip() for each in arguments}
         arguments += [f"{key}={value}" for key, value in wanted.items() if key not in given]
-    head = f"{client.name} = {work.new.member(module, name)}("
+    head = f"{client.name} = {context.new.member(module, name)}("
     line = f"{head}{', '.join(arguments)})\n"
     if len(line) <= _LONGEST_LINE:
         return line
     return "".join((f"{head}\n", *(f"    {each},\n" for each in arguments), ")\n"))
 
 
-def _anchor(work: Work, node: cst.CSTNode) -> cst.BaseStatement:
-    """The statement of the file before which a client is made: where the app is, else where it is used."""
-    app = made_app(work)
-    top = work.tree.top(node)
+def _anchor(context: CodemodContext, node: cst.CSTNode) -> cst.BaseStatement:
+    """Return the top-level statement before which a client is made: at the application, else at its
+    first use."""
+    app = made_app(context)
+    top = context.tree.top(node)
     assert top is not None
-    body: list[cst.BaseStatement] = list(work.tree.module.body)
+    body: list[cst.BaseStatement] = list(context.tree.module.body)
     if app is not None and body.index(app.statement) < body.index(top):
         return app.statement
     return top
 
 
-CODEMOD = python_codemod(
+SHARED_CLIENT = python_codemod(
     "shared-client",
     ("http-client-per-call",),
     "share one HTTP client, which keeps connections (and cookies), between all calls",
-    _collect,
+    _collect_shared_client,
 )

@@ -1,7 +1,7 @@
-"""A Python text as libcst reads it, found by the bytes that findings name. Read only.
+"""Python code as a libcst tree: finds nodes by the byte spans of findings, and answers which names are free.
 
-A method that was given without its class is indented: it is read under an `if` of its own, and `shift` is how
-many bytes that took.
+A method that was given without its class is indented. It is parsed under an `if` line of its own, and
+`shift` is the length of that line in bytes. Nothing here changes a tree.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import TypeVar
 import libcst as cst
 from libcst.metadata import ByteSpanPositionProvider, MetadataWrapper, ParentNodeProvider
 
-from faultkit.code.syntax import Span
+from faultkit.code.languages.syntax import Span
 
 _HEAD = "if True:\n"
 _BODY_OF = (cst.IndentedBlock, cst.Module)
@@ -20,8 +20,10 @@ N = TypeVar("N", bound=cst.CSTNode)
 
 
 class Tree:
+    """A parsed Python text with the byte positions of its nodes."""
+
     def __init__(self, text: str) -> None:
-        """Raises libcst.ParserSyntaxError if it is not Python."""
+        """Raise libcst.ParserSyntaxError if the text is not Python."""
         first = next((line for line in text.splitlines() if line.strip() and line.lstrip()[0] != "#"), "")
         self.is_indented = first[:1] in (" ", "\t")
         self.head = _HEAD if self.is_indented else ""
@@ -36,7 +38,7 @@ class Tree:
             self._by_span.setdefault(key, []).append(node)
 
     def at(self, span: Span, kind: type[N]) -> N | None:
-        """The node of this kind that has exactly these bytes, with or without parentheses around it."""
+        """Return the node of this kind that has exactly these bytes, with or without parentheses."""
         found = self._by_span.get((span.start, span.end), ())
         return next((node for node in found if isinstance(node, kind)), None)
 
@@ -48,26 +50,26 @@ class Tree:
         return self._parents.get(node)
 
     def around(self, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-        """From the nearest to the module."""
+        """Yield parents from the nearest to the module."""
         above = self.parent(node)
         while above is not None:
             yield above
             above = self.parent(above)
 
     def statement(self, node: cst.CSTNode) -> cst.BaseStatement | None:
-        """The innermost statement that it is or is in: a line, or a compound one."""
+        """Return the innermost statement that it is or is in: a line, or a compound one."""
         for each in (node, *self.around(node)):
             if isinstance(each, cst.BaseStatement):
                 return each
         return None
 
     def block(self, statement: cst.CSTNode) -> cst.IndentedBlock | cst.Module | None:
-        """The block whose statement it is; None if the block is written on one line."""
+        """Return the block whose statement it is; None if the block is written on one line."""
         above = self.parent(statement)
         return above if isinstance(above, _BODY_OF) else None
 
     def function(self, node: cst.CSTNode) -> cst.FunctionDef | None:
-        """The innermost one whose body (and not head) it is in; None in a lambda or a body of a class."""
+        """Return the innermost function whose body contains it; None in a lambda or a class body."""
         below = node
         for each in self.around(node):
             if isinstance(each, (cst.Lambda, cst.ClassDef)):
@@ -78,7 +80,7 @@ class Tree:
         return None
 
     def top(self, node: cst.CSTNode) -> cst.BaseStatement | None:
-        """The statement of the file that it stands in."""
+        """Return the top-level statement that contains it."""
         for each in (node, *self.around(node)):
             if self.parent(each) is self.module and isinstance(each, cst.BaseStatement):
                 return each
@@ -91,7 +93,7 @@ class Tree:
 def nodes_in(
     top: cst.CSTNode, kind: type[N], enters: Callable[[cst.CSTNode], bool] | None = None
 ) -> Iterator[N]:
-    """It and all below it, in the order of the text; into those only that `enters` allows."""
+    """Yield a node and all below it in the order of the text, entering only those that `enters` accepts."""
     todo: list[cst.CSTNode] = [top]
     while todo:
         node = todo.pop()
@@ -102,7 +104,7 @@ def nodes_in(
 
 
 def is_unconditional(tree: Tree, node: cst.CSTNode, statement: cst.CSTNode) -> bool:
-    """Whether a part of a statement is evaluated exactly once whenever the statement is."""
+    """Return whether a part of a statement is evaluated exactly once whenever the statement is."""
     lazy = (
         cst.Lambda, cst.IfExp, cst.BooleanOperation, cst.BaseComp, cst.Comparison, cst.FormattedString,
     )  # fmt: skip
@@ -112,3 +114,55 @@ def is_unconditional(tree: Tree, node: cst.CSTNode, statement: cst.CSTNode) -> b
         if isinstance(each, lazy):
             return False
     return node is statement
+
+
+# Names: which are free, which are known at the top of the file, which are read in a part.
+
+
+_BUILT_IN = frozenset(
+    {"True", "False", "None", "str", "int", "float", "dict", "list", "set", "tuple", "bool"}
+)
+
+
+def free_name(tree: Tree, wanted: str, near: cst.CSTNode | None = None) -> str:
+    """Return the name, or one with a number, that nothing in the function around `near` or in the file
+    uses."""
+    where = (tree.function(near) if near is not None else None) or tree.module
+    taken = {each.value for each in nodes_in(where, cst.Name)}
+    name, number = wanted, 2
+    while name in taken:
+        name, number = f"{wanted}_{number}", number + 1
+    return name
+
+
+def variables_in(tree: Tree, top: cst.CSTNode) -> Iterator[cst.Name]:
+    """Yield names that stand for values: neither attributes nor keywords of calls."""
+    for name in nodes_in(top, cst.Name):
+        above = tree.parent(name)
+        if isinstance(above, cst.Attribute) and above.attr is name:
+            continue
+        if isinstance(above, cst.Arg) and above.keyword is name:
+            continue
+        yield name
+
+
+def is_known_before(tree: Tree, part: cst.CSTNode, statement: cst.CSTNode) -> bool:
+    """Return whether everything that a part reads is bound at the top of the file before a statement."""
+    known = {*_BUILT_IN}
+    for line in tree.module.body:
+        if line is statement:
+            break
+        if isinstance(line, cst.SimpleStatementLine):
+            for small in line.body:
+                known |= _bound_by(small)
+    return all(name.value in known for name in variables_in(tree, part))
+
+
+def _bound_by(small: cst.BaseSmallStatement) -> set[str]:
+    if isinstance(small, cst.Assign):
+        return {each.target.value for each in small.targets if isinstance(each.target, cst.Name)}
+    if isinstance(small, cst.AnnAssign) and isinstance(small.target, cst.Name):
+        return {small.target.value}
+    if isinstance(small, (cst.Import, cst.ImportFrom)) and not isinstance(small.names, cst.ImportStar):
+        return {(each.evaluated_alias or each.evaluated_name).partition(".")[0] for each in small.names}
+    return set()

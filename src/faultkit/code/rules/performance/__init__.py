@@ -1,4 +1,4 @@
-"""Rules about time and resources: one small file each, in the order of PERFORMANCE."""
+"""Performance rules: time and resources. One file for each, in the order of PERFORMANCE."""
 
 from faultkit.code.rules.performance import (
     blocking_in_async,

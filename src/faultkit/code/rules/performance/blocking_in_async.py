@@ -1,4 +1,4 @@
-"""Calls that stop a whole event loop while they wait."""
+"""Finds blocking calls in async code, which stop the whole event loop."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import CERTAIN, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.often import how_often
+from faultkit.code.rules.vocabulary.frequency import how_often
 
 _WAITS = frozenset(
     (

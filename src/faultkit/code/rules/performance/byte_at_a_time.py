@@ -1,4 +1,4 @@
-"""Java: reading a file byte by byte without a buffer."""
+"""Java: finds files that are read byte by byte without a buffer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One round trip for every item of a list: N+1."""
+"""Finds a round trip for every item of a list (the N+1 problem)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Loop
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.often import is_over_items, is_tried_again, uses_item
+from faultkit.code.rules.vocabulary.frequency import is_over_items, is_tried_again, uses_item
 from faultkit.code.rules.vocabulary.remote import Remote, remotes
 
 _TOGETHER = frozenset(
@@ -46,7 +46,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _loop(call: Call, facts: Facts) -> Loop | None:
-    """The innermost loop over items that it is in, if each item makes another call."""
+    """Return the innermost loop over items, if each item makes another call."""
     around = facts.loops_around(call)
     if len(around) > 1 and not is_over_items(around[-1]) and is_tried_again(call, facts):
         around = around[:-1]  # For each item, until it works.
@@ -63,7 +63,7 @@ def _loop(call: Call, facts: Facts) -> Loop | None:
 
 
 def _leaves_at_once(loop: Loop, facts: Facts) -> bool:
-    """It looks for the first that works: `for url in mirrors: try: return get(url)`."""
+    """Return whether the loop searches the first that works: `for url in mirrors: try: return get(url)`."""
     for each in facts.within(facts.tries, loop.body):
         if any(step.kind == "return" for step in facts.within(facts.steps, each.body)):
             return True
@@ -71,7 +71,7 @@ def _leaves_at_once(loop: Loop, facts: Facts) -> bool:
 
 
 def _is_together(call: Call, loop: Loop, facts: Facts) -> bool:
-    """All of them at the same time: `Promise.all(xs.map(…))`, `gather(*(f(x) for x in xs))`."""
+    """Return whether all run at the same time: `Promise.all(xs.map(…))`, `gather(*(f(x) for x in xs))`."""
     around = [each for each in facts.calls_around(call) if each.method in _TOGETHER]
     if around:
         return True
@@ -79,7 +79,7 @@ def _is_together(call: Call, loop: Loop, facts: Facts) -> bool:
         return False
     if facts.language == "python":
         return not call.is_awaited and facts.imports_any("asyncio", "anyio") and _in_async(call, facts)
-    # `const all = xs.map(async …)` starts all; who waits for them is told elsewhere.
+    # `const all = xs.map(async …)` starts all of them; they are awaited elsewhere.
     return True
 
 

@@ -1,4 +1,4 @@
-"""HTTP clients that are made for one request and thrown away with their connections."""
+"""Finds HTTP clients that are created for one request, so that connections are not reused."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
+from faultkit.code.rules.vocabulary.frequency import how_often, is_done_once
 from faultkit.code.rules.vocabulary.http import is_variable, library_of
-from faultkit.code.rules.vocabulary.often import how_often, is_done_once
 
 _PYTHON = frozenset(
     (
@@ -53,14 +53,14 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _python(call: Call, facts: Facts) -> Iterator[Hit]:
-    often = how_often(call, facts) if call.name in _PYTHON or _FUNCTIONS.match(call.name) else None
+    frequency = how_often(call, facts) if call.name in _PYTHON or _FUNCTIONS.match(call.name) else None
     if _FUNCTIONS.match(call.name):
-        if often and not is_variable(call, facts):
-            what = f"{call.written}() has no client that keeps connections: every {often} opens a new one"
+        if frequency and not is_variable(call, facts):
+            what = f"{call.written}() has no client that keeps connections: every {frequency} opens a new one"
             yield Hit(call.span, what, LIKELY)
     elif call.name in _PYTHON and _is_short_lived(call, facts):
-        if often:
-            what = f"{call.written}() is made anew for every {often}, and its connections with it"
+        if frequency:
+            what = f"{call.written}() is made anew for every {frequency}, and its connections with it"
             yield Hit(call.span, what, LIKELY)
         elif _serves_one(call, facts):
             yield Hit(call.span, f"{call.written}() is made for one request and then thrown away", POSSIBLE)
@@ -81,7 +81,7 @@ def _go(call: Call, facts: Facts) -> Iterator[Hit]:
 
 
 def _is_short_lived(call: Call, facts: Facts) -> bool:
-    """Neither kept in an object or a global, nor given back by a factory, nor made at the start."""
+    """Return whether the client is not kept in an object or global, returned, or made at the start."""
     scope = facts.named_function_of(call) or facts.function_of(call)
     if scope is None or call.is_returned or (is_done_once(scope) and scope.route is None):
         return False
@@ -102,7 +102,7 @@ def _is_short_lived(call: Call, facts: Facts) -> bool:
 
 
 def _is_global(call: Call, facts: Facts) -> bool:
-    """Assigned to a name of the whole file: `client = client ?? axios.create()`."""
+    """Return whether it is assigned to a global name: `client = client ?? axios.create()`."""
     tops = {name for each in facts.assignments if each.scope is None for name in each.targets}
     return facts.language != "python" and any(name in tops for name in call.assigned)
 
@@ -115,7 +115,7 @@ def _sends(call: Call, facts: Facts) -> bool:
 
 
 def _serves_one(call: Call, facts: Facts) -> bool:
-    """In a function that is called with something, sends just one request, and has no loop around that."""
+    """Return whether it is in a function with parameters that sends one request outside of a loop."""
     scope = facts.named_function_of(call)
     if (
         scope is None

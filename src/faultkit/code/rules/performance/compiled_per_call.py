@@ -1,4 +1,4 @@
-"""Patterns and templates that are compiled again and again."""
+"""Finds patterns and templates that are compiled again in every call."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
-from faultkit.code.rules.vocabulary.often import how_often, is_done_once
+from faultkit.code.rules.vocabulary.frequency import how_often, is_done_once
 
 _PATTERNS = frozenset(
     (

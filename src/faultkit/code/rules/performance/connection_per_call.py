@@ -1,4 +1,4 @@
-"""Database connections and pools that are made for one request."""
+"""Finds database connections and pools that are created for one request."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.often import how_often, is_done_once
+from faultkit.code.rules.vocabulary.frequency import how_often, is_done_once
 
 _PYTHON = frozenset(
     (
@@ -42,9 +42,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
         scope = facts.named_function_of(call) or facts.function_of(call)
         if scope is None or call.is_returned or any("." in name for name in call.assigned):
             continue
-        often = how_often(call, facts)
-        if often:
-            yield Hit(call.span, f"{call.written}() connects anew for every {often}", LIKELY)
+        frequency = how_often(call, facts)
+        if frequency:
+            yield Hit(call.span, f"{call.written}() connects anew for every {frequency}", LIKELY)
         elif facts.language == "java" and not is_done_once(scope) and scope.parameters:
             yield Hit(call.span, f"{call.written}() connects anew each time", POSSIBLE)
 
@@ -63,7 +63,7 @@ RULE = Rule(
     slug="connection-per-call",
     title="Database connection made for each call",
     why="Connecting costs more than most queries, and a database takes only so many connections: a burst of "
-    "requests locks everybody out.",
+    "requests locks out all clients.",
     fix="Make one pool for the process, with a maximum, and borrow connections from it.",
     kind="performance",
     severity="medium",

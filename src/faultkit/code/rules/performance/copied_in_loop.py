@@ -1,4 +1,4 @@
-"""Collections that are copied or sorted whole for every item that is added."""
+"""Finds collections that are copied or sorted as a whole for every added item."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Assignment, Call, Facts
 from faultkit.code.facts.facts import is_within
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.often import is_over_items
+from faultkit.code.rules.vocabulary.frequency import is_over_items
 
 _SORTS = frozenset(
     ("sorted", "sort.Slice", "sort.Strings", "sort.Ints", "slices.Sort", "java.util.Collections.sort")
@@ -31,13 +31,13 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _is_copy(name: str, text: str) -> bool:
-    """`xs + [x]`, `[...xs, x]`, `{...xs, [k]: v}`, `xs.concat(x)`, `[*xs, x]`."""
+    """Return whether it copies: `xs + [x]`, `[...xs, x]`, `{...xs, [k]: v}`, `xs.concat(x)`, `[*xs, x]`."""
     bare = text.replace(" ", "")
     return bare.startswith((f"{name}+[", f"[...{name},", f"{{...{name},", f"{name}.concat(", f"[*{name},"))
 
 
 def _is_sum_of_lists(name: str, text: str, added: Assignment, facts: Facts) -> bool:
-    """`found = found + more(x)`, where `found` began as a list."""
+    """Return whether lists are added: `found = found + more(x)`, where `found` began as a list."""
     if not text.startswith(f"{name} + ") or facts.language != "python":
         return False
     return any(

@@ -1,4 +1,4 @@
-"""Counting rows by taking all of them."""
+"""Finds rows that are loaded only to be counted."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ RULE = Rule(
     id="FK-P022",
     slug="count-by-loading",
     title="Rows loaded only to be counted",
-    why="The database sends every row over the network for a number that it could have told.",
+    why="The database sends every row over the network for a number that it could compute itself.",
     fix="Ask for COUNT(*) or EXISTS: .count(), .exists(), countDocuments().",
     kind="performance",
     severity="medium",

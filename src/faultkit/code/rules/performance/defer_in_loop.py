@@ -1,4 +1,4 @@
-"""Go: `defer` in a loop keeps everything open until the function ends."""
+"""Go: finds `defer` in a loop, which keeps everything open until the function ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Waiting for the disk in every round of a loop."""
+"""Finds loops that wait for the disk in every round."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule, Severity
-from faultkit.code.rules.vocabulary.often import is_over_items, uses_item
+from faultkit.code.rules.vocabulary.frequency import is_over_items, uses_item
 
 _FORCES = frozenset(
     (
@@ -34,11 +34,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
             own = _opened_inside(call, loops[-1].body.start)
             if not own and not _is_terminal(call) and not _is_rare(call, loops[-1], facts):
                 mild: Severity | None = None if call.method == "Sync" else "low"
-                yield Hit(call.span, f"{call.written}() writes out for every item", LIKELY, mild)
+                yield Hit(call.span, f"{call.written}() flushes its output for every item", LIKELY, mild)
         elif call.name in ("open", "io.open") and _opens_again(call, loops[-1].targets):
             yield Hit(call.span, f"{call.written}() opens the same file again for every item", LIKELY)
         elif call.name == "print" and call.has("flush") and "True" in facts.text(call.span):
-            yield Hit(call.span, "print() writes out for every item", LIKELY, "low")
+            yield Hit(call.span, "print() flushes its output for every item", LIKELY, "low")
         elif (
             call.name == "os.OpenFile"
             and "O_APPEND" in facts.text(call.span)
@@ -48,7 +48,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _goes_through(loop: Loop) -> bool:
-    """`while ((b = in.read()) != -1)`, `while scanner.Scan()`, `while rows.next()`."""
+    """Return whether it reads on: `while ((b = in.read()) != -1)`, `while scanner.Scan()`."""
     return (
         loop.kind in ("while", "count") and re.search(r"\b(read\w*|next|Next|Scan)\(", loop.over) is not None
     )
@@ -66,13 +66,13 @@ def _same_file(call: Call, facts: Facts) -> bool:
 
 
 def _is_rare(call: Call, loop: Loop, facts: Facts) -> bool:
-    """Only every so often: `if n % 1000 == 0: out.flush()`."""
+    """Return whether it is done once in many rounds: `if n % 1000 == 0: out.flush()`."""
     inside = facts.within(facts.steps, loop.body)
     return any(step.kind == "branch" and is_within(call.span, step.span) for step in inside)
 
 
 def _opened_inside(call: Call, start: int) -> bool:
-    """What is opened for the item may be flushed with it."""
+    """Return whether the file was opened for the item, and so may be flushed with it."""
     return call.origin is not None and call.origin.span.start >= start
 
 

@@ -1,4 +1,4 @@
-"""Adding or taking at the front of a list, which moves all the rest."""
+"""Finds insertion and removal at the front of a list in a loop, which moves all other items."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.often import is_over_items
+from faultkit.code.rules.vocabulary.frequency import is_over_items
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -19,7 +19,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _ends_the_loop(call: Call, facts: Facts) -> bool:
-    """It is the last thing that is done before the way out: `rest.insert(0, x)`, then `return`."""
+    """Return whether it runs once, right before leaving: `rest.insert(0, x)`, then `return`."""
     loop = facts.loops_around(call)[-1]
     after = facts.syntax.source[call.span.end : loop.span.end].lstrip(b" \t\r\n;)")
     return after.startswith((b"return", b"break", b"raise", b"throw"))

@@ -1,4 +1,4 @@
-"""Asking Redis for all keys that match."""
+"""Finds scans of all keys in Redis."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ RULE = Rule(
     id="FK-P025",
     slug="key-scan",
     title="Scan of all keys",
-    why="Redis does one thing at a time: while it goes through millions of keys, every other client waits.",
+    why="Redis does one thing at a time: while it scans millions of keys, every other client waits.",
     fix="Keep a set or sorted set of what you look for, or go through the keys with SCAN.",
     kind="performance",
     severity="medium",

@@ -1,4 +1,4 @@
-"""Looking for something in a list, over and over."""
+"""Finds membership tests on a list in a loop."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from faultkit.code.facts import Facts, Loop, Scope
 from faultkit.code.facts.facts import Placed, is_within
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.often import is_over_items
+from faultkit.code.rules.vocabulary.frequency import is_over_items
 
 _LONG = re.compile(
     r"^(list|sorted|await)\b|^\[.*\bfor\b.*\]$|\.(split|splitlines|readlines|fetchall|map|filter|keys)\(",
     re.DOTALL,
 )
 _OF_ONE = re.compile(r"\.(split|splitlines|readlines)\([^()]*\)\[-?\d+\]")
-"""One word out of a list is a text."""
+"""One item of a split text, which is a text and no list."""
 _LISTS = ("java.util.List", "java.util.ArrayList", "java.util.LinkedList")
 _GROWS = ("append", "push", "add", "extend", "concat")
 
@@ -54,12 +54,12 @@ def _hits(name: str, place: Placed, facts: Facts) -> Iterator[Hit]:
     long = _is_long(name, scope, around[0], facts)
     if long is not None:
         yield Hit(
-            place.span, f"every look into {name} goes through the whole list", LIKELY if long else POSSIBLE
+            place.span, f"every membership test on {name} scans the whole list", LIKELY if long else POSSIBLE
         )
 
 
 def _is_long(name: str, scope: Scope, loop: Loop, facts: Facts) -> bool | None:
-    """True if the list grows or is made of many things, False if it may be short, None if it is no list."""
+    """Return True if the list grows or has many items, False if it may be short, None if it is no list."""
     bound = [each for each in facts.assignments if name in each.targets and facts.function_of(each) is scope]
     for each in bound:
         if each.span.start >= loop.body.start and each.span.end <= loop.body.end:

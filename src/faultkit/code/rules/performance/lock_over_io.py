@@ -1,4 +1,4 @@
-"""Locks that are held while waiting for somebody else."""
+"""Finds locks that are held during I/O."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.facts import is_within
+from faultkit.code.languages.syntax import Node, Span
 from faultkit.code.rules.rule import GO, JAVA, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.database import sql_calls
 from faultkit.code.rules.vocabulary.http import http_requests
 from faultkit.code.rules.vocabulary.remote import remotes
-from faultkit.code.syntax import Node, Span
 
 _LOCK = re.compile(r"(^|[._])\w*(lock|mutex|mu)\w*$", re.IGNORECASE)
 _NOT_LOCK = re.compile(r"block|clock|unlock|multi|mute", re.IGNORECASE)
@@ -34,7 +34,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _held(call: Call, facts: Facts) -> tuple[str, bool] | None:
-    """The lock, and whether threads wait for it; tasks wait more cheaply, and often on purpose."""
+    """Return the lock, and whether threads wait for it; tasks wait more cheaply, and often on purpose."""
     scope = facts.function_of(call)
     if scope is None:
         return None
@@ -111,7 +111,7 @@ RULE = Rule(
     id="FK-P017",
     slug="lock-held-over-io",
     title="Lock held over I/O",
-    why="Everybody who needs the lock waits for the slowest dependency; one that hangs stops them all.",
+    why="All threads that need the lock wait for the slowest dependency; one that hangs stops them all.",
     fix="Do the call without the lock, and take it only to read or store the result.",
     kind="performance",
     severity="high",

@@ -1,14 +1,14 @@
-"""A line of log for every item of a request."""
+"""Finds a log line for every item of a request."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Loop
+from faultkit.code.facts.build import is_logging
 from faultkit.code.facts.facts import is_within
-from faultkit.code.facts.handlers import is_logging
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.often import how_often, is_over_items
+from faultkit.code.rules.vocabulary.frequency import how_often, is_over_items
 
 _OFTEN = (
     "debug",
@@ -49,7 +49,7 @@ def _serves(loop: Loop, facts: Facts) -> bool:
 
 
 def _is_rare(call: Call, loop: Loop, facts: Facts) -> bool:
-    """Only on a condition, or when something fails."""
+    """Return whether it is logged only on a condition, or on failure."""
     for step in facts.within(facts.steps, loop.body):
         if step.kind == "branch" and is_within(call.span, step.span):
             return True

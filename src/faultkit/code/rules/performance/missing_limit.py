@@ -1,4 +1,4 @@
-"""Lists that a handler gives out without a limit."""
+"""Finds handlers that return a list without a limit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.rows import row_queries
+from faultkit.code.rules.vocabulary.database import row_queries
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -15,7 +15,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if route is None or route.route is None or not rows.is_narrowed or rows.is_limited or rows.is_one:
             continue
         if facts.loops_around(rows.call):
-            continue  # FK-P004 tells.
+            continue  # Reported by FK-P004.
         if route.route.method not in ("GET", "ANY") or not _takes_many(rows.call, facts):
             continue
         yield Hit(rows.call.span, f"{rows.call.written}() gives out as many rows as there are", POSSIBLE)

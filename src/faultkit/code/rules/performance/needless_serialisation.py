@@ -1,4 +1,4 @@
-"""Turning a value into text and back, and copying whole trees for every item."""
+"""Finds values that are serialised and parsed again, and deep copies for every item."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Facts
 from faultkit.code.facts.facts import is_within
 from faultkit.code.rules.rule import CERTAIN, GO, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.often import is_over_items, uses_item
+from faultkit.code.rules.vocabulary.frequency import is_over_items, uses_item
 
 _BACK = {
     "json.loads": ("json.dumps",),
@@ -68,7 +68,7 @@ RULE = Rule(
     id="FK-P016",
     slug="needless-serialisation",
     title="Needless serialisation or copy",
-    why="Text is many times dearer than the value itself, in time and in garbage.",
+    why="Serialised text costs many times as much as the value itself, in time and in memory.",
     fix="Pass the value on, copy only what changes, or move it out of the loop.",
     kind="performance",
     severity="low",

@@ -1,4 +1,4 @@
-"""Two lists matched by going through one of them for every item of the other."""
+"""Finds lists that are searched from the start for every item of another list."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, Loop
 from faultkit.code.facts.facts import is_within
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.often import is_over_items
-from faultkit.code.syntax import Span
+from faultkit.code.rules.vocabulary.frequency import is_over_items
 
 _SEARCHES = ("find", "findIndex", "filter", "some")
 
@@ -31,7 +31,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _matches(span: Span, inner: Loop, outer: Loop, facts: Facts) -> bool:
-    """It compares an item of the one with an item of the other, and the inner list is not the outer's own."""
+    """Return whether an item of one list is compared with one of the other, and the lists are independent."""
     mine, other = _words(inner, facts), _words(outer, facts)
     if (
         not mine
@@ -76,7 +76,7 @@ def _found(loops: list[Loop], facts: Facts) -> Iterator[Hit]:
 
 
 def _words(loop: Loop, facts: Facts) -> set[str]:
-    """Names of items; an index compares with another index, which is no search."""
+    """Return names of items; comparing two indices is no search."""
     counted = loop.over.startswith("enumerate(") and len(loop.targets) > 1
     indexed = counted or (facts.language == "go" and loop.kind == "each")
     targets = loop.targets[1:] if indexed else loop.targets

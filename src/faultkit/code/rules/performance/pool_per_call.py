@@ -1,4 +1,4 @@
-"""Thread pools and event loops that are made for one piece of work."""
+"""Finds thread pools and event loops that are created for one call."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import JAVA, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.often import how_often
+from faultkit.code.rules.vocabulary.frequency import how_often
 
 _POOLS = frozenset(
     (
@@ -21,17 +21,17 @@ _POOLS = frozenset(
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_named(*_POOLS):
-        often = how_often(call, facts)
-        if often is None or call.is_returned or any("." in name for name in call.assigned):
+        frequency = how_often(call, facts)
+        if frequency is None or call.is_returned or any("." in name for name in call.assigned):
             continue
-        yield Hit(call.span, f"{call.written}() is started and ended again for every {often}", LIKELY)
+        yield Hit(call.span, f"{call.written}() is started and ended again for every {frequency}", LIKELY)
 
 
 RULE = Rule(
     id="FK-P021",
     slug="pool-per-call",
     title="Thread pool or event loop for each call",
-    why="Threads are dear to start, and a pool in each request is no limit for the process: load adds "
+    why="Threads are expensive to start, and a pool in each request is no limit for the process: load adds "
     "threads without end.",
     fix="Make one pool for the process and submit to it; run one event loop around the whole program.",
     kind="performance",

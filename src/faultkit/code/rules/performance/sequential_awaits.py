@@ -1,4 +1,4 @@
-"""Awaits that do not need each other and still wait for each other."""
+"""Finds independent awaits that run one after another."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from itertools import pairwise
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.facts.facts import is_within
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.http import http_requests
-from faultkit.code.syntax import Span
 
 _ASKS = re.compile(r"^_?(fetch|load|get|list|query|find|lookup|count|read|search)(_|[A-Z]|$)")
 _ONE_LINE = re.compile(
     r"(^|[._])(session|tx|trx|conn|connection|cursor|cur|db|redis|lock|queue|reader|request|req)$", re.I
 )
-"""Things that do one thing at a time; asking them twice at once is an error or no gain."""
+"""Objects that do one thing at a time: concurrent calls are an error or no gain."""
 _FIRST = re.compile(r"token|auth|login|csrf|permission|current_?user", re.IGNORECASE)
 
 
@@ -45,7 +45,7 @@ def _asks(call: Call, safe: set[Call]) -> bool:
 
 
 def _is_guarded(between: Span, facts: Facts) -> bool:
-    """Something is decided in between."""
+    """Return whether a decision stands in between."""
     if any(
         step.kind in ("branch", "return", "raise", "yield") for step in facts.within(facts.steps, between)
     ):

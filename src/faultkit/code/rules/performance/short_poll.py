@@ -1,4 +1,4 @@
-"""Waiting for something by looking every few milliseconds."""
+"""Finds polling with a very short wait."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.http import http_requests
-from faultkit.code.rules.vocabulary.often import is_tried_again, uses_item
-from faultkit.code.rules.vocabulary.waits import waits_in
-from faultkit.code.syntax import Span
+from faultkit.code.rules.vocabulary.frequency import is_tried_again, uses_item
+from faultkit.code.rules.vocabulary.http import http_requests, waits_in
 
 _SHORT_S = 0.05
 _UNITS_S = {"Nanosecond": 1e-9, "Microsecond": 1e-6, "Millisecond": 1e-3, "Second": 1.0}
@@ -34,7 +33,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _unpaused(facts: Facts) -> Iterator[Hit]:
-    """The same question in every round, with no wait between."""
+    """Yield loops that ask the same question in every round without a wait."""
     for request in http_requests(facts):
         call, around = request.call, facts.loops_around(request.call)
         if not request.is_safe or not around or around[-1].kind not in ("while", "endless"):
@@ -46,7 +45,7 @@ def _unpaused(facts: Facts) -> Iterator[Hit]:
 
 
 def _spinning(facts: Facts) -> Iterator[Hit]:
-    """`for { if len(jobs) > 0 { … } }`: nothing but a condition, and no wait when it does not hold."""
+    """Yield loops that hold only a condition and no wait: `for { if len(jobs) > 0 { … } }`."""
     for loop in facts.loops:
         if loop.kind != "endless" or waits_in(loop, facts):
             continue
@@ -57,7 +56,7 @@ def _spinning(facts: Facts) -> Iterator[Hit]:
                 continue
             if _LOOKS.search(step.text) and not re.search(r"\belse\b|\belif\b|\bawait\b|<-", inner):
                 head = Span(loop.span.start, max(loop.span.start + 1, loop.body.start))
-                yield Hit(head, f"this looks at {step.text[:40]} as fast as it can", LIKELY, "medium")
+                yield Hit(head, f"this checks {step.text[:40]} in a tight loop", LIKELY, "medium")
 
 
 def _length_s(call: Call) -> float | None:

@@ -1,4 +1,4 @@
-"""Texts that are copied whole for every piece that is added."""
+"""Finds texts that are built by concatenation in a loop."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Assignment, Facts
 from faultkit.code.facts.facts import is_within
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, JAVA, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.syntax import Span
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

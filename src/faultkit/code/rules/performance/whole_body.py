@@ -1,4 +1,4 @@
-"""Downloads and uploads that pass through memory whole on their way to a file."""
+"""Finds downloads and uploads that are held in memory as a whole on their way to a file."""
 
 from __future__ import annotations
 

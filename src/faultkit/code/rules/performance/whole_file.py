@@ -1,4 +1,4 @@
-"""Files that are read whole, where a piece at a time would do or anybody decides how big they are."""
+"""Finds files and request bodies that are read into memory as a whole."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.often import how_often
+from faultkit.code.rules.vocabulary.frequency import how_often
 
 _LINES = re.compile(r"\.(split\(\s*['\"]\\n['\"]|split\(/\\r\?\\n/|splitlines\()")
 _OPENED = re.compile(r"^(open|io\.open|gzip\.open|bz2\.open|codecs\.open|pathlib\.Path\.open)\(\)\.read$")
@@ -66,7 +66,7 @@ def _hit(call: Call, facts: Facts) -> Iterator[Hit]:
 
 
 def _is_handed_on(call: Call, facts: Facts) -> bool:
-    """Given to somebody who would take the open file as well: `put_object(Body=open(p).read())`."""
+    """Return whether it goes to a function that takes an open file: `put_object(Body=open(p).read())`."""
     scope, text = facts.function_of(call), facts.text(call.span)
     names = {text, *call.assigned}
     return any(
@@ -88,7 +88,7 @@ def _is_literal(call: Call) -> bool:
 
 
 def _split(call: Call, facts: Facts) -> bool:
-    """Taken apart into lines, at once or by its name."""
+    """Return whether it is split into lines, directly or through its name."""
     if any(each.method in ("splitlines", "split", "toString") and _LINES.search(facts.text(each.span))
            for each in _later(call, facts)):  # fmt: skip
         return True
@@ -132,7 +132,7 @@ def _is_iterated(call: Call, facts: Facts) -> bool:
 
 
 def _is_upload(call: Call, facts: Facts) -> bool:
-    """Java: what a client sends, without a look at how long it is."""
+    """Return whether Java reads a request body without a check of its length."""
     scope, made = facts.named_function_of(call), call.origin
     if scope is None or made is None or made.method != "getInputStream":
         return False
@@ -141,7 +141,7 @@ def _is_upload(call: Call, facts: Facts) -> bool:
 
 
 def _body(call: Call, facts: Facts) -> Iterator[Hit]:
-    """A request's body is as long as the one who sends it likes."""
+    """Yield reads of a request body, whose length the client decides."""
     first, scope = call.argument(place=0), facts.route_of(call)
     if first is None or scope is None or _BOUNDS.search(facts.text(scope.body)):
         return

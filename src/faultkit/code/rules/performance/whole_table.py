@@ -1,4 +1,4 @@
-"""Queries that take every row of a table."""
+"""Finds queries that load every row of a table."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.rows import row_queries
+from faultkit.code.rules.vocabulary.database import row_queries
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -31,7 +31,7 @@ def _collects(call: Call, facts: Facts) -> bool:
 
 
 def _is_streamed(call: Call, facts: Facts) -> bool:
-    """`for row in cursor`, and `rows.Next()`."""
+    """Return whether rows are read one by one: `for row in cursor`, `rows.Next()`."""
     if call.method in ("all", "toArray", "findMany", "findAll", "fetchall", "getResultList", "Find"):
         return False
     names = {*call.assigned, call.receiver_written}

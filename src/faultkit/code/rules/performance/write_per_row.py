@@ -1,4 +1,4 @@
-"""Rows that are written or committed one at a time."""
+"""Finds rows that are written or committed one at a time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Loop
 from faultkit.code.rules.rule import CERTAIN, GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.often import is_over_items, is_tried_again, uses_item
+from faultkit.code.rules.vocabulary.frequency import is_over_items, is_tried_again, uses_item
 from faultkit.code.rules.vocabulary.remote import remotes
 
 _GROUPS = re.compile(r"batch|chunk|page|bulk|shard|partition|migration|statement", re.IGNORECASE)
@@ -45,7 +45,7 @@ def _loop(call: Call, facts: Facts) -> Loop | None:
 
 
 def _counts(call: Call, loop: Loop, facts: Facts) -> bool:
-    """Only every so often: `if n % 1000 == 0: conn.commit()`."""
+    """Return whether it is done once in many rounds: `if n % 1000 == 0: conn.commit()`."""
     return any(
         step.kind == "branch" and step.span.start <= call.span.start and call.span.end <= step.span.end
         for step in facts.within(facts.steps, loop.body)

@@ -1,4 +1,4 @@
-"""Rules about what happens when something fails: one small file each, in the order of RELIABILITY."""
+"""Reliability rules: what happens when something fails. One file for each, in the order of RELIABILITY."""
 
 from faultkit.code.rules.reliability import (
     abrupt_exit,

@@ -1,4 +1,4 @@
-"""Code that ends the process from within a function that others call."""
+"""Finds code that ends the process from within a function that other code calls."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         elif facts.language in ("go", "java") and _in_library(call, facts):
             yield Hit(
                 call.span,
-                f"{call.written}() ends the process; deferred calls and callers have no say",
+                f"{call.written}() ends the process; deferred calls do not run, and callers cannot react",
                 LIKELY,
             )
 
@@ -57,8 +57,8 @@ def _in_library(call: Call, facts: Facts) -> bool:
 RULE = Rule(
     id="FK-R029",
     slug="abrupt-exit",
-    title="Process ended from inside",
-    why="Requests that run are cut off, nothing is flushed or released, and callers cannot handle the error.",
+    title="Process ended inside a function",
+    why="Running requests are cut off, nothing is flushed or released, and callers cannot handle the error.",
     fix="Return or raise the error and let the entry point decide; end the process only there.",
     kind="reliability",
     severity="medium",

@@ -1,4 +1,4 @@
-"""Python: checks of input that are gone with `python -O`."""
+"""Python: finds `assert` used to check input, which `python -O` removes."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue  # The server promises what is in the scope.
         route = facts.route_of(step)
         if route is not None:
-            yield Hit(step.span, "this check of a request is gone with python -O", LIKELY)
+            yield Hit(step.span, "python -O removes this check of a request", LIKELY)
         elif _tells_of_input(step.text, scope.parameters and {each.name for each in scope.parameters}, facts):
-            yield Hit(step.span, "this check of an argument is gone with python -O", POSSIBLE)
+            yield Hit(step.span, "python -O removes this check of an argument", POSSIBLE)
 
 
 def _tells_of_input(condition: str, names: object, facts: Facts) -> bool:
-    """A comparison of a parameter with a value; `isinstance` and `is not None` are for type checkers."""
+    """Return whether a parameter is compared with a value; `isinstance` checks serve type checkers."""
     if (
         not isinstance(names, set)
         or "isinstance" in condition
@@ -48,7 +48,7 @@ RULE = Rule(
     id="FK-R039",
     slug="assert-for-validation",
     title="Input checked with assert",
-    why="Asserts are left out of optimised runs, and elsewhere they turn bad input into a 500.",
+    why="Asserts are removed in optimised runs; otherwise they turn bad input into a 500.",
     fix="Raise an error that says what was expected, and answer with 400 or 422.",
     kind="reliability",
     severity="low",

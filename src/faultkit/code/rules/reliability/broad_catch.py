@@ -1,4 +1,4 @@
-"""Handlers that take everything, bugs included, and go on as if nothing were."""
+"""Finds handlers that catch everything, bugs included, and continue."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, Handler, Try
-from faultkit.code.facts.handlers import is_logging
+from faultkit.code.facts.build import is_logging
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, JAVA, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.syntax import Span
 
 _ALL = frozenset({"BaseException", "builtins.BaseException", "Throwable", "java.lang.Throwable"})
 
 _REPORTS = re.compile(r"warn|report|handle_?error|trace_?back|_exc$|capture_?exception", re.IGNORECASE)
 _ASKS = re.compile(r"^_*(is|has|can|could|supports|should)_?|able$|^_?check", re.IGNORECASE)
-"""Names of functions that are asked for a yes or no."""
+"""Names of functions that answer yes or no."""
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for each in facts.tries:
         for handler in each.handlers:
-            # An empty one is a matter of `swallowed-error`.
+            # An empty handler belongs to `swallowed-error`.
             if handler.is_broad and not handler.raises and not handler.is_empty:
                 confidence = _confidence(each, handler, facts)
                 if confidence:
@@ -30,8 +30,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _confidence(each: Try, handler: Handler, facts: Facts) -> float:
-    # Who hands the error itself to somebody has not lost it, and at a boundary (an endless loop, an answer to
-    # a client) to log all of it is how it is done.
+    # Code that passes the error itself on has not lost it, and at a boundary (an endless loop, a response to
+    # a client) logging everything is right.
     if handler.uses_error or _tells_all(handler, facts) or _is_question(each, handler, facts):
         return 0.0
     if not handler.types or any(name in _ALL for name in handler.types):
@@ -49,7 +49,7 @@ def _tells_all(handler: Handler, facts: Facts) -> bool:
 
 
 def _is_question(each: Try, handler: Handler, facts: Facts) -> bool:
-    """`return False` after a call or two is a question that was answered with no."""
+    """Return whether `return False` after one or two calls answers a question with no."""
     returns = [step for step in facts.within(facts.steps, handler.body) if step.kind == "return"]
     scope = facts.named_function_of(handler)
     if scope is not None and scope.short_name in ("__str__", "__repr__", "__del__"):

@@ -1,13 +1,13 @@
-"""Loops without an end and without a pause."""
+"""Finds endless loops without a pause, which take a whole core."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.facts.handlers import is_logging
+from faultkit.code.facts.build import is_logging
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.syntax import Span
 
 _POLLS = frozenset(
     (
@@ -33,7 +33,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _spinning(body: Span, span: Span, condition: str, facts: Facts) -> Iterator[Hit]:
-    """`while not done: pass`: waits by asking as fast as it can."""
+    """Yield loops that wait by polling, such as `while not done: pass`."""
     if [
         *facts.within(facts.calls, body),
         *facts.within(facts.assignments, body),
@@ -48,7 +48,7 @@ def _spinning(body: Span, span: Span, condition: str, facts: Facts) -> Iterator[
 
 
 def _is_quick(call: Call) -> bool:
-    """A call that neither waits nor ends the loop, as far as its name tells."""
+    """Return whether a call neither waits nor ends the loop, judged by its name."""
     return call.method in _POLLS or is_logging(call)
 
 
@@ -57,7 +57,7 @@ RULE = Rule(
     slug="busy-loop",
     title="Loop without an end or a pause",
     why="It takes a whole core for nothing, and starves what it waits for.",
-    fix="Wait for an event, a queue or a condition with a timeout, or sleep between looks.",
+    fix="Wait for an event, a queue or a condition with a timeout, or sleep between checks.",
     kind="reliability",
     severity="medium",
     languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),

@@ -1,4 +1,4 @@
-"""Clients with a pool of connections that a function makes and forgets."""
+"""Finds clients with a connection pool that a function creates and never closes."""
 
 from __future__ import annotations
 

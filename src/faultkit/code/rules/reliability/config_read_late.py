@@ -1,4 +1,4 @@
-"""Settings that are read, and found missing, when a request comes in."""
+"""Finds required settings that are read, and found missing, only during a request."""
 
 from __future__ import annotations
 

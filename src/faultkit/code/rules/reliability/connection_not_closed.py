@@ -1,4 +1,4 @@
-"""Connections, rows and sockets that are opened and not closed."""
+"""Finds connections, result rows and sockets that are opened and not closed."""
 
 from __future__ import annotations
 

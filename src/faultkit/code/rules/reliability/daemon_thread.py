@@ -1,4 +1,4 @@
-"""Python: work in threads that are cut off when the process ends."""
+"""Python: finds work in daemon threads, which are cut off when the process ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections to databases and caches that may wait for ever."""
+"""Finds connections to databases and caches that can wait for ever."""
 
 from __future__ import annotations
 

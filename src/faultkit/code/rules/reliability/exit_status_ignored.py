@@ -1,4 +1,4 @@
-"""Programs whose failure nobody notices."""
+"""Finds child processes whose exit status is not checked."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from faultkit.code.rules.rule import CERTAIN, LIKELY, PYTHON, Hit, Rule
 _ANSWERS = re.compile(
     r"""^[\[(]?\s*["'](?:/\S*/)?(grep|egrep|fgrep|rg|diff|cmp|test|pgrep|pkill|which)["'\s]"""
 )
-"""Programs whose exit status is an answer and no failure."""
+"""Programs whose exit status is an answer, not a failure."""
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_named("os.system", "subprocess.call"):
         if call.is_discarded:
-            yield Hit(call.span, f"nobody looks at the exit status of {call.written}()", CERTAIN)
+            yield Hit(call.span, f"the exit status of {call.written}() is not checked", CERTAIN)
     for call in facts.calls_named("subprocess.run"):
         check = call.argument("check")
         if call.spreads or (check is not None and check.value.shape != "false") or call.is_returned:
@@ -27,7 +27,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if call.is_discarded or (call.assigned and not _looks(call, facts)):
             explicit = check is not None
             if not (explicit and call.is_discarded):
-                yield Hit(call.span, f"nobody looks at the exit status of {call.written}()", LIKELY)
+                yield Hit(call.span, f"the exit status of {call.written}() is not checked", LIKELY)
 
 
 def _looks(call: Call, facts: Facts) -> bool:

@@ -1,4 +1,4 @@
-"""Files that are opened and not closed on every way out."""
+"""Finds files that are not closed on every path out of a function."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _is_given_a_file(call: Call, facts: Facts) -> bool:
-    """An archive in a file that is open already leaves that file to its owner."""
+    """Return whether an archive reads an open file, which its owner closes."""
     first = call.argument("file", place=0)
     if first is None:
         return False
@@ -60,13 +60,13 @@ def _is_given_a_file(call: Call, facts: Facts) -> bool:
 
 
 def _wrapper_managed(start: int, facts: Facts) -> bool:
-    """`new BufferedReader(new FileReader(p))`: the outer one closes the inner one, if it is closed itself."""
+    """Return whether a wrapper closes it: `new BufferedReader(new FileReader(p))` closes the inner reader."""
     around = [call for call in facts.calls if call.makes and call.span.start < start < call.span.end]
     return any(is_kept(call, facts) for call in around) or not around
 
 
 def _is_held_by_nobody(call: Call, facts: Facts) -> bool:
-    """`open(p).read()`, `json.load(open(p))`: nobody has it, so nobody can close it."""
+    """Return whether the file has no name and so cannot be closed: `open(p).read()`, `json.load(open(p))`."""
     end = call.span.end
     if facts.syntax.source[end : end + 1] == b".":
         return not any(each.method == "close" for each in facts.calls_on(call))

@@ -1,4 +1,4 @@
-"""Tasks and promises that nobody waits for or listens to."""
+"""Finds tasks and promises that are neither awaited nor kept, so that their errors are lost."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_named(*_TASKS):
         if call.is_discarded:
             yield Hit(
-                call.span, f"nobody keeps the task of {call.written}(), so it may vanish half done", CERTAIN
+                call.span,
+                f"the task of {call.written}() is not kept, so it may be collected before it is done",
+                CERTAIN,
             )
     dropped = _queries(facts)
     asynchronous = {scope.name for scope in facts.scopes if scope.is_async and scope.name}
@@ -37,14 +39,16 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if _local(call, asynchronous, facts) and _in_async(call, facts):
                 yield Hit(call.span, f"{call.written}() is async and never awaited: it does nothing", LIKELY)
         elif _floats(call, asynchronous, facts):
-            yield Hit(call.span, f"an error of {call.written}() is not handled by anybody", LIKELY)
+            yield Hit(call.span, f"an error of {call.written}() is not handled", LIKELY)
         elif call in dropped:
-            what = f"nobody waits for {call.written}(): what follows runs before it, and its error is lost"
+            what = (
+                f"{call.written}() is not awaited: the next statements run before it, and its error is lost"
+            )
             yield Hit(call.span, what, LIKELY)
 
 
 def _queries(facts: Facts) -> frozenset[Call]:
-    """JavaScript: calls that give a promise of rows, as far as they are not told to call back."""
+    """Return JavaScript calls that return a promise of rows and have no callback."""
     if facts.language not in JAVASCRIPT or facts.imports_any(*_WITH_CALLBACKS):
         return frozenset()
     if facts.imports_any("mysql2") and not facts.imports_any("mysql2/promise"):
@@ -74,7 +78,7 @@ def _in_async(call: Call, facts: Facts) -> bool:
 
 
 def _floats(call: Call, asynchronous: set[str], facts: Facts) -> bool:
-    """A promise that is dropped, without `.catch`. At the top of a file that is how programs are started."""
+    """Return whether a promise is dropped without `.catch`. At the top of a file, programs are started so."""
     if facts.function_of(call) is None:
         return False
     made = call
@@ -89,7 +93,7 @@ def _floats(call: Call, asynchronous: set[str], facts: Facts) -> bool:
 
 
 def _handles_its_own(call: Call, facts: Facts) -> bool:
-    """The function that is called catches what fails in it."""
+    """Return whether the called function handles its own errors."""
     named = [scope for scope in facts.scopes if scope.short_name == call.method]
     return any(
         each.handlers and not any(handler.raises for handler in each.handlers)
@@ -101,8 +105,8 @@ def _handles_its_own(call: Call, facts: Facts) -> bool:
 RULE = Rule(
     id="FK-R023",
     slug="fire-and-forget",
-    title="Task or promise that nobody waits for",
-    why="Its errors are lost, it may be collected half done, and a shutdown cuts it off.",
+    title="Task or promise that is never awaited",
+    why="Its errors are lost, it may be garbage-collected before it is done, and a shutdown cuts it off.",
     fix="Await it, or keep it in a set and handle its errors; for work that must be done, use a queue.",
     kind="reliability",
     severity="medium",

@@ -1,4 +1,4 @@
-"""HTTP calls that may wait for ever."""
+"""Finds HTTP calls that can wait for ever."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Go: errors that are returned and thrown away."""
+"""Go: finds returned errors that are discarded."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _WITH_ERROR = frozenset(
 
 _PARSES = frozenset({"strconv.Atoi", "strconv.ParseInt", "strconv.ParseBool", "strconv.ParseFloat"})
 _OPTIONAL = re.compile(r"\.Get\(|FormValue\(|Getenv\(|Query\w*\(|Param\w*\(")
-"""What clients and users may leave out: no number is zero then, as it should be."""
+"""Sources of optional input: a missing number is zero, as intended."""
 _KEY = re.compile(r"(^|[a-z_])(id|ID|Id|key|Key)$")
 
 
@@ -62,9 +62,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 what = f"{call.written}() gives 0 for what it cannot read, and its error is thrown away"
                 yield Hit(call.span, what, POSSIBLE, "medium")
         elif call.assigned[-1:] == ("_",) and not _row(call):
-            yield Hit(call.span, f"the error of {call.written}() is thrown away", CERTAIN)
+            yield Hit(call.span, f"the error of {call.written}() is discarded", CERTAIN)
         elif call.is_discarded and not _row(call):
-            yield Hit(call.span, f"nobody looks at the error of {call.written}()", LIKELY)
+            yield Hit(call.span, f"the error of {call.written}() is not checked", LIKELY)
 
 
 def _scans(facts: Facts) -> set[Call]:
@@ -79,7 +79,10 @@ def _scans(facts: Facts) -> set[Call]:
 
 
 def _is_optional(call: Call, facts: Facts) -> bool:
-    """Zero does as a default, or is looked for. Not so if it is a key: 0 may be that of somebody."""
+    """Return whether zero is a valid default, or is checked later.
+
+    As a key it is not: 0 may be the key of a row.
+    """
     name = call.assigned[0]
     if _KEY.search(name):
         return False

@@ -1,4 +1,4 @@
-"""Locks that stay held when something fails."""
+"""Finds locks that stay held when an error occurs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Go: calls that cannot be cancelled although a context is at hand."""
+"""Go: finds calls that cannot be cancelled although a context is available."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if call.name in _PLAIN:
             yield Hit(
                 call.span,
-                f"{call.written}() goes on when the caller has gone; use {_PLAIN[call.name]}",
+                f"{call.written}() continues after the caller has gone; use {_PLAIN[call.name]}",
                 LIKELY,
             )
         elif call in sql and call.method in _SQL:
-            what = f"{call.written}() goes on when the caller has gone; use {_SQL[call.method]}"
+            what = f"{call.written}() continues after the caller has gone; use {_SQL[call.method]}"
             yield Hit(call.span, what, LIKELY)
         elif call.name in ("context.Background", "context.TODO") and not _in_goroutine(call, scope, facts):
             yield Hit(call.span, f"{call.written}() hides the caller's context", LIKELY)
 
 
 def _with_context(call: Call, facts: Facts) -> Scope | None:
-    """The function around it that was given a context, or a request that has one."""
+    """Return the enclosing function that has a context, or a request with one."""
     for scope in facts.functions_around(call):
         if any(each.type in _CONTEXT for each in scope.parameters):
             return scope
@@ -46,7 +46,7 @@ def _with_context(call: Call, facts: Facts) -> Scope | None:
 
 
 def _in_goroutine(call: Call, scope: Scope, facts: Facts) -> bool:
-    """What outlives the request must not use its context; a shutdown has a new one, too."""
+    """Return whether it outlives the request, as a shutdown does, and so must not use its context."""
     launched = [each for each in facts.calls if each.is_launched]
     inside = any(each.span.start <= call.span.start < each.span.end for each in launched)
     return inside or "hutdown" in facts.text(scope.span)
@@ -56,8 +56,8 @@ RULE = Rule(
     id="FK-R027",
     slug="missing-cancellation",
     title="Call without the caller's context",
-    why="When the client goes away or its deadline is over, the work goes on and holds connections "
-    "for nobody.",
+    why="When the client goes away or its deadline is over, the work goes on and holds "
+    "connections for no client.",
     fix="Pass the context on: r.Context(), http.NewRequestWithContext, QueryContext, exec.CommandContext.",
     kind="reliability",
     severity="medium",

@@ -1,4 +1,4 @@
-"""Requests that move money or place orders, and carry nothing to tell a repetition by."""
+"""Finds payments and orders sent without an idempotency key, so that a repetition cannot be recognised."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RULE = Rule(
     id="FK-R018",
     slug="missing-idempotency-key",
     title="Order or payment without an idempotency key",
-    why="When the answer is lost, neither side can tell whether it was done, and a repetition does it twice.",
+    why="When the response is lost, the client cannot know the outcome, and a repetition does it twice.",
     fix="Make a key for each intent, send it with the request, and send the same key when trying again.",
     kind="reliability",
     severity="medium",

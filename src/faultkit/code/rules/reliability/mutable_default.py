@@ -1,12 +1,12 @@
-"""Python: default values that all calls share."""
+"""Python: finds mutable default values, which all calls share."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.syntax import Span
 
 _MAKERS = ("list()", "dict()", "set()", "[]", "{}")
 _CHANGES = frozenset(["append", "add", "update", "pop", "remove", "insert", "extend", "setdefault", "clear"])
@@ -26,7 +26,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _confidence(name: str, body: Span, facts: Facts) -> float:
-    """One that is only read does no harm."""
+    """Return how sure it is that the default is changed; one that is only read does no harm."""
     if _is_changed(name, body, facts):
         return CERTAIN
     returned = any(step.kind == "return" and step.text == name for step in facts.within(facts.steps, body))

@@ -1,4 +1,4 @@
-"""Times without a time zone."""
+"""Finds times without a time zone."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _matters(call: Call, facts: Facts) -> bool:
-    """It is compared, calculated with, stored or sent, and not only shown."""
+    """Return whether it is compared, calculated with, stored or sent, not only shown."""
     used = {each.method for each in facts.calls_on(call)}
     if used and used <= {"strftime", "year", "date", "format"}:
         return False

@@ -1,4 +1,4 @@
-"""Servers that are started with no way to stop them in order."""
+"""Finds servers without a graceful shutdown."""
 
 from __future__ import annotations
 

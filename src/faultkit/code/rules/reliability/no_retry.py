@@ -1,4 +1,4 @@
-"""Requests that may be repeated safely, and are not."""
+"""Finds idempotent requests that are not retried."""
 
 from __future__ import annotations
 

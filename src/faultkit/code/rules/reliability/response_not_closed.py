@@ -1,4 +1,4 @@
-"""Answers of HTTP servers whose body is left open."""
+"""Finds HTTP responses whose body is left open."""
 
 from __future__ import annotations
 

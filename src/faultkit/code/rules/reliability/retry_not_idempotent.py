@@ -1,4 +1,4 @@
-"""Retries of calls that do their work twice when they are sent twice."""
+"""Finds retries of calls that are not idempotent: sent twice, they act twice."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 from faultkit.code.rules.vocabulary.database import sql_calls
-from faultkit.code.rules.vocabulary.http import http_requests
+from faultkit.code.rules.vocabulary.http import given_to, http_requests, text_around
 from faultkit.code.rules.vocabulary.retries import retries
-from faultkit.code.rules.vocabulary.variables import given_to, text_around
-from faultkit.code.syntax import Span
 
 _KEY = re.compile(r"idempot|dedup|request[-_]?id|if-match|on conflict", re.IGNORECASE)
 
@@ -38,7 +37,7 @@ def _has_key(call: Call, tried: Span, facts: Facts) -> bool:
 
 
 def _headers_from_elsewhere(call: Call, facts: Facts) -> bool:
-    """They came as a parameter: a key may be among them."""
+    """Return whether the headers come from a parameter, so that a key may be among them."""
     given = call.argument("headers")
     if given is None or given.value.shape != "name":
         return call.spreads

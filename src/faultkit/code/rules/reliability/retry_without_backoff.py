@@ -1,4 +1,4 @@
-"""Retries that follow each other at once, or always after the same time."""
+"""Finds retries without a wait, or with the same wait every time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Retries that never give up."""
+"""Finds retries that never give up."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ RULE = Rule(
     slug="retry-without-limit",
     title="Retry without a limit",
     why="While a dependency is down, work piles up behind calls that never fail, and callers wait for ever.",
-    fix="Stop after a number of tries or a deadline, and give the last error on.",
+    fix="Stop after a number of tries or a deadline, and raise the last error.",
     kind="reliability",
     severity="high",
     languages=(*PYTHON, *JAVASCRIPT, *GO, *JAVA),

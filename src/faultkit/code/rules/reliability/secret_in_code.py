@@ -1,4 +1,4 @@
-"""Passwords and keys that are written in the source."""
+"""Finds passwords and keys in the source."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ RULE = Rule(
     id="FK-R038",
     slug="secret-in-code",
     title="Secret in the source",
-    why="It cannot be changed without a release, and everybody who can read the code has it.",
+    why="It cannot be changed without a release, and all readers of the code have it.",
     fix="Read it from the environment or a secret store at the start.",
     kind="reliability",
     severity="low",

@@ -1,4 +1,4 @@
-"""State of the whole process that handlers of requests change side by side."""
+"""Finds global state that concurrent request handlers change without a lock."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, Scope
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, JAVA, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.syntax import Span
 
 _CHANGES = frozenset(
     [
@@ -42,7 +42,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _shared(facts: Facts) -> set[str]:
-    """Names at the top of the file that hold something that can change."""
+    """Return global names that hold a mutable value."""
     names = set()
     for each in facts.assignments:
         if each.scope is None and not each.owner and each.value is not None and len(each.targets) == 1:

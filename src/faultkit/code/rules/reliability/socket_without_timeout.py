@@ -1,4 +1,4 @@
-"""Sockets that may wait for ever to connect or to read."""
+"""Finds sockets that can wait for ever to connect or to read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule, Severity
-from faultkit.code.rules.vocabulary.bounds import is_bounded
+from faultkit.code.rules.vocabulary.http import is_bounded
 
 _CLIENTS = {
     "smtplib.SMTP": 3,
@@ -22,7 +22,7 @@ _CLIENTS = {
     "http.client.HTTPConnection": 2,
     "http.client.HTTPSConnection": 2,
 }
-"""Clients of Python's library, with the place of their timeout: without one they wait for ever."""
+"""Clients of Python's standard library, with the index of their timeout: without one they wait for ever."""
 _SERVES = ("net/http.ListenAndServe", "net/http.ListenAndServeTLS", "net/http.Serve", "net/http.ServeTLS")
 _OF_SERVERS = ("ReadTimeout", "ReadHeaderTimeout")
 _BOUNDED = ("settimeout", "setblocking", "setSoTimeout", "setTimeout", "SetDeadline", "SetReadDeadline")

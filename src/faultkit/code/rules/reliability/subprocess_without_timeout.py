@@ -1,4 +1,4 @@
-"""Programs that are run and waited for without an end."""
+"""Finds child processes that are awaited without a timeout."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.bounds import is_bounded
+from faultkit.code.rules.vocabulary.http import is_bounded
 
 _RUNS = ("subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output")
 _WAITS = ("subprocess.Popen.wait", "subprocess.Popen.communicate")
@@ -36,7 +36,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _talks_to_a_person(call: Call) -> bool:
-    """It has the terminal, as an editor or a pager does: whoever sits there can end it."""
+    """Return whether it has the terminal, as an editor or a pager does: the user can end it."""
     made = call if call.origin is None else call.origin
     if call.name == "subprocess.check_output" or made.spreads:
         return False

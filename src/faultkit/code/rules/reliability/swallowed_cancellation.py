@@ -1,12 +1,12 @@
-"""Handlers that take a cancellation and go on."""
+"""Finds handlers that catch a cancellation and continue."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, Handler
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, JAVA, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.syntax import Span
 
 _CANCELLED = frozenset(
     {"asyncio.CancelledError", "CancelledError", "concurrent.futures.CancelledError", "trio.Cancelled"}
@@ -56,7 +56,7 @@ def _awaits(body: Span, facts: Facts) -> bool:
 
 
 def _awaits_cancelled(body: Span, facts: Facts) -> bool:
-    """`await task` of a task that was cancelled on purpose."""
+    """Return whether it awaits a task that was cancelled on purpose."""
     scope = next(
         (each for each in facts.scopes if each.body.start <= body.start and body.end <= each.body.end), None
     )
@@ -68,7 +68,7 @@ RULE = Rule(
     id="FK-R028",
     slug="swallowed-cancellation",
     title="Cancellation swallowed",
-    why="Timeouts and shutdowns work by cancelling: who swallows it cannot be stopped and holds up "
+    why="Timeouts and shutdowns work by cancellation: code that swallows it cannot be stopped and holds up "
     "the whole process.",
     fix="Clean up and raise it again (Java: Thread.currentThread().interrupt()).",
     kind="reliability",

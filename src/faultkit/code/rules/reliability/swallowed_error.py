@@ -1,4 +1,4 @@
-"""Handlers that do nothing with an error."""
+"""Finds handlers that drop an error."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, Handler, Try, is_within
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.syntax import Span
 
 _EXPECTED = frozenset(
     {
@@ -57,13 +57,13 @@ _EXPECTED = frozenset(
         "binascii.Error",
     }
 )
-"""Often a question and not a failure: `except KeyError: pass`."""
+"""Errors that often answer a question instead of reporting a failure: `except KeyError: pass`."""
 _LATE = re.compile(
     r"(NotFound|Exists|Finished|Closed\w*|InvalidState|BrokenResource|Disconnect\w*)(Error|Exception)?$"
 )
-"""What was to be done is done, or there is nobody any more for whom to do it."""
+"""Errors that mean that the work is done already, or that the peer is gone."""
 _ASKS = ("get_running_loop", "get_event_loop", "current_task")
-"""They raise to say that there is none."""
+"""Functions that raise if there is no such thing."""
 _ENDS = (
     "close",
     "aclose",
@@ -92,20 +92,20 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 else:
                     yield Hit(_head(handler), _message(handler, facts), POSSIBLE, "medium")
             elif _only_prints(handler, facts) and not _is_fine(each, handler, facts):
-                what = f"{', '.join(handler.types)} is printed to a console that nobody reads, and forgotten"
+                what = f"{', '.join(handler.types)} is only printed to the console, and then dropped"
                 yield Hit(_head(handler), what, LIKELY, "medium")
     if facts.language in JAVASCRIPT:
         yield from _promises(facts)
 
 
 def _has_another_way(each: Try, handler: Handler, facts: Facts) -> bool:
-    """`try: return quick() except Exception: pass`, and then the slow way."""
+    """Return whether a slower way follows: `try: return quick() except Exception: pass`."""
     gives = any(step.kind == "return" and step.text for step in facts.within(facts.steps, each.body))
     return gives and "return" not in facts.text(handler.body)
 
 
 def _only_prints(handler: Handler, facts: Facts) -> bool:
-    """Java: `e.printStackTrace();`, and no more than a way out after it. A program that ends may do so."""
+    """Return whether a Java handler only calls `e.printStackTrace()`. A program that ends may do so."""
     if facts.language != "java":
         return False
     calls = list(facts.within(facts.calls, handler.body))
@@ -137,7 +137,7 @@ def _is_expected(name: str) -> bool:
 
 
 def _is_failure(name: str) -> bool:
-    """By its name; others are ways to leave deep code: `_Endless`, `Found`."""
+    """Return whether a name is that of an error; others leave nested code: `_Endless`, `Found`."""
     return name.endswith(("Error", "Exception", "Failure", "Fault", "Failed"))
 
 
@@ -178,7 +178,7 @@ RULE = Rule(
     id="FK-R009",
     slug="swallowed-error",
     title="Error caught and dropped",
-    why="The failure goes on in silence: data is lost or stale, and nobody can tell since when or why.",
+    why="The failure stays silent: data is lost or stale, and there is no trace of when or why.",
     fix="Handle it, log it with its cause, or let it go up to code that can.",
     kind="reliability",
     severity="high",

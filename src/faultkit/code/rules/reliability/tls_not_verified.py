@@ -1,4 +1,4 @@
-"""TLS without a look at the certificate."""
+"""Finds TLS connections without verification of the certificate."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ RULE = Rule(
     id="FK-R037",
     slug="tls-not-verified",
     title="TLS verification off",
-    why="Anybody on the way can read and change the traffic, and a wrong endpoint is not noticed.",
+    why="An attacker on the path can read and change the traffic, and a wrong endpoint goes unnoticed.",
     fix="Leave verification on, and give the client the certificate authority that signed the "
     "server's certificate.",
     kind="reliability",

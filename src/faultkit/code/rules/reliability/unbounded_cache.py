@@ -1,4 +1,4 @@
-"""Caches that only grow."""
+"""Finds caches that only grow."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from faultkit.code.facts import Assignment, Facts, Scope
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 
 _OF_OBJECTS = re.compile(r"cache|memo", re.IGNORECASE)
-"""Many objects live shorter than what they have seen."""
+"""Names of members that are caches; other members often live too short to grow."""
 _NAMED = re.compile(r"cache|memo|seen|sessions|registry_by|lookup", re.IGNORECASE)
 _STATIC = re.compile(r"^[^=]*\bstatic\b")
-"""Java and TypeScript: a member of the class, which lives as long as the process."""
+"""Java and TypeScript: static members, which live as long as the process."""
 _MAPS = ("dict", "collections.defaultdict", "collections.OrderedDict", "Map", "java.util.HashMap", "map",
          "java.util.concurrent.ConcurrentHashMap", "set", "Set")  # fmt: skip
 _SHRINKS = frozenset(
@@ -52,7 +52,7 @@ def _decorated(scope: Scope, facts: Facts) -> Iterator[Hit]:
 
 
 def _is_store(each: Assignment) -> bool:
-    """A map that outlives a call: at the top of a file, or a member."""
+    """Return whether a map outlives a call: at the top of a file, or as a member."""
     if len(each.targets) != 1 or (each.scope is not None and not each.targets[0].startswith("self.")):
         return False
     if each.value is None:

@@ -1,4 +1,4 @@
-"""As many tasks, threads or requests at once as there are items."""
+"""Finds code that starts one task, thread or request for every item at once."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.syntax import Span
 
 _ALL = ("asyncio.gather", "Promise.all", "Promise.allSettled")
 _STARTS = (
@@ -50,7 +50,10 @@ def _named(call: Call) -> str:
 
 
 def _per_item(call: Call, facts: Facts) -> bool:
-    """In a loop over items. A loop that counts starts a known number, and one that waits is a server."""
+    """Return whether it is in a loop over items.
+
+    A counting loop starts a known number, a waiting one is a server.
+    """
     around = facts.loops_around(call)
     if not around:
         return False
@@ -63,7 +66,7 @@ def _per_item(call: Call, facts: Facts) -> bool:
 
 
 def _per_client(call: Call, facts: Facts) -> bool:
-    """In a loop without an end that takes connections."""
+    """Return whether it is in an endless loop that accepts connections."""
     around = facts.loops_around(call)
     return bool(around) and any(
         each.method in ("Accept", "AcceptTCP", "AcceptUnix") and is_within(each.span, around[-1].body)
@@ -72,7 +75,7 @@ def _per_client(call: Call, facts: Facts) -> bool:
 
 
 def _is_known(over: str) -> bool:
-    """A few that are written down, a constant, or what an object was made with: no request adds to it."""
+    """Return whether the number is fixed: a literal, a constant, or set with the object."""
     return re.fullmatch(r"[\[({].*[\])}]|[A-Z][A-Z0-9_]*", over, re.DOTALL) is not None or "self." in over
 
 

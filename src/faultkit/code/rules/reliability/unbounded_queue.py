@@ -1,4 +1,4 @@
-"""Queues that grow as long as there is memory."""
+"""Finds queues without a maximum size."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _is_bounded(call: Call) -> bool:
 
 
 def _only_drained(call: Call, facts: Facts) -> bool:
-    """A work list that is filled and emptied in one function ends by itself."""
+    """Return whether the queue is filled and emptied in one function, so that it ends by itself."""
     scope = facts.function_of(call)
     if scope is None or not call.assigned or "." in call.assigned[0]:
         return False

@@ -1,4 +1,4 @@
-"""Functions that call themselves without an end: no way out, or a retry by recursion."""
+"""Finds recursion without an end, and retries by recursion."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _goes_by_its_name(scope: Scope, facts: Facts) -> bool:
-    """In JavaScript, `{ done: () => done() }` calls another `done`."""
+    """Return whether it calls another function of the same name, as `{ done: () => done() }`."""
     if facts.language not in JAVASCRIPT:
         return True
     if re.match(r"(export\s+)?(default\s+)?(async\s+)?function\b", facts.text(scope.span)):
@@ -43,7 +43,7 @@ def _goes_by_its_name(scope: Scope, facts: Facts) -> bool:
 
 
 def _by_other_object(call: Call, scope: Scope) -> bool:
-    """A method `get` that calls the function `get`, or the other way round."""
+    """Return whether a method `get` calls the function `get`, or the other way round."""
     head, _, rest = call.written.partition(".")
     if "(" in head or "." in rest or (rest and head not in ("self", "cls", scope.owner)):
         return True
@@ -51,7 +51,7 @@ def _by_other_object(call: Call, scope: Scope) -> bool:
 
 
 def _in_handler(call: Call, facts: Facts) -> bool:
-    """And under no condition there, which would be the end of it."""
+    """Return whether the call is unconditional: a condition there would be the end."""
     if facts.language == "go":
         return False
     for each in facts.tries:
@@ -74,7 +74,7 @@ def _counted(call: Call, scope: Scope) -> bool:
 
 
 def _has_way_out(call: Call, scope: Scope, facts: Facts) -> bool:
-    """Anything that may keep the call from being made: a branch, a loop, a try, a short circuit, a lambda."""
+    """Return whether something may prevent the call: a branch, a loop, a try, a short circuit, a lambda."""
     for step in facts.within(facts.steps, scope.body):
         if step.kind in ("branch", "yield", "await") and step.kind != "await":
             return True

@@ -1,4 +1,4 @@
-"""Answers that are used without a look at their status."""
+"""Finds HTTP responses that are used without a check of their status."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
             what = f"the answer of {request.call.written}() is used whatever its status is"
             yield Hit(request.call.span, what, LIKELY)
         elif _is_dropped(request) and not _is_checked(request, facts):
-            what = f"nobody looks at the answer of {request.call.written}(), so a refusal is not noticed"
+            what = f"the response of {request.call.written}() is not checked, so a refusal goes unnoticed"
             yield Hit(request.call.span, what, LIKELY)
 
 
 def _is_dropped(request: HttpRequest) -> bool:
-    """Something was to be changed, and nobody asks whether it was. What is not awaited is another rule's."""
+    """Return whether the response of a write is unused. Calls that are not awaited belong to another rule."""
     call = request.call
     if request.library.name in ("net/http", "superagent") or not call.is_discarded:
         return False

@@ -1,4 +1,4 @@
-"""Text from elsewhere that is parsed as JSON with nobody to catch it."""
+"""Finds remote data that is parsed as JSON without a handler for malformed input."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _is_parser(call: Call, facts: Facts) -> bool:
-    """A function that is there to parse tells its caller by the error."""
+    """Return whether the function exists to parse: its error informs the caller."""
     scope = facts.named_function_of(call)
     return scope is not None and _PARSES.search(scope.short_name) is not None
 

@@ -1,4 +1,4 @@
-"""Handlers of requests that let the errors of what they depend on fall through."""
+"""Finds request handlers that do not handle errors of their dependencies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HANDLERS = (
 )
 
 _SOCKETS = ("websocket", "websocket_route")
-"""They have no status to answer with once they are open."""
+"""Routes that have no status to answer with once they are open."""
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -33,7 +33,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _in_routes(call: Call, facts: Facts, depth: int) -> Iterator[tuple[Call, Scope]]:
-    """The handlers that a call is made in, also through functions of this text."""
+    """Yield the handlers that make a call, also through functions of this text."""
     route = facts.route_of(call)
     if route is not None:
         if not any(each.method in _SOCKETS for each in route.decorators):
@@ -52,7 +52,7 @@ def _guarded(call: Call, facts: Facts) -> bool:
 
 
 def _has_catch(call: Call, facts: Facts) -> bool:
-    """JavaScript: `.catch(…)` further on in the chain, or `next` given as the handler of errors."""
+    """Return whether JavaScript handles it: `.catch(…)` in the chain, or `next` as the error handler."""
     todo = [call]
     while todo:
         for later in facts.calls_on(todo.pop()):
@@ -64,7 +64,7 @@ def _has_catch(call: Call, facts: Facts) -> bool:
 
 
 def _express_handler(facts: Facts) -> bool:
-    """Express passes errors to a function with four parameters, if promises are passed on, too."""
+    """Return whether Express passes the error to a function with four parameters."""
     has = any(
         len(scope.parameters) == 4 and scope.parameters[0].name.startswith("err") for scope in facts.scopes
     )

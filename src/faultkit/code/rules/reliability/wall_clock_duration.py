@@ -1,4 +1,4 @@
-"""Durations and deadlines taken from a clock that can jump."""
+"""Finds durations and deadlines measured with the wall clock, which can jump."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _is_deadline(step: Step, clocks: tuple[Call, ...], facts: Facts) -> bool:
-    """`clock() < end`, where `end = clock() + 5` in the same function. One that is kept may be stored."""
+    """Return whether it is `clock() < end` with `end = clock() + 5` in the same function."""
     if step.word not in ("<", "<=", ">", ">="):
         return False
     reads = [call for call in clocks if any(side.text == facts.text(call.span) for side in step.sides)]
@@ -63,7 +63,7 @@ def _is_deadline(step: Step, clocks: tuple[Call, ...], facts: Facts) -> bool:
 
 
 def _is_later(value: Value, clocks: tuple[Call, ...], facts: Facts) -> bool:
-    """`clock() + something`."""
+    """Return whether it is `clock() + something`."""
     for call in clocks:
         if call.span.start == value.span.start and call.span.end < value.span.end:
             return facts.syntax.source[call.span.end : value.span.end].lstrip().startswith(b"+")

@@ -1,4 +1,4 @@
-"""Several writes that belong together and may be done by half."""
+"""Finds several writes that belong together without a transaction."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _commits_between(writes: list[SqlCall], facts: Facts) -> bool:
 
 
 def _exclusive(writes: list[SqlCall], facts: Facts) -> bool:
-    """Each in a branch of its own that returns: only one of them is done."""
+    """Return whether each write is in a branch that returns, so that only one of them happens."""
     returns = [step for step in facts.steps_of("return", "raise")]
     first = writes[0].call
     return first.is_returned or (

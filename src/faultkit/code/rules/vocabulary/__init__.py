@@ -1,4 +1,4 @@
-"""What functions of libraries mean: which calls ask another machine, wait, lock, start tasks. Tables first.
+"""Meaning of library functions: which calls leave the process, wait, lock, or start tasks. Tables first.
 
-Everything here maps facts to small values and judges nothing: that is what rules do.
+Everything here maps facts to small values. It judges nothing; rules do.
 """

@@ -1,12 +1,13 @@
-"""Calls that send SQL, and the verb of it; calls that open and end transactions."""
+"""Calls that send SQL, with its verb, and queries that return many rows, with their limits."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from faultkit.code.facts import Call, Facts
+from faultkit.code.facts import Call, Facts, is_within
 
 _METHODS = frozenset(
     (
@@ -39,11 +40,13 @@ _WRITES = frozenset({"insert", "update", "delete", "replace", "merge", "upsert"}
 
 @dataclass(frozen=True, slots=True)
 class SqlCall:
+    """A call that sends SQL."""
+
     call: Call
     verb: str
-    """In lower case: `select`, `insert`."""
+    """The verb in lower case: `select`, `insert`."""
     sql: str
-    """The text of the statement as far as it is literal."""
+    """The literal part of the statement."""
 
     @property
     def is_write(self) -> bool:
@@ -52,7 +55,7 @@ class SqlCall:
 
 @lru_cache(maxsize=4)
 def sql_calls(facts: Facts) -> tuple[SqlCall, ...]:
-    """Calls that are given SQL as text, also in a template or wrapped as in `text("…")`."""
+    """Return calls that are given SQL as text, also in a template or wrapped as in `text("…")`."""
     starts = sorted((text for text in facts.texts if _verb(text.text)), key=lambda each: each.span)
     found = []
     for call in facts.calls:
@@ -83,3 +86,169 @@ def _named_sql(call: Call, facts: Facts) -> str:
                 ):
                     return each.value.literal
     return ""
+
+
+# Queries that return many rows.
+
+
+_ONE_ROW = frozenset(
+    (
+        "QueryRow", "QueryRowContext", "queryForObject", "fetchrow", "fetchval", "scalar", "get",
+        "fetchone", "first", "one", "scalar_one", "scalar_one_or_none", "one_or_none", "fetchmany",
+        "partitions", "yield_per", "iterator", "execution_options", "stream", "cursor",
+    )
+)  # fmt: skip
+_SUMS = re.compile(
+    r"select\s+(distinct\s+)?(count|sum|max|min|avg|exists|1\b|now|version|nextval|pg_)\b", re.IGNORECASE
+)
+_LIMIT = re.compile(r"\b(limit|top\s*\(?\d|fetch\s+(first|next)|rownum|returning)\b", re.IGNORECASE)
+_BY_KEY = re.compile(
+    r"where\b.*?(?<![\w])(\w+\.)?(id|uuid|key|email|slug|code|sku|token|hash|username)\s*=(?!.*\bor\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+_NARROWS = re.compile(
+    r"\.(filter|filter_by|where|Where|limit|Limit|take|Take|paginate|slice|first|skip|Scopes|paging)\(\)"
+)
+_CHOOSES = re.compile(r"\.(where|filter|filter_by|group_by|having|limit)\(|\bfunc\.|\bexists\(")
+_LIMITS = re.compile(r"limit|take|page|top|first|offset|cursor|skip|batch|chunk", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A query that returns rows."""
+
+    call: Call
+    is_narrowed: bool
+    """Whether a condition selects among the rows."""
+    is_limited: bool
+    is_one: bool
+    """Whether it selects by a key, or only one row is read."""
+
+
+def row_queries(facts: Facts) -> tuple[Rows, ...]:
+    """Return queries that return rows, by SQL or by an ORM."""
+    return (*_sql(facts), *_orm(facts))
+
+
+def _sql(facts: Facts) -> Iterator[Rows]:
+    for sql in sql_calls(facts):
+        if sql.verb != "select" or _SUMS.match(sql.sql.lstrip()):
+            continue
+        narrowed = re.search(r"\b(where|having)\b", sql.sql, re.IGNORECASE) is not None
+        limited = _LIMIT.search(facts.text(sql.call.span)) is not None or _LIMIT.search(sql.sql) is not None
+        yield Rows(sql.call, narrowed, limited, _is_one(sql, facts))
+
+
+def _is_one(sql: SqlCall, facts: Facts) -> bool:
+    if sql.call.method in _ONE_ROW or _BY_KEY.search(sql.sql):
+        return True
+    if any(each.method in _ONE_ROW for each in facts.calls_on(sql.call)) and facts.language != "java":
+        return True
+    if facts.language != "python":
+        return False
+    # cur.execute(…) and, after it, cur.fetchone().
+    scope, owner = facts.function_of(sql.call), sql.call.receiver_written
+    later = [
+        call
+        for call in facts.calls
+        if call.receiver_written == owner
+        and call.span.start > sql.call.span.start
+        and facts.function_of(call) is scope
+        and (call.method in _ONE_ROW or call.method in ("fetchall", "execute"))
+    ]
+    return bool(later) and later[0].method in _ONE_ROW
+
+
+_MANY: dict[str, re.Pattern[str]] = {
+    "python": re.compile(
+        r"(\.query\(\).*|\.select\(\).*|\.scalars\(\)|\.execute\(\)|\.objects(\.\w+\(\))*)\.all$"
+    ),
+    "javascript": re.compile(
+        r"\.(findMany|findAll)$|\.find\(\)(\.\w+\(\))*\.(toArray|lean|exec)$|(^|\.)[A-Z]\w+\.find$|[rR]epo(sitory)?\.find$"
+    ),
+    "go": re.compile(r"^[\w./()]*(db|DB|gorm\w*)(\.\w+\(\))*\.Find$"),
+    "java": re.compile(r"[rR]epo(sitory)?\.findAll$|\.createQuery\(\)(\.\w+\(\))*\.getResultList$"),
+}
+
+
+def _orm(facts: Facts) -> Iterator[Rows]:
+    language = "javascript" if facts.language in ("typescript", "tsx") else facts.language
+    known = {sql.call for sql in sql_calls(facts)}
+    for call in facts.calls:
+        if call in known or not _MANY[language].search(call.name) or call.is_decorator:
+            continue
+        chain = _chain(call)
+        if any(each in known for each in chain):
+            continue
+        if language == "python" and call.name.endswith(".objects.all") and not _is_read(call, facts):
+            continue
+        if (
+            language == "javascript"
+            and call.method == "find"
+            and not call.is_awaited
+            and not call.is_returned
+        ):
+            continue
+        text = " ".join(facts.text(each.span) for each in (call, *facts.calls_on(call)))
+        if language == "python" and (built := _built(chain, facts)) is not None:
+            if not built or _CHOOSES.search(built):
+                continue
+            text += built
+        narrowed = bool(_NARROWS.search(call.name)) or _is_filtered(call, chain)
+        limited = _LIMITS.search(re.sub(r"['\"`].*?['\"`]", "", text)) is not None
+        options = call.argument(place=0)
+        if options is not None and options.value.shape in ("name", "other", "call") and language != "go":
+            limited = True  # What is in it cannot be told.
+        one = any(each.method in _ONE_ROW for each in facts.calls_on(call))
+        yield Rows(call, narrowed, limited, one)
+
+
+def _built(chain: tuple[Call, ...], facts: Facts) -> str | None:
+    """Return the builder calls of `query` in `session.execute(query).all()`; empty if they are unknown."""
+    for each in chain:
+        if each.method not in ("execute", "scalars") or not each.positional:
+            continue
+        given = each.positional[0].value
+        if given.shape != "name":
+            return given.text
+        scope = facts.function_of(each)
+        made = [
+            one.value.text
+            for one in facts.assignments
+            if given.text in one.targets and one.value is not None and facts.function_of(one) is scope
+        ]
+        return " ".join(made)
+    return None
+
+
+def _chain(call: Call) -> tuple[Call, ...]:
+    found, made = list[Call](), call.origin
+    while made is not None and len(found) < 20:
+        found.append(made)
+        made = made.origin
+    return tuple(found)
+
+
+def _is_filtered(call: Call, chain: tuple[Call, ...]) -> bool:
+    """Return whether a filter is given: `find({status: 1})`, `findMany({where: …})`."""
+    for each in (call, *chain):
+        if each.method == "find" and any(one.name for one in each.arguments):
+            return True
+        if each.has("where"):
+            return True
+    return False
+
+
+def _is_read(call: Call, facts: Facts) -> bool:
+    """Return whether a Django query is evaluated, which happens when it is iterated."""
+    text = facts.text(call.span)
+    if any(loop.over == text and is_within(call.span, loop.span) for loop in facts.loops):
+        return True
+    names = {*call.assigned}
+    if any(loop.over in names for loop in facts.loops):
+        return True
+    taken = {text, *names}
+    return any(
+        call.argument(place=0) is not None and call.arguments[0].value.text in taken
+        for call in facts.calls_named("list", "len")
+    )

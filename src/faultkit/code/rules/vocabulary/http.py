@@ -1,4 +1,4 @@
-"""Calls that send an HTTP request: with which library and method, and whether they wait for ever."""
+"""Calls that send an HTTP request: their library and method, and whether they can wait for ever."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from faultkit.code.facts import Argument, Call, Facts
-from faultkit.code.rules.vocabulary.bounds import is_bounded
+from faultkit.code.facts import Argument, Assignment, Call, Facts, Loop, Scope
+from faultkit.code.facts.facts import Placed
 from faultkit.code.rules.vocabulary.http_libraries import (
     BY_NAME,
     METHODS,
@@ -16,7 +16,6 @@ from faultkit.code.rules.vocabulary.http_libraries import (
     SPRING_METHODS,
     Library,
 )
-from faultkit.code.rules.vocabulary.variables import given_to
 
 IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -30,14 +29,16 @@ _BUILT = re.compile(r"java\.net\.http\.HttpClient\.newBuilder\(\).*\.build\(\)\.
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
+    """A call that sends an HTTP request."""
+
     call: Call
     library: Library
     method: str
-    """`GET` …; empty if the text does not tell."""
+    """`GET` …; empty if it is unknown."""
     timeout: bool | None
-    """Whether it has a bound of its own or by its client; None if the text does not tell."""
+    """Whether the call or its client has a timeout; None if it is unknown."""
     url: str
-    """As written."""
+    """The URL as written."""
 
     @property
     def is_safe(self) -> bool:
@@ -45,12 +46,13 @@ class HttpRequest:
 
     @property
     def client(self) -> Call | None:
-        """The call that made the client; None for functions of the library and for clients from elsewhere."""
+        """The call that made the client; None for functions of the library and clients from elsewhere."""
         return self.call.origin
 
 
 @lru_cache(maxsize=4)
 def http_requests(facts: Facts) -> tuple[HttpRequest, ...]:
+    """Return the calls that send HTTP requests."""
     return tuple(_requests(facts))
 
 
@@ -75,7 +77,7 @@ def _requests(facts: Facts) -> Iterator[HttpRequest]:
 
 
 def is_variable(call: Call, facts: Facts) -> bool:
-    """Python: `requests = {}` or a parameter `requests`, and then `requests.get(key)`."""
+    """Return whether the name is a local variable (Python), as in `requests = {}` and `requests.get(key)`."""
     head, dot, _ = call.written.partition(".")
     if facts.language != "python" or not dot or head in facts.imports.names:
         return False
@@ -88,7 +90,7 @@ def is_variable(call: Call, facts: Facts) -> bool:
 
 
 def library_of(call: Call, language: str = "") -> Library | None:
-    """By the call's name, and only among the libraries of a language if one is given."""
+    """Return the library by the name of a call, only among those of a language if one is given."""
     if _BUILT.match(call.name):
         return BY_NAME["java.net.http.HttpClient.send"]
     found = BY_NAME.get(call.name)
@@ -122,7 +124,7 @@ def _method(call: Call, library: Library, facts: Facts) -> str:
 
 
 def _named_options(call: Call, library: Library) -> Argument | None:
-    """A variable or call that stands where the options may stand."""
+    """Return a variable or call at the position of the options."""
     for each in call.positional:
         if each.place not in library.options or each.value.shape not in ("name", "call", "other"):
             continue
@@ -133,7 +135,7 @@ def _named_options(call: Call, library: Library) -> Argument | None:
 
 
 def _method_in(options: Argument, call: Call, facts: Facts) -> str:
-    """The method that the options in a variable name; empty if the text does not tell."""
+    """Return the method that options in a variable name; empty if it is unknown."""
     if options.value.shape != "name":
         return ""
     told = given_to(options.value.text, call, facts)
@@ -146,7 +148,7 @@ def _method_in(options: Argument, call: Call, facts: Facts) -> str:
 
 
 def request_of(call: Call, facts: Facts) -> Call | None:
-    """Go: the call of NewRequest whose request this one sends."""
+    """Return the NewRequest call of the request that a Go call sends."""
     given = call.argument(place=0)
     if given is None:
         return None
@@ -225,12 +227,12 @@ def _unknown_options(call: Call, library: Library) -> bool:
 
 
 def _body_place(call: Call, library: Library) -> int | None:
-    """Where what is sent stands; its keys are not options."""
+    """Return the index of the body among the arguments; its keys are no options."""
     return 1 if call.method in ("post", "put", "patch") and library.name == "axios" else None
 
 
 def _on_unknown_client(call: Call, library: Library) -> bool:
-    """A client that came as a parameter may have a timeout."""
+    """Return whether the client came as a parameter, so that it may have a timeout."""
     owners = ("Session.", "Client.", "session().", "create().", "PoolManager.")
     return library.name != "requests" and any(owner in call.name for owner in owners)
 
@@ -301,3 +303,125 @@ def _spring_timeout(call: Call, facts: Facts) -> bool | None:
         return None
     told = any(each.method in ("setRequestFactory", "setInterceptors") for each in facts.calls_on(made))
     return None if told else False
+
+
+# Values of a variable: what is assigned to it, and what is put into it. Judges nothing.
+
+
+_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+_DEEPEST = 2
+"""Levels that are followed: options that hold headers that hold a key."""
+
+
+def given_to(name: str, place: Placed, facts: Facts) -> tuple[Assignment, ...]:
+    """Return what a variable or a part of it is set to, in an enclosing function or at the top."""
+    around: set[Scope | None] = {None, *facts.functions_around(place)}
+    return tuple(each for each in facts.assignments if each.scope in around and _is_about(name, each.targets))
+
+
+def text_around(call: Call, facts: Facts) -> str:
+    """Return the text of a call, and the texts of assignments to the variables in it."""
+    return "\n".join((facts.text(call.span), *_about(facts.text(call.span), call, facts, 0)))
+
+
+def _about(text: str, place: Call, facts: Facts, depth: int) -> Iterator[str]:
+    names = {*_NAME.findall(text)}
+    told = [facts.text(each.span) for name in names for each in given_to(name, place, facts)]
+    # `headers.set("a", b)`, `req.Header.Set("a", b)`
+    function = next(iter(facts.functions_around(place)), None)
+    if function is not None:
+        told += [
+            facts.text(each.span)
+            for each in facts.within(facts.calls, function.span)
+            if each.receiver_written.partition(".")[0] in names and each is not place
+        ]
+    yield from told
+    if depth + 1 < _DEEPEST:
+        for each in told:
+            yield from _about(each, place, facts, depth + 1)
+
+
+def _is_about(name: str, targets: tuple[str, ...]) -> bool:
+    return any(each == name or each.startswith((f"{name}.", f"{name}[")) for each in targets)
+
+
+# Calls that wait for a time, the length of the wait, and what limits the time of the code inside it.
+
+
+SLEEPS = frozenset(
+    {
+        "time.sleep",
+        "asyncio.sleep",
+        "anyio.sleep",
+        "trio.sleep",
+        "gevent.sleep",
+        "eventlet.sleep",
+        "time.Sleep",
+        "time.After",
+        "time.NewTimer",
+        "time.Tick",
+        "Thread.sleep",
+        "setTimeout",
+        "timers/promises.setTimeout",
+    }
+)
+_WAIT_WORDS = re.compile(
+    r"^_*(sleep|delay|pause|wait|backoff|back_off)|(sleep|backoff|delay|_wait|Wait)$", re.IGNORECASE
+)
+
+
+def sleeps(facts: Facts) -> tuple[Call, ...]:
+    """Return calls that wait for a time."""
+    return tuple(call for call in facts.calls if is_sleep(call))
+
+
+def is_sleep(call: Call) -> bool:
+    """Return whether it is a known sleep, or a function whose name says that it waits."""
+    if call.name in SLEEPS or (
+        call.method == "sleep" and call.receiver.startswith("java.util.concurrent.TimeUnit")
+    ):
+        return True
+    return _WAIT_WORDS.search(call.method) is not None and call.method not in (
+        "wait_for",
+        "waitFor",
+        "waitFor",
+    )
+
+
+def waits_in(loop: Loop, facts: Facts) -> tuple[Call, ...]:
+    """Return the waits in the body of a loop."""
+    return tuple(call for call in facts.within(facts.calls, loop.body) if is_sleep(call))
+
+
+def is_constant(call: Call) -> bool:
+    """Return whether it waits the same time in every call."""
+    text = " ".join(each.value.text for each in call.positional)
+    return bool(call.positional) and re.fullmatch(r"[\d._\s*]+|[\d\s*]*time\.\w+[\d\s*]*", text) is not None
+
+
+# Time limits around code: `asyncio.timeout`, `Promise.race` and similar calls.
+
+
+_BLOCKS = frozenset(
+    {
+        "asyncio.timeout",
+        "asyncio.timeout_at",
+        "async_timeout.timeout",
+        "anyio.fail_after",
+        "anyio.move_on_after",
+        "trio.fail_after",
+        "trio.move_on_after",
+    }
+)
+_FUNCTIONS = frozenset({"asyncio.wait_for", "asyncio.wait", "Promise.race", "p-timeout", "pTimeout"})
+_BOUND_WORDS = ("timeout", "deadline")
+
+
+def is_bounded(call: Call, facts: Facts) -> bool:
+    """Return whether something around a call ends it after a time."""
+    if any(each.name in _BLOCKS for each in facts.managed_around(call)):
+        return True
+    return any(
+        each.name in _FUNCTIONS or any(word in each.method.lower() for word in _BOUND_WORDS)
+        for each in facts.calls_around(call)
+    )

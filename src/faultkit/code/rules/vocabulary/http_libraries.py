@@ -1,4 +1,4 @@
-"""The libraries that send HTTP requests, as a table: what they are called, and where their timeouts go."""
+"""Libraries that send HTTP requests, as a table: the names of their calls, and where timeouts go."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ class Library:
     functions: tuple[str, ...] = ()
     """Each followed by a method: `requests` means `requests.get`, `requests.post` …"""
     plain: tuple[str, ...] = ()
-    """Functions whose method is an argument."""
+    """Functions that take the method as an argument."""
     timeouts: tuple[str, ...] = ("timeout",)
     """Keywords or option keys that bound a request."""
     on_client: tuple[str, ...] = ("timeout",)
-    """The same where the client is made."""
+    """The same for the constructor of the client."""
     default_s: float | None = None
-    """Its own default, if it has one."""
+    """The library's default in seconds, if it has one."""
     bounds_whole: bool = False
-    """The default is for the whole call; otherwise for each step of it."""
+    """Whether the default limits the whole call; otherwise each step of it."""
     place: int | None = None
-    """Of a timeout that is given by its place."""
+    """Index of a positional timeout."""
     options: tuple[int, ...] = ()
-    """Places in which an options object may stand; keywords only, if there is none."""
+    """Indices where an options object may stand; keywords only, if empty."""
     status_raises: bool = False
-    """An answer of 400 and above is an error without being asked."""
+    """Whether a status of 400 and above raises without a check."""
     languages: tuple[str, ...] = PYTHON
 
 
@@ -162,7 +162,7 @@ LIBRARIES: tuple[Library, ...] = (
 )
 
 BY_NAME: dict[str, Library] = {}
-"""By the resolved name of a function that sends."""
+"""Libraries by the resolved name of a function that sends."""
 for _library in LIBRARIES:
     for _owner in _library.functions:
         for _name in METHODS:

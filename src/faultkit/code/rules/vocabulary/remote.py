@@ -1,4 +1,4 @@
-"""Calls that leave the process: HTTP, databases, caches. By resolved names, by SQL, and by receivers."""
+"""Calls that leave the process: HTTP, databases, caches. Found by resolved names, SQL and receivers."""
 
 from __future__ import annotations
 
@@ -16,12 +16,14 @@ RemoteKind: TypeAlias = Literal["http", "database", "cache"]
 
 @dataclass(frozen=True, slots=True)
 class Remote:
+    """A call that leaves the process."""
+
     call: Call
     kind: RemoteKind
     is_read: bool
-    """It asks and does not change; unknown counts as a change."""
+    """Whether it reads only; unknown counts as a change."""
     through: Call | None = None
-    """The call inside a function of this text, if `call` is a call of that function."""
+    """The call inside a function of this text, if `call` calls that function."""
 
 
 _STORES = re.compile(
@@ -53,11 +55,11 @@ _REDIS_WRITES = frozenset(
 _GENERIC = frozenset(
     ("get", "first", "filter", "count", "find", "create", "update", "delete", "remove", "merge", "one")
 )
-"""Also methods of dictionaries and lists: they mean a database only on something that is named as one."""
+"""Methods that dictionaries and lists also have: they mean a database only on an object that is named so."""
 
 
 def remotes(facts: Facts) -> tuple[Remote, ...]:
-    """Every call that leaves the process, and every call of a function of this text that holds such a one."""
+    """Return calls that leave the process, and calls of functions of this text that contain such a call."""
     direct = tuple(_direct(facts))
     return (*direct, *_through(facts, direct))
 
@@ -99,7 +101,7 @@ def _by_name(call: Call) -> Remote | None:
         return Remote(call, "database", reads)
     bare = owner.replace("()", "")
     if _SESSIONS.search(bare) and (method not in _GENERIC or call.arguments):
-        # `db.get(key)` may be a dictionary that somebody calls db; a model as first argument tells.
+        # `db.get(key)` may be a dictionary with the name db; a model as first argument shows that it is not.
         first = call.argument(place=0)
         if method in ("get", "one") and (first is None or not first.value.text[:1].isupper()):
             return None

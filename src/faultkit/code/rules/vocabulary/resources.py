@@ -1,4 +1,4 @@
-"""Things that must be closed, and whether somebody closes them or takes them over."""
+"""Objects that must be closed, and whether code closes them or passes them on."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.syntax import Span
+from faultkit.code.languages.syntax import Span
 
 _CLOSES = frozenset(
     (
@@ -31,7 +31,7 @@ _USES = frozenset(
         "xml.etree.ElementTree.parse", "numpy.load", "numpy.save", "pandas.read_csv",
     )
 )  # fmt: skip
-"""What reads or writes a file that it is given, and leaves it open."""
+"""Functions that read or write a file and leave it open."""
 _WRAPS = frozenset(
     (
         "bufio.NewReader", "bufio.NewWriter", "bufio.NewScanner", "encoding/json.NewDecoder",
@@ -39,15 +39,15 @@ _WRAPS = frozenset(
         "encoding/xml.NewDecoder", "csv.reader", "csv.writer", "csv.DictReader", "csv.DictWriter",
     )
 )  # fmt: skip
-"""What gives back something that reads or writes the file: who has that has the file."""
+"""Functions that return a reader or writer of the file: its holder has the file."""
 _LIVES = frozenset(("execute", "executemany", "cursor", "makefile", "query"))
-"""Methods of connections whose results need the connection: who has such a cursor has it."""
+"""Methods of connections whose results need the connection, such as cursors."""
 _BUILT_IN = frozenset(("print", "list", "tuple", "set", "sum", "len", "sorted", "max", "min"))
-"""Of Python; elsewhere such names may mean anything."""
+"""Python functions; in other languages such names may mean anything."""
 
 
 def is_kept(call: Call, facts: Facts) -> bool:
-    """Whether what a call opened is closed, or handed to somebody who may close it."""
+    """Return whether what a call opened is closed, or passed on to code that may close it."""
     if call.is_managed or call.is_returned or call.is_argument or call.is_deferred:
         return True
     if any(each.method in _CLOSES for each in facts.calls_on(call)):
@@ -63,7 +63,7 @@ def is_kept(call: Call, facts: Facts) -> bool:
     if facts.language == "go" and any(
         each.call is call and each.operator == "=" for each in facts.assignments
     ):
-        # A variable of somebody else, such as a named result.
+        # A variable of an outer scope, such as a named result.
         return True
     if _is_outer(name, call, facts):
         return True
@@ -71,7 +71,7 @@ def is_kept(call: Call, facts: Facts) -> bool:
 
 
 def _is_outer(name: str, call: Call, facts: Facts) -> bool:
-    """The variable is one of a function around this one, or of the file."""
+    """Return whether the variable belongs to an enclosing function or to the file."""
     if facts.language == "python":
         return any(
             step.kind == "global" and re.search(rf"\b{re.escape(name)}\b", facts.text(step.span))
@@ -85,7 +85,7 @@ def _is_outer(name: str, call: Call, facts: Facts) -> bool:
 
 
 def only_uses(call: Call, facts: Facts) -> bool:
-    """Whether it reads or writes what it is given, and neither keeps nor closes it."""
+    """Return whether a call reads or writes its argument, and neither keeps nor closes it."""
     return (
         call.name in _USES or call.name in _WRAPS or (facts.language == "python" and call.name in _BUILT_IN)
     )
@@ -100,7 +100,7 @@ def _closed_by_name(name: str, body: Span, facts: Facts) -> bool:
             argument.value.text == name for argument in each.arguments
         ):
             return True
-        # self.addCleanup(f.close): somebody else will call it.
+        # self.addCleanup(f.close): another function calls it later.
         if any(_is_closer(argument.value.text, name) for argument in each.arguments):
             return True
     return any(each.written == name and each.is_managed for each, _ in facts.managed)
@@ -112,7 +112,7 @@ def _is_closer(text: str, name: str) -> bool:
 
 
 def _escapes(name: str, call: Call, body: Span, facts: Facts, deep: bool = True) -> bool:
-    """The variable itself is returned, stored or given to another function."""
+    """Return whether the variable itself is returned, stored or passed to another function."""
     word = re.compile(rf"(?<![\w.\"']){re.escape(name)}(?![\w.(\[\"'])".encode())
     given = [
         other
@@ -139,7 +139,8 @@ def _escapes(name: str, call: Call, body: Span, facts: Facts, deep: bool = True)
 
 
 def _is_carried_off(word: re.Pattern[bytes], name: str, body: Span, facts: Facts) -> bool:
-    """`Thread(target=work, args=(f,))`, `go func() { … f … }()`: somebody else has it from now on."""
+    """Return whether a thread or goroutine takes it over: `Thread(target=work, args=(f,))`, `go func() {
+    … f … }()`."""
     source = facts.syntax.source
     uses = re.compile(rf"(?<![\w.\"']){re.escape(name)}(?![\w\"'])".encode())
     for each in facts.within(facts.calls, body):
@@ -155,7 +156,7 @@ def _is_carried_off(word: re.Pattern[bytes], name: str, body: Span, facts: Facts
 
 
 def _cursor_escapes(call: Call, body: Span, facts: Facts) -> bool:
-    """`return conn.execute(…)`, or `rows = conn.execute(…)` and then `return rows`."""
+    """Return whether a cursor is returned: `return conn.execute(…)`, directly or through a variable."""
     if facts.language != "python":
         return False
     for made in facts.calls_on(call):
@@ -173,14 +174,14 @@ def _cursor_escapes(call: Call, body: Span, facts: Facts) -> bool:
 
 
 def _bare(word: re.Pattern[bytes], span: Span, used: list[Call], facts: Facts) -> Iterator[bool]:
-    """True for each time that the word stands there, but not among the arguments of what only uses it."""
+    """Yield True for each use of the word, except among the arguments of calls that only use it."""
     for found in word.finditer(facts.syntax.source, span.start, span.end):
         if not any(other.callee.end <= found.start() < other.span.end for other in used):
             yield True
 
 
 def _wrapper_escapes(wrapper: Call, body: Span, facts: Facts) -> bool:
-    """`return bufio.NewReader(f)`, or `r := bufio.NewReader(f)` and then `return r`."""
+    """Return whether a wrapper is returned: `return bufio.NewReader(f)`, directly or through a variable."""
     if wrapper.name not in _WRAPS:
         return False
     if wrapper.is_returned or wrapper.is_argument:

@@ -1,4 +1,4 @@
-"""Code that tries again: loops, decorators, and helpers that call a function until it works."""
+"""Code that retries: loops, decorators, and helpers that call a function until it works."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from functools import lru_cache
 from typing import Literal
 
 from faultkit.code.facts import Call, Facts, Loop, Scope, Try, is_within
-from faultkit.code.rules.vocabulary.http import library_of
-from faultkit.code.rules.vocabulary.waits import is_constant, waits_in
-from faultkit.code.syntax import Span
+from faultkit.code.languages.syntax import Span
+from faultkit.code.rules.vocabulary.http import is_constant, library_of, waits_in
 
 _WORD = re.compile(r"retr(y|ies|ier|ying)|backoff", re.IGNORECASE)
 _CLIENTS = ("RetryClient", "retryablehttp", "RetryTransport", "HTTPAdapter")
@@ -19,7 +18,7 @@ _DEEPEST = 3
 _COUNTED = re.compile(
     r"retr|attempt|backoff|delay|range|tries|trial|deadline|monotonic|max|left|<", re.IGNORECASE
 )
-"""In the head of a loop that tries again, and not of one that goes through what is to be done."""
+"""Words in the head of a loop that retries, in contrast to one that iterates over work."""
 _FAILURES = ("Error", "Exception", "Timeout", "Failure", "Fault", "Failed", "Unavailable", "Reset")
 _SUCCESS = re.compile(r"\berr == nil\b|StatusCode")
 _SIZE = re.compile(r"\.length\b|\.size\b|\blen\(")
@@ -43,36 +42,39 @@ _NO_FAILURES = frozenset(
 _ANSWERS = frozenset(
     {"BlockingIOError", "FileExistsError", "InterruptedError", "SSLWantReadError", "SSLWantWriteError"}
 )
-"""Not yet, or not under this name."""
+"""Errors that mean "not yet", or "not under this name"."""
 _LOCAL = frozenset({"list", "tuple", "set", "dict", "sorted", "len", "next", "iter", "max", "min", "sum"})
 _OF_DATA = re.compile(r"(Header|Parse|Syntax|Decode|Format|Validation|Attribute|Lookup)Error$")
-"""The same data will be as wrong the next time."""
+"""Errors of data, which will fail again."""
 _CONVERTS = re.compile(r"raise|throw|convert|translate|(^|_)fail", re.IGNORECASE)
-"""Names of functions that turn an error into another one, and do not come back."""
+"""Names of functions that convert an error into another one and do not return."""
 _WAITS = frozenset(
     {"result", "wait", "wait_for", "get", "join", "recv", "accept", "poll", "acquire", "input", "int"}
 )
-"""To wait once more for what is on its way is no retry."""
+"""Calls that wait: waiting once more for something under way is no retry."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
+    """Code that is tried again after a failure."""
+
     how: Literal["loop", "decorator", "helper"]
     span: Span
-    """Of the loop's head, the decorator, or the helper's call: what a finding points at."""
+    """The head of the loop, the decorator, or the call of the helper: where a finding points."""
     body: Span
-    """What is tried again."""
+    """The code that is tried again."""
     call: Call | None
     """The decorator or helper."""
     loop: Loop | None
     waits: bool | None
-    """Whether it waits between tries; None if a helper does as it likes."""
+    """Whether it waits between tries; None if a helper decides."""
     waits_longer: bool | None
     limited: bool | None
 
 
 @lru_cache(maxsize=4)
 def retries(facts: Facts) -> tuple[Retry, ...]:
+    """Return the retries of a text."""
     found = [_of_loop(loop, facts) for loop in facts.loops]
     found += [_of_decorator(scope, each) for scope in facts.scopes for each in scope.decorators]
     found += [_of_helper(call, facts) for call in facts.calls]
@@ -80,7 +82,7 @@ def retries(facts: Facts) -> tuple[Retry, ...]:
 
 
 def is_retried(call: Call, facts: Facts) -> bool:
-    """Whether a call is tried again when it fails, as far as this text tells."""
+    """Return whether a call is tried again when it fails, as far as this text shows."""
     return _is_retried(call, facts, retries(facts), 0)
 
 
@@ -143,7 +145,7 @@ def _of_decorator(scope: Scope, call: Call) -> Retry | None:
 
 
 def _of_helper(call: Call, facts: Facts) -> Retry | None:
-    """`pRetry(() => …)`, `retry.Do(func() …)`: a call that is given what to try."""
+    """Find `pRetry(() => …)`, `retry.Do(func() …)`: a call that is given what to try."""
     if call.is_decorator or not _WORD.search(call.written):
         return None
     given = [each for each in call.positional if each.value.shape == "function"]
@@ -177,7 +179,7 @@ def _own(loop: Loop, facts: Facts, place: Span) -> bool:
 
 
 def _try_again(loop: Loop, facts: Facts) -> Span | None:
-    """What is tried, if a failure leads to the next round and a success out of the loop."""
+    """Return what is tried, if a failure leads to the next round and a success out of the loop."""
     function = facts.function_of(loop)
     for each in facts.tries:
         if not each.handlers or not _own(loop, facts, each.span) or facts.function_of(each) is not function:
@@ -202,14 +204,14 @@ def _try_again(loop: Loop, facts: Facts) -> Span | None:
 
 
 def _is_other_thing(loop: Loop, each: Try, facts: Facts) -> bool:
-    """Each round tries with another item: that is a search, not a retry."""
+    """Return whether each round tries another item: that is a search, not a retry."""
     items = [name for name in loop.targets if not _ROUND.search(name)]
     before = Span(loop.body.start, each.body.end)
     return any(facts.mentions(name, before) for name in items)
 
 
 def _goes_elsewhere(loop: Loop, each: Try, facts: Facts) -> bool:
-    """`path = path.parent` after a failure: the next round tries with something else."""
+    """Return whether the next round tries something else, as after `path = path.parent`."""
     after = Span(each.body.end, loop.body.end)
     changed = {
         name
@@ -222,7 +224,7 @@ def _goes_elsewhere(loop: Loop, each: Try, facts: Facts) -> bool:
 
 
 def _asks(each: Try) -> bool:
-    """`except BlockingIOError: await readable(sock)`, `except FileExistsError: continue`: nothing failed."""
+    """Return whether nothing failed, as in `except FileExistsError: continue`."""
     return any(
         handler.types and all(name.rpartition(".")[2] in _ANSWERS for name in handler.types)
         for handler in each.handlers
@@ -230,13 +232,13 @@ def _asks(each: Try) -> bool:
 
 
 def _is_local(each: Try, facts: Facts) -> bool:
-    """`list(things)` is tried again because another thread came between."""
+    """Return whether only memory is read again, as in `list(things)` while another thread changes it."""
     calls = list(facts.within(facts.calls, each.body))
     return bool(calls) and all(call.name in _LOCAL for call in calls)
 
 
 def _goes_on(each: Try, place: int, facts: Facts) -> bool:
-    """The handler lets the loop go on, at least sometimes."""
+    """Return whether the handler lets the loop continue, at least sometimes."""
     handler = each.handlers[place]
     if handler.types and all(name.rpartition(".")[2] in _NO_FAILURES for name in handler.types):
         return False
@@ -257,7 +259,7 @@ def _goes_on(each: Try, place: int, facts: Facts) -> bool:
 
 
 def _is_failure(name: str) -> bool:
-    """`InvalidResponse` of a prompt is none; a name that is given as a variable may be."""
+    """Return whether an error type is a failure: `InvalidResponse` of a prompt is none."""
     last = name.rpartition(".")[2]
     if _OF_DATA.search(last):
         return False
@@ -265,7 +267,7 @@ def _is_failure(name: str) -> bool:
 
 
 def _leaves(loop: Loop, each: Try, facts: Facts) -> bool:
-    """What is done when it works ends the loop."""
+    """Return whether success ends the loop."""
     calls = list(facts.within(facts.calls, each.body))
     if calls and all(call.method in _WAITS and library_of(call, facts.language) is None for call in calls):
         return False
@@ -311,7 +313,7 @@ def _go_success(loop: Loop, facts: Facts) -> bool:
 
 
 def _ends_with_its_caller(loop: Loop, facts: Facts) -> bool:
-    """Go: `case <-ctx.Done(): return`."""
+    """Return whether a Go loop has `case <-ctx.Done(): return`."""
     return facts.language == "go" and any(
         call.method == "Done" and "ctx" in call.receiver_written.lower()
         for call in facts.within(facts.calls, loop.body)

@@ -1,0 +1,328 @@
+"""Changes that the findings of a text justify, the most severe first, until a score is reached. Pure.
+
+A change is kept only if its result still parses, if it leaves fewer findings of the rules that it answers,
+and if no other rule finds more than before. Without a finding there is no change: an empty diff with a
+reason is a valid answer.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from faultkit.base.errors import InputError
+from faultkit.code.advice.analysis import score_of, score_value, weight
+from faultkit.code.changes import codemods_for
+from faultkit.code.changes.change import Change, Codemod, Source
+from faultkit.code.changes.diff import apply_edits, unified_diff
+from faultkit.code.languages import Language, language_named
+from faultkit.code.review.engine import findings_of
+from faultkit.code.rules.rule import KINDS, Finding, Kind
+
+LONGEST_TEXT = 1_000_000
+"""Characters. A longer text is reviewed but not rewritten."""
+_MOST_STEPS = 100
+_MOST_ALONE = 20
+"""Findings that are tried one by one where a change for all of them together is rejected."""
+_BOM = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class Improvement:
+    """The result of improving one text."""
+
+    diff: str
+    """Unified; empty if nothing is to be changed."""
+    new: str
+    dependencies: tuple[str, ...]
+    """Packages that the new code needs."""
+    imports: tuple[str, ...]
+    """Import statements that belong at the top of the file and have no place in the given text."""
+    changes: tuple[str, ...]
+    """What was done, in order; each kind of change once."""
+    found: tuple[Finding, ...]
+    """Findings in the old text."""
+    answered: tuple[Finding, ...]
+    """Findings in the old text that the new one does not have."""
+    left: tuple[Finding, ...]
+    """Findings in the new text."""
+    score_before: float
+    score_after: float
+    reason: str
+    """Why the change goes no further, or why there is none."""
+
+
+@dataclass(slots=True)
+class _Draft:
+    text: str
+    findings: tuple[Finding, ...]
+    """Findings of all kinds: an improvement of one kind must not worsen the other."""
+    kept: list[Change] = field(default_factory=list)
+
+
+def improve(
+    text: str,
+    language: str | Language,
+    kind: Kind | None,
+    score: float | None,
+    target_score: float,
+    *,
+    file: str = "",
+) -> Improvement:
+    """Improve a file, a function or a few lines. Without a kind both count, and the score is the lower one.
+
+    `score` is the caller's opinion of the text; the rules' own score decides how far to go.
+    """
+    known = language_named(language) if isinstance(language, str) else language
+    check_scores(kind, score, target_score)
+    check_text(text, file)
+    mark = _BOM if text.startswith(_BOM) else ""
+    draft = _Draft(text.removeprefix(_BOM), findings_of(text.removeprefix(_BOM), known, file=file))
+    before, start = draft.findings, draft.text
+    reason = _blocked(draft, known) or _go_on(draft, known, kind, target_score, file)
+    new = mark + draft.text
+    return Improvement(
+        diff=unified_diff(text, new, file or f"snippet{known.endings[0]}"),
+        new=new,
+        dependencies=tuple(sorted({each for change in draft.kept for each in change.dependencies})),
+        imports=tuple(dict.fromkeys(each for change in draft.kept for each in change.imports)),
+        changes=tuple(dict.fromkeys(change.description for change in draft.kept)),
+        found=_own(before, kind),
+        answered=() if draft.text == start else _gone(_own(before, kind), draft.findings),
+        left=_own(draft.findings, kind),
+        score_before=_score(before, kind),
+        score_after=_score(draft.findings, kind),
+        reason=reason,
+    )
+
+
+def check_scores(kind: Kind | None, score: float | None, target_score: float) -> None:
+    """Raise InputError if the scores or the kind are not valid."""
+    if kind is not None and kind not in KINDS:
+        raise InputError("kind", f'expected one of {", ".join(KINDS)}, got "{kind}"')
+    for name, value in (("score", score), ("target_score", target_score)):
+        if value is None:
+            continue
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not is_number or math.isnan(value) or not 0 <= value <= 1:
+            raise InputError(name, f"expected a number from 0 to 1, got {value!r}")
+    if score is not None and target_score < score:
+        raise InputError("target_score", f"expected at least the score, {score:g}, got {target_score:g}")
+
+
+def check_text(text: str, file: str = "") -> None:
+    """Raise InputError if the text is empty, or too long to be rewritten."""
+    if not text.strip():
+        raise InputError(file or "snippet", "expected source code, got nothing")
+    if len(text) > LONGEST_TEXT:
+        raise InputError(file or "snippet", f"expected at most {LONGEST_TEXT} characters, got {len(text)}")
+
+
+def _blocked(draft: _Draft, language: Language) -> str:
+    """Return why nothing can be changed, whatever is found; empty if it can."""
+    if not codemods_for(language.name):
+        return f"no changes are known for {language.title}"
+    broken = Source(draft.text, language).syntax.broken_lines()
+    if broken:
+        return f"the text cannot be read as {language.title}: see line {broken[0]}"
+    return ""
+
+
+def _go_on(draft: _Draft, language: Language, kind: Kind | None, target: float, file: str) -> str:
+    """Change the draft until its score is good enough, and return why it stopped."""
+    given_up: set[tuple[str, str]] = set()
+    for _ in range(_MOST_STEPS):
+        value = _score(draft.findings, kind)
+        if value >= target:
+            return f"the score is {value:.2f}, and {target:.2f} was asked for"
+        if not _step(draft, language, kind, file, given_up):
+            break
+    left = _own(draft.findings, kind)
+    if not left:
+        return "the rules find nothing to change"
+    named = "; ".join(f"{each.place}: {each.rule.title}" for each in left[:5])
+    more = f"; and {len(left) - 5} more" if len(left) > 5 else ""
+    return f"no change is known for what is left ({named}{more})"
+
+
+def _step(
+    draft: _Draft, language: Language, kind: Kind | None, file: str, given_up: set[tuple[str, str]]
+) -> bool:
+    """Make the next change that is accepted; return False if there is none."""
+    for codemod, findings in _next(draft.findings, language, kind):
+        if (codemod.name, draft.text) in given_up:
+            continue
+        if _try(draft, language, codemod, findings, file):
+            return True
+        given_up.add((codemod.name, draft.text))
+    return False
+
+
+def _next(
+    findings: tuple[Finding, ...], language: Language, kind: Kind | None
+) -> Iterator[tuple[Codemod, tuple[Finding, ...]]]:
+    """Yield codemods with the findings that they may answer: by stage, then the most severe first."""
+    own = _own(findings, kind)
+    wanted = [
+        (codemod, tuple(each for each in own if each.rule.slug in codemod.slugs))
+        for codemod in codemods_for(language.name)
+    ]
+    ordered = sorted(
+        ((codemod, found) for codemod, found in wanted if found),
+        key=lambda each: (each[0].stage, -max(map(weight, each[1]))),
+    )
+    yield from ordered
+
+
+def _try(
+    draft: _Draft, language: Language, codemod: Codemod, findings: tuple[Finding, ...], file: str
+) -> bool:
+    """Change all findings at once, else the first one alone that is accepted; return False if none is."""
+    groups = [findings]
+    if len(findings) > 1:
+        groups += [(each,) for each in findings[:_MOST_ALONE]]
+    for group in groups:
+        change = codemod.rewrite(Source(draft.text, language), group)
+        if change is None:
+            # What cannot be done for all of them cannot be done for one.
+            if group is findings:
+                return False
+            continue
+        new = apply_edits(draft.text, change.edits)
+        if new == draft.text or parse_problem(draft.text, new, language):
+            continue
+        after = findings_of(new, language, file=file)
+        if _is_better(draft.findings, after, {each.rule.id for each in group}):
+            draft.text, draft.findings = new, after
+            draft.kept.append(change)
+            return True
+    return False
+
+
+def _is_better(before: tuple[Finding, ...], after: tuple[Finding, ...], answered: set[str]) -> bool:
+    old, new = (Counter(each.rule.id for each in found) for found in (before, after))
+    fewer = sum(new[rule] for rule in answered) < sum(old[rule] for rule in answered)
+    return fewer and all(new[rule] <= old[rule] for rule in new)
+
+
+def _own(findings: tuple[Finding, ...], kind: Kind | None) -> tuple[Finding, ...]:
+    return tuple(each for each in findings if kind is None or each.rule.kind == kind)
+
+
+def _gone(before: tuple[Finding, ...], after: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """Return findings without a counterpart afterwards: same message, else same function, else same rule.
+
+    A call that has another name after the change is still the same finding.
+    """
+    left, gone = list(after), list(before)
+    for like in (_message, _function, _rule):
+        for each in tuple(gone):
+            found = next((other for other in left if like(other) == like(each)), None)
+            if found is not None:
+                left.remove(found)
+                gone.remove(each)
+    return tuple(gone)
+
+
+def _message(each: Finding) -> tuple[str, str]:
+    return each.rule.id, each.message
+
+
+def _function(each: Finding) -> tuple[str, str]:
+    return each.rule.id, each.function
+
+
+def _rule(each: Finding) -> str:
+    return each.rule.id
+
+
+def _score(findings: tuple[Finding, ...], kind: Kind | None) -> float:
+    return min(score_of(findings, each).value for each in KINDS if kind in (None, each))
+
+
+# Whether a changed text still parses.
+
+
+def parse_problem(old: str, new: str, language: Language) -> str:
+    """Return why the new text does not parse, with a line; empty if it parses at least as well as the
+    old one."""
+    syntax = Source(new, language).syntax
+    if syntax.has_errors:
+        return f"it cannot be read as {language.title}: see line {(syntax.broken_lines() or [1])[0]}"
+    if language.name != "python":
+        return ""
+    # A body without its function may `return`: it must be as good as it was, and no better.
+    reads, why = _python_reads(new)
+    return why if reads < _python_reads(old)[0] else ""
+
+
+def _python_reads(text: str) -> tuple[int, str]:
+    """Return 2 if it compiles, 1 if it parses, 0 if neither; and the reason."""
+    first = next((line for line in text.splitlines() if line.strip() and line.lstrip()[0] != "#"), "")
+    is_inside = first[:1] in (" ", "\t")
+    whole = f"if True:\n{text}" if is_inside else text
+    reads = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            tree = ast.parse(whole)
+            reads = 1
+            compile(tree, "<changed>", "exec", dont_inherit=True)
+        except SyntaxError as error:
+            line = max((error.lineno or 1) - is_inside, 1)
+            return reads, f"Python refuses it: {error.msg}, line {line}"
+        except (ValueError, RecursionError, MemoryError) as error:
+            return reads, f"Python refuses it: {error}"
+    return 2, ""
+
+
+# Explanations of findings and changes for people.
+
+
+_MOST_THREATS = 5
+_MOST_LINES = 3
+
+
+def explain_change(improvement: Improvement) -> str:
+    """Return the main threats with their lines, what was changed, and what is left."""
+    if not improvement.found:
+        return f"Nothing was changed: {improvement.reason}."
+    parts = [f"The main threats: {_threats(improvement.found)}."]
+    if improvement.changes:
+        parts.append(f"The change: {'; '.join(improvement.changes)}.")
+        if improvement.left:
+            parts.append(f"What is left: {_threats(improvement.left)} (lines of the new code).")
+    else:
+        parts.append(f"Nothing was changed: {improvement.reason}.")
+    return " ".join(parts)
+
+
+def finding_lines(findings: Iterable[Finding], *, first_line: int = 1, most: int = 40) -> list[str]:
+    """Return findings for a language model, one line each, the most severe first, counted from
+    `first_line`."""
+    listed = sorted(findings, key=lambda each: (-weight(each), each.line, each.rule.id))
+    return [
+        f"line {each.line - first_line + 1}: {each.rule.title}: {each.message}. {each.rule.fix}"
+        for each in listed[:most]
+    ]
+
+
+def _threats(findings: Sequence[Finding]) -> str:
+    """Return each rule once, by its cost to the score."""
+    groups: dict[str, list[Finding]] = {}
+    for each in findings:
+        groups.setdefault(each.rule.title, []).append(each)
+    ordered = sorted(groups.items(), key=lambda group: score_value(group[1]))
+    named = [f"{title} ({_lines(found)})" for title, found in ordered[:_MOST_THREATS]]
+    more = len(ordered) - len(named)
+    return "; ".join(named) + (f"; and {more} more" if more else "")
+
+
+def _lines(findings: Sequence[Finding]) -> str:
+    lines = sorted({each.line for each in findings})
+    more = f" and {len(lines) - _MOST_LINES} more" if len(lines) > _MOST_LINES else ""
+    return f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines[:_MOST_LINES]))}{more}"

@@ -1,0 +1,267 @@
+"""Codemods that turn a reported failure into an exception: HTTP status codes and exit statuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+import libcst as cst
+
+from faultkit.code.changes.python.codemod import CodemodContext, python_codemod, with_keyword
+from faultkit.code.changes.python.tree import free_name, is_unconditional, nodes_in
+from faultkit.code.facts import Call, Scope
+from faultkit.code.facts.facts import is_within
+from faultkit.code.rules.vocabulary.http import library_of
+
+_KNOWN = ("requests", "httpx", "aiohttp")
+
+_Moved: TypeAlias = dict[cst.CSTNode, tuple[cst.CSTNode, str]]
+"""Calls that were moved out of their statements, and their new names."""
+
+
+def _collect_status_check(context: CodemodContext) -> None:
+    moved: _Moved = {}
+    for _, call, node in context.calls():
+        library = library_of(call)
+        if library is None or library.name not in _KNOWN:
+            continue
+        value, above = _awaited(context, node)
+        if isinstance(above, cst.WithItem):
+            _in_with(context, above)
+        elif library.name == "httpx" and isinstance(above, cst.Attribute) and not call.assigned:
+            # httpx gives the answer back, so the check fits into the chain.
+            context.new.replace(value, _chained)
+        else:
+            _on_own_line(context, call, value, above, moved)
+
+
+def _awaited(context: CodemodContext, node: cst.Call) -> tuple[cst.BaseExpression, cst.CSTNode | None]:
+    """Return the call with its `await`, and what contains it."""
+    above = context.tree.parent(node)
+    if isinstance(above, cst.Await):
+        return above, context.tree.parent(above)
+    return node, above
+
+
+def _chained(value: cst.CSTNode) -> cst.CSTNode:
+    assert isinstance(value, cst.BaseExpression)
+    return cst.Call(cst.Attribute(value, cst.Name("raise_for_status")))
+
+
+def _in_with(context: CodemodContext, item: cst.WithItem) -> None:
+    statement = context.tree.parent(item)
+    if (
+        item.asname is None
+        or not isinstance(item.asname.name, cst.Name)
+        or not isinstance(statement, cst.With)
+    ):
+        return
+    if isinstance(statement.body, cst.IndentedBlock):
+        first = statement.body.body[0]
+        assert isinstance(first, cst.BaseStatement)
+        context.new.before(first, f"{item.asname.name.value}.raise_for_status()", below_comments=False)
+
+
+def _on_own_line(
+    context: CodemodContext,
+    call: Call,
+    value: cst.BaseExpression,
+    above: cst.CSTNode | None,
+    moved: _Moved,
+) -> None:
+    line = context.tree.statement(value)
+    if (
+        not isinstance(line, cst.SimpleStatementLine)
+        or len(line.body) != 1
+        or context.tree.block(line) is None
+    ):
+        return
+    if isinstance(above, cst.Assign) and len(call.assigned) == 1 and call.assigned[0].isidentifier():
+        context.new.after(line, f"{call.assigned[0]}.raise_for_status()")
+    elif (
+        isinstance(above, cst.Attribute)
+        and not any(each in moved for each in context.tree.around(value))
+        and is_unconditional(context.tree, value, line.body[0])
+    ):
+        name, number = free_name(context.tree, "response", line), 2
+        while (line, name) in moved.values():
+            name, number = free_name(context.tree, f"response_{number}", line), number + 1
+        moved[value] = line, name
+        # Built from the old node: a change inside of it would be lost, and there is none in this codemod.
+        bare = value.with_changes(lpar=(), rpar=())
+        context.new.before(line, f"{name} = {context.tree.code(bare)}\n{name}.raise_for_status()")
+        context.new.swap(value, cst.Name(name))
+
+
+STATUS_CHECK = python_codemod(
+    "status-check",
+    ("unchecked-response-status",),
+    "raise an error for answers with a status of 400 and above",
+    _collect_status_check,
+)
+
+
+# Exit statuses of child processes.
+
+
+def _collect_exit_status(context: CodemodContext) -> None:
+    for _, call, node in context.calls():
+        if call.name == "subprocess.run":
+            context.new.replace(
+                node, lambda each: with_keyword(cst.ensure_type(each, cst.Call), "check", _TRUE)
+            )
+        elif call.name == "subprocess.call" and isinstance(node.func, cst.Attribute):
+            # It takes the same arguments, and its result is unused.
+            context.new.swap(node.func.attr, cst.Name("check_call"))
+
+
+_TRUE = cst.Name("True")
+
+EXIT_STATUS = python_codemod(
+    "exit-status",
+    ("exit-status-ignored",),
+    "raise an error when a program that is run fails",
+    _collect_exit_status,
+)
+
+
+# Codemod that maps errors of a dependency to HTTP responses in request handlers: 504 if it is late,
+# else 502.
+
+
+_LATE, _FAILED = "the upstream did not answer in time", "the upstream failed"
+_DEEPEST = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Errors:
+    module: str
+    late: str
+    """Timeout errors. `.Name` is in the module; a name without a dot is built in."""
+    failed: str
+
+
+_BY_LIBRARY = {
+    "httpx": _Errors("httpx", ".TimeoutException", ".HTTPError"),
+    "requests": _Errors("requests", ".Timeout", ".RequestException"),
+    "aiohttp": _Errors("aiohttp", "TimeoutError", ".ClientError"),
+    "urllib": _Errors("urllib.error", "TimeoutError", ".URLError"),
+}
+_RAISE = {
+    "fastapi": ("fastapi", "HTTPException", "raise {}(status_code={}, detail={!r}) from error"),
+    "starlette": (
+        "starlette.exceptions",
+        "HTTPException",
+        "raise {}(status_code={}, detail={!r}) from error",
+    ),
+    "flask": ("flask", "abort", "{}({}, description={!r})"),
+}
+
+
+_SOCKETS = ("websocket", "websocket_route")
+
+
+def _collect_error_mapping(context: CodemodContext) -> None:
+    wanted: dict[cst.FunctionDef, list[tuple[cst.CSTNode, str]]] = {}
+    frameworks: dict[cst.FunctionDef, str] = {}
+    for _, call, _node in context.calls():
+        library = library_of(call)
+        if library is None or library.name not in _BY_LIBRARY:
+            continue
+        for place, route in _in_routes(context, call, 0):
+            node = context.tree.at(place.span, cst.Call)
+            function = None if node is None else context.tree.function(node)
+            if node is None or function is None or context.facts.tries_around(place):
+                continue
+            wanted.setdefault(function, []).append((node, library.name))
+            frameworks[function] = _framework(context, route)
+    for function, calls in wanted.items():
+        if frameworks[function] in _RAISE:
+            _wrap(context, function, calls, frameworks[function])
+
+
+def _in_routes(context: CodemodContext, call: Call, depth: int) -> Iterator[tuple[Call, Scope]]:
+    """Yield where handlers make the call, directly or through functions of this text."""
+    route = context.facts.route_of(call)
+    if route is not None:
+        if not any(each.method in _SOCKETS for each in route.decorators):
+            yield call, route
+        return
+    scope = context.facts.named_function_of(call)
+    if scope is None or depth == _DEEPEST or context.facts.tries_around(call):
+        return
+    for caller in context.facts.callers_of(scope):
+        if context.facts.named_function_of(caller) is not scope:
+            yield from _in_routes(context, caller, depth + 1)
+
+
+def _framework(context: CodemodContext, route: Scope) -> str:
+    assert route.route is not None
+    if route.route.framework:
+        return route.route.framework
+    # A function without its file: `@app.get` is FastAPI's way, `@app.route` is Flask's.
+    return "flask" if any(each.method == "route" for each in route.decorators) else "fastapi"
+
+
+def _wrap(
+    context: CodemodContext, function: cst.FunctionDef, calls: list[tuple[cst.CSTNode, str]], framework: str
+) -> None:
+    if not isinstance(function.body, cst.IndentedBlock):
+        return
+    lines = list(function.body.body)
+    places = [at for at, line in enumerate(lines) if any(_holds(context, line, node) for node, _ in calls)]
+    if not places:
+        return
+    checks = [at for at, line in enumerate(lines) if at > places[0] and _checks_status(line)]
+    first, last = places[0], max(*places, *checks, places[0])
+    handlers = list(_handlers(context, sorted({library for _, library in calls}), framework))
+    context.new.replace(function.body, lambda block: _wrapped(block, first, last, handlers))
+
+
+def _holds(context: CodemodContext, line: cst.CSTNode, node: cst.CSTNode) -> bool:
+    return is_within(context.tree.span(node), context.tree.span(line))
+
+
+def _checks_status(line: cst.CSTNode) -> bool:
+    return any(each.value == "raise_for_status" for each in nodes_in(line, cst.Name))
+
+
+def _handlers(
+    context: CodemodContext, libraries: Sequence[str], framework: str
+) -> Iterator[cst.ExceptHandler]:
+    module, name, answer = _RAISE[framework]
+    context.dependencies.append(module.partition(".")[0])
+    function = context.new.need(module, name)
+    seen: set[str] = set()
+    for library in libraries:
+        errors = _BY_LIBRARY[library]
+        context.dependencies.extend(each for each in (library,) if library != "urllib")
+        for error, status, why in ((errors.late, 504, _LATE), (errors.failed, 502, _FAILED)):
+            caught = context.new.member(errors.module, error[1:]) if error.startswith(".") else error
+            if caught in seen:
+                continue
+            seen.add(caught)
+            said = answer.format(function, status, why).replace("'", '"')
+            held = " as error" if "error" in said.split(" from ")[-1:] else ""
+            text = f"try:\n    pass\nexcept {caught}{held}:\n    {said}\n"
+            made = cst.ensure_type(context.new.statements(text)[0], cst.Try)
+            yield made.handlers[0]
+
+
+def _wrapped(block: cst.CSTNode, first: int, last: int, handlers: list[cst.ExceptHandler]) -> cst.CSTNode:
+    assert isinstance(block, cst.IndentedBlock)
+    inner = list(block.body[first : last + 1])
+    head = cast(cst.SimpleStatementLine, inner[0])
+    lines = head.leading_lines
+    inner[0] = head.with_changes(leading_lines=())
+    made = cst.Try(cst.IndentedBlock(inner), handlers=handlers, leading_lines=lines)
+    return block.with_changes(body=[*block.body[:first], made, *block.body[last + 1 :]])
+
+
+ERROR_MAPPING = python_codemod(
+    "error-mapping",
+    ("upstream-error-not-mapped",),
+    "answer with 504 or 502 when what a handler depends on is late or fails",
+    _collect_error_mapping,
+)

@@ -1,0 +1,315 @@
+"""Facts as values: calls, scopes, loops, tries, assignments. They hold no tree nodes.
+
+Names are resolved and dotted in every language:
+
+    import requests as r; r.get(u)              requests.get
+    s = requests.Session(); s.get(u)            requests.Session.get      origin: the call of Session
+    r.get(u).json(), or x = r.get(u); x.json()  requests.get().json       origin: the call of get
+    const {get} = require("axios"); get(u)      axios.get
+    import fs from "node:fs/promises"           fs/promises.readFile
+    http.Get(u) in Go                           net/http.Get
+    (&http.Client{}).Get(u) in Go               net/http.Client.Get       origin: the literal, as a call
+    HttpClient.newHttpClient() in Java          java.net.http.HttpClient.newHttpClient
+    self.client.get(u), client not known        self.client.get           (`this.` is `self.` everywhere)
+
+An object from a constructor (a capital, `new`, a Go literal) contributes its type to the name; an object
+that another function returned contributes `function()`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from faultkit.code.languages.syntax import Span
+
+Shape: TypeAlias = Literal[
+    "text", "number", "true", "false", "none", "name", "call", "function", "object", "list", "other"
+]
+"""Shape of an expression. `text` holds nothing but literal text; an f-string or template with holes is
+`other`; `name` is an identifier or a dotted path; `object` a dict, object or map literal; `list` a list
+or tuple."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """An expression."""
+
+    text: str
+    """The expression as written."""
+    shape: Shape
+    span: Span
+
+    @property
+    def literal(self) -> str:
+        """Return the content of a string literal without quotes and prefix; empty for anything else."""
+        if self.shape != "text":
+            return ""
+        bare = self.text.lstrip("rRbBuUfF@$") if self.text[:1] not in "\"'`" else self.text
+        for quote in ('"""', "'''", '"', "'", "`"):
+            if bare.startswith(quote) and bare.endswith(quote) and len(bare) >= 2 * len(quote):
+                return bare[len(quote) : -len(quote)]
+        return bare
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """One argument of a call, or one key of an options object among its arguments."""
+
+    value: Value
+    name: str = ""
+    """A keyword (`timeout=5`), or the key of an options object or Go literal (`{timeout: 5}`); empty for
+    a positional argument. Keys of nested objects are dotted: `{agent: {keepAlive: true}}` is
+    `agent.keepAlive`. Spread arguments are named `*`, `**` or `...`."""
+    place: int = -1
+    """Index of the positional argument that it is, or is a key of; -1 for keywords."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """A call, a `new`, or a Go literal of a struct. Equal only to itself."""
+
+    name: str
+    """The resolved name; see the module docstring."""
+    written: str
+    """The callee as written, without arguments: `r.get`."""
+    arguments: tuple[Argument, ...]
+    span: Span
+    callee: Span
+    """The span of the callee."""
+    line: int
+    end_line: int
+    makes: bool = False
+    """Whether it constructs a value: `new X()`, `X()` with a capital in Python, `X{}` in Go."""
+    origin: Call | None = None
+    """The call that made the object of this one, if known: of `s.get(u)` the call `Session()`."""
+    assigned: tuple[str, ...] = ()
+    """Names that hold the result, as written: `("resp", "err")`, `("self.client",)`, `("{ data }",)`.
+    Includes the names of `with … as name`, `for name in` and `try (var name = …)`."""
+    is_awaited: bool = False
+    is_managed: bool = False
+    """Whether it heads a `with`, `using` or try-with-resources statement."""
+    is_deferred: bool = False
+    """Go: `defer f()`."""
+    is_launched: bool = False
+    """Go: `go f()`."""
+    is_returned: bool = False
+    """Whether its result, or a value built around it, is returned or yielded."""
+    is_discarded: bool = False
+    """Whether it is a statement of its own, awaited or not, so that its result is unused."""
+    is_argument: bool = False
+    """Whether it stands among the arguments of another call."""
+    is_decorator: bool = False
+
+    @property
+    def method(self) -> str:
+        """Return the last part of the name: `get`."""
+        return self.name.rpartition(".")[2]
+
+    @property
+    def receiver(self) -> str:
+        """Return the name without its last part: `requests.Session`; empty for a plain function."""
+        return self.name.rpartition(".")[0]
+
+    @property
+    def receiver_written(self) -> str:
+        return self.written.rpartition(".")[0]
+
+    def argument(self, *names: str, place: int | None = None) -> Argument | None:
+        """Return the argument with one of these keywords or option keys, or at this position."""
+        for each in self.arguments:
+            if each.name in names or (not each.name and place is not None and each.place == place):
+                return each
+        return None
+
+    def has(self, *names: str) -> bool:
+        """Return whether one of these keywords or option keys is given. Nested keys are dotted:
+        `headers.Host`."""
+        return any(each.name in names for each in self.arguments if each.name)
+
+    @property
+    def spreads(self) -> bool:
+        """Return whether arguments are spread (`*args`, `**options`, `...options`), so that they cannot
+        be known."""
+        return any(each.name in ("*", "**", "...") for each in self.arguments)
+
+    @property
+    def positional(self) -> tuple[Argument, ...]:
+        return tuple(each for each in self.arguments if not each.name)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a function."""
+
+    name: str
+    type: str = ""
+    """The resolved type without pointers and generics: `net/http.Request`; empty if none is written."""
+    default: Value | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The route by which clients reach a function."""
+
+    method: str
+    """`GET`, `POST` …; `ANY` if it is not stated."""
+    path: str
+    """As written in the code, `/users/{id}`; empty if it is not a literal."""
+    framework: str
+    """`fastapi`, `flask`, `express`, `net/http`, `spring` …"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scope:
+    """A function or lambda, named or not. Equal only to itself."""
+
+    name: str
+    """The qualified name; empty if it has none."""
+    span: Span
+    """The bytes with decorators."""
+    body: Span
+    line: int
+    is_async: bool
+    is_anonymous: bool
+    parameters: tuple[Parameter, ...]
+    decorators: tuple[Call, ...]
+    """Resolved names; one that is not called has no arguments."""
+    outer: Scope | None
+    route: Route | None = None
+    owner: str = ""
+    """The qualified type it is a method of."""
+
+    @property
+    def short_name(self) -> str:
+        return self.name.rpartition(".")[2]
+
+
+LoopKind: TypeAlias = Literal["each", "count", "while", "endless", "comprehension"]
+"""`each`: over the items of something. `count`: over a range or with a counter. `while`: while a
+condition holds. `endless`: `while True`, `for {}`, `for (;;)`. `comprehension`: also `.map`, `.forEach`
+and similar calls, whose body is the function they are given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop, a comprehension, or a call such as `.map`."""
+
+    kind: LoopKind
+    span: Span
+    body: Span
+    line: int
+    over: str = ""
+    """The iterated expression or the condition, as written."""
+    targets: tuple[str, ...] = ()
+    """Names that hold the item."""
+    is_async: bool = False
+    """Whether it is `async for` or `for await`: items arrive one by one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """`except`, `catch`, `rescue`, or Go's `if err != nil { … }`."""
+
+    types: tuple[str, ...]
+    """Resolved error types; empty if it catches all (`except:`, JavaScript's `catch`)."""
+    name: str
+    """The name of the error; empty if it has none."""
+    span: Span
+    body: Span
+    line: int
+    is_broad: bool
+    """Whether it catches nearly everything: no type, `Exception`, `BaseException`, `Throwable` …"""
+    is_empty: bool
+    """Whether it holds nothing but comments, `pass`, `...`, `continue` or a plain `return`."""
+    only_logs: bool
+    """Whether it only logs or prints."""
+    raises: bool
+    """Whether it raises, throws, or passes the error on (`reject(e)`, `next(e)`, `return err`, `panic`)."""
+    uses_error: bool
+    """Whether it mentions the error by its name."""
+    exits: bool = False
+    """Whether it leaves a loop or the function by `return`, `break` or `raise`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """A block whose errors are handled, with its handlers."""
+
+    span: Span
+    body: Span
+    line: int
+    handlers: tuple[Handler, ...]
+    finally_: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A value that one or more names receive."""
+
+    targets: tuple[str, ...]
+    """Targets as written, with `self.` for `this.`."""
+    value: Value | None
+    span: Span
+    line: int
+    scope: Scope | None
+    """The function; None at the top of a file. In the body of a class, `owner` names the class."""
+    owner: str = ""
+    type: str = ""
+    """The declared type, resolved."""
+    call: Call | None = None
+    """The call whose result is assigned, without `await` and similar nodes."""
+    operator: str = "="
+    """`=`, `:=`, `+=`, `++` …"""
+    is_constant: bool = False
+    """`const`, `final`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A name or dotted path that is read and not called: `resp.status_code`, `os.environ`."""
+
+    name: str
+    """The resolved name, also through what made the object: `requests.get().status_code`."""
+    written: str
+    span: Span
+    line: int
+    origin: Call | None = None
+
+
+StepKind: TypeAlias = Literal[
+    "return", "break", "continue", "raise", "yield", "branch", "assert", "delete", "global", "await", "binary"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Other statements and expressions that some rules ask for. `branch` is `if`, `switch`, `match`,
+    `select`, `? :`; `binary` is an operation with two sides, whose sign is `word`."""
+
+    kind: StepKind
+    span: Span
+    line: int
+    text: str = ""
+    """The text after the keyword; for a branch its condition."""
+    word: str = ""
+    sides: tuple[Value, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A string literal that stands alone or among others, without its quotes."""
+
+    text: str
+    span: Span
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Imports:
+    """What a text imports."""
+
+    names: dict[str, str] = field(default_factory=dict)
+    """Meaning of each imported name: `{"r": "requests", "get": "axios.get", "http": "net/http"}`."""
+    modules: frozenset[str] = frozenset()
+    """All imported modules: `httpx`, `net/http`; without `node:`."""

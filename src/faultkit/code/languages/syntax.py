@@ -1,0 +1,193 @@
+"""Text as a syntax tree: a thin layer over tree-sitter. Pure, and safe in threads.
+
+A broken text still gives a tree; `has_errors` reports it. Offsets are bytes of the UTF-8 text; lines and
+columns count from 1, columns in characters. This module does not know the meaning of a node.
+"""
+
+from __future__ import annotations
+
+import tokenize
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, lru_cache
+from importlib import import_module
+
+import tree_sitter
+from tree_sitter import Node
+
+from faultkit.base.errors import RunError
+from faultkit.code.languages import Language
+
+__all__ = ["Node", "Span", "Syntax", "parse", "walk"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """Bytes from `start` up to but not including `end`."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Syntax:
+    """A text and its tree."""
+
+    language: Language
+    source: bytes
+    tree: tree_sitter.Tree
+
+    @property
+    def root(self) -> Node:
+        return self.tree.root_node
+
+    @property
+    def has_errors(self) -> bool:
+        return self.tree.root_node.has_error
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        starts, at = [0], self.source.find(b"\n")
+        while at >= 0:
+            starts.append(at + 1)
+            at = self.source.find(b"\n", at + 1)
+        return starts
+
+    @property
+    def line_count(self) -> int:
+        """Return the number of lines as editors count: text after the last line break counts if it is
+        not empty."""
+        return len(self._starts) - (self._starts[-1] == len(self.source))
+
+    def line(self, offset: int) -> int:
+        return bisect_right(self._starts, offset)
+
+    def column(self, offset: int) -> int:
+        before = self.source[self._starts[self.line(offset) - 1] : offset]
+        return len(before.decode("utf-8", "replace")) + 1
+
+    def line_text(self, line: int) -> str:
+        """Return one line without its end; empty if there is no such line."""
+        if not 1 <= line <= len(self._starts):
+            return ""
+        end = self._starts[line] if line < len(self._starts) else len(self.source)
+        return self.source[self._starts[line - 1] : end].decode("utf-8", "replace").rstrip("\r\n")
+
+    def text(self, part: Node | Span) -> str:
+        if isinstance(part, Span):
+            return self.source[part.start : part.end].decode("utf-8", "replace")
+        return self.source[part.start_byte : part.end_byte].decode("utf-8", "replace")
+
+    def nodes_of(self, types: Iterable[str]) -> list[Node]:
+        """Return all named nodes of these types in the order of the text, outer nodes before inner ones."""
+        wanted = frozenset(types)
+        if self.has_errors:
+            # A query takes time by the square of what a broken node holds; a walk does not.
+            return [node for node in walk(self.root) if node.type in wanted and node.is_named]
+        listed = " ".join(f"({each})" for each in sorted(wanted))
+        return self.captures(f"[{listed}] @node").get("node", [])
+
+    def captures(self, query: str, within: Node | Span | None = None) -> dict[str, list[Node]]:
+        """Return nodes by the capture names of a query, each list in the order of the text."""
+        found = self._cursor(query, within).captures(within if isinstance(within, Node) else self.root)
+        return {name: sorted(nodes, key=_place) for name, nodes in found.items()}
+
+    def matches(self, query: str, within: Node | Span | None = None) -> list[dict[str, list[Node]]]:
+        """Return the captures of each match."""
+        cursor = self._cursor(query, within)
+        return [found for _, found in cursor.matches(within if isinstance(within, Node) else self.root)]
+
+    def _cursor(self, query: str, within: Node | Span | None) -> tree_sitter.QueryCursor:
+        # A cursor holds state and belongs to one thread; the query is what is costly to make.
+        cursor = tree_sitter.QueryCursor(_query(self.language, query))
+        if isinstance(within, Span):
+            cursor.set_byte_range(within.start, within.end)
+        return cursor
+
+    def broken_lines(self) -> list[int]:
+        """Return lines that could not be parsed as the language."""
+        if not self.has_errors:
+            return []
+        nodes = walk(self.root, lambda node: node.has_error or node.is_missing)
+        return sorted({self.line(node.start_byte) for node in nodes if node.is_error or node.is_missing})
+
+
+def parse(source: bytes, language: Language) -> Syntax:
+    """Parse a UTF-8 text. Never fails because of the text."""
+    if language.name == "php" and b"<?" not in source:
+        language = replace(language, loader="language_php_only")
+    parser = tree_sitter.Parser(_grammar(language))
+    tree = parser.parse(source)
+    if tree.root_node.has_error and language.name == "python":
+        clearer = with_leading_dots(source)
+        again = tree if clearer == source else parser.parse(clearer)
+        tree = tree if again.root_node.has_error else again
+    return Syntax(language, source, tree)
+
+
+def walk(top: Node, enters: Callable[[Node], bool] | None = None) -> Iterator[Node]:
+    """Yield the node and all below it, parents first, in the order of the text, without recursion.
+
+    With `enters`, only nodes that it accepts are yielded and entered.
+    """
+    cursor = top.walk()
+    while True:
+        node = cursor.node
+        assert node is not None
+        if enters is None or enters(node):
+            yield node
+            if cursor.goto_first_child():
+                continue
+        while not cursor.goto_next_sibling():
+            if not cursor.goto_parent():
+                return
+
+
+def _place(node: Node) -> tuple[int, int]:
+    return node.start_byte, -node.end_byte
+
+
+@cache
+def _grammar(language: Language) -> tree_sitter.Language:
+    try:
+        return tree_sitter.Language(getattr(import_module(language.module), language.loader)())
+    except ImportError:
+        fix = f"pip install {language.wheel}"
+        raise RunError(f"{language.title} cannot be read: its grammar is not installed ({fix})") from None
+    except (AttributeError, ValueError) as error:
+        raise RunError(f"{language.title} cannot be read: {language.wheel} does not fit: {error}") from None
+
+
+@lru_cache(maxsize=512)
+def _query(language: Language, query: str) -> tree_sitter.Query:
+    return tree_sitter.Query(_grammar(language), query)
+
+
+# A workaround for a defect of the Python grammar: inside brackets it fails where a line ends with a dot and
+# the next is indented less. The same text with the dot at the start of the next line has the same length
+# and meaning, and is parsed.
+
+
+def with_leading_dots(source: bytes) -> bytes:
+    """Return the text with such dots moved; unchanged if there are none, or if Python cannot parse it
+    either."""
+    lines = source.splitlines(keepends=True)
+    moved = bytearray(source)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+    dot: tuple[int, int] | None = None
+    try:
+        for token in tokenize.tokenize(iter(lines).__next__):
+            row, column = token.start
+            if token.type in (tokenize.NL, tokenize.COMMENT) or row == 0:
+                continue
+            # Columns count characters, and only the text before them says where that is in bytes.
+            at = starts[row - 1] + len(token.line[:column].encode())
+            if dot is not None and row > dot[0] and column > 0:
+                moved[dot[1]], moved[at - 1] = ord(" "), ord(".")
+            dot = (row, at) if token.string == "." else None
+    except (tokenize.TokenError, SyntaxError, UnicodeError):
+        return source
+    return bytes(moved)

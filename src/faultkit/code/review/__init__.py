@@ -1,0 +1,1 @@
+"""Review of files and folders: rules applied, findings, SARIF. `faultkit.code.rules` holds the rules."""
