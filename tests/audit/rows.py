@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from faultkit.audit.row import AuditRow, Entry, Payload
+from faultkit.audit.row import AuditEntry, AuditRow, Payload
 
 NOON_US = 1_790_000_000_000_000
 
 
-def entry(number: int, **fields: Any) -> Entry:
+def entry(number: int, **fields: Any) -> AuditEntry:
     """Each a millisecond after the one before."""
     known: dict[str, Any] = {
         "id": f"00000000-0000-7000-8000-{number:012d}",
@@ -18,4 +18,4 @@ def entry(number: int, **fields: Any) -> Entry:
         "tool_name": "echo",
         "success": True,
     }
-    return Entry(AuditRow(**{**known, **fields}), Payload(request_params=f'{{"n":{number}}}'))
+    return AuditEntry(AuditRow(**{**known, **fields}), Payload(request_params=f'{{"n":{number}}}'))

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from faultkit.audit.figures import breakdown_of, series_of, stats_of, values_of
+from faultkit.audit.call_statistics import breakdown_of, series_of, stats_of, values_of
 from faultkit.audit.filter import Filter, Param, parse_filter
-from faultkit.audit.opening import open_store
-from faultkit.audit.row import AuditRow, Entry, Payload
+from faultkit.audit.row import AuditEntry, AuditRow, Payload
 from faultkit.audit.store import Store, StoreRefused
+from faultkit.audit.store_factory import open_store
 from faultkit.base.percentiles import percentiles
 from tests.audit.rows import NOON_US, entry
 
@@ -73,7 +73,7 @@ def test_a_row_comes_back_as_it_went_in(store: Store) -> None:
         era="modern",
     )
     said = Payload("tools/call", '{"z":1,"a":2}', 13, False, "{}", None, '{"code":-1}', 2**33, True, "0198")
-    store.append([Entry(row, said), Entry(entry(1).row, None)])
+    store.append([AuditEntry(row, said), AuditEntry(entry(1).row, None)])
     found = store.get("0199")
     assert found is not None
     assert found.payload == said
@@ -193,14 +193,14 @@ def test_a_filter_lets_through_what_it_says(
                 error_category="timeout",
                 parameters='{"deep":{"list":[1,{"name":"x y"}],"no":null}}',
             ),
-            Entry(
+            AuditEntry(
                 entry(4, parameters='{"n":1}', auth_type="apikey", api_key_name="ci").row,
                 Payload(
                     response_result='{"isError":true,"content":[{"text":"a\u2028b"}]}',
                     request_headers='{"user-agent":"curl/8"}',
                 ),
             ),
-            Entry(
+            AuditEntry(
                 entry(5, parameters='{"n":true,"it\'s \\"odd\\" {,}":"yes"}', source="portal-replay").row,
                 Payload(
                     response_error='{"code":-31002,"data":{"rate":1.0}}',
@@ -336,7 +336,7 @@ def test_pruning_takes_older_calls_and_what_was_said_in_them(store: Store) -> No
     assert ids(store.events().rows) == [4, 3]
     assert store.get(entry(0).row.id) is None
     # The same id again would meet a payload that had stayed behind.
-    store.append([Entry(entry(0).row, Payload(request_params='{"new":1}'))])
+    store.append([AuditEntry(entry(0).row, Payload(request_params='{"new":1}'))])
     found = store.get(entry(0).row.id)
     assert found is not None
     assert found.payload is not None

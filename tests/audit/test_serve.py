@@ -16,8 +16,8 @@ import httpx
 import pytest
 
 from faultkit.audit.filter import Filter
-from faultkit.audit.opening import open_store
 from faultkit.audit.row import AuditRow
+from faultkit.audit.store_factory import open_store
 from faultkit.base.errors import RunError, TargetError
 from faultkit.cli.serve import _writing
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, VERSION_KEY

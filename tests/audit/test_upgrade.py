@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from sqlalchemy import create_engine, text
 
-from faultkit.audit.opening import open_store
-from faultkit.audit.schema import UPGRADES, VERSION
+from faultkit.audit.audit_tables import UPGRADES, VERSION
+from faultkit.audit.store_factory import open_store
 from tests.audit.rows import entry
 
 BACK_TO_1 = (

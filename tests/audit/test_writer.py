@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from faultkit.audit.opening import open_store
-from faultkit.audit.row import Entry
-from faultkit.audit.store import Store, StoreAway
-from faultkit.audit.writer import FLUSH_S, Writer, Written
+from faultkit.audit.row import AuditEntry
+from faultkit.audit.store import Store, StoreUnavailable
+from faultkit.audit.store_factory import open_store
+from faultkit.audit.writer import FLUSH_S, AuditWriter, WriterState
 from tests.audit.rows import NOON_US, entry
 
 PATIENCE_S = 5.0
@@ -38,11 +38,11 @@ class Gate:
         self.batches: list[int] = []
         self.asked = threading.Semaphore(0)
 
-    def append(self, entries: Sequence[Entry]) -> None:
+    def append(self, entries: Sequence[AuditEntry]) -> None:
         self.asked.release()
         assert self.open.wait(PATIENCE_S)
         if self.away:
-            raise StoreAway("gate: nobody is home")
+            raise StoreUnavailable("gate: nobody is home")
         self.batches.append(len(entries))
         self.store.append(entries)
 
@@ -78,7 +78,7 @@ def test_the_interval_is_the_one_that_is_stated() -> None:
 
 
 def test_rows_are_written_in_order_without_anybody_asking(gate: Gate) -> None:
-    with Writer(gate.as_store(), flush_s=0.01) as writer:
+    with AuditWriter(gate.as_store(), flush_s=0.01) as writer:
         for number in range(10):
             writer.add(entry(number))
         until(lambda: writer.state().written == 10)
@@ -86,16 +86,16 @@ def test_rows_are_written_in_order_without_anybody_asking(gate: Gate) -> None:
 
 
 def test_closing_writes_what_waits_in_batches(gate: Gate) -> None:
-    writer = Writer(gate.as_store(), flush_s=NEVER_S)
+    writer = AuditWriter(gate.as_store(), flush_s=NEVER_S)
     for number in range(2500):
         writer.add(entry(number))
-    assert writer.close() == Written(written=2500)
+    assert writer.close() == WriterState(written=2500)
     assert written(gate.store) == list(range(2500))
     assert len(gate.batches) == 3
 
 
 def test_a_flush_does_not_wait_for_the_interval(gate: Gate) -> None:
-    with Writer(gate.as_store(), flush_s=NEVER_S) as writer:
+    with AuditWriter(gate.as_store(), flush_s=NEVER_S) as writer:
         writer.add(entry(1))
         assert writer.flush(PATIENCE_S)
         assert written(gate.store) == [1]
@@ -103,10 +103,10 @@ def test_a_flush_does_not_wait_for_the_interval(gate: Gate) -> None:
 
 def test_with_drop_a_row_for_which_there_is_no_room_is_counted(gate: Gate) -> None:
     gate.open.clear()
-    with Writer(gate.as_store(), policy="drop", most_waiting=3, flush_s=0.0) as writer:
+    with AuditWriter(gate.as_store(), policy="drop", most_waiting=3, flush_s=0.0) as writer:
         for number in range(8):
             writer.add(entry(number))
-        assert writer.state() == Written(waiting=3, dropped=5)
+        assert writer.state() == WriterState(waiting=3, dropped=5)
         assert writer.state().lost == 5
         gate.open.set()
     assert written(gate.store) == [0, 1, 2]
@@ -114,34 +114,34 @@ def test_with_drop_a_row_for_which_there_is_no_room_is_counted(gate: Gate) -> No
 
 def test_what_waits_is_bounded_in_bytes_as_well(gate: Gate) -> None:
     gate.open.clear()
-    with Writer(gate.as_store(), policy="drop", most_bytes=10_000, flush_s=0.0) as writer:
+    with AuditWriter(gate.as_store(), policy="drop", most_bytes=10_000, flush_s=0.0) as writer:
         for number in range(8):
             writer.add_later(lambda known: known, entry(number), 4000)
         # The third one finds 8,000 bytes, and is let in; the others find 12,000.
-        assert writer.state() == Written(waiting=3, dropped=5)
+        assert writer.state() == WriterState(waiting=3, dropped=5)
         gate.open.set()
         assert writer.flush(PATIENCE_S)
         writer.add_later(lambda known: known, entry(8), 50_000)
         assert writer.flush(PATIENCE_S)
-        assert writer.state() == Written(written=4, dropped=5)
+        assert writer.state() == WriterState(written=4, dropped=5)
     assert written(gate.store) == [0, 1, 2, 8]
 
 
 def test_a_batch_is_bounded_in_bytes_as_well(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("faultkit.audit.writer.BATCH_BYTES", 10_000)
-    writer = Writer(gate.as_store(), flush_s=NEVER_S)
+    writer = AuditWriter(gate.as_store(), flush_s=NEVER_S)
     for number in range(7):
         writer.add_later(lambda known: known, entry(number), 4000)
-    assert writer.close() == Written(written=7)
+    assert writer.close() == WriterState(written=7)
     assert gate.batches == [3, 3, 1]
 
 
 def test_a_row_that_cannot_be_made_does_not_take_others_with_it(gate: Gate) -> None:
     said: list[str] = []
-    writer = Writer(gate.as_store(), flush_s=NEVER_S, say=said.append)
+    writer = AuditWriter(gate.as_store(), flush_s=NEVER_S, say=said.append)
     for number in (0, 1, None, 3):
         writer.add_later(entry, number, 1)
-    assert writer.close() == Written(written=3, refused=1)
+    assert writer.close() == WriterState(written=3, refused=1)
     assert written(gate.store) == [0, 1, 3]
     assert len(said) == 1
     assert said[0].startswith("audit: no row could be made of a call: TypeError: ")
@@ -149,7 +149,7 @@ def test_a_row_that_cannot_be_made_does_not_take_others_with_it(gate: Gate) -> N
 
 def test_with_block_a_caller_waits_for_room_and_nothing_is_lost(gate: Gate) -> None:
     gate.open.clear()
-    with Writer(gate.as_store(), policy="block", most_waiting=3, flush_s=0.0) as writer:
+    with AuditWriter(gate.as_store(), policy="block", most_waiting=3, flush_s=0.0) as writer:
         added: list[int] = []
 
         def call() -> None:
@@ -166,7 +166,7 @@ def test_with_block_a_caller_waits_for_room_and_nothing_is_lost(gate: Gate) -> N
         thread.join(PATIENCE_S)
         assert added == list(range(8))
     assert written(gate.store) == list(range(8))
-    assert writer.state() == Written(written=8)
+    assert writer.state() == WriterState(written=8)
 
 
 def test_with_block_callers_are_slowed_long_before_there_is_no_room(
@@ -174,7 +174,7 @@ def test_with_block_callers_are_slowed_long_before_there_is_no_room(
 ) -> None:
     monkeypatch.setattr("faultkit.audit.writer.MOST_BEHIND", 3)
     gate.open.clear()
-    with Writer(gate.as_store(), policy="block", most_waiting=6, flush_s=0.0) as writer:
+    with AuditWriter(gate.as_store(), policy="block", most_waiting=6, flush_s=0.0) as writer:
         added: list[int] = []
 
         def call() -> None:
@@ -192,7 +192,7 @@ def test_with_block_callers_are_slowed_long_before_there_is_no_room(
         gate.open.set()
         thread.join(PATIENCE_S)
         assert added == list(range(8))
-        assert writer.state() == Written(waiting=6, dropped=2, away="gate: nobody is home")
+        assert writer.state() == WriterState(waiting=6, dropped=2, away="gate: nobody is home")
         gate.away = False
     assert written(gate.store) == list(range(6))
 
@@ -200,14 +200,14 @@ def test_with_block_callers_are_slowed_long_before_there_is_no_room(
 def test_even_with_block_calls_do_not_wait_for_a_database_that_is_away(gate: Gate) -> None:
     gate.away = True
     said: list[str] = []
-    with Writer(gate.as_store(), policy="block", most_waiting=3, flush_s=0.0, say=said.append) as writer:
+    with AuditWriter(gate.as_store(), policy="block", most_waiting=3, flush_s=0.0, say=said.append) as writer:
         for number in range(8):
             writer.add(entry(number))
         until(lambda: writer.state().away != "")
-        assert writer.state() == Written(waiting=3, dropped=5, away="gate: nobody is home")
+        assert writer.state() == WriterState(waiting=3, dropped=5, away="gate: nobody is home")
         gate.away = False
         assert writer.flush(PATIENCE_S)
-        assert writer.state() == Written(written=3, dropped=5)
+        assert writer.state() == WriterState(written=3, dropped=5)
     assert written(gate.store) == [0, 1, 2]
     assert said == [
         "audit: rows wait for the database: gate: nobody is home",
@@ -217,20 +217,20 @@ def test_even_with_block_calls_do_not_wait_for_a_database_that_is_away(gate: Gat
 
 def test_with_block_a_database_that_does_not_answer_holds_callers_up_once_only(gate: Gate) -> None:
     gate.open.clear()
-    writer = Writer(gate.as_store(), most_waiting=3, flush_s=0.0, block_s=0.02)
+    writer = AuditWriter(gate.as_store(), most_waiting=3, flush_s=0.0, block_s=0.02)
     for number in range(500):
         writer.add(entry(number))
-    assert writer.state() == Written(waiting=3, dropped=497, away="gate: no row was taken for 0.02 s")
+    assert writer.state() == WriterState(waiting=3, dropped=497, away="gate: no row was taken for 0.02 s")
     gate.open.set()
     assert writer.flush(PATIENCE_S)
     writer.add(entry(3))
-    assert writer.close() == Written(written=4, dropped=497)
+    assert writer.close() == WriterState(written=4, dropped=497)
     assert written(gate.store) == [0, 1, 2, 3]
 
 
 def test_what_cannot_be_written_at_the_end_is_counted(gate: Gate) -> None:
     gate.away = True
-    writer = Writer(gate.as_store(), flush_s=NEVER_S)
+    writer = AuditWriter(gate.as_store(), flush_s=NEVER_S)
     for number in range(1500):
         writer.add(entry(number))
     state = writer.close(within_s=0.05)
@@ -241,12 +241,12 @@ def test_what_cannot_be_written_at_the_end_is_counted(gate: Gate) -> None:
 
 def test_a_bad_row_does_not_take_others_with_it(gate: Gate) -> None:
     said: list[str] = []
-    writer = Writer(gate.as_store(), flush_s=NEVER_S, say=said.append)
+    writer = AuditWriter(gate.as_store(), flush_s=NEVER_S, say=said.append)
     for number in range(20):
         writer.add(entry(number, tool_name=None) if number in (3, 17) else entry(number))
     writer.add(entry(20, request_chars=2**70))
     writer.miss(ValueError("it was odd"))
-    assert writer.close() == Written(written=18, refused=4)
+    assert writer.close() == WriterState(written=18, refused=4)
     assert written(gate.store) == [number for number in range(20) if number not in (3, 17)]
     assert len(said) == 4
     assert said[0] == "audit: no row could be made of a call: ValueError: it was odd"
@@ -255,16 +255,16 @@ def test_a_bad_row_does_not_take_others_with_it(gate: Gate) -> None:
 
 def test_old_rows_are_removed_at_the_start(gate: Gate) -> None:
     gate.store.append([entry(1, at_us=0), entry(2, at_us=NOON_US * 2)])
-    with Writer(gate.as_store(), keep_s=86400.0):
+    with AuditWriter(gate.as_store(), keep_s=86400.0):
         until(lambda: written(gate.store) == [2])
 
 
 def test_a_locked_database_gets_its_rows_when_the_lock_is_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("faultkit.audit.file.BUSY_S", 0.02)
+    monkeypatch.setattr("faultkit.audit.log_file.BUSY_S", 0.02)
     path = tmp_path / "audit.db"
-    with open_store(path) as store, Writer(store, flush_s=0.0) as writer:
+    with open_store(path) as store, AuditWriter(store, flush_s=0.0) as writer:
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN EXCLUSIVE")
         for number in range(30):
@@ -273,12 +273,12 @@ def test_a_locked_database_gets_its_rows_when_the_lock_is_gone(
         other.execute("ROLLBACK")
         other.close()
         assert writer.flush(PATIENCE_S)
-        assert writer.state() == Written(written=30)
+        assert writer.state() == WriterState(written=30)
         assert written(store) == list(range(30))
 
 
 def test_a_full_disk_makes_rows_wait(tmp_path: Path) -> None:
-    with open_store(tmp_path / "audit.db") as store, Writer(store, flush_s=0.0) as writer:
+    with open_store(tmp_path / "audit.db") as store, AuditWriter(store, flush_s=0.0) as writer:
         # The pool hands out its one connection again and again.
         with store._engine.connect() as connection:
             connection.exec_driver_sql("PRAGMA max_page_count=12")
@@ -292,7 +292,7 @@ def test_a_full_disk_makes_rows_wait(tmp_path: Path) -> None:
 
 
 def test_a_postgresql_server_that_goes_away_gets_its_rows_when_it_is_back(postgres: Any) -> None:
-    with open_store(postgres.url) as store, Writer(store, flush_s=0.0) as writer:
+    with open_store(postgres.url) as store, AuditWriter(store, flush_s=0.0) as writer:
         writer.add(entry(0))
         assert writer.flush(PATIENCE_S)
         postgres.stop()
@@ -303,32 +303,32 @@ def test_a_postgresql_server_that_goes_away_gets_its_rows_when_it_is_back(postgr
         finally:
             postgres.start()
         assert writer.flush(3 * PATIENCE_S)
-        assert writer.state() == Written(written=50)
+        assert writer.state() == WriterState(written=50)
         assert written(store) == list(range(50))
 
 
-@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("kind", ["sqlite", pytest.param("postgres", marks=pytest.mark.thorough)])
 def test_fifty_thousand_rows_at_full_speed_are_all_there_and_in_order(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     where = tmp_path / "audit.db" if kind == "sqlite" else request.getfixturevalue("postgres").url
     with open_store(where) as store:
-        with Writer(store) as writer:
+        with AuditWriter(store) as writer:
             for number in range(50_000):
                 writer.add(entry(number))
             assert writer.flush(60)
-            assert writer.state() == Written(written=50_000)
+            assert writer.state() == WriterState(written=50_000)
         assert written(store) == list(range(50_000))
 
 
 _KILLED = """
 import sys, threading
 from time import monotonic
-from faultkit.audit.opening import open_store
-from faultkit.audit.writer import Writer
+from faultkit.audit.store_factory import open_store
+from faultkit.audit.writer import AuditWriter
 from tests.audit.rows import entry
 
-writer = Writer(open_store(sys.argv[1]))
+writer = AuditWriter(open_store(sys.argv[1]))
 pause = threading.Event()
 for number in range(1_000_000):
     writer.add(entry(number))
@@ -372,7 +372,7 @@ def test_a_process_that_is_killed_loses_its_last_moments_only_and_tears_nothing(
         found = written(store)
         rows = list(store.all())
         assert all(
-            store.get(row.id) == Entry(row, entry(n).payload) for n, row in list(enumerate(rows))[-50:]
+            store.get(row.id) == AuditEntry(row, entry(n).payload) for n, row in list(enumerate(rows))[-50:]
         )
     assert found == list(range(len(found)))
     assert len(found) >= told[-1][2]

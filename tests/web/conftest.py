@@ -6,7 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.audit.conftest import postgres, postgres_server
 from tests.web.served import Served, served
+
+__all__ = ["postgres", "postgres_server", "server"]
 
 
 @pytest.fixture(scope="module")

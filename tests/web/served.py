@@ -12,18 +12,18 @@ from typing import Any
 import httpx
 
 from faultkit.audit.access.access import Access
-from faultkit.audit.access.keys import Keys
-from faultkit.audit.access.settings import AccessSettings
-from faultkit.audit.opening import open_store
+from faultkit.audit.access.access_settings import AccessSettings
+from faultkit.audit.access.api_keys import KeyStore
 from faultkit.audit.row import AuditRow
 from faultkit.audit.store import Store
-from faultkit.audit.writer import Writer, Written
-from faultkit.mcp.failures.run import ServeJob
-from faultkit.mcp.failures.service import ServeSettings
-from faultkit.mcp.failures.tool import GROUPS, Group
+from faultkit.audit.store_factory import open_store
+from faultkit.audit.writer import AuditWriter, WriterState
+from faultkit.mcp.failures.failure_run import ServeJob
+from faultkit.mcp.failures.failure_service import ServeSettings
+from faultkit.mcp.failures.failure_tool import GROUPS, Group
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, VERSION_KEY
-from faultkit.web.ask import Audit
-from faultkit.web.serving import serve_site
+from faultkit.web.request_context import AuditLog
+from faultkit.web.site import serve_site
 
 PATIENCE_S = 10.0
 VERSION = "2026-07-28"
@@ -34,7 +34,7 @@ OURS = {"x-requested-with": "test"}
 
 
 class Served:
-    def __init__(self, url: str, store: Store | None, writer: Writer | None, said: list[str]) -> None:
+    def __init__(self, url: str, store: Store | None, writer: AuditWriter | None, said: list[str]) -> None:
         self.url = url
         self._store = store
         self._writer = writer
@@ -48,7 +48,7 @@ class Served:
         return self._store
 
     @property
-    def state(self) -> Written:
+    def state(self) -> WriterState:
         assert self._writer is not None
         return self._writer.state()
 
@@ -93,7 +93,7 @@ def served(
 ) -> Iterator[Served]:
     """`where`: None for no log at all."""
     store = None if where is None else open_store(where)
-    writer = None if store is None else Writer(store, flush_s=0.0)
+    writer = None if store is None else AuditWriter(store, flush_s=0.0)
     rules = settings or AccessSettings()
     said: list[str] = []
     listening: Future[str] = Future()
@@ -115,9 +115,9 @@ def served(
             origins=rules.origins,
             limits=rules.limits,
         )
-        audit = None if store is None or writer is None else Audit(store, writer)
+        audit = None if store is None or writer is None else AuditLog(store, writer)
         add = (lambda entry: None) if writer is None else writer.add
-        keys = None if store is None else Keys(store)
+        keys = None if store is None else KeyStore(store)
         await serve_site(job, Access(rules, keys, add=add, say=say), audit, say)
 
     serving = asyncio.run_coroutine_threadsafe(serve(), loop)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from faultkit.audit.access.settings import AccessSettings
+from faultkit.audit.access.access_settings import AccessSettings
 from tests.web.served import ADMIN, AUDIT, OURS, PORTAL, Served, served
 
 

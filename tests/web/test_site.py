@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from faultkit.audit.access.keys import Keys
-from faultkit.audit.access.settings import AccessSettings
+from faultkit.audit.access.access_settings import AccessSettings
+from faultkit.audit.access.api_keys import KeyStore
 from tests.web.served import ADMIN, AUDIT, OURS, PATIENCE_S, PORTAL, Served, served
 
 
@@ -147,10 +147,10 @@ def test_a_foreign_host_is_refused_everywhere(server: Served) -> None:
 
 
 BODIES: tuple[tuple[bytes, str, int, str], ...] = (
-    (b"{", "application/json", 400, "body: expected JSON, got something else"),
-    (b"\xff", "application/json", 400, "body: expected JSON, got something else"),
+    (b"{", "application/json", 400, "body: expected JSON: "),
+    (b"\xff", "application/json", 400, "body: expected JSON: "),
     (b"[1]", "application/json", 400, "body: expected a JSON object, got a list"),
-    (b"[" * 100_000, "application/json", 400, "body: expected JSON, got something else"),
+    (b"[" * 100_000, "application/json", 400, "body: expected JSON: "),
     (b"{}", "text/plain", 415, 'content-type: expected application/json, got "text/plain"'),
     (b" " * (1 << 20) + b"{}", "application/json", 413, "body: expected at most 1048576 bytes, got 1048578"),
     (b'{"arguments": 5}', "application/json", 400, "arguments: expected an object, got a number"),
@@ -195,7 +195,9 @@ def test_without_a_log_the_tools_are_served_and_the_rest_says_so() -> None:
 
 def test_keys_open_what_their_scopes_say() -> None:
     with served(settings=AccessSettings(anonymous=False)) as locked:
-        plain = {scope: Keys(locked.store).create(scope, (scope,))[1] for scope in ("read", "call", "admin")}
+        plain = {
+            scope: KeyStore(locked.store).create(scope, (scope,))[1] for scope in ("read", "call", "admin")
+        }
 
         def status(method: str, path: str, scope: str) -> int:
             answer = locked.client.request(method, path, headers={"x-api-key": plain[scope]})

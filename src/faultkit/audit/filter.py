@@ -1,4 +1,4 @@
-"""Which rows of the audit log are asked for. A filter that is not understood is an error, never silence."""
+"""Filters over the rows of the audit log, and their text form. An unknown filter is always an error. Pure."""
 
 from __future__ import annotations
 
@@ -21,21 +21,23 @@ HAS = (
     "notifications",
     "replayed_from",
 )
-"""What may have been said in a call, or not."""
+"""Parts of a payload whose presence can be required."""
 _LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
 class Param:
-    """Something in what was said that must be so."""
+    """A value that a JSON document must have at a path."""
 
     path: tuple[str, ...]
-    """Keys, and places in lists."""
+    """Keys of objects, and indices of lists."""
     value: str | int | float | bool | None
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
+    """Conditions that a row must meet, all of them, and the page that is wanted."""
+
     tool: str | None = None
     user: str | None = None
     session: str | None = None
@@ -44,22 +46,22 @@ class Filter:
     source: str | None = None
     auth_type: str | None = None
     key: str | None = None
-    """The name of an API key."""
+    """Name of an API key."""
     from_us: int | None = None
     to_us: int | None = None
-    """Up to, and not with."""
+    """Exclusive end."""
     q: str | None = None
-    """Somewhere in the tool's name, the error's text, or the user's name; in whatever case."""
+    """Text in the tool's name, the error message or the user's name, ignoring case."""
     params: tuple[Param, ...] = ()
     responses: tuple[Param, ...] = ()
-    """In the result or the error."""
+    """Values in the result or the error."""
     headers: tuple[Param, ...] = ()
-    """Of the request, by their names in lower case."""
+    """Headers of the request, by names in lower case."""
     has: tuple[str, ...] = ()
     limit: int = USUAL_LIMIT
     offset: int = 0
     before: tuple[int, int] | None = None
-    """Only what is listed after the row of this moment and this place."""
+    """Time and position of a row: only rows listed after it."""
 
 
 def parse_filter(
@@ -69,8 +71,9 @@ def parse_filter(
     without: tuple[str, ...] = (),
     beside: tuple[str, ...] = (),
 ) -> Filter:
-    """From names and texts, as a query string or a command line has them. `without`: names that are not known
-    here. `beside`: names that the asker reads by itself, for the text of an error."""
+    """Return the filter that names and texts of a query string or a command line describe. `without`: names
+    that are not allowed. `beside`: names that the caller reads itself, for error messages. Raises
+    InputError."""
     found = Filter()
     seen: set[str] = set()
     for name, text in pairs:
@@ -99,11 +102,11 @@ def parse_filter(
 
 
 def cursor_of(at_us: int, seq: int) -> str:
+    """Return the cursor of the page after a row."""
     return f"{at_us}-{seq}"
 
 
 def _with(found: Filter, field: str, value: object) -> Filter:
-    """They add up."""
     changed: dict[str, Any] = {field: (*getattr(found, field), value)}
     return replace(found, **changed)
 
@@ -137,6 +140,7 @@ def _count(least: int, most: int) -> _Reader:
 
 
 def count_of(text: str, least: int, most: int) -> int:
+    """Return the whole number in a text. Raises ValueError if it is not within the limits."""
     if not (text.isascii() and text.isdigit() and len(text) < 20 and least <= int(text) <= most):
         raise ValueError(f'expected a whole number from {least} to {most}, got "{text[:60]}"')
     return int(text)
@@ -178,7 +182,8 @@ def _header(name: str, text: str) -> Param:
 
 
 def param_value(text: str) -> str | int | float | bool | None:
-    """`5` is a number, `true` a truth, `"5"` in quotes a text, and so is all else."""
+    """Return the JSON value of a text: `5` is a number, `true` a boolean; other texts stand for
+    themselves."""
     if "\0" in text:
         raise ValueError("expected a text without NUL")
     try:
@@ -227,14 +232,16 @@ _SHOWN_EXAMPLES = {
 }
 
 
-def param_holds(said: str | None, path: Iterable[str], value: object) -> bool:
-    """For databases that cannot look into JSON as we want it: a truth is no number, and 5 is 5.0."""
-    if said is None:
+def param_holds(text: str | None, path: Iterable[str], value: object) -> bool:
+    """Return whether a JSON text has a value at a path. A boolean is not a number, and 5 equals 5.0.
+
+    SQLite calls this, since its own JSON functions compare differently."""
+    if text is None:
         return False
     try:
-        found: Any = json.loads(said)
+        found: Any = json.loads(text)
     except RecursionError:
-        # What is nested so deeply could be kept, but not be looked into.
+        # Stored as text, but nested too deeply to be parsed here.
         return False
     for part in path:
         if isinstance(found, dict) and part in found:

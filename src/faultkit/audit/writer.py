@@ -1,9 +1,8 @@
-"""Writes rows behind the calls: in order, in batches, in a thread of its own.
+"""The writer of the audit log: builds and inserts rows in a background thread, in order and in batches.
 
-Rows are made behind the calls as well, many at a time, which takes half as long as one between two calls; a
-busy server has a process for that. A row begins to be written `FLUSH_S` after its call at the latest, unless
-the database is slower than calls come. A process that is killed loses no more than that. What cannot be
-written is counted, never silently.
+Rows are built in batches because that takes half the time of building one between two calls; a busy server
+uses a child process (`row_process`). Writing starts at most `FLUSH_S` after a call, unless the database is
+slower than the calls; a killed process loses no more than that. Rows that cannot be written are counted.
 """
 
 from __future__ import annotations
@@ -16,63 +15,66 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Literal, Self, TypeAlias
 
-from faultkit.audit.apart import Apart, Gone, Make, Unmade, made
-from faultkit.audit.row import Entry
-from faultkit.audit.store import Store, StoreAway, StoreRefused
+from faultkit.audit.row import AuditEntry
+from faultkit.audit.row_process import PendingRow, RowBuilder, RowProcess, RowProcessEnded, build_entries
+from faultkit.audit.store import Store, StoreRefused, StoreUnavailable
 from faultkit.base.errors import RunError
 from faultkit.base.times import now_us
 
 FLUSH_S = 0.2
 BATCH = 1000
 MOST_BEHIND = 2 * BATCH
-"""Rows that wait before callers are slowed, those of the batch at hand included: as many as a killed process
-can lose beyond its last interval."""
+"""Pending rows, including the current batch, above which callers are slowed. A killed process can lose this
+many rows beyond its last interval."""
 MOST_WAITING = 20_000
-"""Rows that wait for a database that is away, or before rows are dropped."""
+"""Limit of pending rows while the database is unavailable; further rows are dropped."""
 MOST_WAITING_BYTES = 128 << 20
-"""What these take."""
+"""Limit of the memory of pending rows."""
 BATCH_BYTES = 8 << 20
 BLOCK_S = 5.0
-"""How long a caller waits for room before the database counts as away, though it has not said so."""
+"""Time that a caller waits for room before the database counts as unavailable."""
 CLOSE_S = 5.0
-"""How long the end waits for a database that is away."""
+"""Time that `close` waits for an unavailable database."""
 PRUNE_EVERY_S = 3600.0
 _GRACE_S = 10.0
-"""For the attempt that is being made when the time is over: databases have limits of their own."""
-_PATIENCE_S = (0.1, 0.2, 0.5, 1.0, 2.0)
-"""Between attempts to reach a database that is away."""
+"""Additional time for the attempt that is running then: databases have their own timeouts."""
+_RETRY_PAUSES_S = (0.1, 0.2, 0.5, 1.0, 2.0)
+"""Pauses between attempts to reach an unavailable database."""
 
 _ROW_BYTES = 3072
-"""What a row takes besides what was said."""
+"""Approximate memory of a row without its payload."""
 
 Policy: TypeAlias = Literal["block", "drop"]
 POLICIES: tuple[Policy, ...] = ("block", "drop")
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """How it stands."""
+class WriterState:
+    """Counters and state of the writer."""
 
     written: int = 0
     waiting: int = 0
     dropped: int = 0
-    """There was no room for them."""
+    """Rows dropped because the queue was full."""
     refused: int = 0
-    """They could not be made, or the database would not have them."""
+    """Rows that could not be built, or that the database refused."""
     away: str = ""
-    """Why the database cannot be had just now."""
+    """Why the database is unavailable; empty if it is available."""
     replaced: int = 0
-    """How often another file was in the place of the log. What the former held by then is not in it."""
+    """Number of times that the file of the log was replaced. Earlier rows are not in the new file."""
 
     @property
     def lost(self) -> int:
+        """Number of rows that will not be written."""
         return self.dropped + self.refused
 
 
-class Writer:
-    """`block`: a caller for whose row there is no room waits until there is, as long as the database takes
-    rows at all. `drop`: calls go on, and the row is counted. So are rows for which there is no room while the
-    database is away, whatever the policy: calls never wait for a database that may not come back."""
+class AuditWriter:
+    """Queue and thread that write rows to a store.
+
+    Policy `block`: if the queue is full, the caller waits while the database makes progress. Policy
+    `drop`: the row is dropped and counted. While the database is unavailable, rows are dropped with
+    either policy: calls never wait for a database that may not come back."""
 
     def __init__(
         self,
@@ -85,11 +87,11 @@ class Writer:
         block_s: float = BLOCK_S,
         keep_s: float | None = None,
         say: Callable[[str], None] = lambda line: None,
-        apart: Apart | None = None,
+        apart: RowProcess | None = None,
     ) -> None:
-        """`apart`: makes rows and writes them in our stead when there are many; it ends with the writer.
-        `keep_s`: rows of older calls are removed, at the start and every hour. `say`: is told, in the
-        thread of the writer, when the database goes away and comes back."""
+        """`apart`: a process that takes large batches; it is closed with the writer. `keep_s`: age from which
+        rows are removed, at the start and every hour. `say`: receives one line, in the writer's thread, when
+        the database becomes unavailable or available."""
         self._store = store
         self._policy = policy
         self._most_waiting = most_waiting
@@ -103,9 +105,9 @@ class Writer:
         self._apart = apart
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
-        self._queue: deque[tuple[Make, Any, int]] = deque()
+        self._queue: deque[tuple[RowBuilder, Any, int]] = deque()
         self._waiting = self._at_hand = 0
-        """Those at hand wait as well."""
+        """Rows of the current batch are included in `_waiting`."""
         self._bytes = self._bytes_at_hand = 0
         self._written = self._dropped = self._refused = 0
         self._away = ""
@@ -115,15 +117,15 @@ class Writer:
         self._thread = threading.Thread(target=self._run, name="audit-writer", daemon=True)
         self._thread.start()
 
-    def add(self, entry: Entry, *, wait: bool = True) -> None:
-        """From any thread. `wait`: if callers are to be slowed, here and now. Who cannot wait has to look at
-        `is_behind` before the next call: their rows are taken beyond that, as long as there is room."""
+    def add(self, entry: AuditEntry, *, wait: bool = True) -> None:
+        """Add an entry, from any thread. `wait`: block here if callers are to be slowed. An event loop passes
+        False and checks `is_behind` before it accepts the next call."""
         self.add_later(_itself, entry, _bytes_of(entry), wait=wait)
 
-    def add_later(self, make: Make, known: Any, held_bytes: int, *, wait: bool = True) -> None:
-        """As `add`, of a row that is still to be made, of what is known. What is made twice of the same has
-        to be the same row. `held_bytes`: what is kept in memory for it."""
-        # Not the condition, which is written in Python: all calls come by here.
+    def add_later(self, make: RowBuilder, known: Any, held_bytes: int, *, wait: bool = True) -> None:
+        """Add an entry that the writer builds with `make(known)`. Building it twice must give the same row.
+        `held_bytes`: memory that it occupies until then."""
+        # The lock itself, since Condition is implemented in Python and slower: this runs for each call.
         with self._lock:
             is_full = self._waiting >= self._most_behind or self._bytes >= self._most_bytes
             if (is_full or self._closing_until_s is not None) and not self._has_room(wait):
@@ -132,14 +134,14 @@ class Writer:
             self._queue.append((make, known, held_bytes))
             self._waiting += 1
             self._bytes += held_bytes
-            # It sleeps until there is a row, and then until there are enough: no need to wake it for others.
+            # The thread waits for the first row, then for a full batch; it needs no other wake-up.
             if len(self._queue) == 1 or len(self._queue) == BATCH:
                 self._changed.notify_all()
 
     @property
     def is_behind(self) -> bool:
-        """Callers should be slowed. Asked with each call, and so without the lock: it is a matter of degree
-        anyway."""
+        """True if callers should be slowed. Read without the lock, since it is an estimate and each call
+        reads it."""
         return (
             (self._waiting >= self._most_behind or self._bytes >= self._behind_bytes)
             and self._policy == "block"
@@ -149,16 +151,16 @@ class Writer:
 
     @property
     def block_s(self) -> float:
-        """How long callers are slowed before `wait_no_more`."""
+        """Time that callers are slowed before `wait_no_more` is called."""
         return self._block_s
 
     def wait_no_more(self) -> None:
-        """The database counts as away, though it has not said so, until it takes a row."""
+        """Treat the database as unavailable until it takes a row."""
         with self._changed:
             self._away = self._away or f"{self._store.name}: no row was taken for {self._block_s:g} s"
 
     def miss(self, why: Exception) -> None:
-        """A call of which no row could be made."""
+        """Count a call whose row could not be built."""
         self._miss([f"{type(why).__name__}: {why}"])
 
     def _miss(self, whys: Sequence[str]) -> None:
@@ -167,21 +169,22 @@ class Writer:
         for why in whys:
             self._say(f"audit: no row could be made of a call: {why}")
 
-    def state(self) -> Written:
+    def state(self) -> WriterState:
+        """Return the counters."""
         with self._changed:
             known = (self._written, self._waiting, self._dropped, self._refused, self._away)
-            return Written(*known, self._store.changes)
+            return WriterState(*known, self._store.changes)
 
     def flush(self, within_s: float = CLOSE_S) -> bool:
-        """Until all that was added is written; False if that takes too long."""
+        """Wait until all rows are written; return False on timeout."""
         with self._changed:
             self._hurry = True
             self._changed.notify_all()
             return self._changed.wait_for(lambda: self._waiting == 0, within_s)
 
-    def close(self, within_s: float = CLOSE_S) -> Written:
-        """Writes what waits. What cannot be written within that time is lost, and counted; what a database
-        that does not answer may yet take or not is still `waiting`."""
+    def close(self, within_s: float = CLOSE_S) -> WriterState:
+        """Write the pending rows and stop. Rows that cannot be written in time are counted as lost; those
+        of an attempt without an answer stay `waiting`."""
         with self._changed:
             if self._closing_until_s is None:
                 self._closing_until_s = monotonic() + within_s
@@ -198,12 +201,12 @@ class Writer:
         self.close()
 
     def _is_full(self, wait: bool) -> bool:
-        # Nobody waits for a database that may not come back: then, rows do.
+        # Callers do not wait for an unavailable database; the longer queue is used instead.
         most = self._most_waiting if self._away or not wait else self._most_behind
         return self._waiting >= most or self._bytes >= self._most_bytes
 
     def _has_room(self, wait: bool) -> bool:
-        """Where there may be none, or when it is over."""
+        """Return whether a row can be queued, after waiting if the policy says so."""
         if not self._hurry:
             self._hurry = True
             self._changed.notify_all()
@@ -225,8 +228,8 @@ class Writer:
             if batch:
                 self._write(batch)
 
-    def _next(self) -> list[Unmade] | None:
-        """A batch, when it is due; empty if something else is. None: it is over."""
+    def _next(self) -> list[PendingRow] | None:
+        """Return the next batch when it is due; an empty one for pruning; None to stop."""
         with self._changed:
             if not self._queue and self._closing_until_s is None:
                 self._changed.wait(self._until_prune_s())
@@ -235,7 +238,7 @@ class Writer:
             due_s = monotonic() + self._flush_s
             while not self._is_due() and (left_s := due_s - monotonic()) > 0:
                 self._changed.wait(left_s)
-            batch: list[Unmade] = []
+            batch: list[PendingRow] = []
             self._bytes_at_hand = 0
             while self._queue and len(batch) < BATCH and self._bytes_at_hand < BATCH_BYTES:
                 make, known, held_bytes = self._queue.popleft()
@@ -247,12 +250,12 @@ class Writer:
     def _is_due(self) -> bool:
         return len(self._queue) >= BATCH or self._hurry or self._closing_until_s is not None
 
-    def _write(self, batch: list[Unmade]) -> None:
+    def _write(self, batch: list[PendingRow]) -> None:
         attempt = 0
         while True:
             try:
                 missed, refused = self._append(batch)
-            except StoreAway as error:
+            except StoreUnavailable as error:
                 if not self._wait_for_database(str(error), attempt):
                     self._give_up()
                     return
@@ -262,26 +265,27 @@ class Writer:
                 self._settle(written=len(batch) - len(missed) - refused, refused=refused)
                 return
 
-    def _append(self, batch: list[Unmade]) -> tuple[list[str], int]:
-        """Why no row could be made of some, and how many rows the database would not have."""
+    def _append(self, batch: list[PendingRow]) -> tuple[list[str], int]:
+        """Write a batch; return the errors of rows that could not be built, and the number of refused
+        rows."""
         if self._apart is not None and self._apart.takes(batch):
-            # It has no voice of its own, should there be another file by now.
+            # The child process cannot report that the database file was replaced, so check here.
             self._store.check()
-            # To write again what was written changes nothing.
-            with suppress(StoreRefused, Gone):
+            # After an error the batch is written again below; existing rows are skipped.
+            with suppress(StoreRefused, RowProcessEnded):
                 return self._apart.append(batch), 0
-        entries, missed = made(batch)
+        entries, missed = build_entries(batch)
         return missed, self._insert(entries)
 
-    def _insert(self, entries: list[Entry]) -> int:
-        """How many the database would not have: one bad row must not take the others with it."""
+    def _insert(self, entries: list[AuditEntry]) -> int:
+        """Insert entries and return the number of refused ones, found by halving the batch."""
         try:
             self._store.append(entries)
             return 0
-        except StoreAway:
+        except StoreUnavailable:
             raise
         except Exception as error:
-            # Whatever it is: nobody but us writes rows, and we must not stop.
+            # Any error: the writer thread must not end.
             if len(entries) == 1:
                 self._say(f"audit: a row was refused: {error}")
                 return 1
@@ -289,13 +293,13 @@ class Writer:
             return self._insert(entries[:half]) + self._insert(entries[half:])
 
     def _wait_for_database(self, why: str, attempt: int) -> bool:
-        """False: there is no time left for that."""
+        """Wait before the next attempt; return False if there is no time left."""
         if attempt == 0:
             self._say(f"audit: rows wait for the database: {why}")
         with self._changed:
             self._away = why
             self._changed.notify_all()
-            pause_s = _PATIENCE_S[min(attempt, len(_PATIENCE_S) - 1)]
+            pause_s = _RETRY_PAUSES_S[min(attempt, len(_RETRY_PAUSES_S) - 1)]
             if self._closing_until_s is None:
                 self._changed.wait_for(lambda: self._closing_until_s is not None, pause_s)
                 return True
@@ -340,15 +344,15 @@ class Writer:
             self._say(f"audit: old rows were not removed: {error}")
 
 
-def _itself(entry: Entry) -> Entry:
+def _itself(entry: AuditEntry) -> AuditEntry:
     return entry
 
 
-def _bytes_of(entry: Entry) -> int:
-    """Nearly. What is too long to be kept is none of it."""
-    said = entry.payload
-    if said is None:
+def _bytes_of(entry: AuditEntry) -> int:
+    """Return the approximate bytes held in memory. Truncated payloads count as 0."""
+    payload = entry.payload
+    if payload is None:
         return _ROW_BYTES
-    request = 0 if said.request_truncated else 2 * said.request_size_bytes
-    response = 0 if said.response_truncated else said.response_size_bytes
-    return _ROW_BYTES + request + response + len(said.notifications or "")
+    request = 0 if payload.request_truncated else 2 * payload.request_size_bytes
+    response = 0 if payload.response_truncated else payload.response_size_bytes
+    return _ROW_BYTES + request + response + len(payload.notifications or "")

@@ -1,1 +1,1 @@
-"""What `fault serve` serves beside its tools: health, metrics, an API over the audit log, and a portal."""
+"""The HTTP side of `fault serve`: rows of its calls, health, metrics, an API over the audit log, a portal."""

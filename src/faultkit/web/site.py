@@ -1,6 +1,6 @@
-"""Everything on the port of `fault serve` but the tools: finds the handler, asks who it is, answers.
+"""Everything on the port of `fault serve` beside the tools: routes requests, checks access, sends replies.
 
-Nothing that goes wrong here reaches the tools: an answer that cannot be given is an error for whoever asked.
+No failure here affects the tools: a request that cannot be answered gets an error.
 """
 
 from __future__ import annotations
@@ -11,25 +11,38 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeAlias
 
 from faultkit.audit.access.access import Access
+from faultkit.audit.access.authenticator import Authenticator
 from faultkit.audit.access.identity import ANONYMOUS, Identity, Refusal, Scope
-from faultkit.audit.access.rates import Buckets, Rate
+from faultkit.audit.access.rate_limits import Rate, RateLimiter
 from faultkit.base.errors import InputError, RunError
-from faultkit.base.http.server import Answer, Request
+from faultkit.base.http.http_server import HttpRequest, ResponseWriter
+from faultkit.base.tasks import TaskSet
 from faultkit.base.times import now_us
-from faultkit.mcp.failures.door import Door
-from faultkit.mcp.failures.service import Ended, FailureServer, Log, ServeSettings
-from faultkit.mcp.failures.table import tools_of
-from faultkit.mcp.failures.tool import Caller
+from faultkit.mcp.failures.failure_run import ServeJob, run_failure_server
+from faultkit.mcp.failures.failure_service import (
+    CallerGate,
+    CallLog,
+    FailureService,
+    FinishedCall,
+    ServeSettings,
+)
+from faultkit.mcp.failures.failure_tool import Caller
+from faultkit.mcp.failures.tool_catalogue import tools_of
 from faultkit.mcp.wire.exchange import Exchange
-from faultkit.web import about, calling, events, figures, keys
-from faultkit.web.ask import Ask, Audit, Parts
-from faultkit.web.live import Live
+from faultkit.web import audit_api as events
+from faultkit.web import audit_api as figures
+from faultkit.web import key_api as keys
+from faultkit.web import portal_calls as calling
+from faultkit.web import server_info as about
+from faultkit.web.back_pressure import BackPressureGate
+from faultkit.web.call_rows import call_logger
+from faultkit.web.live_stream import LiveStream
 from faultkit.web.metrics import Metrics
-from faultkit.web.reply import SAFETY, Refused, Reply, error_reply
-from faultkit.web.routes import Found, Route, find
+from faultkit.web.request_context import AuditLog, RequestContext, SiteServices
+from faultkit.web.routing import SAFETY, HttpError, Route, RouteMatch, SiteReply, error_reply, find_route
 
-Handler: TypeAlias = Callable[[Ask], Awaitable[Reply | int]]
-"""A number: it has answered by itself, with this status."""
+Handler: TypeAlias = Callable[[RequestContext], Awaitable[SiteReply | int]]
+"""Answers a request. A handler that sent the response itself returns its status."""
 _Route: TypeAlias = Route[Handler]
 
 _THREADS = 4
@@ -68,16 +81,16 @@ ROUTES: tuple[_Route, ...] = (
     Route("DELETE", f"{_ADMIN}/keys/{{name}}", "admin", keys.revoke_key),
 )
 _ELSEWHERE = "(none)"
-"""How requests for paths that are not there are counted."""
+"""Route label of requests for unknown paths, in the metrics."""
 
 
 class Site:
-    """For one event loop, and one server of tools."""
+    """The `SideService` of one server of tools. It belongs to one event loop."""
 
     def __init__(
         self,
         settings: ServeSettings,
-        audit: Audit | None = None,
+        audit: AuditLog | None = None,
         access: Access | None = None,
         *,
         say: Callable[[str], None] = lambda line: None,
@@ -87,19 +100,19 @@ class Site:
         self._audit = audit
         self._access = access or Access()
         self._say = say
-        self._replays = Buckets(replays)
+        self._replays = RateLimiter(replays)
         self._tools = tools_of(settings.groups)
         self._metrics = Metrics(self._tools)
         self._threads = ThreadPoolExecutor(_THREADS, "web-database")
-        self._parts: Parts | None = None
-        self._asks: set[asyncio.Task[None]] = set()
+        self._services: SiteServices | None = None
+        self._handlers = TaskSet[None]()
         self._idle: asyncio.Future[None] | None = None
         self._closed = False
 
-    # What the server of the tools is told to do, so that calls can be counted, and the portal can call.
+    # Hooks into the server of the tools, to count its calls and to make calls of the portal.
 
-    def identify(self, door: Door) -> Callable[[Exchange], Caller]:
-        """Asked once when a call begins."""
+    def identify(self, door: CallerGate) -> Callable[[Exchange], Caller]:
+        """Return the function that identifies callers. It is called once at the start of each call."""
 
         def identify(exchange: Exchange) -> Caller:
             self._metrics.running += 1
@@ -109,10 +122,10 @@ class Site:
 
         return identify
 
-    def log(self, log: Log) -> Log:
-        """Told once when a call has ended."""
+    def log(self, log: CallLog) -> CallLog:
+        """Return the log for finished calls. It is called once at the end of each call."""
 
-        def note(ended: Ended) -> None:
+        def note(ended: FinishedCall) -> None:
             self._metrics.running -= 1
             self._metrics.called(ended)
             caller = ended.caller
@@ -121,63 +134,63 @@ class Site:
             elif caller.exchange is not None:
                 caller.exchange.seconds = ended.seconds
                 if self._audit is not None:
-                    calling.log_of(caller.exchange, ended, self._audit.writer)
+                    calling.log_portal_call(caller.exchange, ended, self._audit.writer)
             if self._idle is not None and not self._metrics.running and not self._idle.done():
                 self._idle.set_result(None)
 
         return note
 
-    # Of Beside.
+    # SideService.
 
-    def begin(self, server: FailureServer, sessions: Callable[[], int]) -> None:
+    def begin(self, server: FailureService, sessions: Callable[[], int]) -> None:
+        """Receive the running service; `sessions` returns the number of client sessions."""
         audit = self._audit
-        self._parts = Parts(
+        self._services = SiteServices(
             self._settings,
             server,
             self._tools,
             audit,
             self._access,
             self._metrics,
-            None if audit is None else Live(audit.store, self._metrics, self._threads),
+            None if audit is None else LiveStream(audit.store, self._metrics, self._threads),
             self._replays,
             self._threads,
             now_us(),
             sessions,
         )
 
-    def handle(self, request: Request, answer: Answer) -> None:
+    def handle(self, request: HttpRequest, answer: ResponseWriter) -> None:
+        """Answer a request in a task of its own."""
         if self._closed:
             _send(request, answer, error_reply(503, "the server is stopping"))
             return
-        task = asyncio.get_running_loop().create_task(self._answer(request, answer))
-        self._asks.add(task)
-        task.add_done_callback(self._asks.discard)
+        self._handlers.start(self._answer(request, answer))
 
     def drain(self) -> None:
-        if self._parts is not None:
-            self._parts.draining = True
+        """Report as not ready from now on."""
+        if self._services is not None:
+            self._services.draining = True
 
     async def idle(self) -> None:
-        """Returns when no call is running."""
+        """Wait until no call is running."""
         if self._metrics.running:
             self._idle = asyncio.get_running_loop().create_future()
             await self._idle
 
     async def close(self) -> None:
+        """End live streams and running handlers."""
         self._closed = True
-        if self._parts is not None and self._parts.live is not None:
-            await self._parts.live.close()
-        for task in tuple(self._asks):
-            task.cancel()
-        await asyncio.gather(*self._asks, return_exceptions=True)
-        # What hangs in a database that is away ends with the process.
+        if self._services is not None and self._services.live is not None:
+            await self._services.live.close()
+        await self._handlers.cancel()
+        # A query that hangs in an unavailable database ends with the process.
         self._threads.shutdown(wait=False, cancel_futures=True)
 
-    async def _answer(self, request: Request, answer: Answer) -> None:
-        found = find(ROUTES, request.method, request.path)
+    async def _answer(self, request: HttpRequest, answer: ResponseWriter) -> None:
+        found = find_route(ROUTES, request.method, request.path)
         if isinstance(found, tuple):
             where = _ELSEWHERE
-            reply: Reply | int = _not_found(request, found)
+            reply: SiteReply | int = _not_found(request, found)
         else:
             where = found.route.path
             reply = await self._reply(found, request, answer)
@@ -185,61 +198,87 @@ class Site:
         if not isinstance(reply, int):
             _send(request, answer, reply)
 
-    async def _reply(self, found: Found[Handler], request: Request, answer: Answer) -> Reply | int:
-        assert self._parts is not None, "requests come only after the beginning"
+    async def _reply(
+        self, found: RouteMatch[Handler], request: HttpRequest, answer: ResponseWriter
+    ) -> SiteReply | int:
+        assert self._services is not None, "requests arrive only after begin()"
         scope = found.route.scope
         try:
-            by = ANONYMOUS if scope is None else await self._let_in(request, scope)
+            by = ANONYMOUS if scope is None else await self._authorize(request, scope)
             if scope is not None and found.route.streamed:
                 self._access.watch(request, scope, answer)
-            return await found.route.handler(Ask(request, answer, found.names, by, self._parts))
-        except Refused as refused:
+            return await found.route.handler(RequestContext(request, answer, found.names, by, self._services))
+        except HttpError as refused:
             return refused.reply
         except InputError as error:
             return error_reply(400, str(error))
         except RunError as error:
-            return error_reply(503, f"the database cannot be had just now: {error}")
+            return error_reply(503, f"the database is unavailable: {error}")
         except Exception as error:
             self._say(f"web: {request.method} {request.path[:100]!r}: {type(error).__name__}: {error}")
             if answer.began:
                 answer.abort()
                 return 200
-            return error_reply(500, "this should not have happened: the server's own output says what did")
+            return error_reply(500, "internal error: see the output of the server")
 
-    async def _let_in(self, request: Request, scope: Scope) -> Identity:
+    async def _authorize(self, request: HttpRequest, scope: Scope) -> Identity:
         decision = self._access.check(request, scope)
         if not isinstance(decision, Identity | Refusal):
             decision = await decision
         if isinstance(decision, Refusal):
-            raise Refused(decision.status, decision.message, **dict(decision.headers))
-        if decision.auth_type == "anonymous" and not _is_from_here(request):
+            raise HttpError(decision.status, decision.message, **dict(decision.headers))
+        if decision.auth_type == "anonymous" and not _is_same_origin(request):
             self._access.foreign(request)
-            raise Refused(403, "expected an X-Requested-With header, or an Origin that is this server")
+            raise HttpError(403, "expected an X-Requested-With header, or an Origin that is this server")
         return decision
 
 
-def _is_from_here(request: Request) -> bool:
-    """Any page may make a browser send a simple request, but none may add a header of its own to it, or lie
-    about where it is from."""
+def _is_same_origin(request: HttpRequest) -> bool:
+    """Return whether a request cannot have been forged by a page of another site (CSRF).
+
+    Such a page can make a browser send a simple request, but cannot add a header or change the Origin."""
     if request.method in ("GET", "HEAD") or "x-requested-with" in request.headers:
         return True
     origin = request.headers.get("origin", "")
     return origin.partition("://")[2] == request.headers.get("host")
 
 
-def _not_found(request: Request, allowed: tuple[str, ...]) -> Reply:
+def _not_found(request: HttpRequest, allowed: tuple[str, ...]) -> SiteReply:
     if allowed:
         listed = ", ".join(allowed)
         return error_reply(405, f"expected {listed}, got {request.method}", (("allow", listed),))
     return error_reply(404, f'there is nothing at "{request.path[:100]}"')
 
 
-def _send(request: Request, answer: Answer, reply: Reply) -> None:
-    type = [("content-type", reply.type)] if reply.type else []
-    headers = [*type, *SAFETY, *reply.headers]
+def _send(request: HttpRequest, answer: ResponseWriter, reply: SiteReply) -> None:
+    content_type = [("content-type", reply.type)] if reply.type else []
+    headers = [*content_type, *SAFETY, *reply.headers]
     if request.method == "HEAD":
-        answer.bodiless(reply.status, [*headers, ("content-length", str(len(reply.body)))])
+        answer.respond_without_body(reply.status, [*headers, ("content-length", str(len(reply.body)))])
     elif reply.status == 204:
-        answer.bodiless(204, headers)
+        answer.respond_without_body(204, headers)
     else:
-        answer.whole(reply.status, headers, reply.body)
+        answer.respond(reply.status, headers, reply.body)
+
+
+async def serve_site(
+    job: ServeJob,
+    access: Access,
+    audit: AuditLog | None = None,
+    say: Callable[[str], None] = lambda line: None,
+) -> str:
+    """Serve the tools and the site until a signal, and return which. `access` decides about requests; the
+    hosts and origins of its settings must be in the job as well."""
+    site = Site(job.settings, audit, access, say=say)
+    authenticator = Authenticator(access)
+    await access.start()
+    try:
+        if audit is None:
+            return await run_failure_server(job, say, door=authenticator, beside=site)
+        door = BackPressureGate(authenticator, audit.writer)
+        try:
+            return await run_failure_server(job, say, call_logger(audit.writer, wait=False), door, site)
+        finally:
+            await door.close()
+    finally:
+        await access.close()

@@ -11,17 +11,17 @@ from typing import Any
 import httpx
 
 from faultkit.audit.access.access import Access
-from faultkit.audit.access.door import AccessDoor
-from faultkit.audit.access.keys import Keys
-from faultkit.audit.access.oidc import Tokens
-from faultkit.audit.access.settings import AccessSettings
-from faultkit.audit.calls import log_to
-from faultkit.audit.opening import open_store
+from faultkit.audit.access.access_settings import AccessSettings
+from faultkit.audit.access.api_keys import KeyStore
+from faultkit.audit.access.authenticator import Authenticator
+from faultkit.audit.access.oidc import TokenVerifier
 from faultkit.audit.row import AuditRow
-from faultkit.audit.writer import Writer
-from faultkit.mcp.failures.service import FailureServer, ServeSettings
+from faultkit.audit.store_factory import open_store
+from faultkit.audit.writer import AuditWriter
+from faultkit.mcp.failures.failure_service import FailureService, ServeSettings
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, VERSION_KEY
-from faultkit.mcp.wire.front_http import HttpFront
+from faultkit.mcp.wire.http_front import HttpFront
+from faultkit.web.call_rows import call_logger
 
 PATIENCE_S = 10.0
 VERSION = "2026-07-28"
@@ -38,7 +38,7 @@ INITIALIZE = {
 
 
 class Served:
-    def __init__(self, url: str, keys: Keys, rows: Callable[[], list[AuditRow]]) -> None:
+    def __init__(self, url: str, keys: KeyStore, rows: Callable[[], list[AuditRow]]) -> None:
         self.url = url
         self.keys = keys
         self._rows = rows
@@ -71,18 +71,18 @@ def _dashed(headers: dict[str, str]) -> dict[str, str]:
 
 
 @contextmanager
-def served(settings: AccessSettings, tokens: Callable[[], Tokens] | None = None) -> Iterator[Served]:
+def served(settings: AccessSettings, tokens: Callable[[], TokenVerifier] | None = None) -> Iterator[Served]:
     store = open_store("memory:")
-    writer = Writer(store, flush_s=0.0)
-    keys = Keys(store)
+    writer = AuditWriter(store, flush_s=0.0)
+    keys = KeyStore(store)
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
 
-    async def start() -> tuple[Access, HttpFront, FailureServer, str]:
+    async def start() -> tuple[Access, HttpFront, FailureService, str]:
         access = Access(settings, keys, None if tokens is None else tokens(), add=writer.add)
-        door = AccessDoor(access)
-        server = FailureServer(ServeSettings(), log_to(writer), door.identify)
+        door = Authenticator(access)
+        server = FailureService(ServeSettings(), call_logger(writer), door.identify)
         front = HttpFront(
             server,
             hosts=settings.hosts,
@@ -94,7 +94,7 @@ def served(settings: AccessSettings, tokens: Callable[[], Tokens] | None = None)
         host, port = await front.start("127.0.0.1", 0)
         return access, front, server, f"http://{host}:{port}/mcp"
 
-    async def stop(access: Access, front: HttpFront, server: FailureServer) -> None:
+    async def stop(access: Access, front: HttpFront, server: FailureService) -> None:
         await front.stop()
         await server.stop()
         await access.close()

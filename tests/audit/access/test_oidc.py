@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from faultkit.audit.access.identity import Identity
 from faultkit.audit.access.issuer import Issuer as IssuerKeys
-from faultkit.audit.access.issuer import IssuerAway, check_url, read_keys
-from faultkit.audit.access.oidc import BadToken, OidcSettings, Tokens
+from faultkit.audit.access.issuer import IssuerUnavailable, check_url, read_keys
+from faultkit.audit.access.oidc import InvalidToken, OidcSettings, TokenVerifier
 from faultkit.base.errors import InputError
 from tests.audit.access.issuers import AUDIENCE, Issuer, ec_key, ed_key, issuer, listed, rsa_key
 
@@ -56,7 +56,7 @@ class Checked:
         self.said: list[str] = []
         jwks_url = settings.pop("jwks_url", None)
         self.issuer = IssuerKeys(at.url, jwks_url, self.said.append, self.clock)
-        self.tokens = Tokens(OidcSettings(at.url, (AUDIENCE,), jwks_url, **settings), self.issuer)
+        self.tokens = TokenVerifier(OidcSettings(at.url, (AUDIENCE,), jwks_url, **settings), self.issuer)
         self.waited = 0
 
     async def check(self, token: str) -> Identity:
@@ -81,7 +81,7 @@ def why_not(at: Issuer, token: str) -> str:
     async def test() -> None:
         nonlocal said
         checked = Checked(at)
-        with pytest.raises(BadToken) as raised:
+        with pytest.raises(InvalidToken) as raised:
             await checked.check(token)
         said = str(raised.value)
         await checked.tokens.close()
@@ -198,7 +198,7 @@ BAD: dict[str, tuple[Callable[[Issuer], str], str]] = {
     "PS256": (lambda at: at.token(algorithm="PS256"), _LISTED),
     "by a key of another kind": (
         lambda at: at.token(ec_key(), "ES256", kid="one"),
-        "the token is signed with a key that its issuer does not name",
+        "the token is signed with a key that its issuer does not list",
     ),
     "with a key of its own": (
         lambda at: by_hand(
@@ -210,22 +210,25 @@ BAD: dict[str, tuple[Callable[[Issuer], str], str]] = {
         lambda at: by_hand(
             at, {"alg": "RS256", "kid": "one", "crit": ["b64"], "b64": True}, lambda text: b""
         ),
-        "the token asks for extensions that we do not know",
+        "the token requires unknown extensions",
     ),
     "expired": (lambda at: at.token(exp=int(time.time()) - 60), "the token has expired"),
     "not valid yet": (lambda at: at.token(nbf=int(time.time()) + 120), "the token is not valid yet"),
     "from the future": (lambda at: at.token(iat=int(time.time()) + 120), "the token is not valid yet"),
-    "of another issuer": (lambda at: at.token(iss=at.url + "/"), "the token is of another issuer"),
+    "of another issuer": (lambda at: at.token(iss=at.url + "/"), "the token is from another issuer"),
     "for others": (lambda at: at.token(aud="https://other.example"), "the token is for another audience"),
     "for a part of us": (lambda at: at.token(aud=AUDIENCE + "/x"), "the token is for another audience"),
     "without iss": (lambda at: at.token(iss=None), _LACKS),
     "without aud": (lambda at: at.token(aud=None), _LACKS),
     "without exp": (lambda at: at.token(exp=None), _LACKS),
     "without sub": (lambda at: at.token(sub=None), _LACKS),
-    "for ever": (lambda at: at.token(exp=float("1e400")), "this is no token"),
-    "no token": (lambda at: "eyJhbGciOiJSUzI1NiJ9", "this is no token"),
-    "nonsense": (lambda at: "\xff.\xfe.\xfd", "this is no token"),
-    "nested": (lambda at: f"{base64.urlsafe_b64encode(b'[' * 9000).decode()}.e30.x", "this is no token"),
+    "for ever": (lambda at: at.token(exp=float("1e400")), "expected a JSON Web Token"),
+    "no token": (lambda at: "eyJhbGciOiJSUzI1NiJ9", "expected a JSON Web Token"),
+    "nonsense": (lambda at: "\xff.\xfe.\xfd", "expected a JSON Web Token"),
+    "nested": (
+        lambda at: f"{base64.urlsafe_b64encode(b'[' * 9000).decode()}.e30.x",
+        "expected a JSON Web Token",
+    ),
     "too long": (lambda at: "ey" + "A" * 20_000, "expected a token of at most 16384 characters"),
 }
 
@@ -288,7 +291,7 @@ def test_a_key_that_the_issuer_has_withdrawn_is_worth_nothing_after_an_hour(at: 
         await checked.check(token)
         at.keys = [listed("two", rsa_key(1))]
         checked.clock.now_s += 3601
-        with pytest.raises(BadToken, match="signed with a key that its issuer does not name"):
+        with pytest.raises(InvalidToken, match="signed with a key that its issuer does not list"):
             await checked.check(token)
 
     run(test)
@@ -300,14 +303,14 @@ def test_a_new_key_is_fetched_when_a_token_names_it_but_not_too_often(at: Issuer
         await checked.check(at.token())
         at.keys.append(listed("two", rsa_key(1)))
         new = at.token(rsa_key(1), kid="two")
-        with pytest.raises(BadToken, match="does not name"):
+        with pytest.raises(InvalidToken, match="does not list"):
             await checked.check(new)
         assert at.asked["/jwks"] == 1
         checked.clock.now_s += 31
         assert (await checked.check(new)).subject == "alice"
         assert at.asked["/jwks"] == 2
         for number in range(5):
-            with pytest.raises(BadToken, match="does not name"):
+            with pytest.raises(InvalidToken, match="does not list"):
                 await checked.check(at.token(kid=f"made up {number}"))
         assert at.asked["/jwks"] == 2
 
@@ -323,9 +326,9 @@ def test_while_the_issuer_is_away_its_keys_serve_five_minutes_longer(at: Issuer)
         checked.clock.now_s += 3600 + 299
         assert (await checked.check(token)).subject == "alice"
         assert (await checked.check(at.token(sub="bob"))).subject == "bob"
-        assert checked.said == [f"oidc: the keys of {at.url} cannot be had: {at.url}{_DISCOVERY} answers 503"]
+        assert checked.said == [f"oidc: cannot fetch the keys of {at.url}: {at.url}{_DISCOVERY} answers 503"]
         checked.clock.now_s += 2
-        with pytest.raises(IssuerAway):
+        with pytest.raises(IssuerUnavailable):
             await checked.check(token)
         at.is_away = False
         checked.clock.now_s += 30
@@ -340,7 +343,7 @@ def test_an_issuer_that_was_never_there_is_asked_again_after_a_while(at: Issuer)
         at.is_away = True
         checked = Checked(at)
         for _ in range(3):
-            with pytest.raises(IssuerAway):
+            with pytest.raises(IssuerUnavailable):
                 await checked.check(at.token())
         assert at.asked[_DISCOVERY] == 1
         at.is_away = False
@@ -376,7 +379,7 @@ def test_an_issuer_that_cannot_be_right_is_none(at: Issuer, spoil: Callable[[Iss
     async def test() -> None:
         token = at.token()
         spoil(at)
-        with pytest.raises(IssuerAway):
+        with pytest.raises(IssuerUnavailable):
             await Checked(at).check(token)
 
     run(test)

@@ -12,22 +12,22 @@ import pytest
 from faultkit.audit.access import refusals as refusals_module
 from faultkit.audit.access.identity import Identity, Refusal
 from faultkit.audit.access.refusals import MOST_KINDS, Refusals
-from faultkit.audit.row import AuditRow, Entry
-from faultkit.base.http.server import Request
+from faultkit.audit.row import AuditEntry, AuditRow
+from faultkit.base.http.http_server import HttpRequest
 from tests.audit.rows import NOON_US
 
-WRONG = Refusal(401, "auth", "there is no such key")
+WRONG = Refusal(401, "auth", "unknown key")
 LATE = Refusal(429, "rate", "too many requests", by=Identity("ci", "apikey", frozenset(), key_name="ci"))
 
 
-def request(peer: str = "10.0.0.1:5", target: str = "/mcp?key=fk_secret", **headers: str) -> Request:
-    return Request("POST", target, headers, list(headers.items()), b"x" * 1000, peer)
+def request(peer: str = "10.0.0.1:5", target: str = "/mcp?key=fk_secret", **headers: str) -> HttpRequest:
+    return HttpRequest("POST", target, headers, list(headers.items()), b"x" * 1000, peer)
 
 
 def rows_of(test: Callable[[Refusals], Coroutine[Any, Any, None]]) -> list[AuditRow]:
     rows: list[AuditRow] = []
 
-    def add(entry: Entry) -> None:
+    def add(entry: AuditEntry) -> None:
         assert entry.payload is None
         rows.append(entry.row)
 
@@ -67,7 +67,7 @@ def test_the_first_is_a_row_at_once_and_the_others_are_one_at_the_end() -> None:
     first, more = rows_of(test)
     assert (times(first), times(more)) == (1, 999)
     assert first.id != more.id
-    assert first.error_message == more.error_message == "not authenticated: there is no such key"
+    assert first.error_message == more.error_message == "not authenticated: unknown key"
 
 
 def test_other_peers_and_other_reasons_are_rows_of_their_own() -> None:
@@ -101,7 +101,7 @@ def test_more_peers_than_can_be_told_apart_are_counted_together() -> None:
     rows = rows_of(test)
     assert len(rows) == MOST_KINDS + 2
     assert times(rows[-1]) == 5000 - MOST_KINDS - 1
-    assert rows[-1].error_message == "refused: more callers than can be told apart"
+    assert rows[-1].error_message == "refused: too many different callers to count each"
     assert rows[-1].remote_addr == ""
     assert sum(times(row) for row in rows) == 5000
 

@@ -14,8 +14,8 @@ from time import monotonic
 import httpx
 import pytest
 
-from faultkit.audit.keys import all_keys
-from faultkit.audit.opening import open_store
+from faultkit.audit.access.api_keys import all_keys
+from faultkit.audit.store_factory import open_store
 from faultkit.cli.main import invoke
 from tests.audit.access.served import INITIALIZE, PATIENCE_S
 

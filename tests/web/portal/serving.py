@@ -13,17 +13,17 @@ from threading import Thread
 from typing import Any
 
 from faultkit.audit.access.access import Access
-from faultkit.audit.access.door import AccessDoor
-from faultkit.audit.access.keys import Keys
-from faultkit.audit.access.rates import Rate
-from faultkit.audit.access.settings import AccessSettings
-from faultkit.audit.calls import log_to
-from faultkit.audit.opening import open_store
+from faultkit.audit.access.access_settings import AccessSettings
+from faultkit.audit.access.api_keys import KeyStore
+from faultkit.audit.access.authenticator import Authenticator
+from faultkit.audit.access.rate_limits import Rate
 from faultkit.audit.store import Store
-from faultkit.audit.writer import Writer
-from faultkit.mcp.failures.service import FailureServer, ServeSettings
-from faultkit.mcp.wire.front_http import HttpFront
-from faultkit.web.ask import Audit
+from faultkit.audit.store_factory import open_store
+from faultkit.audit.writer import AuditWriter
+from faultkit.mcp.failures.failure_service import FailureService, ServeSettings
+from faultkit.mcp.wire.http_front import HttpFront
+from faultkit.web.call_rows import call_logger
+from faultkit.web.request_context import AuditLog
 from faultkit.web.site import Site
 
 WAIT_S = 20.0
@@ -34,8 +34,8 @@ _JSON = {"content-type": "application/json", "accept": "application/json, text/e
 class Served:
     port: int
     store: Store
-    writer: Writer
-    keys: Keys
+    writer: AuditWriter
+    keys: KeyStore
     loop: asyncio.AbstractEventLoop
     _sessions: dict[str, str] = field(default_factory=dict)
     """By key: a session belongs to whoever opened it."""
@@ -90,17 +90,17 @@ class Served:
 def serving(*, anonymous: bool = True) -> Iterator[Served]:
     """On a port of its own, with a log in memory. `anonymous`: nobody needs a key."""
     with open_store("memory:") as store:
-        writer = Writer(store, flush_s=0.02)
-        keys = Keys(store)
+        writer = AuditWriter(store, flush_s=0.02)
+        keys = KeyStore(store)
         listening: Future[int] = Future()
         ending = asyncio.Event()
 
         async def serve() -> None:
             access = Access(AccessSettings(anonymous=anonymous), keys, add=writer.add)
-            door = AccessDoor(access)
+            door = Authenticator(access)
             settings = ServeSettings("portal-test")
-            site = Site(settings, Audit(store, writer), access, replays=Rate(1000, 60))
-            server = FailureServer(settings, site.log(log_to(writer)), site.identify(door))
+            site = Site(settings, AuditLog(store, writer), access, replays=Rate(1000, 60))
+            server = FailureService(settings, site.log(call_logger(writer)), site.identify(door))
             front = HttpFront(server, foreign=door.foreign, admit=door.admit, beside=site.handle)
             await access.start()
             site.begin(server, lambda: front.session_count)

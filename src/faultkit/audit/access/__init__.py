@@ -1,1 +1,1 @@
-"""Who may come in, and what they may do: keys, tokens, rates, and the door that asks for them."""
+"""Access to `fault serve`: API keys, bearer tokens, scopes, rate limits, and the rows of refused requests."""

@@ -1,4 +1,4 @@
-"""Who somebody is, or why they are not let in. Values only."""
+"""The identity of a caller, and the refusal of a request. Values only."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 Scope: TypeAlias = Literal["read", "call", "admin"]
-"""To read the log, to call tools, and to do everything: `admin` holds the two others."""
+"""`read`: read the log; `call`: call tools; `admin`: everything, including the other two."""
 SCOPES: tuple[Scope, ...] = ("read", "call", "admin")
 AuthType: TypeAlias = Literal["anonymous", "apikey", "oidc"]
 Category: TypeAlias = Literal["auth", "rate", "origin"]
@@ -24,6 +24,8 @@ _CODES = {
 
 @dataclass(frozen=True, slots=True)
 class Identity:
+    """An authenticated caller, or ANONYMOUS."""
+
     subject: str
     auth_type: AuthType
     scopes: frozenset[Scope]
@@ -32,7 +34,7 @@ class Identity:
     key_name: str = ""
     claims: Mapping[str, Any] = field(default_factory=dict)
     who: str = field(init=False, repr=False, compare=False)
-    """One text for one somebody: a key and a user of the same name are two. Asked for with every call."""
+    """Unique name: a key and a user with the same subject differ. Computed once, since each call needs it."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "who", f"{self.auth_type}:{self.subject}")
@@ -40,22 +42,25 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
+    """Why a request is refused, and the HTTP answer that it gets."""
+
     status: int
     category: Category
     message: str
-    """For whoever was refused, and for the log. Holds nothing that is secret."""
+    """Text for the client and the log. It contains no secret."""
     headers: tuple[tuple[str, str], ...] = ()
     by: Identity | None = None
-    """Who it was, where that is certain."""
+    """Identity of the caller, if it was verified."""
 
     @property
     def body(self) -> bytes:
+        """Body of the answer, as JSON."""
         document = {"error": _CODES[self.status], "error_description": self.message}
         return json.dumps(document).encode()
 
 
 def scopes_of(names: frozenset[str] | tuple[str, ...]) -> frozenset[Scope]:
-    """Those that we know, with what they hold."""
+    """Return the known scopes among the names, with the scopes that they include."""
     return frozenset(SCOPES if "admin" in names else [scope for scope in SCOPES if scope in names])
 
 

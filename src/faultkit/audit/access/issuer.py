@@ -1,7 +1,9 @@
-"""The keys that an issuer of tokens signs with: fetched, kept for a while, fetched again.
+"""The signing keys of an OIDC issuer: discovery, fetching and caching.
 
-They are kept for an hour. A token that names a key which is not among them has them fetched again, at most
-every `_APART_S`. If the issuer is away then, they serve `STALE_S` longer. The event loop never waits for it.
+Keys are fresh for `FRESH_S`. A token that names an unknown key causes a new fetch, at most one every
+`_FETCH_INTERVAL_S`. If the issuer is unavailable, the old keys are used for `STALE_S` more.
+
+PyJWT's own `PyJWKClient` is not used because it fetches synchronously, which would block the event loop.
 """
 
 from __future__ import annotations
@@ -18,13 +20,13 @@ from urllib.parse import urlsplit
 import jwt
 from jwt.algorithms import ECAlgorithm, OKPAlgorithm, RSAAlgorithm
 
-from faultkit.audit.access.peers import is_loopback
+from faultkit.base.address import is_loopback
 from faultkit.base.errors import InputError
-from faultkit.base.http.client import HttpClient, Lost
+from faultkit.base.http.http_client import ConnectionLost, HttpClient
 
 FRESH_S = 3600.0
 STALE_S = 300.0
-_APART_S = 30.0
+_FETCH_INTERVAL_S = 30.0
 _FETCH_S = 5.0
 _MOST_BYTES = 256 << 10
 _MOST_KEYS = 64
@@ -35,25 +37,27 @@ _KINDS: dict[str, tuple[Callable[[dict[str, Any]], Any], tuple[str, ...]]] = {
     "EC": (ECAlgorithm.from_jwk, ("crv", "x", "y")),
     "OKP": (OKPAlgorithm.from_jwk, ("crv", "x")),
 }
-"""How a key is read, and what of it is public: there is no need for more."""
+"""Reader of each kind of key, and the names of its public parts; others are ignored."""
 _CURVES = (None, "P-256", "Ed25519", "Ed448")
 
 
-class IssuerAway(Exception):
-    """The issuer's keys cannot be had, and those that we have are too old."""
+class IssuerUnavailable(Exception):
+    """The issuer's keys cannot be fetched, and the cached ones are too old."""
 
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
+    """A public key of the issuer (RFC 7517)."""
+
     id: str | None
     kind: str
     algorithm: str | None
-    """The only one that it may be used with, if it says so."""
+    """The only algorithm that it may be used with; None for any that fits its kind."""
     public: Any
 
 
 class Issuer:
-    """For one event loop."""
+    """Cache of the keys of one issuer. It belongs to one event loop."""
 
     def __init__(
         self,
@@ -62,6 +66,7 @@ class Issuer:
         say: Callable[[str], None] = lambda line: None,
         clock: Callable[[], float] = monotonic,
     ) -> None:
+        """`jwks_url`: URL of the keys; None to read it from the issuer's discovery document."""
         self._url = url
         self._jwks_url = jwks_url
         self._say = say
@@ -71,35 +76,36 @@ class Issuer:
         self._problem = ""
         self._fetch: asyncio.Task[None] | None = None
         self.edition = 0
-        """Another one whenever the keys are others."""
+        """Number that changes with each successful fetch."""
 
-    def at_hand(self, key_id: str | None) -> tuple[SigningKey, ...] | None:
-        """Keys that a token may be signed with; None if the issuer should be asked first."""
+    def cached_keys(self, key_id: str | None) -> tuple[SigningKey, ...] | None:
+        """Return the cached keys that a token may be signed with; None if the issuer must be asked first."""
         now_s = self._clock()
         found = tuple(key for key in self._keys if key_id is None or key.id is None or key.id == key_id)
         if now_s - self._fetched_s < FRESH_S and found:
             return found
         is_usable = now_s - self._fetched_s < FRESH_S + STALE_S
-        return found if is_usable and now_s - self._tried_s < _APART_S else None
+        return found if is_usable and now_s - self._tried_s < _FETCH_INTERVAL_S else None
 
     async def find(self, key_id: str | None) -> tuple[SigningKey, ...]:
-        """As `at_hand`, after the issuer was asked if that is due. Raises IssuerAway."""
-        found = self.at_hand(key_id)
-        if found is None and (self._is_asking() or self._clock() - self._tried_s >= _APART_S):
+        """Return the keys that a token may be signed with, fetched if due. Raises IssuerUnavailable."""
+        found = self.cached_keys(key_id)
+        if found is None and (self._is_asking() or self._clock() - self._tried_s >= _FETCH_INTERVAL_S):
             await self.ask()
-            found = self.at_hand(key_id)
+            found = self.cached_keys(key_id)
         if found is None:
-            raise IssuerAway(self._problem)
+            raise IssuerUnavailable(self._problem)
         return found
 
     async def ask(self) -> None:
-        """All who want to ask at the same time ask once."""
+        """Fetch the keys. Concurrent calls share one fetch."""
         if self._fetch is None or self._fetch.done():
             self._fetch = asyncio.get_running_loop().create_task(self._ask())
-        # Who gives up waiting must not take the answer from the others.
+        # Shielded: cancelling one waiter must not cancel the fetch for the others.
         await asyncio.shield(self._fetch)
 
     async def close(self) -> None:
+        """Cancel a running fetch."""
         if self._fetch is not None:
             self._fetch.cancel()
             with suppress(asyncio.CancelledError):
@@ -111,11 +117,11 @@ class Issuer:
     async def _ask(self) -> None:
         try:
             async with asyncio.timeout(_FETCH_S):
-                keys = await self._fetched()
+                keys = await self._fetch_keys()
         except TimeoutError:
-            self._away(f"no answer within {_FETCH_S:g} s")
-        except (OSError, Lost, InputError, ValueError, RecursionError) as error:
-            self._away(str(error))
+            self._note_failure(f"no answer within {_FETCH_S:g} s")
+        except (OSError, ConnectionLost, InputError, ValueError, RecursionError) as error:
+            self._note_failure(str(error))
         else:
             if self._problem:
                 self._say(f"oidc: {self._url} is back")
@@ -125,12 +131,12 @@ class Issuer:
             self.edition += 1
         self._tried_s = self._clock()
 
-    def _away(self, why: str) -> None:
+    def _note_failure(self, why: str) -> None:
         if not self._problem:
-            self._say(f"oidc: the keys of {self._url} cannot be had: {why}")
+            self._say(f"oidc: cannot fetch the keys of {self._url}: {why}")
         self._problem = why
 
-    async def _fetched(self) -> tuple[SigningKey, ...]:
+    async def _fetch_keys(self) -> tuple[SigningKey, ...]:
         url = self._jwks_url
         if url is None:
             about = await _document(self._url.rstrip("/") + _DISCOVERY)
@@ -144,12 +150,13 @@ class Issuer:
             raise ValueError("expected a list of keys")
         keys = read_keys(listed)
         if not keys:
-            raise ValueError("there is no key among its keys that could be used")
+            raise ValueError("expected at least one usable key, got none")
         return keys
 
 
 def check_url(path: str, url: str) -> str:
-    """Keys that came over a line which others can write to would be worth nothing."""
+    """Return the URL if it is https, or http on loopback: keys fetched over plain HTTP could be replaced by
+    an attacker. Raises InputError."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
@@ -162,7 +169,7 @@ def check_url(path: str, url: str) -> str:
 
 
 def read_keys(listed: Sequence[object]) -> tuple[SigningKey, ...]:
-    """Those that we can use; the others are left out, for that is what they are there for."""
+    """Return the keys of a JWK set that can verify tokens; others are skipped (RFC 7517, 5)."""
     found = (_read_key(each) for each in listed[:_MOST_KEYS] if isinstance(each, dict))
     return tuple(key for key in found if key is not None)
 
@@ -187,7 +194,7 @@ def _read_key(listed: dict[str, Any]) -> SigningKey | None:
 
 
 async def _document(url: str) -> dict[str, Any]:
-    # Its certificates are read from a file.
+    # In a thread, since creating a TLS context reads certificates from disk.
     client = await asyncio.to_thread(HttpClient, url)
     try:
         reply = await client.request("GET", [("accept", "application/json")], b"")
@@ -197,5 +204,5 @@ async def _document(url: str) -> dict[str, Any]:
     finally:
         client.close()
     if not isinstance(document, dict):
-        raise ValueError(f"{url} answers with something that is no JSON object")
+        raise ValueError(f"{url} answers with something other than a JSON object")
     return document

@@ -1,7 +1,7 @@
-"""Bearer tokens of an OIDC issuer: whether one is real, in time and for us, and whose it is.
+"""Verification of bearer tokens of an OIDC issuer: signature, time, audience, issuer, scopes.
 
-Signatures are checked by PyJWT. A token is signed with a key of the issuer's and one of `ALGORITHMS`, never
-with a shared secret, and never not at all.
+Signatures are verified by PyJWT. Only the asymmetric `ALGORITHMS` are accepted: neither shared secrets nor
+unsigned tokens (RFC 8725, 3.1).
 """
 
 from __future__ import annotations
@@ -25,80 +25,84 @@ ALGORITHMS: Mapping[str, str] = {
     "ES256": "EC",
     "EdDSA": "OKP",
 }
-"""And the kind of key that each takes."""
+"""Accepted algorithms, each with the kind of key that it needs."""
 LEEWAY_S = 30
-"""By how much the issuer's clock may differ from ours."""
+"""Accepted difference between the clocks of the issuer and this server."""
 MOST_TOKEN_CHARS = 16 << 10
-_MOST_REMEMBERED = 1000
+_MOST_VERIFIED = 1000
 _REQUIRED = ("iss", "aud", "exp", "sub")
 _WHY: tuple[tuple[type[Exception], str], ...] = (
     (jwt.ExpiredSignatureError, "the token has expired"),
     (jwt.ImmatureSignatureError, "the token is not valid yet"),
     (jwt.InvalidAudienceError, "the token is for another audience"),
-    (jwt.InvalidIssuerError, "the token is of another issuer"),
+    (jwt.InvalidIssuerError, "the token is from another issuer"),
     (jwt.MissingRequiredClaimError, "the token lacks one of the claims iss, aud, exp, sub"),
     (jwt.InvalidSignatureError, "the token's signature is wrong"),
 )
-_NO_TOKEN = "this is no token"
-_UNKNOWN_KEY = "the token is signed with a key that its issuer does not name"
+_MALFORMED = "expected a JSON Web Token"
+_UNKNOWN_KEY = "the token is signed with a key that its issuer does not list"
 
 
-class BadToken(Exception):
-    """Says why, in words that a stranger may read."""
+class InvalidToken(Exception):
+    """A token is not accepted. The message is sent to the client, so it contains no secret."""
 
 
 @dataclass(frozen=True, slots=True)
 class OidcSettings:
+    """Which issuer is trusted, and for which audiences."""
+
     issuer: str
     audiences: tuple[str, ...]
-    """A token must be for one of these."""
+    """Accepted audiences; a token must name one of them."""
     jwks_url: str | None = None
-    """None: the issuer's discovery document names it."""
+    """URL of the keys; None to read it from the issuer's discovery document."""
     scopes: frozenset[Scope] = frozenset({"read", "call"})
-    """Of a token whose own scopes name none of ours."""
+    """Scopes of a token that names none of read, call and admin."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _VerifiedToken:
     identity: Identity
     until_us: int
     edition: int
     key_id: str | None
 
 
-class Tokens:
-    """For one event loop."""
+class TokenVerifier:
+    """Verifies tokens, and remembers the verified ones. It belongs to one event loop."""
 
     def __init__(self, settings: OidcSettings, issuer: Issuer, clock: Callable[[], int] = now_us) -> None:
         self._settings = settings
         self._issuer = issuer
         self._clock = clock
-        self._seen: OrderedDict[bytes, _Seen] = OrderedDict()
+        self._verified: OrderedDict[bytes, _VerifiedToken] = OrderedDict()
 
     def check(self, token: str) -> Identity | Awaitable[Identity]:
-        """Raises BadToken. An awaitable if the issuer has to be asked, which may raise IssuerAway as well."""
+        """Return the identity of a token; an awaitable if the issuer must be asked. Raises InvalidToken; the
+        awaitable also raises IssuerUnavailable."""
         if len(token) > MOST_TOKEN_CHARS:
-            raise BadToken(f"expected a token of at most {MOST_TOKEN_CHARS} characters")
+            raise InvalidToken(f"expected a token of at most {MOST_TOKEN_CHARS} characters")
         digest = sha256(token.encode()).digest()
-        seen = self._seen.get(digest)
-        if seen is not None and self._counts(seen):
-            return seen.identity
+        verified = self._verified.get(digest)
+        if verified is not None and self._is_current(verified):
+            return verified.identity
         algorithm, key_id = _head(token)
-        keys = self._issuer.at_hand(key_id)
+        keys = self._issuer.cached_keys(key_id)
         if keys is None:
             return self._check_later(token, digest, algorithm, key_id)
         return self._identity(token, digest, algorithm, key_id, keys)
 
     async def start(self) -> None:
-        """Asks the issuer before the first token comes."""
+        """Fetch the issuer's keys before the first token arrives."""
         await self._issuer.ask()
 
     async def close(self) -> None:
+        """Cancel a running fetch of keys."""
         await self._issuer.close()
 
-    def _counts(self, seen: _Seen) -> bool:
-        is_current = seen.edition == self._issuer.edition and self._clock() < seen.until_us
-        return is_current and self._issuer.at_hand(seen.key_id) is not None
+    def _is_current(self, verified: _VerifiedToken) -> bool:
+        is_same_edition = verified.edition == self._issuer.edition and self._clock() < verified.until_us
+        return is_same_edition and self._issuer.cached_keys(verified.key_id) is not None
 
     async def _check_later(self, token: str, digest: bytes, algorithm: str, key_id: str | None) -> Identity:
         keys = await self._issuer.find(key_id)
@@ -113,9 +117,9 @@ class Tokens:
         claims = self._claims(token, algorithm, fitting)
         identity = identity_of(claims, self._settings.scopes)
         until_us = (int(claims["exp"]) + LEEWAY_S) * 1_000_000
-        self._seen[digest] = _Seen(identity, until_us, self._issuer.edition, key_id)
-        if len(self._seen) > _MOST_REMEMBERED:
-            self._seen.popitem(last=False)
+        self._verified[digest] = _VerifiedToken(identity, until_us, self._issuer.edition, key_id)
+        if len(self._verified) > _MOST_VERIFIED:
+            self._verified.popitem(last=False)
         return identity
 
     def _claims(self, token: str, algorithm: str, keys: list[SigningKey]) -> dict[str, Any]:
@@ -132,27 +136,29 @@ class Tokens:
                     options={"require": list(_REQUIRED)},
                 )
             except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError) as error:
-                problem = next((why for kind, why in _WHY if isinstance(error, kind)), _NO_TOKEN)
+                problem = next((why for kind, why in _WHY if isinstance(error, kind)), _MALFORMED)
                 if not isinstance(error, jwt.InvalidSignatureError):
                     break
-        raise BadToken(problem)
+        raise InvalidToken(problem)
 
 
 def _head(token: str) -> tuple[str, str | None]:
-    """The algorithm and the name of the key, neither of which can be trusted yet."""
+    """Return the algorithm and the key id of a token's header. Neither is verified yet."""
     try:
         head = jwt.get_unverified_header(token)
     except (jwt.PyJWTError, ValueError, TypeError, RecursionError):
-        raise BadToken(_NO_TOKEN) from None
+        raise InvalidToken(_MALFORMED) from None
     algorithm, key_id = head.get("alg"), head.get("kid")
     if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
-        raise BadToken(f"expected a token signed with one of {', '.join(ALGORITHMS)}")
+        raise InvalidToken(f"expected a token signed with one of {', '.join(ALGORITHMS)}")
+    # RFC 7515, 4.1.11: a token with critical extensions that are not understood must be rejected.
     if "crit" in head:
-        raise BadToken("the token asks for extensions that we do not know")
+        raise InvalidToken("the token requires unknown extensions")
     return algorithm, key_id if isinstance(key_id, str) else None
 
 
 def identity_of(claims: Mapping[str, Any], otherwise: frozenset[Scope]) -> Identity:
+    """Return the identity that the claims describe. `otherwise`: scopes if the claims name none."""
     return Identity(
         subject=str(claims["sub"]),
         auth_type="oidc",
@@ -164,9 +170,9 @@ def identity_of(claims: Mapping[str, Any], otherwise: frozenset[Scope]) -> Ident
 
 
 def _scopes(claims: Mapping[str, Any]) -> frozenset[Scope]:
-    """Some issuers write them as one text, some as a list, and some under another name."""
-    said = claims.get("scope", claims.get("scp", ""))
-    named = said.split() if isinstance(said, str) else said if isinstance(said, list) else []
+    """Return the scopes of a token: `scope` or `scp`, as a text (RFC 8693, 4.2) or a list."""
+    value = claims.get("scope", claims.get("scp", ""))
+    named = value.split() if isinstance(value, str) else value if isinstance(value, list) else []
     return scopes_of(tuple(name for name in named if name in SCOPES))
 
 

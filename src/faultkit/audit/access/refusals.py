@@ -1,8 +1,8 @@
-"""Who was not let in: a row each, and few rows for many.
+"""Rows of refused requests, folded so that an attacker cannot fill the log.
 
-The first refusal of a kind (peer, status, message) is a row at once. Those that follow within `FOLD_S` are
-counted, and become one row at its end. At most `MOST_KINDS` are told apart at a time; the others are counted
-together. So an attacker gets two rows in ten seconds, and all attackers together a few hundred.
+The first refusal of a kind (peer, status, message) is logged at once. Further ones within `FOLD_S` are
+counted and logged as one row at the end. At most `MOST_KINDS` kinds are counted separately at a time, the
+rest together. So one attacker causes two rows in ten seconds, and all attackers together a few hundred.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from faultkit.audit.access.identity import Category, Refusal
-from faultkit.audit.access.peers import address_of
-from faultkit.audit.calls import uuid_at
-from faultkit.audit.redact import json_text, plain
-from faultkit.audit.row import REFUSAL, TIMES, AuditRow, Entry
-from faultkit.base.http.server import Request
+from faultkit.audit.access.rate_limits import address_of
+from faultkit.audit.redaction import json_text, storable_text
+from faultkit.audit.row import REFUSAL, TIMES, AuditEntry, AuditRow, new_row_id
+from faultkit.base.http.http_server import HttpRequest
 from faultkit.base.times import now_us
 
 FOLD_S = 10.0
@@ -37,18 +36,19 @@ class _Window:
 
 
 class Refusals:
-    """For one event loop."""
+    """Counts and logs refusals. It belongs to one event loop."""
 
     def __init__(
-        self, add: Callable[[Entry], None] = lambda entry: None, clock: Callable[[], int] = now_us
+        self, add: Callable[[AuditEntry], None] = lambda entry: None, clock: Callable[[], int] = now_us
     ) -> None:
         self._add = add
         self._clock = clock
         self._windows: dict[tuple[str, ...], _Window] = {}
         self.counts: Counter[Category] = Counter()
-        """Of all that were refused."""
+        """Number of all refusals, by category."""
 
-    def note(self, request: Request, refusal: Refusal) -> None:
+    def note(self, request: HttpRequest, refusal: Refusal) -> None:
+        """Count a refusal, and log it unless one of its kind was logged recently."""
         self.counts[refusal.category] += 1
         kind: tuple[str, ...] = (address_of(request.peer), str(refusal.status), refusal.message)
         if kind not in self._windows and len(self._windows) >= MOST_KINDS:
@@ -60,9 +60,10 @@ class Refusals:
         row = _row(request, refusal, self._clock())
         timer = asyncio.get_running_loop().call_later(FOLD_S, self._end, kind)
         self._windows[kind] = _Window(row, timer)
-        self._add(Entry(row))
+        self._add(AuditEntry(row))
 
     def close(self) -> None:
+        """Log the refusals that were only counted so far."""
         for kind in tuple(self._windows):
             self._end(kind)
 
@@ -72,14 +73,14 @@ class Refusals:
         if not window.more:
             return
         at_us = self._clock()
-        row = window.row._replace(id=uuid_at(at_us), at_us=at_us, parameters=_repeated(window))
-        self._add(Entry(row if kind is not _OTHERS else _anonymised(row)))
+        row = window.row._replace(id=new_row_id(at_us), at_us=at_us, parameters=_repeated(window))
+        self._add(AuditEntry(row if kind is not _OTHERS else _anonymised(row)))
 
 
-def _row(request: Request, refusal: Refusal, at_us: int) -> AuditRow:
+def _row(request: HttpRequest, refusal: Refusal, at_us: int) -> AuditRow:
     by = refusal.by
     return AuditRow(
-        id=uuid_at(at_us),
+        id=new_row_id(at_us),
         at_us=at_us,
         duration_ms=0.0,
         tool_name="",
@@ -88,7 +89,7 @@ def _row(request: Request, refusal: Refusal, at_us: int) -> AuditRow:
         user_email="" if by is None else _text(by.email),
         auth_type="anonymous" if by is None else by.auth_type,
         api_key_name="" if by is None else by.key_name,
-        parameters=json_text(_asked(request, refusal)),
+        parameters=json_text(_request_facts(request, refusal)),
         error_message=_BEGINNINGS.get(refusal.status, "") + refusal.message,
         error_category=refusal.category,
         source=REFUSAL,
@@ -98,14 +99,14 @@ def _row(request: Request, refusal: Refusal, at_us: int) -> AuditRow:
     )
 
 
-def _asked(request: Request, refusal: Refusal) -> dict[str, Any]:
-    # Without the query: some put keys there.
-    asked: dict[str, Any] = {"method": _text(request.method), "path": _text(request.path), TIMES: 1}
+def _request_facts(request: HttpRequest, refusal: Refusal) -> dict[str, Any]:
+    # Without the query, which may contain a key.
+    facts: dict[str, Any] = {"method": _text(request.method), "path": _text(request.path), TIMES: 1}
     if refusal.category == "origin":
-        asked |= {
+        facts |= {
             name: _text(request.headers[name]) for name in ("host", "origin") if name in request.headers
         }
-    return asked
+    return facts
 
 
 def _repeated(window: _Window) -> str:
@@ -114,13 +115,13 @@ def _repeated(window: _Window) -> str:
 
 
 def _anonymised(row: AuditRow) -> AuditRow:
-    """Of callers who have nothing in common but that there are too many of them."""
+    """Return the row for refusals of callers that are not counted separately."""
     return row._replace(
         user_subject="",
         user_email="",
         auth_type="anonymous",
         api_key_name="",
-        error_message="refused: more callers than can be told apart",
+        error_message="refused: too many different callers to count each",
         remote_addr="",
         forwarded_for="",
         user_agent="",
@@ -128,4 +129,4 @@ def _anonymised(row: AuditRow) -> AuditRow:
 
 
 def _text(text: str) -> str:
-    return plain(text[:_MOST_CHARS])
+    return storable_text(text[:_MOST_CHARS])

@@ -1,1 +1,1 @@
-"""The page of `fault serve`: overview, calls, tools and keys in a browser. It talks to the HTTP API alone."""
+"""The portal of `fault serve`: overview, calls, tools and keys in a browser. It uses only the HTTP API."""

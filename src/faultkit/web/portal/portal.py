@@ -1,6 +1,6 @@
-"""Serves the files of the page, from wherever the package is installed. It knows nothing of what they do.
+"""Serves the files of the portal from the installed package.
 
-The page may load what is served here, and nothing else: no script stands in it, and none can be put into it.
+The content security policy lets the page load only these files: inline scripts cannot run.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from hashlib import sha256
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
-from faultkit.base.http.server import Answer, Headers, Request
+from faultkit.base.http.http_server import Headers, HttpRequest, ResponseWriter
 
 PREFIX = "/portal"
 _TYPES = {
@@ -30,13 +30,13 @@ _POLICY = "; ".join(
         "base-uri 'none'",
         "form-action 'none'",
         "frame-ancestors 'none'",
-        # What a caller sent is on the page as well: markup cannot be made of texts, not even by mistake.
+        # The page shows what callers sent; trusted types keep texts from becoming markup by mistake.
         "require-trusted-types-for 'script'",
         "trusted-types 'none'",
     )
 )
 _ALWAYS: Headers = [
-    # Asked for each time, and sent if it has changed: a new version of the server has a new page at once.
+    # Revalidated each time, so a new version of the server has its new page at once.
     ("cache-control", "no-cache"),
     ("content-security-policy", _POLICY),
     ("cross-origin-opener-policy", "same-origin"),
@@ -47,45 +47,49 @@ _ALWAYS: Headers = [
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class PageFile:
+    """A file of the page, in memory."""
+
     type: str
     body: bytes
     etag: str
 
 
-def serve(request: Request, answer: Answer) -> int:
-    """Anybody may have the page: what it shows, it must ask for with a key. Returns the status."""
+def serve(request: HttpRequest, answer: ResponseWriter) -> int:
+    """Answer a request for a file of the page, and return the status.
+
+    The page is public: the data that it shows comes from the API, which checks access."""
     if request.method not in ("GET", "HEAD"):
-        answer.whole(405, [("allow", "GET, HEAD"), *_ALWAYS])
+        answer.respond(405, [("allow", "GET, HEAD"), *_ALWAYS])
         return 405
     file = page_files().get(request.path.removeprefix(PREFIX).lstrip("/") or "index.html")
     if file is None:
-        answer.whole(404, [("content-type", "text/plain; charset=utf-8"), *_ALWAYS], b"there is no such file")
+        answer.respond(404, [("content-type", "text/plain; charset=utf-8"), *_ALWAYS], b"file not found")
         return 404
     headers = [*_ALWAYS, ("etag", file.etag)]
     if file.etag in request.headers.get("if-none-match", ""):
-        answer.bodiless(304, headers)
+        answer.respond_without_body(304, headers)
         return 304
     headers.append(("content-type", file.type))
     if request.method == "HEAD":
-        answer.bodiless(200, [*headers, ("content-length", str(len(file.body)))])
+        answer.respond_without_body(200, [*headers, ("content-length", str(len(file.body)))])
     else:
-        answer.whole(200, headers, file.body)
+        answer.respond(200, headers, file.body)
     return 200
 
 
 @cache
-def page_files() -> dict[str, File]:
-    """By path below the prefix. They are few and small, and are read once."""
+def page_files() -> dict[str, PageFile]:
+    """Return the files by path below the prefix. They are few and small, so they are read once."""
     return dict(_below(files(__package__) / "page", ""))
 
 
-def _below(folder: Traversable, path: str) -> list[tuple[str, File]]:
-    found: list[tuple[str, File]] = []
+def _below(folder: Traversable, path: str) -> list[tuple[str, PageFile]]:
+    found: list[tuple[str, PageFile]] = []
     for each in sorted(folder.iterdir(), key=lambda each: each.name):
         if each.is_dir():
             found += _below(each, f"{path}{each.name}/")
         elif (type := _TYPES.get(each.name[each.name.rfind(".") :])) is not None:
             body = each.read_bytes()
-            found.append((path + each.name, File(type, body, f'"{sha256(body).hexdigest()[:16]}"')))
+            found.append((path + each.name, PageFile(type, body, f'"{sha256(body).hexdigest()[:16]}"')))
     return found

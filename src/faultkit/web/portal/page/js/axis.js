@@ -10,7 +10,7 @@ export function countTicks(most, wanted = 4) {
   return ticks.length < 2 ? [0, step] : ticks;
 }
 
-/** Nobody cares how much less than ten microseconds it was. */
+/** Smaller durations are not distinguished. */
 const LEAST = 0.01;
 
 /** Powers of ten around two values, at least two of them. */

@@ -174,7 +174,7 @@ export function callsView(place) {
     if (!rows.length) return;
     total += rows.length;
     held = [...held, ...rows].slice(-MOST_ROWS);
-    // Rows must not move under the hand or the eye of whoever reads them.
+    // Rows must not move while the user reads or clicks them.
     if (table.isWalked || settings.has("call") || list.getBoundingClientRect().top < 0) {
       fresh.hidden = false;
       fresh.textContent = `Show ${plural(held.length, "new call")}`;

@@ -188,7 +188,7 @@ function moment(text) {
 async function revoke(key, changed) {
   const sure = await confirmed(
     `Revoke “${key.name}”?`,
-    "Whoever uses it is refused from now on. This cannot be undone.",
+    "Requests with this key will be refused. This cannot be undone.",
     "Revoke",
   );
   if (!sure) return;

@@ -27,7 +27,7 @@ function show() {
     leave();
     place.className = `view-${name}`;
     current = { name, shown: VIEWS[name](place) };
-    // Whoever cannot see the page hears where they are now.
+    // Screen readers announce the new view.
     if (!isFirst) place.querySelector("h1").focus({ preventScroll: true });
     scrollTo(0, 0);
   }

@@ -91,7 +91,7 @@ export function overview(place) {
     }
   }
 
-  // A page that nobody sees asks for nothing, and is up to date as soon as somebody does.
+  // A hidden page sends no requests; it is refreshed when it becomes visible.
   const wait = () =>
     document.addEventListener("visibilitychange", refresh, { once: true, signal: asking.signal });
 

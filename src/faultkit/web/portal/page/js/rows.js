@@ -165,7 +165,7 @@ export function rowTable({ hrefOf, walked }) {
     },
     has: (id) => ids.has(id),
     focus: (id) => (links().find((link) => link.dataset.id === id) ?? links()[0])?.focus(),
-    /** Somebody walks through it with keys. */
+    /** The user moves through the rows with keys. */
     get isWalked() {
       return body.querySelector(":focus-visible") !== null;
     },

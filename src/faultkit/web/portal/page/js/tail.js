@@ -68,7 +68,7 @@ export function tail(query, after, told) {
     clearTimeout(again);
   }
 
-  // A browser opens few connections to one server: a tab that nobody sees leaves them to the others.
+  // A browser opens few connections to one server: a hidden tab leaves them to the others.
   function seen() {
     if (document.hidden) pause();
     else if (after === null) told.lost();

@@ -126,7 +126,7 @@ function workbench(tool, given, left) {
       () => (elapsed.textContent = milliseconds(Math.round(performance.now() - began))),
       100,
     );
-    // Not at once: most answers are here before anybody could read it.
+    // Delayed: most answers arrive before the text could be read.
     const soon = setTimeout(() => fill(place, empty("Under way", "The answer comes here.")), 300);
     try {
       const { plain, exact } = await askCall(`admin/tryit/${encodeURIComponent(tool.name)}`, {

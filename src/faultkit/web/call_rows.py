@@ -1,0 +1,175 @@
+"""Rows of the audit log for calls of the failure tools.
+
+A snapshot is taken when a call ends; its row is built later, where rows are written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from faultkit.audit.redaction import (
+    MOST_DEPTH,
+    is_secret_name,
+    json_text,
+    may_hold_secret,
+    redacted,
+    redacted_json,
+)
+from faultkit.audit.row import MOST_PAYLOAD_BYTES, AuditEntry, AuditRow, Payload, row_id
+from faultkit.audit.writer import AuditWriter
+from faultkit.base.secrets import REDACTED
+from faultkit.base.times import now_us
+from faultkit.mcp.failures.failure_service import FinishedCall
+from faultkit.mcp.wire.message import read
+from faultkit.web.call_snapshot import CallSnapshot, clip, clip_and_redact, take_snapshot
+
+_MOST_HELD_BYTES = 2 * MOST_PAYLOAD_BYTES
+"""Limit of the messages of a call whose row is built later."""
+_CALL_BYTES = 2048
+"""Approximate memory of a snapshot without its messages."""
+
+
+def call_logger(
+    writer: AuditWriter, clock: Callable[[], int] = now_us, *, wait: bool = True
+) -> Callable[[FinishedCall], None]:
+    """Return a log for the failure service. `wait`: see `AuditWriter.add`."""
+
+    def log(ended: FinishedCall) -> None:
+        try:
+            snapshot = take_snapshot(ended, clock())
+            held_bytes = (
+                len(snapshot.raw) + len(snapshot.reply) + sum([len(said) for _, said in snapshot.headers])
+            )
+            if held_bytes <= _MOST_HELD_BYTES:
+                writer.add_later(entry_of_snapshot, snapshot, _CALL_BYTES + held_bytes, wait=wait)
+            else:
+                # Long messages are not stored, so the row is built now instead of holding them.
+                writer.add(entry_of_snapshot(snapshot), wait=wait)
+        except Exception as error:
+            # Any error: a call that cannot be logged must still be answered.
+            writer.miss(error)
+
+    return log
+
+
+def entry_of(ended: FinishedCall, now_us: int) -> AuditEntry:
+    """Return the entry of a call that ended at `now_us`."""
+    return entry_of_snapshot(take_snapshot(ended, now_us))
+
+
+def entry_of_snapshot(snapshot: tuple[Any, ...]) -> AuditEntry:
+    """Return the entry of a call. The argument is a plain tuple in the row process."""
+    call = CallSnapshot._make(snapshot)
+    id = str(call.id) if type(call.id) is int else json.dumps(call.id)
+    # Redacted first, since the function caches its argument.
+    shown = tuple([(name, REDACTED if is_secret_name(name) else said) for name, said in call.headers])
+    headers, forwarded_for, user_agent = _header_texts(shown)
+    payload, parameters = _payload_of(call, id, headers)
+    row = AuditRow(
+        id=row_id(call.at_us, call.number),
+        at_us=call.at_us,
+        duration_ms=round(call.seconds * 1000, 3),
+        tool_name=clip_and_redact(call.tool),
+        success=call.success,
+        tool_group=call.group,
+        request_id=clip_and_redact(id),
+        session_id=call.session_id,
+        user_subject=clip(call.subject),
+        user_email=clip(call.email),
+        auth_type=call.auth_type,
+        api_key_name=clip(call.key_name),
+        parameters=parameters,
+        error_message=clip_and_redact(call.message),
+        error_category=clip_and_redact(call.category),
+        request_chars=call.request_chars if parameters is None else len(parameters),
+        response_chars=call.chars,
+        content_blocks=call.blocks,
+        transport=call.transport,
+        remote_addr=call.peer,
+        forwarded_for=forwarded_for,
+        user_agent=user_agent,
+        era=call.era,
+    )
+    return AuditEntry(row, payload)
+
+
+@lru_cache(maxsize=128)
+def _header_texts(headers: tuple[tuple[str, str], ...]) -> tuple[str | None, str, str]:
+    """Return all headers as JSON, X-Forwarded-For and User-Agent. Cached, since clients repeat their
+    headers."""
+    named = dict(headers)
+    text = json_text(redacted(named)) if headers else None
+    return (
+        text,
+        clip_and_redact(named.get("x-forwarded-for", "")),
+        clip_and_redact(named.get("user-agent", "")),
+    )
+
+
+def _payload_of(call: CallSnapshot, id: str, headers: str | None) -> tuple[Payload, str | None]:
+    """Return the payload, and the arguments of the tool as JSON."""
+    raw, reply = call.raw, call.reply
+    request_fits, reply_fits = len(raw) <= MOST_PAYLOAD_BYTES, len(reply) <= MOST_PAYLOAD_BYTES
+    is_open = request_fits and reply_fits and not may_hold_secret((raw + reply).decode("utf-8"))
+    params, parameters = _params(raw, is_open) if request_fits else (None, None)
+    said = _response(call, id, is_open) if reply_fits else None
+    payload = Payload(
+        request_params=params,
+        request_size_bytes=len(raw),
+        request_truncated=not request_fits,
+        request_headers=headers,
+        response_result=None if call.is_protocol_error else said,
+        response_error=said if call.is_protocol_error else None,
+        response_size_bytes=len(reply),
+        response_truncated=not reply_fits,
+        notifications=call.notifications,
+        notifications_truncated=call.notifications_truncated,
+    )
+    return payload, parameters
+
+
+def _params(raw: bytes, is_open: bool) -> tuple[str, str | None]:
+    """Return all parameters, and the arguments of the tool, as JSON. `is_open`: there is no secret in
+    them."""
+    params = read(raw).params
+    if is_open and (len(raw) <= 2 * MOST_DEPTH or raw.count(b"{") + raw.count(b"[") <= MOST_DEPTH):
+        try:
+            return _params_text(params)
+        except ValueError:
+            # A number beyond floats, which JSON allows and Python cannot write.
+            pass
+    kept = redacted(params)
+    _keep_progress_token(kept, params)
+    return _params_text(kept)
+
+
+def _params_text(params: dict[str, Any]) -> tuple[str, str | None]:
+    text, arguments = json_text(params), params.get("arguments")
+    if arguments is None:
+        return text, None
+    if tuple(params) == ("name", "arguments"):
+        # The usual case: the arguments are a part of the text, so they need not be encoded twice.
+        return text, text[len(f'{{"name":{json_text(params["name"])},"arguments":') : -1]
+    return text, json_text(arguments)
+
+
+def _keep_progress_token(kept: dict[str, Any], params: dict[str, Any]) -> None:
+    """Restore the progress token, which is named like a secret but identifies the call."""
+    meta = params.get("_meta")
+    token = meta.get("progressToken") if isinstance(meta, dict) else None
+    if isinstance(token, str | int):
+        kept["_meta"]["progressToken"] = redacted(token)
+
+
+def _response(call: CallSnapshot, id: str, is_open: bool) -> str:
+    """Return the result or the error as it is in the reply, since encoding it again costs as much as
+    before."""
+    part = "error" if call.is_protocol_error else "result"
+    head = f'{{"jsonrpc":"2.0","id":{id},"{part}":'.encode()
+    if not call.reply.startswith(head):
+        return json_text(redacted(json.loads(call.reply)[part]))
+    text = call.reply[len(head) : -1].decode("utf-8")
+    return text if is_open else redacted_json(text)
