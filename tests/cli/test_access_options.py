@@ -10,13 +10,13 @@ import click
 import pytest
 
 from faultkit.audit.access.access import Access
-from faultkit.audit.access.keys import Keys
-from faultkit.audit.access.rates import Rate
-from faultkit.audit.opening import open_store
+from faultkit.audit.access.api_keys import KeyStore
+from faultkit.audit.access.rate_limits import Rate
 from faultkit.audit.store import Store
+from faultkit.audit.store_factory import open_store
 from faultkit.base.errors import InputError
-from faultkit.cli.access import access_of, access_options, rules_of
 from faultkit.cli.main import invoke
+from faultkit.cli.serve_access import access_options, access_rules, build_access
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def options_of(*args: str) -> dict[str, Any]:
 
 def made(*args: str, host: str = "127.0.0.1", transport: str = "http", store: Store | None = None) -> Access:
     where = None if store is None else store.name
-    return access_of(rules_of(options_of(*args), transport=transport, host=host, where=where), store)
+    return build_access(access_rules(options_of(*args), transport=transport, host=host, where=where), store)
 
 
 def test_by_default_this_machine_may_do_everything() -> None:
@@ -85,12 +85,12 @@ def test_a_server_that_nobody_can_use_yet_says_so(store: Store) -> None:
     said: list[str] = []
 
     def start() -> None:
-        rules = rules_of(options_of("--require-key"), transport="http", host="::1", where=store.name)
-        access_of(rules, store, say=said.append)
+        rules = access_rules(options_of("--require-key"), transport="http", host="::1", where=store.name)
+        build_access(rules, store, say=said.append)
 
     start()
-    assert said == [f"nobody can come in yet: make a key with `fault keys create NAME --store {store.name}`"]
-    Keys(store).create("ci", ("call",))
+    assert said == [f"there is no key yet: create one with `fault keys create NAME --store {store.name}`"]
+    KeyStore(store).create("ci", ("call",))
     start()
     assert len(said) == 1
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from faultkit.audit.opening import open_store
-from faultkit.audit.place import default_store
+from faultkit.audit.log_file import default_store
+from faultkit.audit.store_factory import open_store
 from faultkit.cli.main import invoke
 from tests.audit.rows import NOON_US, entry
 
@@ -122,7 +122,7 @@ def test_a_log_that_is_not_there_is_not_made(tmp_path: Path, capsys: pytest.Capt
     _, err = said(capsys, "list", "--store", str(tmp_path / "none.db"), code=2)
     assert "there is no file" in err
     assert list(tmp_path.iterdir()) == []
-    assert "memory: can be read only" in said(capsys, "list", "--store", "memory:", code=2)[1]
+    assert "only the process that writes memory:" in said(capsys, "list", "--store", "memory:", code=2)[1]
 
 
 def test_one_call_is_shown_with_what_was_said(log: str, capsys: pytest.CaptureFixture[str]) -> None:

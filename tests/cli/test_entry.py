@@ -9,10 +9,9 @@ import pytest
 
 from faultkit.cli import entry
 from faultkit.cli import main as fault_main
-from faultkit.cli import mcptest as mcptest_main
 
 
-def _interrupted() -> NoReturn:
+def _interrupted(*args: object) -> NoReturn:
     raise KeyboardInterrupt
 
 
@@ -20,8 +19,8 @@ def _interrupted() -> NoReturn:
 def test_a_command_that_is_interrupted_while_it_is_imported_says_nothing(
     begin: Callable[[], NoReturn], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for module in (fault_main, mcptest_main):
-        monkeypatch.setattr(module, "main", _interrupted)
+    monkeypatch.setattr(fault_main, "main", _interrupted)
+    monkeypatch.setattr(entry, "invoke_mcptest", _interrupted)
     with pytest.raises(SystemExit) as left:
         begin()
     assert left.value.code == 130

@@ -7,11 +7,11 @@ import re
 
 import pytest
 
-from faultkit.cli.faults import example, explain
-from faultkit.cli.flags import flags_of, switch_of
+from faultkit.cli.fault_flags import flags_of, switch_of
+from faultkit.cli.faults import fault_page, plan_example
 from faultkit.cli.main import invoke
 from faultkit.faults import CALL_FAULTS, FAULTS, NETWORK_FAULTS
-from faultkit.mcp.specs import parse_spec, short_form
+from faultkit.mcp.fault_specs import parse_spec, short_form
 from faultkit.plan import plan_schema, read_plan
 
 
@@ -27,31 +27,29 @@ def test_the_table_has_a_row_for_each_fault_in_order(capsys: pytest.CaptureFixtu
     ]
 
 
-@pytest.mark.parametrize("kind", NETWORK_FAULTS)
-def test_the_page_of_a_fault_names_its_settings_flags_and_variables(kind: str) -> None:
-    fault = NETWORK_FAULTS[kind]
-    words = set(explain(fault).split())
-    assert set(fault.settings()) <= words
-    for flag in (switch_of(fault), *flags_of(fault)):
-        assert {flag.option, flag.env} <= words
+def test_the_page_of_a_fault_names_its_settings_flags_and_variables() -> None:
+    for kind, fault in NETWORK_FAULTS.items():
+        words = set(fault_page(fault).split())
+        assert set(fault.settings()) <= words, kind
+        for flag in (switch_of(fault), *flags_of(fault)):
+            assert {flag.option, flag.env} <= words, kind
 
 
-@pytest.mark.parametrize("kind", CALL_FAULTS)
-def test_the_page_of_a_fault_of_calls_names_its_settings_its_place_and_its_short_form(kind: str) -> None:
-    fault = CALL_FAULTS[kind]
-    page = explain(fault)
-    words = page.replace(",", " ").split()
-    assert {*fault.settings(), *fault.methods, *fault.transports, *fault.eras} <= set(words)
-    assert "Flags" not in page
-    specs = re.findall(r"--fault (\S+)", page)
-    assert specs[0] == short_form(fault)
-    assert parse_spec(specs[1]) is not None
+def test_the_page_of_a_fault_of_calls_names_its_settings_its_place_and_its_short_form() -> None:
+    for kind, fault in CALL_FAULTS.items():
+        page = fault_page(fault)
+        words = page.replace(",", " ").split()
+        assert {*fault.settings(), *fault.methods, *fault.transports, *fault.eras} <= set(words), kind
+        assert "Flags" not in page, kind
+        specs = re.findall(r"--fault (\S+)", page)
+        assert specs[0] == short_form(fault), kind
+        assert parse_spec(specs[1]) is not None, kind
 
 
-@pytest.mark.parametrize("kind", FAULTS)
-def test_the_example_of_a_fault_is_a_plan(kind: str) -> None:
-    (rule,) = read_plan(example(FAULTS[kind])).rules
-    assert rule.fault == FAULTS[kind]()
+def test_the_example_of_a_fault_is_a_plan() -> None:
+    for kind, fault in FAULTS.items():
+        (rule,) = read_plan(plan_example(fault)).rules
+        assert rule.fault == fault(), kind
 
 
 def test_ranges_and_defaults_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
@@ -82,7 +80,7 @@ def test_the_words_of_fault_specs_are_known_too(capsys: pytest.CaptureFixture[st
 def test_whole_numbers_are_shown_in_full(capsys: pytest.CaptureFixture[str]) -> None:
     lines = [" ".join(line.split()) for line in shown(capsys, "rate_limit").splitlines()]
     assert "code -2147483648 to 2147483647 default -32000 Code of the error (jsonrpc)." in lines
-    assert not [kind for kind in FAULTS if "e+" in explain(FAULTS[kind])]
+    assert not [kind for kind in FAULTS if "e+" in fault_page(FAULTS[kind])]
 
 
 def test_json_has_every_fault_with_its_settings_and_flags(capsys: pytest.CaptureFixture[str]) -> None:

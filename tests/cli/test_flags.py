@@ -6,7 +6,7 @@ import click
 import pytest
 
 from faultkit.base.errors import InputError
-from faultkit.cli.flags import fault_options, flags_of, rules_of, switch_of
+from faultkit.cli.fault_flags import fault_options, flags_of, rules_of, switch_of
 from faultkit.faults import NETWORK_FAULTS
 from faultkit.plan import Rule, dump_rule
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from faultkit.cli.main import invoke
-from faultkit.mcp.specs import FORM
+from faultkit.mcp.fault_specs import FORM
 
 SERVER = ("--", sys.executable, "server.py")
 URL = ("--upstream", "http://127.0.0.1:9/mcp")

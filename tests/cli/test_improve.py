@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from faultkit.base.errors import RunError
+from faultkit.base.files import rewrite_file
 from faultkit.cli import improve
 from faultkit.cli.main import invoke
-from faultkit.cli.rewrite import replace_file
-from tests.llm.ask.server import ScriptedServer, said
+from tests.llm.scripted_provider import ScriptedServer, said
 
 BAD = """\
 import httpx
@@ -169,8 +169,8 @@ def test_on_a_terminal_the_diff_has_colours(
 
 
 def test_a_file_that_changed_meanwhile_is_left_alone(app: Path) -> None:
-    with pytest.raises(RunError, match="somebody changed it meanwhile: nothing was written"):
-        replace_file(str(app), b"new", b"what it was before")
+    with pytest.raises(RunError, match="it changed meanwhile: nothing was written"):
+        rewrite_file(str(app), b"new", b"what it was before")
     assert app.read_text() == BAD
     assert sorted(each.name for each in app.parent.iterdir()) == [".git", "app.py"]
 

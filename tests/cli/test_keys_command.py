@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.audit.keys import all_keys, note_use
-from faultkit.audit.opening import open_store
+from faultkit.audit.access.api_keys import all_keys, note_use
+from faultkit.audit.store_factory import open_store
 from faultkit.cli.main import invoke
 from tests.audit.rows import NOON_US
 
@@ -81,7 +81,7 @@ def test_no_keys_is_told(store: str, capsys: pytest.CaptureFixture[str]) -> None
 WRONG: tuple[tuple[tuple[str, ...], str], ...] = (
     (("create", "a b"), "NAME: expected up to 64 letters"),
     (("create", "ci"), 'NAME: a key named "ci" is in use'),
-    (("create", "x", "--expires", "2020-01-01"), "--expires: expected a time to come"),
+    (("create", "x", "--expires", "2020-01-01"), "--expires: expected a time in the future"),
     (("create", "x", "--expires", "soon"), "--expires: expected how long from now"),
     (("create", "x", "--scope", "write"), "Invalid value for '--scope'"),
     (("revoke", "nobody"), "NAME: expected a key that is in use"),

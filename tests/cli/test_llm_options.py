@@ -13,10 +13,10 @@ import pytest
 
 from faultkit.cli.llm import FLAGS, LlmOptions, advisor_from, embed_options, llm_options, model_from
 from faultkit.cli.main import invoke
-from faultkit.code.advice.context import context_of, indexed_folder
-from faultkit.llm.ask import settings
+from faultkit.code.advice.project_context import context_of, indexed_folder
+from faultkit.llm.ask import model_settings as settings
 from faultkit.llm.providers import PROVIDERS
-from tests.llm.ask.server import ScriptedServer, Send, _send
+from tests.llm.scripted_provider import ScriptedServer, Send, _send
 
 
 @pytest.fixture(autouse=True)

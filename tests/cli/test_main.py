@@ -50,7 +50,7 @@ def test_help_lists_the_commands_and_imports_none_of_them() -> None:
         "code = invoke(['--help'])\n"
         f"print('imported', [name for name in {HEAVY!r} if name in sys.modules], code)"
     )
-    assert "Stand between a client and what it depends on" in done.stdout
+    assert "Run a proxy that injects network faults" in done.stdout
     assert done.stdout.splitlines()[-1] == "imported [] 0"
 
 
@@ -161,10 +161,10 @@ def test_a_reader_that_leaves_is_no_error_to_talk_about() -> None:
 def test_a_thread_that_hangs_does_not_hold_up_the_end() -> None:
     done = python(
         "import threading\n"
-        "from faultkit.cli.main import leave\n"
+        "from faultkit.cli.main import end_process\n"
         "threading.Thread(target=threading.Event().wait).start()\n"
         "print('out', flush=False)\n"
-        "leave(7)"
+        "end_process(7)"
     )
     assert (done.returncode, done.stdout) == (7, "out\n")
 

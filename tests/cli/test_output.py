@@ -8,26 +8,33 @@ from io import StringIO
 import pytest
 
 from faultkit.base.address import Endpoint, UpstreamSet
-from faultkit.cli.output import Ending, JsonLines, Plain, Run, end_lines, human_bytes, tail_line, target_text
+from faultkit.cli.run_output import (
+    JsonLines,
+    PlainLines,
+    RunEnding,
+    StartedRun,
+    end_lines,
+    human_bytes,
+    tail_line,
+    target_text,
+)
 from faultkit.plan import read_plan
-from faultkit.proxy.happenings import (
+from faultkit.proxy.data_plane import LatenessSummary, ProxyCounts, ProxySpec, Snapshot
+from faultkit.proxy.plane_events import (
     Closed,
     DialFailed,
-    Happening,
     Injected,
     Opened,
+    PlaneEvent,
     Requested,
     RulesChanged,
     Trouble,
 )
-from faultkit.proxy.lateness import LatenessSummary
-from faultkit.proxy.snapshot import ProxyCounts, Snapshot
-from faultkit.proxy.spec import ProxySpec
 
 HERE, THERE = Endpoint("127.0.0.1", 9000), Endpoint("db", 5432)
 COUNTS = ProxyCounts("9000", HERE, THERE, 3, 0, 1500, 2_000_000, 0, 7, 1)
 LATE = LatenessSummary(12, 20.0, 90.4, 100.6, 0)
-ENDING = Ending("interrupt", 12.34, Snapshot((COUNTS,), ("latency",), {"latency": 7}, LATE, 0, 5))
+ENDING = RunEnding("interrupt", 12.34, Snapshot((COUNTS,), ("latency",), {"latency": 7}, LATE, 0, 5))
 
 
 @pytest.mark.parametrize(
@@ -57,7 +64,7 @@ ENDING = Ending("interrupt", 12.34, Snapshot((COUNTS,), ("latency",), {"latency"
         ),
     ],
 )
-def test_tail_shows_when_where_and_what(happening: Happening, line: str) -> None:
+def test_tail_shows_when_where_and_what(happening: PlaneEvent, line: str) -> None:
     assert tail_line(happening, began=10.0) == line
 
 
@@ -75,7 +82,7 @@ def test_json_lines_are_one_object_each_with_times_since_the_start() -> None:
     stream = StringIO()
     output = JsonLines(stream)
     plan = read_plan("seed: 7\nrules: [{fault: latency}]")
-    output.started(Run(plan, ((ProxySpec("9000", HERE, THERE), HERE),), began=10.0))
+    output.started(StartedRun(plan, ((ProxySpec("9000", HERE, THERE), HERE),), began=10.0))
     output.happened([Opened(11.5000004, "9000", 0, "c")])
     output.ended(ENDING)
     started, opened, ended = (json.loads(line) for line in stream.getvalue().splitlines())
@@ -87,7 +94,7 @@ def test_json_lines_are_one_object_each_with_times_since_the_start() -> None:
 
 def test_plain_output_tells_troubles_and_nothing_else_in_between() -> None:
     stream = StringIO()
-    Plain(stream).happened([Opened(1.0, "9000", 0, "c"), Trouble(1.0, "9000", "accepting pauses")])
+    PlainLines(stream).happened([Opened(1.0, "9000", 0, "c"), Trouble(1.0, "9000", "accepting pauses")])
     assert stream.getvalue() == "warning: 9000: accepting pauses\n"
 
 

@@ -8,11 +8,11 @@ import pytest
 
 from faultkit.base.address import Endpoint, UpstreamSet
 from faultkit.cli.run import command, hints, job_of
-from faultkit.cli.session import Job
+from faultkit.cli.run_session import RunJob
 from faultkit.plan import dump_plan
 
 
-def job(*args: str) -> Job:
+def job(*args: str) -> RunJob:
     return job_of(command.make_context("run", list(args)))
 
 

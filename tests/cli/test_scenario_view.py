@@ -7,11 +7,11 @@ import io
 import pytest
 from rich.console import Console
 
-from faultkit.cli.scenario.view import View
-from faultkit.cli.scenario.watch import Lines, Silent
-from faultkit.load.progress import Progress
-from faultkit.scenario.model import Call, Item
-from faultkit.scenario.progress import Called, Event, ItemBegan, ItemEnded, Loaded, PhaseBegan
+from faultkit.cli.scenario_run import LineWatcher, SilentWatcher
+from faultkit.cli.scenario_view import ScenarioView
+from faultkit.load.load import Progress
+from faultkit.scenario.run_events import CallProgress, Event, ItemBegan, ItemEnded, LoadProgress, PhaseBegan
+from faultkit.scenario.scenario_model import Call, Item
 from tests.scenario.report.examples import EXAMPLES
 
 ITEM = Item(Call("GET", "http://127.0.0.1/x"))
@@ -23,7 +23,7 @@ PROGRESS = Progress(3.0, started=30, done=28, errors=1, in_flight=2, dropped=0, 
 def drawn(*events: Event) -> tuple[str, str]:
     """What was printed above the live part, and the live part at the end."""
     console = Console(file=io.StringIO(), width=100, force_terminal=False)
-    with View(console) as view:
+    with ScenarioView(console) as view:
         for event in events:
             view.watch(event)
         screen = view.screen(view._began + 4.0)
@@ -40,7 +40,7 @@ def test_before_the_first_item_there_is_nothing_to_see() -> None:
 
 
 def test_a_load_shows_its_phase_the_time_left_and_its_figures() -> None:
-    _, screen = drawn(BEGAN, PhaseBegan("faults", 10.0), Loaded(PROGRESS))
+    _, screen = drawn(BEGAN, PhaseBegan("faults", 10.0), LoadProgress(PROGRESS))
     lines = [line.rstrip() for line in screen.splitlines()]
     assert lines[0] == "[2/3] Slow"
     assert lines[1] == "GET http://127.0.0.1/x"
@@ -50,13 +50,13 @@ def test_a_load_shows_its_phase_the_time_left_and_its_figures() -> None:
 
 
 def test_calls_show_how_many_are_done() -> None:
-    _, screen = drawn(BEGAN, PhaseBegan("calls", 0.0), Called(1, 2))
+    _, screen = drawn(BEGAN, PhaseBegan("calls", 0.0), CallProgress(1, 2))
     assert "calling" in screen
     assert "left" not in screen
 
 
 def test_a_new_phase_forgets_the_figures_of_the_last() -> None:
-    _, screen = drawn(BEGAN, PhaseBegan("baseline", 10.0), Loaded(PROGRESS), PhaseBegan("faults", 10.0))
+    _, screen = drawn(BEGAN, PhaseBegan("baseline", 10.0), LoadProgress(PROGRESS), PhaseBegan("faults", 10.0))
     assert "28 done" not in screen
 
 
@@ -68,8 +68,8 @@ def test_an_item_that_ended_stays_above() -> None:
 def test_without_a_terminal_there_is_a_line_for_each_beginning_and_end(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    with Lines() as lines:
-        for event in (BEGAN, PhaseBegan("faults", 10.0), Loaded(PROGRESS), ItemEnded(ENDED)):
+    with LineWatcher() as lines:
+        for event in (BEGAN, PhaseBegan("faults", 10.0), LoadProgress(PROGRESS), ItemEnded(ENDED)):
             lines.watch(event)
     out, err = capsys.readouterr()
     assert out == ""
@@ -79,6 +79,6 @@ def test_without_a_terminal_there_is_a_line_for_each_beginning_and_end(
 
 
 def test_silence_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
-    with Silent() as silent:
+    with SilentWatcher() as silent:
         silent.watch(BEGAN)
     assert capsys.readouterr() == ("", "")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from faultkit.cli.main import invoke
-from faultkit.code.promql import problem_of
-from tests.llm.ask.server import ScriptedServer, said
+from faultkit.code.slos.indicators import promql_problem
+from tests.llm.scripted_provider import ScriptedServer, said
 
 APP = """\
 import httpx
@@ -51,7 +51,7 @@ def test_json_is_an_array_of_the_documented_objects(app: Path, capsys: pytest.Ca
     for slo in slos:
         assert list(slo) == KEYS
         assert list(slo["sli"]) == ["prometheus", "gcp/cloudrun"]
-        assert problem_of(slo["sli"]["prometheus"]) is None
+        assert promql_problem(slo["sli"]["prometheus"]) is None
         assert 'handler="orders"' in slo["sli"]["prometheus"]
         assert 0 <= slo["objective"] < 100
     assert {"latency", "availability"} <= {slo["type"] for slo in slos}

@@ -7,12 +7,10 @@ from io import StringIO
 from rich.console import Console
 
 from faultkit.base.address import Endpoint
-from faultkit.cli.output import Run
-from faultkit.cli.view import Rates, schedule_bar, screen, sparkline
+from faultkit.cli.run_output import StartedRun
+from faultkit.cli.run_view import Rates, schedule_bar, screen, sparkline
 from faultkit.plan import Plan, read_plan
-from faultkit.proxy.lateness import LatenessSummary
-from faultkit.proxy.snapshot import ProxyCounts, Snapshot
-from faultkit.proxy.spec import ProxySpec
+from faultkit.proxy.data_plane import LatenessSummary, ProxyCounts, ProxySpec, Snapshot
 
 HERE, THERE = Endpoint("127.0.0.1", 9000), Endpoint("db", 5432)
 PLAN = read_plan("seed: 7\nrules: [{fault: latency, schedule: 'start:50%,duration:25%'}, {fault: jitter}]")
@@ -24,7 +22,7 @@ def snapshot(up: int = 0, down: int = 0) -> Snapshot:
 
 
 def drawn(plan: Plan, now: float) -> list[str]:
-    run = Run(PLAN, ((ProxySpec("9000", HERE, THERE), HERE),), began=100.0, duration_s=100.0)
+    run = StartedRun(PLAN, ((ProxySpec("9000", HERE, THERE), HERE),), began=100.0, duration_s=100.0)
     windows = {rule.name: rule.schedule.resolve(100.0) for rule in PLAN.rules}
     console = Console(file=StringIO(), width=100, color_system=None)
     console.print(screen(run, plan, snapshot(), windows, Rates(), now))

@@ -1,1 +1,1 @@
-"""The `fault` command: one file a command, and what they share. Nothing outside imports it."""
+"""The `fault` command: one module per command, and what they share. No other package imports it."""

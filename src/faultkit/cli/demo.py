@@ -1,17 +1,13 @@
-"""`fault demo`: a service with a dependency, to try faults on."""
+"""`fault demo`: a small service with a dependency, to try faults on."""
 
 from __future__ import annotations
 
-import signal
-
 import click
-
-_STOP = (signal.SIGINT, signal.SIGTERM)
 
 
 @click.group("demo")
 def command() -> None:
-    """A small service with a dependency, to try faults on. It needs no internet."""
+    """A small service with a dependency, to try faults on. It works without internet access."""
 
 
 @command.command("run")
@@ -20,15 +16,15 @@ def command() -> None:
 @click.option(
     "--upstream",
     metavar="URL",
-    help="Where the service calls its upstream; for example a port on which `fault run` listens and "
-    "that leads to our own upstream. By default straight to that.",
+    help="URL at which the service calls its upstream, such as that of a `fault run` proxy in front of the "
+    "built-in upstream. By default the built-in upstream itself.",
 )
 @click.option(
     "--upstream-port",
     type=click.IntRange(0, 65535),
     default=7071,
     show_default=True,
-    help="Port of our own upstream; 0 takes any free port.",
+    help="Port of the built-in upstream; 0 takes any free port.",
 )
 @click.option(
     "--upstream-timeout",
@@ -36,7 +32,7 @@ def command() -> None:
     metavar="SECONDS",
     default=10.0,
     show_default=True,
-    help="Give up on the upstream after so long and answer 504.",
+    help="Time after which a call to the upstream is given up and answered with 504.",
 )
 def run(address: str, port: int, upstream: str | None, upstream_port: int, upstream_timeout: float) -> None:
     """Serve the demo on ADDRESS (127.0.0.1) and PORT (7070) until Ctrl-C or SIGTERM.
@@ -48,19 +44,20 @@ def run(address: str, port: int, upstream: str | None, upstream_port: int, upstr
       POST /uppercase    {content} in capitals
       GET  /multi        calls the upstream twice at the same time
 
-    Each request is told as `METHOD path status duration`. Calls to the upstream go through the proxy that
-    HTTP_PROXY or HTTPS_PROXY name, unless NO_PROXY names the host; that holds for 127.0.0.1, too.
+    Each request is printed as `METHOD path status duration`. Calls to the upstream, also on 127.0.0.1, go
+    through the proxy of HTTP_PROXY or HTTPS_PROXY, unless NO_PROXY names the host.
     """
     from faultkit.base.address import Endpoint
-    from faultkit.demo.server import DemoServer
+    from faultkit.base.signals import StopSignal
+    from faultkit.demo.demo_server import DemoServer
 
-    broken: list[BrokenPipeError] = []
+    pipe_errors: list[BrokenPipeError] = []
 
     def report(line: str) -> None:
         try:
             click.echo(line)
         except BrokenPipeError as error:
-            broken.append(error)
+            pipe_errors.append(error)
             server.stop()
 
     server = DemoServer(
@@ -70,14 +67,12 @@ def run(address: str, port: int, upstream: str | None, upstream_port: int, upstr
         timeout_s=upstream_timeout,
         report=report,
     )
-    own = f" (our own listens on {server.upstream})" if upstream is not None else ""
-    before = {number: signal.signal(number, lambda *_: server.stop()) for number in _STOP}
-    try:
-        click.echo(f"demo on http://{server.endpoint}, upstream {server.upstream_url}{own}")
-        server.run()
-    finally:
-        server.close()
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    if broken:
-        raise broken[0]
+    built_in = f" (our own listens on {server.upstream})" if upstream is not None else ""
+    with StopSignal(server.stop, server.stop):
+        try:
+            click.echo(f"demo on http://{server.endpoint}, upstream {server.upstream_url}{built_in}")
+            server.run()
+        finally:
+            server.close()
+    if pipe_errors:
+        raise pipe_errors[0]

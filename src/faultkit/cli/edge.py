@@ -1,4 +1,4 @@
-"""`fault edge`: any MCP server, probed at the edges of what clients send."""
+"""`fault edge`: probe an MCP server with edge cases."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from collections.abc import Mapping
 import click
 
 from faultkit.base.errors import InputError
+from faultkit.cli.shared_options import json_option
 
 MET, MISSED = 0, 1
 
 _EPILOG = """\b
 Exit codes:
   0  no MUST failed (with --strict, no SHOULD either)
-  1  one did
+  1  a MUST (with --strict, a SHOULD) failed
   2  wrong input
-  3  the server could not be had
+  3  the server could not be started or reached
 
 \b
 Examples:
@@ -31,29 +32,29 @@ Examples:
 
 @click.command(epilog=_EPILOG)
 @click.argument("server_command", metavar="-- COMMAND…", nargs=-1, type=click.UNPROCESSED)
-@click.option("--url", metavar="URL", default="", help="A server over HTTP, in place of COMMAND.")
+@click.option("--url", metavar="URL", default="", help="URL of a server over HTTP, in place of COMMAND.")
 @click.option(
-    "--header", "headers", metavar="NAME: VALUE", multiple=True, help="Sent to the --url. Can be given again."
+    "--header", "headers", metavar="NAME: VALUE", multiple=True, help="Header to send to --url. Repeatable."
 )
-@click.option("--only", metavar="ID", multiple=True, help="This probe only. Can be given again.")
+@click.option("--only", metavar="ID", multiple=True, help="Run only this probe. Repeatable.")
 @click.option(
     "--tool",
     "tools",
     metavar="NAME",
     multiple=True,
-    help="Call this tool, whatever its annotations say. Can be given again. By default those are called that "
-    "say of themselves that they do no harm.",
+    help="Call this tool, whatever its annotations say. Repeatable. By default, only tools are called whose "
+    "annotations declare them harmless.",
 )
 @click.option(
     "--slow",
     metavar="TOOL[={JSON}]",
-    help="A call that takes longer than the server's own limit, for EDGE-006. The tool is called with it.",
+    help="Tool call that takes longer than the server's own time limit, for EDGE-006.",
 )
 @click.option(
-    "--timeout", metavar="DURATION", default="10s", show_default=True, help="How long to wait for an answer."
+    "--timeout", metavar="DURATION", default="10s", show_default=True, help="How long to wait for a reply."
 )
-@click.option("--strict", is_flag=True, help="A SHOULD that failed fails the run.")
-@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
+@click.option("--strict", is_flag=True, help="Exit with 1 also if a SHOULD failed.")
+@json_option("Print the results as JSON.")
 @click.option("--report", metavar="FILE.md", help="Write the results and their evidence as Markdown.")
 def command(
     server_command: tuple[str, ...],
@@ -67,57 +68,61 @@ def command(
     as_json: bool,
     report: str | None,
 ) -> int:
-    """Probe an MCP server at the edges: odd and oversized input, calls at once, broken messages.
+    """Probe an MCP server with edge cases: odd and oversized input, concurrent calls, broken messages.
 
-    Tools are called with arguments that their schemas allow; only a tool that is read-only, or named by
-    --tool, gets others once, to see that it refuses them. What was called is told at the end.
+    Tools are called with arguments that their schemas allow. Only a tool that is read-only, or named by
+    --tool, is also called with wrong ones, to check that it refuses them. The tools that were called are
+    listed at the end.
     """
-    from faultkit.cli.calls import header_pairs
-    from faultkit.cli.durations import seconds_of
-    from faultkit.cli.serving import refuse_unused
-    from faultkit.cli.to_end import finished
-    from faultkit.mcp.client import At
-    from faultkit.mcp.probe.servers.model import Result, Wish
-    from faultkit.mcp.probe.servers.report import lines_of, summary_of, to_json, to_markdown
-    from faultkit.mcp.probe.servers.run import check_run, probe_server
-    from faultkit.scenario.report.files import check_report_path, write_whole
+    from faultkit.base.files import check_output_path, write_whole
+    from faultkit.base.signals import run_until_signal
+    from faultkit.cli.call_plan import header_pairs
+    from faultkit.cli.mock import refuse_unused_flags
+    from faultkit.cli.shared_options import seconds_of
+    from faultkit.mcp.mcp_client import ServerAddress
+    from faultkit.mcp.probe.servers.probe_report import lines_of, summary_of, to_json, to_markdown
+    from faultkit.mcp.probe.servers.probe_results import ProbeOptions, ProbeResult
+    from faultkit.mcp.probe.servers.probe_run import check_run, probe_server
 
     if not url:
-        refuse_unused(("--header",), "--url URL")
+        refuse_unused_flags(("--header",), "--url URL")
     if report is not None:
-        check_report_path(report, (".md",))
-    at = At(command=server_command, url=url, headers=dict(header_pairs(headers)))
-    wish = Wish(only, tools, None if slow is None else _slow(slow), seconds_of("--timeout", timeout))
-    check_run(at, wish)
+        check_output_path(report, (".md",))
+    address = ServerAddress(command=server_command, url=url, headers=dict(header_pairs(headers)))
+    options = ProbeOptions(
+        only, tools, None if slow is None else _slow_call(slow), seconds_of("--timeout", timeout)
+    )
+    check_run(address, options)
 
-    def say(result: Result) -> None:
+    def show(result: ProbeResult) -> None:
         if not as_json:
             click.echo(lines_of(result))
         elif sys.stderr.isatty():
             click.echo(lines_of(result), err=True)
 
-    found = finished(probe_server(at, wish, say))
+    results = run_until_signal(probe_server(address, options, show))
     if as_json:
-        click.echo(to_json(found), nl=False)
+        click.echo(to_json(results), nl=False)
     else:
-        for note in found.notes:
+        for note in results.notes:
             click.echo(f"note: {note}")
-        click.echo(summary_of(found))
+        click.echo(summary_of(results))
     if report is not None:
-        write_whole(report, to_markdown(found))
-    return MET if found.is_met(strict=strict) else MISSED
+        write_whole(report, to_markdown(results))
+    return MET if results.is_met(strict=strict) else MISSED
 
 
-def _slow(text: str) -> tuple[str, Mapping[str, object] | None]:
-    name, equals, given = text.partition("=")
+def _slow_call(text: str) -> tuple[str, Mapping[str, object] | None]:
+    """Return the tool of --slow and its arguments; None if only the tool is named."""
+    name, equals, json_text = text.partition("=")
     if not name:
         raise InputError("--slow", f'expected TOOL or TOOL={{JSON}}, got "{text}"')
     if not equals:
         return name, None
     try:
-        arguments = json.loads(given)
+        arguments = json.loads(json_text)
     except (ValueError, RecursionError):
         arguments = None
     if not isinstance(arguments, dict):
-        raise InputError("--slow", f'expected a JSON object behind "{name}=", got "{given[:60]}"')
+        raise InputError("--slow", f'expected a JSON object behind "{name}=", got "{json_text[:60]}"')
     return name, arguments

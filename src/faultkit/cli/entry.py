@@ -1,5 +1,8 @@
-"""Where the console commands begin: whoever interrupts them while they are still being imported sees nothing
-but the end of it. It imports nothing before."""
+"""The console scripts `fault` and `mcptest`.
+
+This module imports neither Faultkit nor click before a script runs: Ctrl-C during the imports then ends the
+process with 130, and prints no traceback.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,15 @@ import sys
 from typing import NoReturn
 
 _INTERRUPTED = 130
+_WRONG_INPUT = 2
+_MCPTEST_USAGE = """\
+Usage: mcptest mock OPTIONS     the same as `fault mock`
+       mcptest run OPTIONS      the same as `fault test`
+"""
 
 
 def fault() -> NoReturn:
+    """Run `fault` with the arguments of this process, and exit."""
     try:
         from faultkit.cli.main import main
 
@@ -19,9 +28,33 @@ def fault() -> NoReturn:
 
 
 def mcptest() -> NoReturn:
+    """Run `mcptest` with the arguments of this process, and exit."""
     try:
-        from faultkit.cli.mcptest import main
+        from faultkit.cli.main import end_process
 
-        main()
+        end_process(invoke_mcptest(sys.argv[1:]))
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
+
+
+def invoke_mcptest(args: list[str]) -> int:
+    """Run one command line of `mcptest`, which is `fault mock` or `fault test`; return its exit code."""
+    import click
+
+    from faultkit.cli.main import invoke
+
+    name = args[0] if args else ""
+    if name == "mock":
+        return invoke(args, "mcptest")
+    if name == "run":
+        return invoke(["test", *args[1:]], "mcptest")
+    if name in ("-h", "--help"):
+        click.echo(_MCPTEST_USAGE, nl=False)
+        return 0
+    if name == "--version":
+        return invoke(args)
+    if name:
+        click.echo(f"error: mcptest {name}: expected mock or run", err=True)
+    else:
+        click.echo(_MCPTEST_USAGE, nl=False, err=True)
+    return _WRONG_INPUT

@@ -1,22 +1,23 @@
-"""`fault faults`: the vocabulary as people and as machines read it, straight from the table."""
+"""`fault faults`: the table of faults as text, as JSON and as JSON Schema."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import MISSING, fields
 from typing import Any
 
 import click
 
 from faultkit.base.errors import InputError
-from faultkit.cli.flags import Flag, flags_of, switch_of
+from faultkit.cli.fault_flags import Flag, flags_of, switch_of
+from faultkit.cli.shared_options import columns, print_json
 from faultkit.faults import FAULTS
 from faultkit.faults.call.call import CallFault
 from faultkit.faults.fault import Fault
+from faultkit.faults.flag_names import flag_name
 from faultkit.faults.parse import fault_schema, fault_type
 from faultkit.faults.settings import Setting
-from faultkit.mcp.specs import ALIASES, NONE, short_form
+from faultkit.mcp.fault_specs import ALIASES, NONE, short_form
 
 _OF_NONE = """\
 none (no fault)
@@ -34,22 +35,22 @@ def command(kind: str | None, as_json: bool, schema: bool) -> None:
     elif schema:
         from faultkit.plan import plan_schema
 
-        _print_json(plan_schema() if kind is None else fault_schema(_fault(kind)))
+        print_json(plan_schema() if kind is None else fault_schema(_fault(kind)))
     elif as_json:
         chosen = list(FAULTS.values()) if kind is None else [_fault(kind)]
-        documents = [describe(fault) for fault in chosen]
-        _print_json(documents if kind is None else documents[0])
+        documents = [fault_document(fault) for fault in chosen]
+        print_json(documents if kind is None else documents[0])
     elif kind is None:
         rows = [("KIND", "LEVEL", "WHAT IT DOES")]
         rows += [(fault.kind, fault.level, fault.summary) for fault in FAULTS.values()]
-        click.echo(_columns(rows))
+        click.echo(columns(rows))
         click.echo("\n`fault faults KIND` shows the settings, flags and an example of one.")
     else:
-        click.echo(explain(_fault(kind)))
+        click.echo(fault_page(_fault(kind)))
 
 
-def describe(fault: type[Fault]) -> dict[str, Any]:
-    """A fault as plain data."""
+def fault_document(fault: type[Fault]) -> dict[str, Any]:
+    """Return a fault as a JSON document."""
     described: dict[str, Any] = {
         "kind": fault.kind,
         "level": fault.level,
@@ -70,8 +71,8 @@ def describe(fault: type[Fault]) -> dict[str, Any]:
     }
 
 
-def explain(fault: type[Fault]) -> str:
-    """A fault as a page of text."""
+def fault_page(fault: type[Fault]) -> str:
+    """Return a fault as a page of text."""
     parts = [f"{fault.kind} (level: {fault.level})", fault.summary]
     settings = _settings(fault)
     if settings:
@@ -85,15 +86,15 @@ def explain(fault: type[Fault]) -> str:
         if fault.kind in ALIASES:
             other = ALIASES[fault.kind]
             parts.append(f"  In --fault of fault mock and fault gateway, {fault.kind} means {other}.")
-    parts += ["", "In a plan file:", _indented(example(fault))]
+    parts += ["", "In a plan file:", _indented(plan_example(fault))]
     return "\n".join(parts)
 
 
-def example(fault: type[Fault]) -> str:
-    """YAML of a plan that names every setting with its default, and shows where the rest goes."""
+def plan_example(fault: type[Fault]) -> str:
+    """Return the YAML of a plan with one rule of this fault and the default of every setting."""
     import yaml
 
-    rule: dict[str, Any] = {"name": f"my-{fault.flag_name()}", "fault": fault.kind}
+    rule: dict[str, Any] = {"name": f"my-{flag_name(fault)}", "fault": fault.kind}
     usual = {field.name: field.default for field in fields(fault) if field.default is not MISSING}
     if usual:
         rule["with"] = usual
@@ -118,7 +119,7 @@ def _places(fault: type[CallFault]) -> str:
     rows += [("transports", ", ".join(fault.transports)), ("eras", ", ".join(fault.eras))]
     if fault.instead:
         rows.append(("elsewhere", fault.instead))
-    return _columns(rows)
+    return columns(rows)
 
 
 def _others(fault: type[CallFault]) -> str:
@@ -144,7 +145,7 @@ def _settings(fault: type[Fault]) -> str:
         )
         for field in fields(fault)
     ]
-    return _columns(rows) if rows else ""
+    return columns(rows) if rows else ""
 
 
 def _range(fact: Setting) -> str:
@@ -159,12 +160,12 @@ def _range(fact: Setting) -> str:
 
 
 def _number(value: float) -> str:
-    """Whole numbers in full: who reads -2.14748e+09 does not know which number it is."""
+    """Format a number, whole ones in full: -2.14748e+09 would lose digits."""
     return str(int(value)) if float(value).is_integer() else f"{value:g}"
 
 
 def _flags(fault: type[Fault]) -> str:
-    return _columns([_flag_row(flag) for flag in (switch_of(fault), *flags_of(fault))])
+    return columns([_flag_row(flag) for flag in (switch_of(fault), *flags_of(fault))])
 
 
 def _flag_row(flag: Flag) -> tuple[str, str, str]:
@@ -179,19 +180,13 @@ def _shown(value: object) -> str:
     return _number(value) if isinstance(value, float) else json.dumps(value).strip('"')
 
 
-def _columns(rows: Sequence[tuple[str, ...]]) -> str:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows)
-    return "\n".join(line.rstrip() for line in lines)
-
-
 def _indented(text: str) -> str:
     return "\n".join(f"  {line}" for line in text.splitlines())
 
 
 def _fault(kind: str) -> type[Fault]:
-    """By its kind, with hyphens or underscores, by the name that its flags have, or by that of `--fault`."""
-    of_flags = {fault.flag_name(): fault for fault in FAULTS.values()}
+    """Find a fault by its kind (with hyphens or underscores), its flags' name or its alias in `--fault`."""
+    of_flags = {flag_name(fault): fault for fault in FAULTS.values()}
     if kind in of_flags:
         return of_flags[kind]
     if kind == NONE:
@@ -201,7 +196,3 @@ def _fault(kind: str) -> type[Fault]:
         return fault_type(word if word in FAULTS else ALIASES.get(word, word))
     except InputError as error:
         raise InputError("KIND", error.problem) from None
-
-
-def _print_json(document: object) -> None:
-    click.echo(json.dumps(document, indent=2, ensure_ascii=False))

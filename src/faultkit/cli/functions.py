@@ -1,14 +1,14 @@
-"""`fault functions`: what functions a file has, or the code of one."""
+"""`fault functions`: the functions of a file, or the code of one."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Any
 
 import click
 
 from faultkit.base.errors import InputError
+from faultkit.cli.shared_options import print_json
 from faultkit.code import Function, Syntax, find_function, language_named, list_functions, read_source
 
 
@@ -16,7 +16,7 @@ from faultkit.code import Function, Syntax, find_function, language_named, list_
 @click.argument("file")
 @click.argument("name", required=False)
 @click.option("--body", is_flag=True, help="The code of NAME without its signature.")
-@click.option("--lang", metavar="NAME", help="The language, if the file's ending does not tell it.")
+@click.option("--lang", metavar="NAME", help="The language, if the file's extension does not show it.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(file: str, name: str | None, body: bool, lang: str | None, as_json: bool) -> None:
     """List the functions of FILE, or print the code of the one called NAME.
@@ -33,13 +33,13 @@ def command(file: str, name: str | None, body: bool, lang: str | None, as_json: 
         return
     found = find_function(functions, name)
     if as_json:
-        _print_json(described(syntax, found) | _code(syntax, found))
+        print_json(function_document(syntax, found) | _code(syntax, found))
     else:
         click.echo(syntax.text(found.body if body else found.full))
 
 
-def described(syntax: Syntax, function: Function) -> dict[str, Any]:
-    """A function as plain data, with lines in place of offsets."""
+def function_document(syntax: Syntax, function: Function) -> dict[str, Any]:
+    """Return a function as a JSON document, with lines in place of offsets."""
     document = asdict(function)
     del document["full"], document["body"]
     return {**document, "language": syntax.language.name}
@@ -51,7 +51,7 @@ def _code(syntax: Syntax, function: Function) -> dict[str, str]:
 
 def _print_all(syntax: Syntax, functions: tuple[Function, ...], as_json: bool) -> None:
     if as_json:
-        _print_json([described(syntax, each) for each in functions])
+        print_json([function_document(syntax, each) for each in functions])
         return
     rows = [(f"{each.start_line}-{each.end_line}", each.kind, each.qualified_name) for each in functions]
     widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
@@ -63,7 +63,3 @@ def _print_all(syntax: Syntax, functions: tuple[Function, ...], as_json: bool) -
         broken = ", ".join(map(str, syntax.broken_lines()[:5]))
         title = syntax.language.title
         click.echo(f"warning: not all of it could be read as {title}: see line {broken}", err=True)
-
-
-def _print_json(document: object) -> None:
-    click.echo(json.dumps(document, indent=2, ensure_ascii=False))

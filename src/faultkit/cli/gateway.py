@@ -1,4 +1,4 @@
-"""`fault gateway`: between any MCP client and any MCP server."""
+"""`fault gateway`: a proxy between any MCP client and any MCP server, which injects call faults."""
 
 from __future__ import annotations
 
@@ -7,24 +7,30 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from faultkit.base.address import LOOPBACK_NAMES
 from faultkit.base.errors import InputError, TargetError
-from faultkit.cli.lazy import CommandWithOthers, Entry
-from faultkit.cli.serving import FAULT_FORM, OF_HTTP_FRONT, refuse_unused
+from faultkit.base.text import close_names
+from faultkit.cli.lazy import CommandWithSubcommands, LazyCommand
+from faultkit.cli.mock import FAULT_FORM, HTTP_FRONT_FLAGS, refuse_unused_flags
 
 if TYPE_CHECKING:
-    from faultkit.cli.calls import WrittenPlan
+    from faultkit.cli.call_plan import WrittenPlan
     from faultkit.plan import Plan
 
 CONTROL_PORT = 7900
-OTHERS = {
-    "replay": Entry("faultkit.cli.replay", "Serve a recording in place of the server it was made of."),
-    "wrap": Entry("faultkit.cli.wrap", "Put every server of a client's config behind the gateway, or back."),
+SUBCOMMANDS = {
+    "replay": LazyCommand(
+        "faultkit.cli.mock:replay_command", "Serve a recording in place of the server it was made of."
+    ),
+    "wrap": LazyCommand(
+        "faultkit.cli.wrap:command", "Put every server of a client's config behind the gateway, or back."
+    ),
 }
 
 
 @click.command(
-    cls=CommandWithOthers,
-    entries=OTHERS,
+    cls=CommandWithSubcommands,
+    entries=SUBCOMMANDS,
     epilog="""\b
 Examples:
   fault gateway -- python server.py
@@ -106,22 +112,22 @@ def command(
     Everything else passes as it is, byte for byte: progress, cancellation, sampling, subscriptions. The
     client may speak stdio and the server HTTP, or the other way round.
     """
-    from faultkit.base.serving import run_to_end
-    from faultkit.cli.calls import call_plan, header_pairs
-    from faultkit.mcp.gateway.run import GatewayJob, check_job, run_gateway
-    from faultkit.mcp.hosts.wrap import HEADERS_VARIABLE
+    from faultkit.base.signals import run_async
+    from faultkit.cli.call_plan import call_plan, header_pairs
+    from faultkit.mcp.gateway.gateway_run import GatewayJob, check_gateway_job, run_gateway
+    from faultkit.mcp.hosts.wrapping import HEADERS_VARIABLE
     from faultkit.plan import Plan
 
     front = front or ("http" if upstream else "stdio")
     for is_idle, flags, beside in (
         (not upstream, ("--header",), "--upstream URL"),
         (not upstream.lower().startswith("https:"), ("--insecure",), "--upstream https://…"),
-        (front == "stdio", OF_HTTP_FRONT, "--front http"),
+        (front == "stdio", HTTP_FRONT_FLAGS, "--front http"),
         (not server_name, ("--shared-plan",), "--name NAME"),
         (record is None, ("--record-only", "--overwrite"), "--record FILE"),
     ):
         if is_idle:
-            refuse_unused(flags, beside)
+            refuse_unused_flags(flags, beside)
     _check_command(server_command)
     written = call_plan(faults, plan_file, seed)
     if shared_plan:
@@ -144,30 +150,29 @@ def command(
         control_token=os.environ.get("FAULT_CONTROL_TOKEN") or None,
     )
     with written.naming_places():
-        check_job(job)
+        check_gateway_job(job)
     _warn_of_methods(written, job.plan)
-    ended = run_to_end(run_gateway(job, lambda line: click.echo(line, err=True)))
+    ended = run_async(run_gateway(job, lambda line: click.echo(line, err=True)))
     return ended.code
 
 
 def _check_command(words: tuple[str, ...]) -> None:
-    """A program that is not there, and was meant for something else."""
+    """Raise TargetError for a missing program whose name is close to that of a sub-command."""
     import shutil
-    from difflib import get_close_matches
 
-    close = get_close_matches(words[0], OTHERS, n=1) if words else []
-    if close and words[0] not in OTHERS and shutil.which(words[0]) is None:
+    close = close_names(words[0], SUBCOMMANDS) if words else []
+    if close and words[0] not in SUBCOMMANDS and shutil.which(words[0]) is None:
         raise TargetError(
             f"cannot start {words[0]}: there is no such program; did you mean `fault gateway {close[0]}`?"
         )
 
 
 def _warn_of_methods(written: WrittenPlan, plan: Plan) -> None:
-    """A server may have methods of its own, so that a strange one is no mistake for sure."""
-    from faultkit.mcp.targets import METHODS, Inventory, mistakes_in
+    """Warn of unknown methods in rules; no error, since a server may have methods of its own."""
+    from faultkit.mcp.targets import METHODS, Inventory, unmet_targets
 
     for index, rule in enumerate(plan.rules):
-        for mistake in mistakes_in(rule, Inventory(methods=METHODS)):
+        for mistake in unmet_targets(rule, Inventory(methods=METHODS)):
             click.echo(f"warning: {written.placed(mistake.within(f'rules[{index}]'))}", err=True)
 
 
@@ -177,6 +182,6 @@ def _control(text: str | None) -> tuple[str, int] | None:
     from faultkit.base.address import parse_endpoint
 
     endpoint = parse_endpoint(text, CONTROL_PORT, path="--control")
-    if endpoint.host not in ("127.0.0.1", "::1", "localhost"):
+    if endpoint.host not in LOOPBACK_NAMES:
         raise InputError("--control", f"expected a loopback address, got {endpoint}")
     return endpoint.host, endpoint.port

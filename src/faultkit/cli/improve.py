@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from contextlib import ExitStack
@@ -11,8 +10,9 @@ from pathlib import Path
 import click
 
 from faultkit.base.errors import InputError
-from faultkit.cli.llm import LlmOptions, advisor_from, asking, llm_options
-from faultkit.cli.rewrite import replace_file
+from faultkit.base.files import rewrite_file
+from faultkit.cli.llm import LlmOptions, advisor_from, llm_options, status_while_asking
+from faultkit.cli.shared_options import print_json
 from faultkit.code import Language, language_named, local_path
 from faultkit.code.advice.advisor import Advisor
 from faultkit.code.advice.answers import ChangeAnswer
@@ -39,9 +39,9 @@ Examples:
     type=float,
     default=1.0,
     show_default=True,
-    help="How good it is to become, from 0 to 1: changes stop when it is reached.",
+    help="The score to reach, from 0 to 1; no further changes are made after that.",
 )
-@click.option("--lang", metavar="NAME", help="The language, if the file's ending does not tell it.")
+@click.option("--lang", metavar="NAME", help="The language, if the file's extension does not show it.")
 @click.option("--write", is_flag=True, help="Change FILE; otherwise it is only read.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON: scores, diff, dependencies and more.")
 @llm_options
@@ -66,13 +66,13 @@ def command(
     language = None if lang is None else language_named(lang)
     with ExitStack() as stack:
         advisor = advisor_from(llm, path, stack)
-        with asking(advisor):
+        with status_while_asking(advisor):
             answer = _change(advisor, path, function, kind, target_score, language)
     name, base = _name_in_diff(path)
     diff = unified_diff(answer.old, answer.new, name)
     is_written = write and bool(diff)
     if is_written:
-        replace_file(path, answer.new.encode("utf-8"), answer.old.encode("utf-8"))
+        rewrite_file(path, answer.new.encode("utf-8"), answer.old.encode("utf-8"))
     if as_json:
         document = {
             **answer.document(),
@@ -81,7 +81,7 @@ def command(
             "function": function,
             "written": is_written,
         }
-        click.echo(json.dumps(document, indent=2, ensure_ascii=False))
+        print_json(document)
         return
     _print_diff(diff)
     _explain(answer, file, base, is_written=is_written)
@@ -96,20 +96,23 @@ def _change(
     language: Language | None,
 ) -> ChangeAnswer:
     if function is not None:
-        from faultkit.code.advice.one_function import change_function
+        from faultkit.code.advice.function_change import change_function
 
         return change_function(advisor, path, function, kind, target_score=target_score, language=language)
     if kind is None:
         return advisor.change_file(path, target_score=target_score, language=language)
-    from faultkit.code.advice.file import read_changeable
+    from faultkit.code.source_file import read_changeable
 
     read = read_changeable(path, language)
     return advisor.suggest(read.text, read.language, kind, target_score=target_score)
 
 
 def _name_in_diff(path: str) -> tuple[str, str | None]:
-    """From where the diff is applied: here, if the file is below here; else the top of its repository, or its
-    own folder, which is then told."""
+    """Return the file's name in the diff and the folder to apply it in.
+
+    The folder is None for the current one, if the file is in it; otherwise it is the top of the file's
+    repository, or the file's own folder.
+    """
     real = Path(os.path.realpath(path))
     # Links within the folder keep their names, which git knows; a link to elsewhere is not for git to change.
     given = Path(os.path.abspath(path))

@@ -1,4 +1,4 @@
-"""Groups of commands whose modules are imported only when one is called, so that `--help` answers at once."""
+"""Groups of commands whose modules are imported only when one is called, so that `--help` is fast."""
 
 from __future__ import annotations
 
@@ -8,14 +8,26 @@ from typing import Any, NamedTuple
 import click
 
 
-class Entry(NamedTuple):
-    module: str
-    """Its attribute `command` is the click command."""
+class LazyCommand(NamedTuple):
+    """A command that is not imported yet."""
+
+    target: str
+    """The click command, as `module:attribute`."""
     summary: str
+    """The command's line in the help of its group."""
+
+    def load(self) -> click.Command:
+        """Import the command's module and return the command."""
+        module, _, attribute = self.target.partition(":")
+        command = getattr(import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
 
 
 class LazyGroup(click.Group):
-    def __init__(self, *args: Any, entries: dict[str, Entry], **kwargs: Any) -> None:
+    """A click group whose help needs none of its commands' modules."""
+
+    def __init__(self, *args: Any, entries: dict[str, LazyCommand], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.entries = entries
 
@@ -23,25 +35,22 @@ class LazyGroup(click.Group):
         return list(self.entries)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in self.entries:
-            return None
-        command = import_module(self.entries[name].module).command
-        assert isinstance(command, click.Command)
-        return command
+        return self.entries[name].load() if name in self.entries else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.summary) for name, entry in self.entries.items()])
 
 
-def lazy_group(name: str, summary: str, entries: dict[str, Entry]) -> LazyGroup:
+def lazy_group(name: str, summary: str, entries: dict[str, LazyCommand]) -> LazyGroup:
+    """Return a group that has no options of its own."""
     return LazyGroup(name, help=summary, entries=entries)
 
 
-class CommandWithOthers(click.Command):
-    """A command that does something by itself, and has others below it: `fault gateway` and its `wrap`."""
+class CommandWithSubcommands(click.Command):
+    """A command that can be run by itself and has subcommands, such as `fault gateway` and its `wrap`."""
 
-    def __init__(self, *args: Any, entries: dict[str, Entry], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, entries: dict[str, LazyCommand], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.entries = entries
 
@@ -49,8 +58,7 @@ class CommandWithOthers(click.Command):
         self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
     ) -> click.Context:
         if args and args[0] in self.entries:
-            command = import_module(self.entries[args[0]].module).command
-            assert isinstance(command, click.Command)
+            command = self.entries[args[0]].load()
             return command.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
         return super().make_context(info_name, args, parent, **extra)
 

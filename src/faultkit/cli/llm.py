@@ -1,7 +1,7 @@
-"""The `--llm-…` flags that several commands share, and what is made of them.
+"""The `--llm-…` flags that several commands share, and the models and advisors made from them.
 
-The flags are written out here, and not taken from `advice.llm.settings`, so that a command can be loaded
-without loading that. What a flag's value means, and which variable stands in for it, only the settings know.
+The flags are listed here, and not taken from `faultkit.llm.ask`, so that a command can be loaded without that
+package. It alone validates the values and reads the variables.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class LlmOptions:
-    """As they came from the command line: None where a flag was not given."""
+    """The values of the flags as text; None for a flag that is absent."""
 
     client: str | None = None
     model: str | None = None
@@ -39,8 +39,10 @@ class LlmOptions:
 
 @dataclass(frozen=True, slots=True)
 class LlmFlag:
+    """One flag and its variable."""
+
     field: str
-    """Of `LlmOptions`, and the name of an argument of `llm_settings`."""
+    """Name of a field of `LlmOptions` and of an argument of `llm_settings`."""
     option: str
     variable: str
     metavar: str
@@ -53,8 +55,8 @@ FLAGS: tuple[LlmFlag, ...] = (
         "--llm-client",
         "FAULT_AGENT_CLIENT",
         "NAME",
-        "Who answers: auto (by the keys that are set, else the rules), rules (offline), openai, gemini, "
-        "openrouter, ollama or anthropic.",
+        "The source of answers: auto (by the keys that are set, else the rules), rules (offline), openai, "
+        "gemini, openrouter, ollama or anthropic.",
     ),
     LlmFlag(
         "model",
@@ -75,7 +77,7 @@ FLAGS: tuple[LlmFlag, ...] = (
         "--llm-embed-model-dim",
         "FAULT_AGENT_EMBED_MODEL_DIMENSION",
         "N",
-        "The length of its vectors, if they should not tell it themselves.",
+        "The length of its vectors; by default that of the model.",
     ),
     LlmFlag(
         "time_s",
@@ -96,12 +98,12 @@ _OF_EMBEDDINGS = ("client", "embed_model", "embed_dim")
 
 
 def llm_options(function: F) -> F:
-    """Gives a command all the flags; it gets them as one argument, `llm`."""
+    """Add all flags to a command, which receives them as one argument, `llm`."""
     return _with_flags(function, FLAGS)
 
 
 def embed_options(function: F) -> F:
-    """The same with those flags alone that embeddings need."""
+    """Add only the flags that embeddings need, as `llm_options` does."""
     return _with_flags(function, [flag for flag in FLAGS if flag.field in _OF_EMBEDDINGS])
 
 
@@ -117,8 +119,8 @@ def _with_flags(function: F, flags: Sequence[LlmFlag]) -> F:
     return collected  # type: ignore[return-value]
 
 
-def settings_from(options: LlmOptions) -> LlmSettings | None:
-    """What the flags and this process' environment ask for; None is the offline rules."""
+def llm_settings_from(options: LlmOptions) -> LlmSettings | None:
+    """Return the settings of the flags and the environment; None stands for the offline rules."""
     from faultkit.llm.ask import llm_settings
 
     return llm_settings(
@@ -133,8 +135,8 @@ def settings_from(options: LlmOptions) -> LlmSettings | None:
 
 
 def embedding_settings_from(options: LlmOptions) -> LlmSettings | None:
-    """The same for a command that only embeds: a model that nobody is there to run is an error."""
-    settings = settings_from(options)
+    """Return the settings of a command that only embeds; an embedding model without a client is an error."""
+    settings = llm_settings_from(options)
     if settings is None and options.embed_model:
         raise InputError(
             "--llm-embed-model",
@@ -145,8 +147,8 @@ def embedding_settings_from(options: LlmOptions) -> LlmSettings | None:
 
 
 def model_from(options: LlmOptions) -> Model | None:
-    """None is the offline rules. Nothing is asked yet, and no client library is loaded."""
-    settings = settings_from(options)
+    """Return the model of the flags, or None for the offline rules; no client library is loaded yet."""
+    settings = llm_settings_from(options)
     if settings is None:
         return None
     from faultkit.llm.ask import Model
@@ -157,8 +159,11 @@ def model_from(options: LlmOptions) -> Model | None:
 def advisor_from(
     options: LlmOptions, root: str | os.PathLike[str] | None = None, stack: ExitStack | None = None
 ) -> Advisor:
-    """`root` is a file or folder of the project: where an index of it exists, a model is shown what the index
-    has about the code in question. With a stack, the model is closed with it."""
+    """Return an advisor that uses the model of the flags, or the offline rules.
+
+    `root` is a file or folder of the project: if it has an index, the model also receives related code from
+    it. `stack` closes the model.
+    """
     from faultkit.code.advice.advisor import Advisor
 
     model = model_from(options)
@@ -168,7 +173,7 @@ def advisor_from(
         stack.enter_context(model)
     if root is None:
         return Advisor(model)
-    from faultkit.code.advice.context import context_of
+    from faultkit.code.advice.project_context import context_of
 
     return Advisor(model, context=context_of(root, model, warn=_warn))
 
@@ -178,8 +183,8 @@ def _warn(text: str) -> None:
 
 
 @contextmanager
-def asking(advisor: Advisor) -> Iterator[None]:
-    """Says whom we wait for while a model thinks, on a terminal; the rules answer at once."""
+def status_while_asking(advisor: Advisor) -> Iterator[None]:
+    """Show on a terminal which model is being asked; the offline rules need no status."""
     engine = advisor.engine
     if engine.model is None or not sys.stderr.isatty():
         yield

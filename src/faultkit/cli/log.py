@@ -1,4 +1,4 @@
-"""The log: where it goes, how much of it there is, and how a traceback gets there. Quiet by default."""
+"""The log of `fault`: its file, its level, and tracebacks of unexpected errors. Off by default."""
 
 from __future__ import annotations
 
@@ -23,13 +23,15 @@ _FORM = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 @dataclass(frozen=True, slots=True)
 class LogSettings:
+    """The values of --log-file, --log-level and --log-stdout."""
+
     file: str | None = None
     level: str = "info"
     stdout: bool = False
 
 
 def start_log(settings: LogSettings) -> None:
-    """Send the log of `faultkit` to the file, to stdout, to both, or (usually) to nowhere."""
+    """Send the log of `faultkit` to the file, to stdout, to both, or (by default) to neither."""
     level = LEVELS.get(settings.level.lower())
     if level is None:
         raise InputError("--log-level", f'expected one of {", ".join(LEVELS)}, got "{settings.level}"')
@@ -57,7 +59,7 @@ def _formatted(handler: logging.Handler) -> logging.Handler:
 
 
 def log_traceback(error: BaseException, settings: LogSettings) -> str:
-    """Keep the traceback where the user asked for it; returns where to look for it."""
+    """Log the traceback, or print it at level debug; return a sentence that says where it is."""
     logging.getLogger("faultkit").error("unexpected error", exc_info=error)
     if settings.file is not None:
         return f"the traceback is in {settings.file}"

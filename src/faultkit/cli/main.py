@@ -1,10 +1,10 @@
-"""The console entry of `fault`: global options, the table of commands, and how errors reach a user.
+"""The command `fault`: global options, the table of commands, and the translation of errors to exit codes.
 
-Imports nothing but click at the top, so that `fault --help` answers at once: each command's module is
-imported when the command is called.
+Only click is imported at the top, so that `fault --help` is fast: the module of a command is imported when
+that command is called.
 
 Exit codes: 0 done, 1 a result that was not met, 2 wrong input, 3 no target, 4 could not finish,
-130 interrupted, 141 nobody reads our output.
+130 interrupted, 141 the reader of stdout has closed it.
 """
 
 from __future__ import annotations
@@ -18,33 +18,52 @@ import click
 
 from faultkit import __version__
 from faultkit.base.errors import FaultkitError, InputError
-from faultkit.cli.lazy import Entry, LazyGroup
+from faultkit.base.text import one_line
+from faultkit.cli.lazy import LazyCommand, LazyGroup
 
 INTERRUPTED, NO_READER, UNEXPECTED = 130, 141, 4
 
 
-COMMANDS: dict[str, Entry] = {
-    "run": Entry("faultkit.cli.run", "Stand between a client and what it depends on, and break it."),
-    "scenario": Entry("faultkit.cli.scenario", "Call a service while its network is broken, and report."),
-    "chaos": Entry("faultkit.cli.chaos", "Run chaos experiments that always clean up."),
-    "demo": Entry("faultkit.cli.demo", "Serve a small service with a dependency, to try faults on."),
-    "faults": Entry("faultkit.cli.faults", "Show the faults there are and their settings."),
-    "functions": Entry("faultkit.cli.functions", "List the functions of a source file, or show one."),
-    "review": Entry("faultkit.cli.review", "Say what will hurt in production in a file or folder of code."),
-    "improve": Entry("faultkit.cli.improve", "Make a file hold up in production: a diff, or written to it."),
-    "slo": Entry("faultkit.cli.slo", "Suggest service level objectives for a function."),
-    "index": Entry("faultkit.cli.index", "Make a project's code searchable, or bring its index up to date."),
-    "search": Entry("faultkit.cli.search", "Find code in a project's index by what it does."),
-    "agent": Entry("faultkit.cli.agent", "Serve Faultkit's tools to coding agents, over MCP."),
-    "mock": Entry("faultkit.cli.mock", "Serve tools from a file over MCP, as broken as you like."),
-    "gateway": Entry("faultkit.cli.gateway", "Stand between an MCP client and its server, and break calls."),
-    "edge": Entry("faultkit.cli.edge", "Probe an MCP server at the edges of what clients send."),
-    "profile": Entry("faultkit.cli.profile", "Run every fault of calls against an MCP client."),
-    "serve": Entry("faultkit.cli.serve", "Serve MCP tools that fail on request, to test against."),
-    "test": Entry("faultkit.cli.suites", "Run suites that score how agents recover from faults."),
-    "audit": Entry("faultkit.cli.audit", "Read the audit log of `fault serve`."),
-    "keys": Entry("faultkit.cli.keys", "Make and revoke the API keys of `fault serve`."),
-    "toxiproxy": Entry("faultkit.cli.toxiproxy", "Serve the API of Toxiproxy, as a drop-in."),
+COMMANDS: dict[str, LazyCommand] = {
+    "run": LazyCommand("faultkit.cli.run:command", "Run a proxy that injects network faults."),
+    "scenario": LazyCommand(
+        "faultkit.cli.scenario:command", "Load a service under network faults, and report."
+    ),
+    "chaos": LazyCommand("faultkit.cli.chaos:command", "Run chaos experiments, and always roll them back."),
+    "demo": LazyCommand("faultkit.cli.demo:command", "Serve a small demo service with a dependency."),
+    "faults": LazyCommand("faultkit.cli.faults:command", "List the faults and their settings."),
+    "functions": LazyCommand(
+        "faultkit.cli.functions:command", "List the functions of a source file, or show one."
+    ),
+    "review": LazyCommand(
+        "faultkit.cli.review:command", "Find reliability and performance problems in source code."
+    ),
+    "improve": LazyCommand(
+        "faultkit.cli.improve:command", "Fix what a review finds in a file: as a diff, or in place."
+    ),
+    "slo": LazyCommand("faultkit.cli.slo:command", "Suggest service level objectives for a function."),
+    "index": LazyCommand(
+        "faultkit.cli.index:index_command", "Index a project's code for search, or update its index."
+    ),
+    "search": LazyCommand(
+        "faultkit.cli.search:search_command", "Search a project's index for code, by meaning or by words."
+    ),
+    "agent": LazyCommand("faultkit.cli.agent:command", "Serve Faultkit's tools to coding agents over MCP."),
+    "mock": LazyCommand("faultkit.cli.mock:mock_command", "Serve the tools of a file over MCP, with faults."),
+    "gateway": LazyCommand(
+        "faultkit.cli.gateway:command", "Inject faults between an MCP client and its server."
+    ),
+    "edge": LazyCommand("faultkit.cli.edge:command", "Probe an MCP server with edge cases."),
+    "profile": LazyCommand("faultkit.cli.profile:command", "Run an MCP client against every call fault."),
+    "serve": LazyCommand("faultkit.cli.serve:command", "Serve MCP tools that fail on request."),
+    "test": LazyCommand(
+        "faultkit.cli.suites:command", "Run suites that score how agents recover from faults."
+    ),
+    "audit": LazyCommand("faultkit.cli.audit:command", "Read the audit log of `fault serve`."),
+    "keys": LazyCommand("faultkit.cli.keys:command", "Create and revoke API keys for `fault serve`."),
+    "toxiproxy": LazyCommand(
+        "faultkit.cli.toxiproxy:command", "Serve the Toxiproxy API, as a drop-in replacement."
+    ),
 }
 
 
@@ -63,7 +82,7 @@ COMMANDS: dict[str, Entry] = {
     envvar="FAULT_LOG_LEVEL",
     default="info",
     show_default=True,
-    help="debug, info, warning, error or off; with debug, every connection and traceback is logged.",
+    help="debug, info, warning, error or off. debug logs every connection and traceback.",
 )
 @click.option(
     "--log-stdout", is_flag=True, envvar="FAULT_WITH_STDOUT_LOGGING", help="Write the log to stdout too."
@@ -81,8 +100,9 @@ def fault(ctx: click.Context, log_file: str | None, log_level: str, log_stdout: 
 
 
 def invoke(args: list[str] | None = None, name: str = "fault") -> int:
-    """Run one command line and give its exit code; every error has been shown by then. `name` is that of the
-    program, as the user knows it."""
+    """Run one command line, print its errors, and return its exit code.
+
+    name: the program's name in usage messages"""
     try:
         with fault.make_context(name, sys.argv[1:] if args is None else list(args)) as ctx:
             code = _invoke(ctx)
@@ -93,14 +113,15 @@ def invoke(args: list[str] | None = None, name: str = "fault") -> int:
     except click.ClickException as error:
         return _show_usage(error)
     except FaultkitError as error:
-        # Bad input may have many mistakes, each on a line; in other errors a line break means nothing.
+        # An InputError may hold several mistakes, one a line; in other errors a line break has no meaning.
         for mistake in str(error).splitlines() if isinstance(error, InputError) else [str(error)]:
-            _complain(mistake)
+            _print_error(mistake)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         return INTERRUPTED
     except BrokenPipeError:
-        _drop_stdout()
+        # Python flushes stdout once more at exit: send that to /dev/null, or it would print a traceback.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return NO_READER
 
 
@@ -116,32 +137,23 @@ def _invoke(ctx: click.Context) -> int:
 
         settings = ctx.obj if isinstance(ctx.obj, LogSettings) else LogSettings()
         where = log_traceback(error, settings)
-        _complain(f"unexpected {type(error).__name__}: {_one_line(str(error))} ({where})")
+        _print_error(f"unexpected {type(error).__name__}: {one_line(str(error))} ({where})")
         return UNEXPECTED
 
 
 def _show_usage(error: click.ClickException) -> int:
     ctx = getattr(error, "ctx", None)
     path = ctx.command_path if ctx is not None else "fault"
-    _complain(f"{_one_line(error.format_message()).rstrip('.')} (see `{path} --help`)")
+    _print_error(f"{one_line(error.format_message()).rstrip('.')} (see `{path} --help`)")
     return error.exit_code
 
 
-def _complain(text: str) -> None:
-    click.echo(f"error: {_one_line(text)}", err=True)
+def _print_error(text: str) -> None:
+    click.echo(f"error: {one_line(text)}", err=True)
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
-
-
-def _drop_stdout() -> None:
-    """Python flushes stdout once more at its end: let that go nowhere instead of complaining."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def leave(code: int) -> NoReturn:
-    """End the process now. A thread that hangs in the system's resolver must not hold it up."""
+def end_process(code: int) -> NoReturn:
+    """End the process without waiting for other threads: one may hang in the system's resolver."""
     threads = sys.modules.get("threading")
     others = [] if threads is None else threads.enumerate()
     if any(not thread.daemon and thread is not threads.main_thread() for thread in others if threads):
@@ -151,15 +163,12 @@ def leave(code: int) -> NoReturn:
     sys.exit(code)
 
 
-def _write_anything() -> None:
-    """A terminal that cannot show an arrow shows a question mark; it does not end the run."""
+def main() -> NoReturn:
+    """Run `fault` with the arguments of this process, and exit."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
+            # A character that the terminal's encoding lacks becomes a question mark, and no error.
             stream.reconfigure(errors="replace")
-
-
-def main() -> NoReturn:
-    _write_anything()
     if "_FAULT_COMPLETE" in os.environ:
         fault.main(prog_name="fault")  # Prints a completion script or suggestions, and exits.
-    leave(invoke())
+    end_process(invoke())

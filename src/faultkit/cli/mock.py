@@ -1,16 +1,109 @@
-"""`fault mock`: a server made of a file, as broken as you like."""
+"""`fault mock` and `fault gateway replay`: serve MCP tools from a manifest or from a recording."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import gc
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
+from click.core import ParameterSource
 
-from faultkit.cli.serving import serve, serving_options
+from faultkit.base.errors import InputError
 
 if TYPE_CHECKING:
-    from faultkit.mcp.mock.model import Manifest
-    from faultkit.mcp.mock.recording import Recording
+    from faultkit.mcp.mock.mock_model import Manifest
+    from faultkit.mcp.mock.mock_recording import Recording
+
+FAULT_FORM = (
+    "KIND[:VALUE][,KEY=VALUE…][%PROBABILITY][@TARGET], where TARGET is a tool, a method such as tools/list, "
+    "or one of resource:, prompt:, tool:, method:, server: and a glob. Can be given again."
+)
+HTTP_FRONT_FLAGS = ("--host", "--port")
+
+
+def mock_options(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return a decorator that adds the options of a mock server; `port` is the default port."""
+    options = (
+        click.option(
+            "--fault",
+            "faults",
+            metavar="SPEC",
+            multiple=True,
+            help=f"none, hang, wedged, slow:MS, recover-after:N, or any other fault: {FAULT_FORM}",
+        ),
+        click.option(
+            "--plan", "plan_file", metavar="FILE", help="A plan of rules besides, or in place of, --fault."
+        ),
+        click.option(
+            "--front",
+            type=click.Choice(["stdio", "http"]),
+            default="stdio",
+            show_default=True,
+            help="How clients speak to it.",
+        ),
+        click.option("--host", default="127.0.0.1", show_default=True, help="Address for --front http."),
+        click.option(
+            "--port",
+            type=click.IntRange(0, 65535),
+            default=port,
+            show_default=True,
+            help="Port for --front http.",
+        ),
+        click.option("--seed", default=None, help="Seed of all chance; that of the plan if not given."),
+    )
+
+    def with_options(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return with_options
+
+
+def refuse_unused_flags(flags: Iterable[str], beside: str) -> None:
+    """Raise InputError for one of these flags on the command line, where it would have no effect."""
+    ctx = click.get_current_context()
+    for parameter in ctx.command.params:
+        source = None if parameter.name is None else ctx.get_parameter_source(parameter.name)
+        for flag in parameter.opts:
+            if flag in flags and source is ParameterSource.COMMANDLINE:
+                raise InputError(flag, f"expected {beside} beside it, without which it does nothing")
+
+
+def serve_mock(
+    load: Callable[[], Manifest | Recording],
+    faults: tuple[str, ...],
+    plan_file: str | None,
+    front: Literal["stdio", "http"],
+    host: str,
+    port: int,
+    seed: str | None,
+) -> None:
+    """Serve until the client disconnects or a stop signal arrives."""
+    if front == "stdio":
+        refuse_unused_flags(HTTP_FRONT_FLAGS, "--front http")
+    # Imported modules and the manifest live as long as the process, so collecting garbage in them is wasted.
+    gc.disable()
+    try:
+        from faultkit.base.signals import run_async
+        from faultkit.mcp.mock.mock_run import MockJob, check_mock_job, run_mock
+        from faultkit.plan import Plan
+
+        job = MockJob(load(), Plan(), front, host, port)
+        if faults or plan_file is not None:
+            from faultkit.cli.call_plan import call_plan
+
+            written = call_plan(faults, plan_file, seed)
+            job = replace(job, plan=written.plan)
+            with written.naming_places():
+                check_mock_job(job)
+    finally:
+        gc.enable()
+    gc.freeze()
+    run_async(run_mock(job, lambda line: click.echo(line, err=True)))
+
 
 _EXAMPLES = """\b
 Examples:
@@ -23,7 +116,7 @@ Examples:
 
 
 class _Command(click.Command):
-    """Known by two names: its examples are those of the name that it was called by."""
+    """A command with two names, whose examples use the name that it was called by."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_paragraph()
@@ -31,7 +124,7 @@ class _Command(click.Command):
             formatter.write_text(_EXAMPLES.replace("  fault mock", f"  {ctx.command_path}"))
 
 
-@click.command(cls=_Command)
+@click.command("mock", cls=_Command)
 @click.option(
     "--tools-from",
     "tools_from",
@@ -39,17 +132,43 @@ class _Command(click.Command):
     required=True,
     help="Manifest of tools, resources and prompts (YAML or JSON), or a recording of `fault gateway`.",
 )
-@serving_options(8765)
-def command(tools_from: str, **options: Any) -> None:
-    """Serve the tools of a file over MCP, both eras of it, and break their calls as told.
+@mock_options(8765)
+def mock_command(tools_from: str, **options: Any) -> None:
+    """Serve the tools of a file over MCP, both eras of it, and inject faults into their calls.
 
     Only tools/call is touched unless a fault is aimed elsewhere: clients connect and see the tools, and then
     meet the fault. A call that hangs ends after ten minutes with an error that says so.
     """
 
     def load() -> Manifest | Recording:
-        from faultkit.mcp.mock.file import load_source
+        from faultkit.mcp.mock.mock_source import load_source
 
         return load_source(tools_from)
 
-    serve(load, **options)
+    serve_mock(load, **options)
+
+
+@click.command(
+    "replay",
+    epilog="""\b
+Examples:
+  fault gateway replay calls.jsonl
+  fault gateway replay calls.jsonl --fault slow:2000@search
+  fault gateway replay calls.jsonl --front http --port 8766
+""",
+)
+@click.argument("file", metavar="FILE")
+@mock_options(8766)
+def replay_command(file: str, **options: Any) -> None:
+    """Serve a recording of `fault gateway --record`: the same requests get the same replies.
+
+    Replies to the same request come in the recorded order, and the last one stays. What was never asked gets
+    an error that says so. Faults can be laid over it.
+    """
+
+    def load() -> Recording:
+        from faultkit.mcp.mock.mock_source import load_recording
+
+        return load_recording(file)
+
+    serve_mock(load, **options)

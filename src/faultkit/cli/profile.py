@@ -1,4 +1,4 @@
-"""`fault profile`: every fault of calls against an MCP client, and what it did."""
+"""`fault profile`: run an MCP client against every call fault, and report its behaviour."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ Examples:
 @click.option(
     "--tools-from",
     metavar="FILE",
-    help="Manifest of what the server serves; by default two tools of ours.",
+    help="Manifest of the server's tools; by default two built-in ones.",
 )
 @click.option("--timeout", metavar="DURATION", default="30s", show_default=True, help="For each run.")
 @click.option(
@@ -75,24 +75,23 @@ def command(
     as_json: bool,
     report: str | None,
 ) -> int:
-    """Run an MCP client once for each fault that can hit it, and tell what it did.
+    """Run an MCP client once for each fault that can hit it, and report what it did.
 
-    Each run has a server of its own with one fault. From the wire is told whether the client survived,
-    retried, cancelled, began anew, and what it left open. A run without a fault comes first.
+    Each run has a server of its own with one fault. The messages show whether the client survived, retried,
+    cancelled or began anew, and what it left open. A run without a fault comes first.
     """
-    from faultkit.cli.durations import seconds_of
-    from faultkit.cli.to_end import finished
-    from faultkit.mcp.probe.clients.case import Job
-    from faultkit.mcp.probe.clients.client import SERVER
-    from faultkit.mcp.probe.clients.conduct import Conduct
-    from faultkit.mcp.probe.clients.report import summary_of, to_json, to_markdown, to_text
-    from faultkit.mcp.probe.clients.run import check_job, profile_client
-    from faultkit.scenario.report.files import check_report_path, write_whole
+    from faultkit.base.files import check_output_path, write_whole
+    from faultkit.base.signals import run_until_signal
+    from faultkit.cli.shared_options import seconds_of
+    from faultkit.mcp.probe.clients.client_behaviour import ClientBehaviour
+    from faultkit.mcp.probe.clients.client_profile import check_job, profile_client
+    from faultkit.mcp.probe.clients.client_run import SERVER, ProfileJob
+    from faultkit.mcp.probe.clients.profile_report import summary_of, to_json, to_markdown, to_text
 
     if report is not None:
-        check_report_path(report, (".md",))
+        check_output_path(report, (".md",))
     on_pipes = any(SERVER in word for word in client_command)
-    job = Job(
+    job = ProfileJob(
         client_command,
         transport or ("stdio" if on_pipes else "http"),
         era,
@@ -102,11 +101,11 @@ def command(
     )
     check_job(job, faults)
 
-    def say(number: int, of: int, conduct: Conduct) -> None:
+    def say(number: int, of: int, conduct: ClientBehaviour) -> None:
         if sys.stderr.isatty():
             click.echo(f"{number}/{of} {conduct.spec}: {conduct.outcome}", err=True)
 
-    found = finished(profile_client(job, faults, parallel=parallel, say=say))
+    found = run_until_signal(profile_client(job, faults, parallel=parallel, on_row=say))
     if as_json:
         click.echo(to_json(found), nl=False)
     else:

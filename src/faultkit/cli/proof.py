@@ -1,4 +1,4 @@
-"""The part of `fault review` that proves a change: its options, and how a proof is shown."""
+"""`fault review --prove`: its options, and the table of a proof."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from typing import Any, TypeVar
 import click
 
 from faultkit.base.errors import InputError
-from faultkit.cli.durations import seconds_of
-from faultkit.code.proof.compare import Figures
-from faultkit.code.proof.prove import Proof, ProofSettings, prove
+from faultkit.cli.shared_options import seconds_of
+from faultkit.code.proof.prove import Figures, Proof, ProofSettings, prove
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
-class Proved:
+class ProofOutcome:
+    """The result of `--prove`."""
+
     proof: Proof | None
-    """None: there was nothing to change."""
+    """None if there was nothing to change."""
     reason: str
 
     @property
@@ -36,15 +37,17 @@ class Proved:
 
 @dataclass(frozen=True, slots=True)
 class ProofOptions:
+    """The options of a proof, as given on the command line."""
+
     wanted: bool
     upstreams: tuple[str, ...]
     route: str | None
     python: str | None
     duration: str
 
-    def prove(self, path: str, *, given: str, is_file: bool) -> Proved:
-        """Runs both versions; nothing is left of them."""
-        from faultkit.cli.signals import StopSignal
+    def prove(self, path: str, *, given: str, is_file: bool) -> ProofOutcome:
+        """Run and measure both versions, and remove their files and processes afterwards."""
+        from faultkit.base.signals import StopSignal
         from faultkit.code.advice.advisor import Advisor
 
         if not is_file or not path.endswith(".py"):
@@ -57,20 +60,22 @@ class ProofOptions:
         )
         change = Advisor().change_file(path)
         if not change.diff:
-            return Proved(None, change.reason)
+            return ProofOutcome(None, change.reason)
         import threading
 
         stop = threading.Event()
-        with StopSignal(stop) as signals:
+        with StopSignal(stop.set) as signals:
             try:
-                return Proved(prove(path, change.old, change.new, settings, _tell, stop), change.reason)
+                return ProofOutcome(
+                    prove(path, change.old, change.new, settings, _show_step, stop), change.reason
+                )
             finally:
                 if signals.reason == "interrupt":
                     raise KeyboardInterrupt
 
 
 def proof_options(command: F) -> F:
-    """Adds the options of a proof; the command gets them as one value, `proof`."""
+    """Add the options of a proof to a command, which receives them as one argument, `proof`."""
 
     @click.option("--prove", is_flag=True, help="Run the service before and after the change, under faults.")
     @click.option(
@@ -78,7 +83,7 @@ def proof_options(command: F) -> F:
         "upstreams",
         metavar="VARIABLE=URL",
         multiple=True,
-        help="With --prove: what stands behind a variable of the service; by default a stand-in of ours.",
+        help="With --prove: the URL for a variable of the service; by default that of a built-in stub.",
     )
     @click.option("--route", metavar="PATH", help="With --prove: what to call; by default what calls out.")
     @click.option("--python", metavar="PATH", help="With --prove: the interpreter that runs the service.")
@@ -116,12 +121,13 @@ def _seconds(text: str) -> float:
     return seconds
 
 
-def _tell(what: str, step: int, of: int) -> None:
+def _show_step(what: str, step: int, of: int) -> None:
     if sys.stderr.isatty():
         click.echo(f"\r\x1b[K{step}/{of} {what}", err=True, nl=step == of)
 
 
-def show_proof(proved: Proved) -> None:
+def show_proof(proved: ProofOutcome) -> None:
+    """Print a proof as a table with its judgements."""
     if proved.proof is None:
         click.echo(f"\nNothing to prove: {proved.reason}")
         return

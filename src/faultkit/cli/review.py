@@ -1,4 +1,4 @@
-"""`fault review`: what will hurt in production in a file or a folder, by rules, offline."""
+"""`fault review`: reliability and performance problems in a file or a folder, found offline by rules."""
 
 from __future__ import annotations
 
@@ -6,22 +6,30 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.text import Text
 
 from faultkit.base.errors import InputError
+from faultkit.base.files import check_output_path, write_whole
+from faultkit.base.text import count_of, escaped_line
 from faultkit.cli.proof import ProofOptions, proof_options, show_proof
+from faultkit.cli.shared_options import print_json
 from faultkit.code import language_named
-from faultkit.code.advice.score import mean_value, score_of
-from faultkit.code.rules import KINDS, RULES, SEVERITIES, Finding, Rule, Severity
-from faultkit.code.rules.review import FileToReview, ReviewedFile, files_to_review, review_all, review_file
-from faultkit.code.rules.sarif import sarif_document
-from faultkit.code.shown import one_line
-from faultkit.scenario.report.files import check_report_path, write_whole
+from faultkit.code.advice.analysis import mean_value, score_of
+from faultkit.code.review.engine import RULES
+from faultkit.code.review.review_files import (
+    FileToReview,
+    ReviewedFile,
+    files_to_review,
+    review_all,
+    review_file,
+)
+from faultkit.code.review.review_sarif import sarif_document
+from faultkit.code.rules import KINDS, SEVERITIES, Finding, Rule, Severity
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 _STYLES: dict[Severity, str] = {"low": "cyan", "medium": "yellow", "high": "red", "critical": "bold red"}
 _MOST_SKIPPED_SHOWN = 5
@@ -31,7 +39,7 @@ _MOST_SKIPPED_SHOWN = 5
 class _Review:
     files: tuple[ReviewedFile, ...]
     findings: tuple[Finding, ...]
-    """Those that were asked for, by file and line."""
+    """Findings that the options select, by file and line."""
     kinds: tuple[str, ...]
 
 
@@ -46,7 +54,7 @@ Examples:
 )
 @click.argument("path", metavar="FILE|DIR")
 @click.option(
-    "--lang", metavar="NAME", help="Only this language; or that of FILE, if its ending does not tell it."
+    "--lang", metavar="NAME", help="Only this language; or that of FILE, if its extension does not show it."
 )
 @click.option("--kind", type=click.Choice(KINDS), help="Only findings of this kind.")
 @click.option(
@@ -54,14 +62,14 @@ Examples:
     type=click.Choice(SEVERITIES),
     default="low",
     show_default=True,
-    help="Leave out milder ones.",
+    help="Omit findings below this severity.",
 )
 @click.option(
     "--min-confidence",
     type=click.FloatRange(0, 1),
     default=0.0,
     show_default=True,
-    help="Leave out surmises.",
+    help="Omit findings below this confidence.",
 )
 @click.option(
     "--fail-on", type=click.Choice(SEVERITIES), help="Exit with 1 if something this grave is found."
@@ -89,7 +97,7 @@ def command(
     make, under the same faults, and both are measured. FILE itself is not changed.
     """
     if sarif is not None:
-        check_report_path(sarif, (".sarif", ".json"))
+        check_output_path(sarif, (".sarif", ".json"))
     rules = tuple(rule for rule in RULES if kind in (None, rule.kind))
     wanted, passed_by = files_to_review(path, None if lang is None else language_named(lang))
     named = len(wanted) == 1 and wanted[0].path == wanted[0].shown
@@ -104,11 +112,11 @@ def command(
     )
     review = _Review((*files, *passed_by), findings, (kind,) if kind else KINDS)
     if sarif is not None:
-        write_whole(sarif, _json(sarif_document(findings, rules)) + "\n")
+        write_whole(sarif, json.dumps(sarif_document(findings, rules), indent=2, ensure_ascii=False) + "\n")
     proved = proof.prove(wanted[0].path, given=path, is_file=named) if proof.wanted else None
     if as_json:
         more = {} if proved is None else {"proof": proved.document()}
-        click.echo(_json(_document(review) | more))
+        print_json(_document(review) | more)
     else:
         _print(review)
         if proved is not None:
@@ -118,19 +126,19 @@ def command(
     return int(fail_on is not None and any(_is_at_least(each.severity, fail_on) for each in findings))
 
 
-def _json(document: object) -> str:
-    return json.dumps(document, indent=2, ensure_ascii=False)
-
-
 def _is_at_least(severity: Severity, least: Severity) -> bool:
     return SEVERITIES.index(severity) >= SEVERITIES.index(least)
 
 
 def _watched(wanted: list[FileToReview], rules: tuple[Rule, ...]) -> Iterator[ReviewedFile]:
-    """With a bar on a terminal; quiet where nobody looks."""
+    """Yield the reviewed files, with a progress bar if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield from review_all(wanted, rules)
         return
+    # Imported here, as in `_print`: with --json and without a terminal the command starts faster.
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
     bar = Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -147,7 +155,7 @@ def _watched(wanted: list[FileToReview], rules: tuple[Rule, ...]) -> Iterator[Re
 
 
 def _scores(review: _Review) -> dict[str, float]:
-    """By kind, from everything that was found and not only from what is shown."""
+    """Return the score of each kind, computed from all findings and not only from those shown."""
     looked_at = [file for file in review.files if not file.skipped]
     return {
         kind: mean_value(score_of(file.findings, kind).value for file in looked_at)
@@ -160,7 +168,7 @@ def _document(review: _Review) -> dict[str, Any]:
     return {
         "files": len([file for file in review.files if not file.skipped]),
         "scores": _scores(review),
-        "findings": [plain_finding(each) for each in review.findings],
+        "findings": [finding_document(each) for each in review.findings],
         "skipped": [{"file": file.file, "why": file.skipped} for file in review.files if file.skipped],
         "not_all_read": [
             {"file": file.file, "lines": list(file.broken_lines)}
@@ -170,8 +178,8 @@ def _document(review: _Review) -> dict[str, Any]:
     }
 
 
-def plain_finding(finding: Finding) -> dict[str, Any]:
-    """A finding as plain data."""
+def finding_document(finding: Finding) -> dict[str, Any]:
+    """Return a finding as a JSON document."""
     return {
         "rule": finding.rule.id,
         "slug": finding.rule.slug,
@@ -192,6 +200,9 @@ def plain_finding(finding: Finding) -> dict[str, Any]:
 
 
 def _print(review: _Review) -> None:
+    from rich.console import Console
+    from rich.text import Text
+
     console = Console(highlight=False, soft_wrap=True)
     for each in review.findings:
         severity = Text(each.severity, style=_STYLES[each.severity])
@@ -208,18 +219,17 @@ def _print_end(review: _Review, console: Console) -> None:
     counts = {each: severities.count(each) for each in reversed(SEVERITIES)}
     by = ", ".join(f"{count} {each}" for each, count in counts.items() if count)
     count = len(review.findings)
-    found = f"{count} finding{'' if count == 1 else 's'} ({by})" if by else "nothing found"
+    found = f"{count_of(count, 'finding')} ({by})" if by else "nothing found"
     scores = ", ".join(f"{kind} {value:.2f}" for kind, value in _scores(review).items())
-    files = f"{len(looked_at)} file{'' if len(looked_at) == 1 else 's'}"
-    console.print(f"{files}: {found}; {scores}", markup=False)
+    console.print(f"{count_of(len(looked_at), 'file')}: {found}; {scores}", markup=False)
     skipped = [file for file in review.files if file.skipped]
     for file in skipped[:_MOST_SKIPPED_SHOWN]:
-        click.echo(f"skipped {one_line(file.file)}: {file.skipped}", err=True)
+        click.echo(f"skipped {escaped_line(file.file)}: {file.skipped}", err=True)
     if len(skipped) > _MOST_SKIPPED_SHOWN:
         click.echo(f"skipped {len(skipped) - _MOST_SKIPPED_SHOWN} more (all with --json)", err=True)
     for file in review.files:
         if file.broken_lines:
             lines = ", ".join(map(str, file.broken_lines[:5]))
             click.echo(
-                f"warning: {one_line(file.file)}: not all of it could be read: see line {lines}", err=True
+                f"warning: {escaped_line(file.file)}: not all of it could be read: see line {lines}", err=True
             )

@@ -15,16 +15,16 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from faultkit.base.address import Endpoint, UpstreamSet, parse_endpoint, parse_map
+from faultkit.base.address import LOOPBACK_NAMES, Endpoint, UpstreamSet, parse_endpoint, parse_map
+from faultkit.base.documents.seeds import seed_of_text
 from faultkit.base.errors import InputError
-from faultkit.cli.durations import seconds_if_given
-from faultkit.cli.flags import fault_options, rules_of
-from faultkit.cli.help import FaultCommand
+from faultkit.cli.fault_flags import FaultCommand, fault_options, rules_of
 from faultkit.cli.log import LogSettings
-from faultkit.cli.output import JsonLines, Output, Plain, Tail
-from faultkit.cli.session import Job, run_job, warn
+from faultkit.cli.run_output import EventLines, JsonLines, PlainLines, RunOutput
+from faultkit.cli.run_session import RunJob, run_job, warn
+from faultkit.cli.shared_options import optional_seconds
 from faultkit.plan import Plan, Rule, check_network_rule, fresh_name, load_plan_file
-from faultkit.proxy.spec import ProxySpec
+from faultkit.proxy.data_plane import ProxySpec
 
 FORWARD = "http"
 """The name of the forward proxy, for `match.proxy`."""
@@ -133,11 +133,11 @@ def command(ctx: click.Context, /, **given: Any) -> None:
     run_job(job, _output(ctx))
 
 
-def job_of(ctx: click.Context) -> Job:
-    """What the command line asks for; InputError names the flag that is wrong."""
+def job_of(ctx: click.Context) -> RunJob:
+    """Return the run that the command line asks for; raise InputError that names the wrong flag."""
     given = ctx.params
-    duration_s = seconds_if_given("--duration", given["duration"])
-    connect_timeout_s = seconds_if_given("--connect-timeout", given["connect_timeout"]) or 0.0
+    duration_s = optional_seconds("--duration", given["duration"])
+    connect_timeout_s = optional_seconds("--connect-timeout", given["connect_timeout"]) or 0.0
     verify = not given["insecure"]
     maps = tuple(
         replace(spec, verify=verify, connect_timeout_s=connect_timeout_s) for spec in _maps(given["maps"])
@@ -153,7 +153,7 @@ def job_of(ctx: click.Context) -> Job:
         raise InputError("--proxy", "expected at least one with --disable-http-proxy, got none")
     plan = _plan(ctx, duration_s)
     asked = _was_given(ctx, "proxy_address") or bool(given["upstreams"])
-    return Job(
+    return RunJob(
         plan=plan,
         maps=maps,
         forward=forward,
@@ -166,8 +166,8 @@ def job_of(ctx: click.Context) -> Job:
     )
 
 
-def hints(job: Job) -> list[str]:
-    """Faults that will never act, as far as can be told beforehand."""
+def hints(job: RunJob) -> list[str]:
+    """Return a warning for each fault that can never act."""
     forward = job.forward
     if forward is not None and forward.broken == UpstreamSet() and not job.maps and job.plan.rules:
         return ["the faults touch nothing: name what they may break with --upstream HOST, or --proxy MAP"]
@@ -215,7 +215,7 @@ def _control(text: str | None) -> Endpoint | None:
     if text is None:
         return None
     endpoint = parse_endpoint(text, CONTROL_PORT, path="--control")
-    if endpoint.host not in ("127.0.0.1", "::1", "localhost"):
+    if endpoint.host not in LOOPBACK_NAMES:
         raise InputError("--control", f"expected a loopback address, got {endpoint}")
     return endpoint
 
@@ -248,7 +248,7 @@ def _plan(ctx: click.Context, duration_s: float | None) -> Plan:
 
 def _seed(text: str | None, of_file: Plan | None) -> int | str:
     if text is not None:
-        return int(text) if text.isascii() and text.isdigit() else text
+        return seed_of_text(text)
     return secrets.randbelow(1 << 32) if of_file is None else of_file.seed
 
 
@@ -269,16 +269,16 @@ def _was_given(ctx: click.Context, parameter: str) -> bool:
     return ctx.get_parameter_source(parameter) is not ParameterSource.DEFAULT
 
 
-def _output(ctx: click.Context) -> Output:
+def _output(ctx: click.Context) -> RunOutput:
     logs_to_stdout = isinstance(ctx.obj, LogSettings) and ctx.obj.stdout
     if ctx.params["as_json"]:
         if logs_to_stdout:
             raise InputError("--json", "expected stdout for itself, got --log-stdout beside it")
         return JsonLines()
     if ctx.params["tail"]:
-        return Tail()
+        return EventLines()
     if ctx.params["no_ui"] or logs_to_stdout or not sys.stdout.isatty():
-        return Plain()
-    from faultkit.cli.view import View
+        return PlainLines()
+    from faultkit.cli.run_view import RunView
 
-    return View()
+    return RunView()

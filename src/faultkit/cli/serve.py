@@ -1,4 +1,4 @@
-"""`fault serve`: tools that fail on request."""
+"""`fault serve`: MCP tools that fail on request, with an audit log of their calls."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import click
 
 from faultkit.base.errors import InputError, RunError, TargetError
 from faultkit.base.units import parse_duration
-from faultkit.cli.access import Rules, access_of, access_options, rules_of
-from faultkit.cli.store import store_option
+from faultkit.cli.serve_access import AccessRules, access_options, access_rules, build_access
+from faultkit.cli.shared_options import store_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from faultkit.audit.store import Store
-    from faultkit.audit.writer import Policy, Writer
-    from faultkit.mcp.failures.run import ServeJob
+    from faultkit.audit.writer import AuditWriter, Policy
+    from faultkit.mcp.failures.failure_run import ServeJob
 
 _Group: TypeAlias = Literal["identity", "data", "failure", "streaming"]
 _GROUPS: tuple[_Group, ...] = ("identity", "data", "failure", "streaming")
@@ -77,14 +77,14 @@ Examples:
     metavar="DURATION",
     default="5s",
     show_default=True,
-    help="Over HTTP, when told to stop: how long calls may take to end. A second signal ends them at once.",
+    help="Over HTTP, after a stop signal: how long calls may take to end. A second signal ends them at once.",
 )
 @click.option(
     "--linger",
     metavar="DURATION",
     default="0s",
     show_default=True,
-    help="Over HTTP, before that: how long it serves on while /readyz says that it is draining.",
+    help="Over HTTP, before that: how long it keeps serving while /readyz reports that it is draining.",
 )
 @access_options
 @click.option("--name", default="faultkit-serve", show_default=True, help="Name of the server.")
@@ -103,20 +103,20 @@ def command(
     name: str,
     **access: Any,
 ) -> None:
-    """Serve MCP tools whose failures can be foretold: error, slow, flaky, and nine that answer.
+    """Serve MCP tools whose failures are predictable: error, slow, flaky, and nine that answer.
 
     For authors of gateways and clients, to point their own tests at. `flaky` with the same seed and call_id
-    always comes to the same, on any machine.
+    always gives the same result, on any machine.
 
     Each call is a row of the audit log, which `fault audit` reads. Rows are written behind the calls, 0.2 s
     after them at the latest: a process that is killed loses no more than these. If others were lost, the
     exit code is 4.
 
     Over HTTP, the same port has a portal at /portal/, the log at /api/v1/, and /healthz, /readyz and
-    /metrics. On loopback everybody may do everything; elsewhere they need a key or a token.
+    /metrics. On loopback addresses all requests are allowed; others need a key or a token.
     """
-    from faultkit.mcp.failures.run import ServeJob
-    from faultkit.mcp.failures.service import ServeSettings
+    from faultkit.mcp.failures.failure_run import ServeJob
+    from faultkit.mcp.failures.failure_service import ServeSettings
 
     settings = ServeSettings(name, groups or _GROUPS, compat == "go-sdk")
     job = ServeJob(
@@ -128,7 +128,7 @@ def command(
         linger_s=_duration_s("--linger", linger),
     )
     keep_s = _duration_s("--keep", keep) or None
-    rules = rules_of(access, transport=transport, host=host, where=None if no_audit else store)
+    rules = access_rules(access, transport=transport, host=host, where=None if no_audit else store)
     if no_audit:
         _serve(job, rules, None, None)
         return
@@ -136,37 +136,37 @@ def command(
         _serve(job, rules, opened, writer)
 
 
-def _serve(job: ServeJob, rules: Rules, store: Store | None, writer: Writer | None) -> None:
+def _serve(job: ServeJob, rules: AccessRules, store: Store | None, writer: AuditWriter | None) -> None:
     from dataclasses import replace
 
-    from faultkit.base.serving import run_to_end
-    from faultkit.mcp.failures.run import run_server
+    from faultkit.base.signals import run_async
+    from faultkit.mcp.failures.failure_run import run_failure_server
 
     if job.front == "stdio":
-        from faultkit.audit.calls import log_to
+        from faultkit.web.call_rows import call_logger
 
-        log = (lambda ended: None) if writer is None else log_to(writer)
-        run_to_end(run_server(job, _say, log))
+        log = (lambda ended: None) if writer is None else call_logger(writer)
+        run_async(run_failure_server(job, _say, log))
         return
-    from faultkit.web.ask import Audit
-    from faultkit.web.serving import serve_site
+    from faultkit.web.request_context import AuditLog
+    from faultkit.web.site import serve_site
 
     settings = rules.settings
     guarded = replace(job, hosts=settings.hosts, origins=settings.origins, limits=settings.limits)
-    known = access_of(rules, store, writer, _say)
-    audit = None if store is None or writer is None else Audit(store, writer)
-    run_to_end(serve_site(guarded, known, audit, _say))
+    known = build_access(rules, store, writer, _say)
+    audit = None if store is None or writer is None else AuditLog(store, writer)
+    run_async(serve_site(guarded, known, audit, _say))
 
 
 @contextmanager
-def _writing(store: Store, where: str, policy: Policy, keep_s: float | None) -> Iterator[Writer]:
-    from faultkit.audit.apart import Apart
-    from faultkit.audit.calls import entry_of_noted
-    from faultkit.audit.place import MEMORY
-    from faultkit.audit.writer import Writer
+def _writing(store: Store, where: str, policy: Policy, keep_s: float | None) -> Iterator[AuditWriter]:
+    from faultkit.audit.log_file import MEMORY
+    from faultkit.audit.row_process import RowProcess
+    from faultkit.audit.writer import AuditWriter
+    from faultkit.web.call_rows import entry_of_snapshot
 
-    apart = None if where == MEMORY else Apart(where, entry_of_noted)
-    writer = Writer(store, policy=policy, keep_s=keep_s, say=_say, apart=apart)
+    apart = None if where == MEMORY else RowProcess(where, entry_of_snapshot)
+    writer = AuditWriter(store, policy=policy, keep_s=keep_s, say=_say, apart=apart)
     has_served = False
     try:
         yield writer
@@ -174,7 +174,7 @@ def _writing(store: Store, where: str, policy: Policy, keep_s: float | None) -> 
     finally:
         state = writer.close()
         missing = state.lost + state.waiting
-        # Of a server that could not even begin, there is nothing to tell.
+        # A server that failed to start has nothing to report.
         if has_served or state.written or missing:
             rows = "row" if state.written == 1 else "rows"
             lost = f", {missing} lost" if missing else ""
@@ -184,7 +184,7 @@ def _writing(store: Store, where: str, policy: Policy, keep_s: float | None) -> 
 
 
 def _opened(store: str) -> Store:
-    from faultkit.audit.opening import open_store
+    from faultkit.audit.store_factory import open_store
 
     try:
         return open_store(store, say=_say)

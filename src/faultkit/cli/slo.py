@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
 
 import click
 
 from faultkit.base.errors import InputError
-from faultkit.cli.llm import LlmOptions, advisor_from, asking, llm_options
+from faultkit.cli.llm import LlmOptions, advisor_from, llm_options, status_while_asking
+from faultkit.cli.shared_options import columns, print_json
 from faultkit.code import find_function, language_named, list_functions, read_source
 from faultkit.code.advice.answers import SloAnswer
 
@@ -20,7 +19,7 @@ _COLUMNS = ("TYPE", "OBJECTIVE", "THRESHOLD", "WINDOW", "TITLE")
 @click.command(epilog="For example: fault slo app.py index")
 @click.argument("file")
 @click.argument("function", required=False)
-@click.option("--lang", metavar="NAME", help="The language, if the file's ending does not tell it.")
+@click.option("--lang", metavar="NAME", help="The language, if the file's extension does not show it.")
 @click.option("--json", "as_json", is_flag=True, help="As a JSON array, ready for Prometheus and Cloud Run.")
 @llm_options
 def command(file: str, function: str | None, lang: str | None, as_json: bool, llm: LlmOptions) -> None:
@@ -39,14 +38,14 @@ def command(file: str, function: str | None, lang: str | None, as_json: bool, ll
             found = find_function(list_functions(source.parse()), function)
         except InputError as error:
             raise InputError(f"{file}: {error.path}", error.problem) from None
-        # By its line, since a name may be there twice.
+        # With its line, since a file may have two functions of the same name.
         name = f"{found.qualified_name}:{found.line}"
     with ExitStack() as stack:
         advisor = advisor_from(llm, source.path, stack)
-        with asking(advisor):
+        with status_while_asking(advisor):
             answer = advisor.slos(text, source.language, function=name)
     if as_json:
-        click.echo(json.dumps(list(answer.slos), indent=2, ensure_ascii=False))
+        print_json(list(answer.slos))
     else:
         _print(answer)
     click.echo(f"by {'the rules' if answer.model is None else f'{answer.engine} ({answer.model})'}", err=True)
@@ -56,7 +55,7 @@ def _print(answer: SloAnswer) -> None:
     if not answer.slos:
         click.echo("nothing to promise: no user waits for this code", err=True)
         return
-    click.echo(_table([_COLUMNS, *map(_row, answer.slos)]))
+    click.echo(columns([_COLUMNS, *map(_row, answer.slos)]))
     for slo in answer.slos:
         click.echo(f"\n{slo['title']}")
         click.echo(f"  why: {slo['explanation']}")
@@ -66,9 +65,3 @@ def _print(answer: SloAnswer) -> None:
 def _row(slo: dict[str, Any]) -> tuple[str, ...]:
     threshold = f"{slo['threshold']:g} {slo['unit']}"
     return slo["type"], f"{slo['objective']:g} %", threshold, slo["window"], slo["title"]
-
-
-def _table(rows: Sequence[tuple[str, ...]]) -> str:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
-    lines = ("  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)) for row in rows)
-    return "\n".join(line.rstrip() for line in lines)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 
 import click
 
-_STOP = (signal.SIGINT, signal.SIGTERM)
+from faultkit.base.documents.seeds import seed_of_text
 
 
 @click.command("toxiproxy")
@@ -38,21 +37,20 @@ def command(
     Proxies and toxics are made with any Toxiproxy client; those of FILE are opened at the start. It runs
     until Ctrl-C or SIGTERM.
     """
-    from faultkit.proxy.toxiproxy.server import ToxiproxyServer
+    from faultkit.base.signals import StopSignal
+    from faultkit.proxy.toxiproxy.toxiproxy_server import ToxiproxyServer
 
     server = ToxiproxyServer(host, port, _seed(seed))
-    # While it serves, the server has handlers of its own; what it caught, it raises again for these.
-    before = {number: signal.signal(number, lambda *_: server.stop()) for number in _STOP}
-    try:
-        opened = server.populate(config) if config is not None else 0
-        click.echo(f"Toxiproxy API on http://{server.endpoint}, proxies {opened}, seed {server.seed}")
-        server.run()
-    finally:
-        server.close()
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    # While it serves, uvicorn handles SIGINT and SIGTERM, and raises them again for these handlers.
+    with StopSignal(server.stop, server.stop):
+        try:
+            opened = server.populate(config) if config is not None else 0
+            click.echo(f"Toxiproxy API on http://{server.endpoint}, proxies {opened}, seed {server.seed}")
+            server.run()
+        finally:
+            server.close()
 
 
 def _seed(text: str | None) -> int | str | None:
-    """The original's seeds are whole numbers; a text will do as well."""
-    return int(text) if text is not None and text.isascii() and text.isdigit() else text or None
+    """Return the seed: a whole number, as Toxiproxy takes it, or any text."""
+    return seed_of_text(text) if text else None

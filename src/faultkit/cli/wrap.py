@@ -1,15 +1,14 @@
-"""`fault gateway wrap`: a client's config with all its servers behind the gateway, and back."""
+"""`fault gateway wrap`: put the servers of a client's config file behind the gateway, or undo that."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from faultkit.base.errors import InputError
+from faultkit.cli.shared_options import seed_option
 
 
 @click.command(
@@ -23,16 +22,18 @@ Examples:
 )
 @click.argument("config", metavar="CONFIG")
 @click.option(
-    "--fault", "faults", metavar="SPEC", multiple=True, help="What to break, as for `fault gateway`."
+    "--fault",
+    "faults",
+    metavar="SPEC",
+    multiple=True,
+    help="Fault to inject, as for `fault gateway`. Repeatable.",
 )
-@click.option("--plan", "plan_file", metavar="FILE", help="A plan of rules besides, or in place of, --fault.")
-@click.option("--only", metavar="NAME", multiple=True, help="This server only; can be given again.")
-@click.option("--seed", default=None, help="Seed of all chance.")
-@click.option("--record", metavar="FOLDER", help="Each server's messages go to a file in it.")
-@click.option("--undo", is_flag=True, help="Put back what was there, to the byte.")
-@click.option(
-    "--write", is_flag=True, help="Write it to CONFIG; what it was unwrapped goes to CONFIG.before-fault."
-)
+@click.option("--plan", "plan_file", metavar="FILE", help="Plan file with rules, with or without --fault.")
+@click.option("--only", metavar="NAME", multiple=True, help="Wrap only this server. Repeatable.")
+@seed_option("Seed of all random choices.", metavar="TEXT")
+@click.option("--record", metavar="FOLDER", help="Record the messages of each server to a file in FOLDER.")
+@click.option("--undo", is_flag=True, help="Restore the original entries, byte for byte.")
+@click.option("--write", is_flag=True, help="Write to CONFIG; the original is kept as CONFIG.before-fault.")
 def command(
     config: str,
     faults: tuple[str, ...],
@@ -45,14 +46,14 @@ def command(
 ) -> None:
     """Put the servers of a client's config behind the gateway.
 
-    CONFIG has them under "mcpServers" (Claude, Cursor) or "servers" (VS Code). The result is printed, or
-    written with --write. Doing it again changes how they are wrapped, --undo brings the file back as it was.
+    CONFIG lists them under "mcpServers" (Claude, Cursor) or "servers" (VS Code). The result is printed, or
+    written with --write. Wrapping again replaces the flags of the gateway; --undo restores the file.
     """
-    from faultkit.cli.agent.install import BACKUP
-    from faultkit.cli.calls import call_plan
-    from faultkit.cli.rewrite import replace_file
+    from faultkit.base.files import rewrite_file
+    from faultkit.cli.call_plan import call_plan
     from faultkit.faults.call.call import ERAS
-    from faultkit.mcp.hosts.wrap import Wrapping, check_servers, unwrap, wrap
+    from faultkit.mcp.hosts.host_configs import BACKUP_SUFFIX
+    from faultkit.mcp.hosts.wrapping import Wrapping, check_servers, errors_in, unwrap_servers, wrap_servers
     from faultkit.mcp.injector import check_plan
 
     if undo and (faults or plan_file or seed or record):
@@ -71,38 +72,27 @@ def command(
         None if record is None else str(Path(record).absolute()),
     )
     with written.naming_places():
-        # Whatever spoke HTTP before, the client speaks stdio to the gateway.
+        # The client talks to the gateway over stdio, also where the server itself is reached over HTTP.
         check_plan(written.plan, "stdio", ERAS)
-        with _of_config(config):
+        with errors_in(config):
             check_servers(text, written.plan)
-    with _of_config(config):
-        done = unwrap(text, only) if undo else wrap(text, wrapping, only)
+    with errors_in(config):
+        done = unwrap_servers(text, only) if undo else wrap_servers(text, wrapping, only)
     for note in done.notes:
         click.echo(note, err=True)
     if not write:
         click.echo(done.text, nl=False)
         return
     if done.text != text:
-        # Of what is wrapped already there is a better backup: the one that was made before.
-        backup = BACKUP if done.was_untouched else None
-        replace_file(config, done.text.encode("utf-8"), before, backup=backup)
+        # A file that is wrapped already keeps its first backup, which holds the original.
+        backup = BACKUP_SUFFIX if done.was_untouched else None
+        rewrite_file(config, done.text.encode("utf-8"), before, backup=backup)
     names = ", ".join(done.names) or "nothing to do"
     click.echo(f"{config}: {'put back' if undo else 'wrapped'}: {names}", err=True)
 
 
-@contextmanager
-def _of_config(config: str) -> Iterator[None]:
-    """Errors about the file name it."""
-    try:
-        yield
-    except InputError as error:
-        if error.path.startswith(("--", "rules[")):
-            raise
-        raise InputError(f"{config}: {error.path}" if error.path else config, error.problem) from None
-
-
 def _program() -> tuple[str, ...]:
-    """How a client can start us, which need not know the way to us that a shell knows."""
+    """Return the command that starts `fault` from a client, whose PATH may differ from the shell's."""
     beside = Path(sys.executable).parent / "fault"
     return (str(beside),) if beside.exists() else (sys.executable, "-m", "faultkit")
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from faultkit.chaos.experiment.journal import Event
-from faultkit.chaos.ledger import Ledger
-from faultkit.chaos.undo import Undo
-from faultkit.cli.chaos.stopping import Stopping
-from faultkit.cli.chaos.view import View
+from faultkit.chaos.experiment.experiment_result import Event
+from faultkit.chaos.safety.ledger import Ledger
+from faultkit.chaos.safety.undo import Undo
+from faultkit.cli.chaos_run import _stop_signal
+from faultkit.cli.chaos_view import ExperimentView
 from faultkit.cli.main import invoke
 
 FORM = """\
@@ -216,7 +217,7 @@ def test_stop_refuses_new_work_until_it_is_released(capsys: pytest.CaptureFixtur
     assert invoke(["chaos", "stop", "--release"]) == 0
     assert invoke(["chaos", "run", "one"]) == 0
     assert invoke(["chaos", "stop", "--release"]) == 0
-    assert capsys.readouterr().out.endswith("it was not pulled\n")
+    assert capsys.readouterr().out.endswith("nothing to release: not stopped\n")
 
 
 def test_stop_says_what_is_still_broken(capsys: pytest.CaptureFixture[str]) -> None:
@@ -234,11 +235,11 @@ def test_recover_undoes_what_was_left_and_says_so(
     lease = Ledger(Path("state").absolute()).open("a run", guarded=False)
     lease.intend(Undo("command", {"argv": [argv]}, "mend it"))
     assert invoke(["chaos", "recover"]) == 0
-    assert "left alone: its owner renews it" in capsys.readouterr().out
+    assert "not changed: its process renews it" in capsys.readouterr().out
     lease.end("it is left")
     assert invoke(["chaos", "recover"]) == code
     said = capsys.readouterr().out
-    assert "a run: it ended with something left" in said
+    assert "a run: it ended without undoing everything" in said
     assert f"  {word}: mend it: " in said
     if code == 0:
         assert invoke(["chaos", "recover"]) == 0
@@ -250,11 +251,12 @@ def test_a_signal_is_a_wish_to_stop_and_a_second_one_hurries_nothing(
     number: signal.Signals, code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = signal.getsignal(number)
-    with Stopping() as stopping:
+    flag = threading.Event()
+    with _stop_signal(flag) as stopping:
         assert stopping.exit_code is None
         os.kill(os.getpid(), number)
         os.kill(os.getpid(), signal.SIGTERM)
-        assert stopping.flag.is_set()
+        assert flag.is_set()
     assert stopping.exit_code == code
     assert capsys.readouterr().err == "stopping: rolling back\nrolling back: please wait\n"
     assert signal.getsignal(number) is before
@@ -277,7 +279,7 @@ EVENTS = [
 def test_the_view_shows_the_phases_and_what_happens(here: Path) -> None:
     with open(here / "out", "w", encoding="utf-8") as file:
         console = Console(file=file, width=100)
-        view = View(console)
+        view = ExperimentView(console)
         for event in EVENTS:
             view.watch("one", event)
         shown = _shown(console, view)
@@ -291,7 +293,7 @@ def test_the_view_shows_the_phases_and_what_happens(here: Path) -> None:
     ]
 
 
-def _shown(console: Console, view: View) -> list[str]:
+def _shown(console: Console, view: ExperimentView) -> list[str]:
     with console.capture() as captured:
         console.print(view.screen(0.0))
     return captured.get().splitlines()

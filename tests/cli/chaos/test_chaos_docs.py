@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 import yaml
 
-from faultkit.agent_tools.chaos_tools import CHAOS_TOOLS
-from faultkit.agent_tools.tool import REQUIRED
-from faultkit.chaos.catalog import DAY_KEYS
-from faultkit.chaos.effects.table import SEED_TYPES
-from faultkit.chaos.experiment.file import read_experiment
-from faultkit.chaos.experiment.work.table import ACTIONS, CHECKS
-from faultkit.chaos.history import MOST_KEPT
-from faultkit.chaos.limits import Limits, limits_of
-from faultkit.chaos.outcome import EXIT_CODE
+from faultkit.agent_tools.chaos.chaos_tools import CHAOS_TOOLS
+from faultkit.agent_tools.framework.tool import REQUIRED
+from faultkit.chaos.effects.effect_table import SEED_TYPES
+from faultkit.chaos.experiment.experiment_catalog import DAY_KEYS
+from faultkit.chaos.experiment.experiment_file import read_experiment
+from faultkit.chaos.experiment.experiment_result import EXIT_CODE
+from faultkit.chaos.records import MOST_KEPT
+from faultkit.chaos.safety.chaos_limits import Limits, limits_of
+from faultkit.chaos.steps.step_kinds import ACTIONS, CHECKS
 
 PAGE = (Path(__file__).parents[3] / "docs" / "chaos.md").read_text("utf-8")
 BLOCKS = re.findall(r"```yaml\n(.+?)```", PAGE, re.DOTALL)

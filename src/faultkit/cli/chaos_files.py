@@ -1,0 +1,166 @@
+"""`fault chaos init` and `fault chaos validate`: write a first experiment, and check experiment files."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+
+from faultkit.base.errors import InputError, RunError
+from faultkit.cli.chaos_options import EXPERIMENTS
+from faultkit.cli.shared_options import json_option
+
+_TEMPLATE = """\
+# A chaos experiment. Run it with `fault chaos run {file}`, first with --dry-run, which changes nothing.
+name: {name}
+description: {url} answers while {dependency} is cut off.
+
+# The environments in which it may run. FAULT_ENVIRONMENT names that of this machine; by default "local".
+environment: [local, test, ci, staging]
+
+limits:
+  max_duration: 2m             # of the whole run without its rollback
+
+# Checks that must hold before the first action, and again after the last. Kinds of checks: http, tcp,
+# process, python, mcp, slo, promql.
+steady_state:
+  - name: the service answers
+    http: {url}
+    expect: {{all: [{{target: status, equals: 200}}, {{target: elapsed_ms, below: 1000}}]}}
+
+# The actions. Each is recorded with its undo before it acts. Kinds of actions: proxy, gateway, fault,
+# scenario, start, signal, process, http, python; and {{pause: 2s}}.
+#
+# `proxy` adds rules to a proxy that runs between the service and its dependency:
+#   export FAULT_CONTROL_TOKEN=$(openssl rand -hex 16)
+#   fault run --disable-http-proxy --proxy {port}={dependency} --control {control}
+# and the service must be configured to use 127.0.0.1:{port} in place of {dependency}.
+method:
+  - name: cut the dependency off
+    proxy:
+      control: {control}
+      token: ${{FAULT_CONTROL_TOKEN}}
+      add: {{name: cut, fault: blackhole}}
+  - pause: 2s                  # let the fault take effect
+
+# Optional: run the same checks while the actions run; stop: true ends the run at the first deviation.
+# during:
+#   every: 1s
+#   stop: true
+
+# Rules, signals, faults and processes are undone automatically, last first. List here what else to undo:
+# rollback:
+#   - name: flush the cache
+#     http: {{url: {url}, method: POST}}
+"""
+
+
+@click.command("init")
+@click.argument("name", default="cut-dependency")
+@click.option(
+    "--url",
+    metavar="URL",
+    default="http://127.0.0.1:8000/",
+    show_default=True,
+    help="URL of your service that must answer.",
+)
+@click.option(
+    "--dependency",
+    metavar="HOST:PORT",
+    default="localhost:5432",
+    show_default=True,
+    help="Dependency of your service.",
+)
+@click.option(
+    "--port",
+    type=click.IntRange(1, 65535),
+    default=5433,
+    show_default=True,
+    help="Port of the proxy in front of the dependency.",
+)
+@click.option(
+    "--control",
+    metavar="HOST:PORT",
+    default="127.0.0.1:7900",
+    show_default=True,
+    help="Control API of the proxy.",
+)
+@EXPERIMENTS
+def init_command(name: str, url: str, dependency: str, port: int, control: str, experiments: str) -> None:
+    """Write a commented experiment, NAME.yaml, to the folder of experiments; never overwrite a file."""
+    from faultkit.base.address import parse_endpoint
+    from faultkit.chaos.experiment.experiment_file import read_experiment
+
+    if not name or Path(name).name != name or name.startswith("."):
+        raise InputError("NAME", f'expected a name for a file, got "{name}"')
+    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
+        raise InputError("--url", f'expected a URL such as http://127.0.0.1:8000/, got "{url}"')
+    parse_endpoint(dependency, path="--dependency")
+    parse_endpoint(control, path="--control")
+    file = Path(experiments) / f"{name}.yaml"
+    text = _TEMPLATE.format(file=file, name=name, url=url, dependency=dependency, port=port, control=control)
+    _, problems = read_experiment(text, str(file), {"FAULT_CONTROL_TOKEN": "t"})
+    if problems:
+        raise problems[0]
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with open(file, "x", encoding="utf-8") as opened:
+            opened.write(text)
+    except FileExistsError:
+        raise InputError("NAME", f"{file} already exists, and is not overwritten") from None
+    except OSError as error:
+        raise RunError(f"{file}: cannot be written: {(error.strerror or str(error)).lower()}") from None
+    click.echo(f"written: {file}; edit it, then run `fault chaos run {file} --dry-run`")
+
+
+@click.command("validate", epilog="Exits with 0 if all files are valid, and with 2 otherwise.")
+@click.argument("paths", nargs=-1, metavar="[FILE|DIR]...")
+@EXPERIMENTS
+@json_option()
+@click.pass_context
+def validate_command(ctx: click.Context, paths: tuple[str, ...], experiments: str, as_json: bool) -> None:
+    """Check experiments and game days without running them; by default all of the folder of experiments."""
+    checked: list[Path] = []
+    problems: list[InputError] = []
+    for path in paths or (experiments,):
+        files, file_problems = _problems(Path(path))
+        checked += files
+        problems += file_problems
+    if as_json:
+        document = {"valid": not problems, "problems": [str(problem) for problem in problems]}
+        click.echo(json.dumps(document, ensure_ascii=False))
+    elif problems:
+        for problem in problems:
+            click.echo(f"error: {problem}", err=True)
+    else:
+        click.echo(f"valid: {', '.join(map(str, checked))}")
+    if problems:
+        ctx.exit(2)
+
+
+def _problems(path: Path) -> tuple[list[Path], list[InputError]]:
+    """Return the files at a path, and their problems."""
+    from faultkit.chaos.experiment.experiment_catalog import files_of, find_runnable, is_day, read_catalog
+    from faultkit.chaos.experiment.experiment_file import validate
+
+    if not path.is_dir():
+        try:
+            if not path.is_file():
+                raise InputError(str(path), "expected a file or a folder that is there")
+            if is_day(path):
+                find_runnable(str(path), path.parent, os.environ)
+                return [path], []
+        except InputError as error:
+            return [path], [error]
+        return [path], validate(path, os.environ)
+    files = files_of(path)
+    if not files:
+        return [], [InputError(str(path), "expected a folder with experiments, got none in it")]
+    problems = [problem for file in files for problem in _problems(file)[1]]
+    repeats = [
+        each for each in read_catalog(path, os.environ).problems if str(each) not in map(str, problems)
+    ]
+    return files, [*problems, *repeats]

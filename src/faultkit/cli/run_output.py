@@ -1,0 +1,261 @@
+"""Outputs of a run: JSON lines, one line per event (`--tail`), or a few plain lines. They only write.
+
+The live view is another output of the same shape, in `faultkit.cli.run_view`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from typing import Any, Protocol, TextIO
+
+from faultkit.base.address import Endpoint
+from faultkit.base.units import format_duration
+from faultkit.plan import Plan
+from faultkit.proxy.data_plane import DataPlane, ProxySpec, Snapshot, snapshot_document
+from faultkit.proxy.plane_events import (
+    Closed,
+    DialFailed,
+    Injected,
+    Opened,
+    PlaneEvent,
+    Requested,
+    RulesChanged,
+    Trouble,
+    event_document,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class StartedRun:
+    """A run that has started."""
+
+    plan: Plan
+    proxies: tuple[tuple[ProxySpec, Endpoint], ...]
+    """Each proxy with the address that it is bound to."""
+    began: float
+    """Start on the monotonic clock, in seconds; the `t` of every event counts from it."""
+    duration_s: float | None = None
+    control: Endpoint | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunEnding:
+    """The end of a run, with its final counters."""
+
+    reason: str
+    """`duration`, `interrupt`, `terminate` or `hangup`."""
+    seconds: float
+    snapshot: Snapshot
+
+
+class RunOutput(Protocol):
+    """What a run calls to report its progress."""
+
+    every_s: float
+    """Shortest interval between calls of `happened` and `tick`, in seconds."""
+    observes: bool
+    """Whether it needs an event for every connection and injection."""
+
+    def started(self, run: StartedRun) -> None: ...
+
+    def happened(self, events: list[PlaneEvent]) -> None: ...
+
+    def tick(self, plane: DataPlane, now: float) -> None: ...
+
+    def ended(self, ending: RunEnding) -> None: ...
+
+    def close(self) -> None:
+        """Restore the terminal, also after an error."""
+
+
+class JsonLines:
+    """One JSON object per line: `started`, then the events, then `ended`."""
+
+    every_s = 0.03
+    observes = True
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stdout
+        self._began = 0.0
+
+    def started(self, run: StartedRun) -> None:
+        self._began = run.began
+        proxies = [
+            {
+                "name": spec.name,
+                "listen": str(bound),
+                "upstream": None if spec.upstream is None else str(spec.upstream),
+                "tls": spec.tls,
+                "speaks": "http" if spec.upstream is None else spec.speaks,
+            }
+            for spec, bound in run.proxies
+        ]
+        self._write(
+            {
+                "event": "started",
+                "t": 0.0,
+                "seed": run.plan.seed,
+                "plan": run.plan.digest,
+                "rules": [rule.name for rule in run.plan.rules],
+                "proxies": proxies,
+                "duration_s": run.duration_s,
+                "control": None if run.control is None else str(run.control),
+            }
+        )
+        self._stream.flush()
+
+    def happened(self, events: list[PlaneEvent]) -> None:
+        for event in events:
+            self._write(event_document(event, self._began))
+        if events:
+            self._stream.flush()
+
+    def tick(self, plane: DataPlane, now: float) -> None:
+        """Do nothing: the events hold all the data."""
+
+    def ended(self, ending: RunEnding) -> None:
+        head = {"event": "ended", "t": round(ending.seconds, 6), "reason": ending.reason}
+        self._write({**head, **snapshot_document(ending.snapshot)})
+        self._stream.flush()
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _write(self, document: dict[str, Any]) -> None:
+        self._stream.write(json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n")
+
+
+class PlainLines:
+    """A few lines at the start and at the end, and warnings in between."""
+
+    every_s = 0.25
+    observes = False
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stdout
+
+    def started(self, run: StartedRun) -> None:
+        self._write(*start_lines(run))
+
+    def happened(self, events: list[PlaneEvent]) -> None:
+        troubles = [event for event in events if isinstance(event, Trouble)]
+        self._write(*(f"warning: {trouble.proxy}: {trouble.what}" for trouble in troubles))
+
+    def tick(self, plane: DataPlane, now: float) -> None:
+        """Do nothing: this output is a log and has no live view."""
+
+    def ended(self, ending: RunEnding) -> None:
+        self._write(*end_lines(ending))
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _write(self, *lines: str) -> None:
+        if lines:
+            self._stream.write("".join(f"{line}\n" for line in lines))
+            self._stream.flush()
+
+
+class EventLines(PlainLines):
+    """Plain lines, with one more for each connection, request and injection."""
+
+    every_s = 0.03
+    observes = True
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        super().__init__(stream)
+        self._began = 0.0
+
+    def started(self, run: StartedRun) -> None:
+        self._began = run.began
+        super().started(run)
+
+    def happened(self, events: list[PlaneEvent]) -> None:
+        self._write(*(tail_line(event, self._began) for event in events))
+
+
+def tail_line(event: PlaneEvent, began: float) -> str:
+    """Return the line of an event, with its time since the start of the run."""
+    connection = getattr(event, "connection", None)
+    number = "" if connection is None else f"#{connection}"
+    return f"{event.at - began:12.6f}  {event.proxy:<6} {number:<6} {_what(event)}"
+
+
+def _what(event: PlaneEvent) -> str:
+    match event:
+        case Opened():
+            return f"opened    from {event.client}"
+        case Closed():
+            up, down = human_bytes(event.to_upstream_bytes), human_bytes(event.to_client_bytes)
+            return f"closed    {event.how}, {up} up, {down} down, {event.seconds:.3f} s"
+        case Requested():
+            faults = f"  [{', '.join(event.injected)}]" if event.injected else ""
+            return f"request   {event.method} {event.target}{faults}"
+        case Injected():
+            flow = f" {event.flow}" if event.flow else ""
+            return f"injected  {event.rule}{flow} {event.effect}={event.value:g}"
+        case DialFailed():
+            return f"no dial   {event.upstream}: {event.why}"
+        case RulesChanged():
+            return f"rules     {', '.join(event.active) or 'none act'}"
+        case Trouble():
+            return f"trouble   {event.what}"
+    return event.event
+
+
+def start_lines(run: StartedRun) -> list[str]:
+    """Return the lines at the start of a run: proxies, faults, seed."""
+    lines = [f"{spec.name}: {bound} → {target_text(spec)}" for spec, bound in run.proxies]
+    lines.append(f"faults: {', '.join(rule.name for rule in run.plan.rules) or 'none'}")
+    lines.append(f"seed: {run.plan.seed} (--seed {run.plan.seed} replays this run)")
+    if run.duration_s is not None:
+        lines.append(f"ends after {format_duration(run.duration_s)}")
+    if run.control is not None:
+        lines.append(f"control: http://{run.control}")
+    return lines
+
+
+def target_text(spec: ProxySpec) -> str:
+    """Return a short description of where a proxy connects to."""
+    if spec.upstream is not None:
+        return f"{spec.upstream}{' (TLS)' if spec.tls else ''}"
+    if spec.broken is None:
+        return "any host (HTTP proxy; faults act on all)"
+    names = ", ".join(map(str, spec.broken.upstreams))
+    return f"any host (HTTP proxy; faults act on {names or 'none'})"
+
+
+def end_lines(ending: RunEnding) -> list[str]:
+    """Return the summary at the end of a run."""
+    snapshot = ending.snapshot
+    proxies = snapshot.proxies
+    up = human_bytes(sum(proxy.to_upstream_bytes for proxy in proxies))
+    down = human_bytes(sum(proxy.to_client_bytes for proxy in proxies))
+    failed = sum(proxy.dial_failures for proxy in proxies)
+    late = snapshot.lateness
+    injected = ", ".join(f"{rule} {count}" for rule, count in snapshot.injected.items())
+    lines = [
+        f"ended ({ending.reason}) after {ending.seconds:.1f} s",
+        f"connections: {sum(proxy.accepted for proxy in proxies)}"
+        f"{f' ({failed} could not reach the upstream)' if failed else ''}, {up} up, {down} down",
+        f"injected: {injected or 'nothing'}",
+    ]
+    if late.count:
+        lines.append(
+            f"lateness of {late.count} releases: "
+            f"p50 {late.p50_us:.0f} µs, p99 {late.p99_us:.0f} µs, max {late.max_us:.0f} µs"
+        )
+    if snapshot.dropped_happenings:
+        lines.append(f"warning: {snapshot.dropped_happenings} events were not shown: too many at once")
+    return lines
+
+
+def human_bytes(count: float) -> str:
+    """Return a size with a decimal unit: `1.5 MB`."""
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if count < 1000 or unit == "TB":
+            break
+        count /= 1000
+    return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"

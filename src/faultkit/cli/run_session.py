@@ -1,0 +1,186 @@
+"""One run of the proxy, from its first port to its summary; every port and process is closed at the end.
+
+A `RunJob` describes the run and a `RunOutput` reports on it. This module knows no flags.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import queue
+import resource
+import secrets
+import sys
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from faultkit.base.address import Endpoint
+from faultkit.base.errors import TargetError
+from faultkit.base.network import why_unreachable
+from faultkit.base.signals import StopSignal
+from faultkit.cli.run_output import RunEnding, RunOutput, StartedRun
+from faultkit.plan import Plan
+from faultkit.proxy.data_plane import DataPlane, ProxySpec
+from faultkit.proxy.plane import Plane, undisturbed
+
+if TYPE_CHECKING:
+    from faultkit.proxy.control.control_server import ControlServer
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class RunJob:
+    """One run: its plan, proxies and limits."""
+
+    plan: Plan
+    maps: tuple[ProxySpec, ...] = ()
+    forward: ProxySpec | None = None
+    forward_optional: bool = False
+    """The forward proxy was not asked for: if its port is taken, the run goes on without it."""
+    duration_s: float | None = None
+    checks_upstreams: bool = True
+    control: Endpoint | None = None
+    control_token: str | None = None
+    """The token of the control API; None creates one and prints it."""
+    workers: int = 1
+    """Number of processes that serve the ports; with 1, this process does."""
+
+
+def run_job(job: RunJob, output: RunOutput) -> None:
+    """Run the proxies until the duration is over or a stop signal arrives."""
+    raise_descriptor_limit()
+    if job.checks_upstreams:  # Nothing is open yet, so that Ctrl-C may simply interrupt it.
+        timeout_s = min((spec.connect_timeout_s for spec in job.maps), default=0.0)
+        check_upstreams(((s.name, s.upstream) for s in job.maps if s.upstream is not None), timeout_s)
+    with contextlib.ExitStack() as stack:
+        stop = stack.enter_context(StopSignal())
+        stack.callback(output.close)
+        began = time.monotonic()
+        observed = output.observes or _log.isEnabledFor(logging.DEBUG)
+        plane = stack.enter_context(_new_plane(job, observed))
+        proxies = _open_proxies(plane, job)
+        control = _open_control(plane, job, began)
+        run = StartedRun(job.plan, proxies, began, job.duration_s, None if control is None else control.bound)
+        _log.info("run began: plan %s, seed %s", job.plan.digest, job.plan.seed)
+        with control or contextlib.nullcontext(), undisturbed():
+            output.started(run)
+            reason = _watch(plane, run, output, control, stop)
+            seconds = time.monotonic() - began
+        for spec, _ in proxies:
+            plane.set_enabled(spec.name, False)  # From here on the counts are final.
+        ending = RunEnding(reason, seconds, plane.snapshot())
+        plane.close()
+        _pass_events(plane, output, None)
+        output.ended(ending)
+        _log.info("run ended: %s", reason)
+
+
+def _new_plane(job: RunJob, observed: bool) -> DataPlane:
+    if job.workers == 1:
+        return Plane(job.plan, total_s=job.duration_s, observed=observed)
+    from faultkit.proxy.remote import Planes
+
+    return Planes(job.plan, workers=job.workers, total_s=job.duration_s, observed=observed)
+
+
+def _open_proxies(plane: DataPlane, job: RunJob) -> tuple[tuple[ProxySpec, Endpoint], ...]:
+    opened = [(spec, plane.open_proxy(spec)) for spec in job.maps]
+    if job.forward is not None:
+        try:
+            opened.append((job.forward, plane.open_proxy(job.forward)))
+        except TargetError as error:
+            if not job.forward_optional:
+                raise
+            warn(f"{error}; going on without the HTTP forward proxy (--disable-http-proxy leaves it out)")
+    return tuple(opened)
+
+
+def _open_control(plane: DataPlane, job: RunJob, began: float) -> ControlServer | None:
+    if job.control is None:
+        return None
+    from faultkit.proxy.control.control_server import ControlServer
+
+    token = job.control_token or secrets.token_urlsafe(24)
+    control = ControlServer(plane, job.control, token, began=began)
+    if job.control_token is None:
+        print(f"control token: {token}", file=sys.stderr, flush=True)
+    return control
+
+
+def _watch(
+    plane: DataPlane, run: StartedRun, output: RunOutput, control: ControlServer | None, stop: StopSignal
+) -> str:
+    """Pass events to the output until the run ends; return the reason."""
+    observed = plane.observed
+    deadline = None if run.duration_s is None else run.began + run.duration_s
+    while True:
+        now = time.monotonic()
+        _pass_events(plane, output, control)
+        output.tick(plane, now)
+        if control is not None:
+            control.tick()
+            plane.observed = observed or control.is_watched
+        if deadline is not None and now >= deadline:
+            return "duration"
+        left_s = output.every_s if deadline is None else min(output.every_s, deadline - now)
+        if stop.wait(left_s):
+            return stop.reason or ""
+
+
+def _pass_events(plane: DataPlane, output: RunOutput, control: ControlServer | None) -> None:
+    events = plane.take_events()
+    if not events:
+        return
+    if _log.isEnabledFor(logging.DEBUG):
+        for event in events:
+            _log.debug("%s", event)
+    output.happened(events)
+    if control is not None:
+        control.publish(events)
+
+
+def raise_descriptor_limit() -> None:
+    """Raise the soft limit of open files to the hard one.
+
+    A connection takes two descriptors, or four with a pipe, so that the usual 1024 allow a few hundred.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(ValueError, OSError):
+        if soft != hard:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def warn(text: str) -> None:
+    """Print a warning to stderr."""
+    print(f"warning: {text}", file=sys.stderr, flush=True)
+
+
+LONGEST_S = 5.0
+"""Longest wait for all upstreams together, in seconds."""
+
+
+def check_upstreams(upstreams: Iterable[tuple[str, Endpoint]], timeout_s: float) -> None:
+    """Raise TargetError for the first upstream, in their order, that cannot be reached."""
+    wanted = tuple(upstreams)
+    limit_s = min(timeout_s, LONGEST_S)
+    answers: queue.SimpleQueue[tuple[int, str | None]] = queue.SimpleQueue()
+
+    def ask(index: int, upstream: Endpoint) -> None:
+        answers.put((index, why_unreachable(upstream, limit_s)))
+
+    for index, (_, upstream) in enumerate(wanted):
+        threading.Thread(target=ask, args=(index, upstream), name="fault-check", daemon=True).start()
+    verdicts: dict[int, str | None] = {}
+    deadline = time.monotonic() + limit_s
+    with contextlib.suppress(queue.Empty):
+        while len(verdicts) < len(wanted):
+            index, why = answers.get(timeout=max(0.0, deadline - time.monotonic()))
+            verdicts[index] = why
+    for index, (name, upstream) in enumerate(wanted):
+        why = verdicts.get(index, f"no answer within {limit_s:g} s")
+        if why is not None:
+            raise TargetError(f"{name}: cannot reach {upstream}: {why} (--no-check skips this test)")

@@ -1,0 +1,183 @@
+"""`fault scenario`: run, validate, generate, schema, review. Each is imported only when it is called."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from faultkit.base.errors import InputError
+from faultkit.cli.lazy import LazyCommand, lazy_group
+from faultkit.cli.shared_options import print_json
+
+command = lazy_group(
+    "scenario",
+    "Call a service while its network is broken, and report what came of it.",
+    {
+        "run": LazyCommand("faultkit.cli.scenario_run:run_command", "Run scenarios and write reports."),
+        "validate": LazyCommand(
+            "faultkit.cli.scenario:validate_command", "Check scenario files without running them."
+        ),
+        "generate": LazyCommand(
+            "faultkit.cli.scenario:generate_command", "Make scenarios from an OpenAPI document."
+        ),
+        "schema": LazyCommand(
+            "faultkit.cli.scenario:schema_command", "Print the JSON Schema of a scenario, for editors."
+        ),
+        "review": LazyCommand(
+            "faultkit.cli.scenario:review_command", "Read results aloud: what broke, and what to try."
+        ),
+    },
+)
+
+
+def scenario_path_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add `--scenario` and the arguments PATH to a command."""
+    option = click.option(
+        "-s",
+        "--scenario",
+        "scenarios",
+        multiple=True,
+        metavar="PATH",
+        envvar="FAULT_SCENARIO_PATH",
+        help="A scenario file, or a folder of them (*.yaml, *.yml, below it too). Repeatable.",
+    )
+    argument = click.argument("paths", nargs=-1, metavar="[PATH]...")
+    return argument(option(command))
+
+
+def scenario_paths(paths: tuple[str, ...], scenarios: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the paths of the flag and the arguments; raise InputError if there are none."""
+    wanted = (*scenarios, *paths)
+    if not wanted:
+        raise InputError("--scenario", "expected a file or a folder, got none")
+    return wanted
+
+
+@click.command("validate", epilog="Ends with 0 if all is well, with 2 if anything is wrong.")
+@scenario_path_options
+@click.option("--json", "as_json", is_flag=True, help="As JSON on stdout.")
+@click.pass_context
+def validate_command(
+    ctx: click.Context, paths: tuple[str, ...], scenarios: tuple[str, ...], as_json: bool
+) -> None:
+    """Check scenario files (or folders of them) without running them."""
+    from faultkit.base.text import count_of
+    from faultkit.scenario.scenario_file import load_scenarios, validate
+
+    wanted = scenario_paths(paths, scenarios)
+    problems = [problem for path in wanted for problem in validate(Path(path))]
+    if as_json:
+        click.echo(json.dumps({"valid": not problems, "problems": [str(problem) for problem in problems]}))
+    elif problems:
+        for problem in problems:
+            click.echo(f"error: {problem}", err=True)
+    else:
+        found = [scenario for path in wanted for scenario in load_scenarios(Path(path))]
+        items = sum(len(scenario.items) for scenario in found)
+        click.echo(f"valid: {count_of(len(found), 'scenario')}, {count_of(items, 'item')}")
+    if problems:
+        ctx.exit(2)
+
+
+@click.command(
+    "generate",
+    epilog="""\b
+Examples:
+  fault scenario generate --spec-file openapi.yaml --scenario scenarios/
+  fault scenario generate --spec-url http://127.0.0.1:8000/openapi.json --scenario all.yaml
+""",
+)
+@click.option(
+    "-s",
+    "--scenario",
+    "target",
+    metavar="PATH",
+    default="scenarios",
+    show_default=True,
+    envvar="FAULT_SCENARIO_PATH",
+    help="Where to: a file (.yaml, .yml) for all, or a folder with a file for each operation.",
+)
+@click.option(
+    "--spec-file",
+    metavar="FILE",
+    envvar="FAULT_SCENARIO_OPENAPI_V3_SPEC_FILE",
+    help="An OpenAPI 3.0 or 3.1 document, JSON or YAML.",
+)
+@click.option(
+    "--spec-url", metavar="URL", envvar="FAULT_SCENARIO_OPENAPI_V3_SPEC_URL", help="The same, by its address."
+)
+@click.option(
+    "--operation",
+    "operations",
+    multiple=True,
+    metavar="NAME",
+    help='Only this one: its id, "GET /path" or "/path"; globs will do. Repeatable.',
+)
+@click.option("--server", metavar="URL", help="Base URL of the calls, instead of the document's.")
+@click.option("--force", is_flag=True, help="Replace files that are there already.")
+def generate_command(
+    target: str,
+    spec_file: str | None,
+    spec_url: str | None,
+    operations: tuple[str, ...],
+    server: str | None,
+    force: bool,
+) -> None:
+    """Make scenarios for every operation of an OpenAPI document: eight for each."""
+    if (spec_file is None) == (spec_url is None):
+        came = "neither" if spec_file is None else "both"
+        raise InputError("--spec-file", f"expected either --spec-file or --spec-url, got {came}")
+
+    from faultkit.base.text import count_of
+    from faultkit.scenario.openapi.openapi_document import Source
+    from faultkit.scenario.openapi.scenario_generator import generate, is_one_file, write_generated
+
+    source = Source(spec_url, is_url=True) if spec_url is not None else Source(spec_file or "")
+    path = Path(target)
+    files = generate(source, operations=operations, server=server, split=not is_one_file(path))
+    written = write_generated(files, path, force=force)
+    scenarios = sum(file.scenarios for file in files)
+    chosen = sum(len(file.operation_ids) for file in files)
+    made = f"{count_of(scenarios, 'scenario')} for {count_of(chosen, 'operation')}"
+    click.echo(f"{made}: {written[0] if len(written) == 1 else path}")
+
+
+@click.command("schema", epilog="For example: fault scenario schema > scenario.schema.json")
+def schema_command() -> None:
+    """Print the JSON Schema (draft 2020-12) of a scenario, for editors."""
+    from faultkit.scenario.scenario_keys import scenario_schema
+
+    print_json(scenario_schema())
+
+
+@click.command("review", epilog="For example: fault scenario review results.json --report review.md")
+@click.argument("results", default="results.json")
+@click.option("--report", metavar="PATH", help="Write it (Markdown) to this file instead of stdout.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON on stdout.")
+def review_command(results: str, report: str | None, as_json: bool) -> None:
+    """Say what RESULTS mean: what broke, how much, the likely cause, and what to try next.
+
+    RESULTS is what `fault scenario run` wrote, results.json by default.
+    """
+    from dataclasses import asdict
+
+    from faultkit.base.files import check_output_path, write_whole
+    from faultkit.scenario.report.report_files import read_report
+    from faultkit.scenario.report.review import render_review, review
+
+    path = Path(results)
+    if not path.exists():
+        raise InputError("RESULTS", f'expected a file that `fault scenario run` wrote, got "{results}"')
+    if report is not None:
+        check_output_path(report, (".md",))
+    reviewed = review(read_report(path))
+    if as_json:
+        print_json(asdict(reviewed))
+    elif report is None:
+        click.echo(render_review(reviewed))
+    else:
+        write_whole(report, render_review(reviewed))

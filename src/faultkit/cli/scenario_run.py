@@ -1,0 +1,239 @@
+"""`fault scenario run`: from files and flags to a run, its live view, its reports and its exit code."""
+
+from __future__ import annotations
+
+import secrets
+import shutil
+import sys
+import threading
+from pathlib import Path
+from typing import Protocol
+
+import click
+
+from faultkit.base.address import Endpoint, parse_endpoint
+from faultkit.base.errors import FaultkitError, InputError
+from faultkit.base.secrets import mask_url
+from faultkit.base.signals import StopSignal
+from faultkit.base.units import format_duration
+from faultkit.cli.scenario import scenario_path_options, scenario_paths
+from faultkit.load.slo import Slo, parse_slo
+from faultkit.scenario.report.report_model import Report
+from faultkit.scenario.report.scenario_text import item_line
+from faultkit.scenario.run_events import Event, ItemBegan, ItemEnded
+from faultkit.scenario.scenario_model import Scenario
+
+HELD, MISSED, INTERRUPTED = 0, 1, 130
+
+_EPILOG = """\b
+Exit codes:
+  0  everything was run and every expectation held
+  1  an expectation or a gated SLO was missed, or a result proves nothing
+     (inconclusive, or a fault that never acted)
+  2  wrong input: nothing was run
+  3  a target could not be reached, or a port could not be had
+  4  it could not be finished
+  130  interrupted; what was measured is reported, marked as partial
+
+\b
+Examples:
+  fault scenario run -s scenarios/
+  fault scenario run slow.yaml --report report.html --report junit.xml
+  fault scenario run slow.yaml --slo latency:95:300ms --slo error:99:1% --seed 7
+"""
+
+
+@click.command("run", epilog=_EPILOG)
+@scenario_path_options
+@click.option(
+    "-r",
+    "--report",
+    "reports",
+    multiple=True,
+    metavar="PATH",
+    default=("report.md",),
+    show_default=True,
+    envvar="FAULT_SCENARIO_REPORT_PATH",
+    help="Where to write a report, by extension: .md .html .json .yaml .xml (JUnit) .txt. Repeatable.",
+)
+@click.option(
+    "--result",
+    metavar="PATH",
+    default="results.json",
+    show_default=True,
+    envvar="FAULT_SCENARIO_RESULTS_PATH",
+    help="Where to write the results as data (.json or .yaml); `fault scenario review` reads it.",
+)
+@click.option("--no-baseline", is_flag=True, help="Do not run each load without its faults first.")
+@click.option(
+    "--slo",
+    "slos",
+    multiple=True,
+    metavar="SLO",
+    help='Hold every item to this too: "latency:95:200ms", "error:99:1%", "availability:99.9:500ms"; with '
+    '"@5s" in each window of 5 s. To miss it fails the item. Repeatable.',
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="Processes that send the load together.",
+)
+@click.option("--seed", metavar="SEED", envvar="FAULT_SEED", help="Same seed, same faults.")
+@click.option(
+    "--proxy-address",
+    metavar="HOST:PORT",
+    envvar="FAULT_HTTP_PROXY_ADDRESS",
+    help="Where the HTTP forward proxy listens. By default on a free port, or on 127.0.0.1:3180 if upstreams "
+    "name other hosts than the call's.",
+)
+@click.option("--insecure", is_flag=True, help="Do not check certificates.")
+@click.option("--no-ui", is_flag=True, envvar="FAULT_PROXY_NO_UI", help="No live view on a terminal.")
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON on stdout.")
+@click.pass_context
+def run_command(
+    ctx: click.Context,
+    paths: tuple[str, ...],
+    scenarios: tuple[str, ...],
+    reports: tuple[str, ...],
+    result: str,
+    no_baseline: bool,
+    slos: tuple[str, ...],
+    workers: int,
+    seed: str | None,
+    proxy_address: str | None,
+    insecure: bool,
+    no_ui: bool,
+    as_json: bool,
+) -> None:
+    """Call a service while its network is broken, and report what came of it.
+
+    Each load runs twice: once as it is, once with its faults; the report shows the difference.
+    """
+    from faultkit.base.files import check_output_path
+    from faultkit.scenario.report.report_files import RENDERERS, RESULT_EXTENSIONS
+    from faultkit.scenario.report.results_document import to_json
+    from faultkit.scenario.report.scenario_text import render_text
+    from faultkit.scenario.scenario_run import Settings, run_scenarios
+
+    for path in reports:
+        check_output_path(path, RENDERERS)
+    check_output_path(result, RESULT_EXTENSIONS)
+    wanted = [Path(path) for path in (*reports, result)]
+    settings = Settings(
+        seed=secrets.randbelow(2**32) if seed is None else seed,
+        baseline=not no_baseline,
+        workers=workers,
+        listen=_listen(proxy_address),
+        verify=not insecure,
+        slos=_slos(slos),
+    )
+    found = _scenarios(ctx, scenario_paths(paths, scenarios))
+    stop = threading.Event()
+    watcher = _watcher(no_ui or as_json)
+    with StopSignal(stop.set) as signalled, watcher:
+        outcome = run_scenarios(found, settings, watcher.watch, stop)
+    failures = {path: error for path in wanted if (error := _try_to_write(outcome.report, path))}
+    click.echo(to_json(outcome.report) if as_json else render_text(outcome.report, _page_width()))
+    if not as_json:
+        written = [str(path) for path in wanted if path not in failures]
+        click.echo(f"written: {', '.join(written) or 'nothing'}", err=True)
+    for failure in failures.values():
+        click.echo(f"error: {failure}", err=True)
+    if signalled.reason is not None:
+        ctx.exit(INTERRUPTED)
+    if failures:
+        ctx.exit(next(iter(failures.values())).exit_code)
+    if outcome.trouble is not None:
+        click.echo(f"error: {outcome.trouble}", err=True)
+        ctx.exit(outcome.trouble.exit_code)
+    ctx.exit(HELD if outcome.report.held else MISSED)
+
+
+def _scenarios(ctx: click.Context, paths: tuple[str, ...]) -> list[Scenario]:
+    """Load all scenarios; print every mistake and exit if there are any."""
+    from faultkit.scenario.scenario_file import load_scenarios, validate
+
+    try:
+        return [scenario for path in paths for scenario in load_scenarios(Path(path))]
+    except InputError:
+        for problem in (problem for path in paths for problem in validate(Path(path))):
+            click.echo(f"error: {problem}", err=True)
+        ctx.exit(InputError.exit_code)
+
+
+def _slos(texts: tuple[str, ...]) -> tuple[Slo, ...]:
+    try:
+        return tuple(parse_slo(text) for text in texts)
+    except ValueError as error:
+        raise InputError("--slo", str(error)) from None
+
+
+def _listen(text: str | None) -> Endpoint | None:
+    return None if text is None else parse_endpoint(text, path="--proxy-address")
+
+
+def _watcher(quiet: bool) -> Watcher:
+    if quiet or not sys.stderr.isatty():
+        return SilentWatcher() if quiet else LineWatcher()
+    from faultkit.cli.scenario_view import ScenarioView
+
+    return ScenarioView()
+
+
+def _page_width() -> int:
+    """Return the width of the terminal, but at most that of a page."""
+    from faultkit.scenario.report.scenario_text import WIDTH
+
+    return min(WIDTH, shutil.get_terminal_size((WIDTH, 24)).columns)
+
+
+def _try_to_write(report: Report, path: Path) -> FaultkitError | None:
+    """Write a report and return the error, if any, so that the other reports are still written."""
+    from faultkit.scenario.report.report_files import write_report
+
+    try:
+        write_report(report, path)
+    except FaultkitError as error:
+        return error
+    return None
+
+
+class Watcher(Protocol):
+    """A context manager that receives the events of a run."""
+
+    def __enter__(self) -> Watcher: ...
+
+    def __exit__(self, *exc: object) -> None: ...
+
+    def watch(self, event: Event) -> None: ...
+
+
+class SilentWatcher:
+    """A watcher that shows nothing."""
+
+    def __enter__(self) -> SilentWatcher:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+    def watch(self, event: Event) -> None:
+        pass
+
+
+class LineWatcher(SilentWatcher):
+    """A watcher for logs: one line when an item begins, one when it ends."""
+
+    def watch(self, event: Event) -> None:
+        match event:
+            case ItemBegan():
+                takes = f", {format_duration(event.seconds)}" if event.seconds else ""
+                call = event.item.call
+                click.echo(
+                    f"[{event.number}/{event.of}] {event.title}: {call.method} {mask_url(call.url)}{takes}",
+                    err=True,
+                )
+            case ItemEnded():
+                click.echo(f"      {item_line(event.report)}", err=True)

@@ -1,0 +1,87 @@
+"""The live view of a scenario run on a terminal: the current item, its progress and its figures."""
+
+from __future__ import annotations
+
+import time
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from faultkit.base.secrets import mask_url
+from faultkit.base.units import format_duration
+from faultkit.load.load import Progress
+from faultkit.scenario.report.scenario_text import item_line
+from faultkit.scenario.run_events import CallProgress, Event, ItemBegan, ItemEnded, LoadProgress, PhaseBegan
+
+_PHASES = {"baseline": "without the faults", "faults": "with the faults", "calls": "calling"}
+_STYLES = {"passed": "green", "failed": "red"}
+
+
+class ScenarioView:
+    """A watcher (see `faultkit.cli.scenario_run`) that redraws the current item on a terminal."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._live = Live(console=console or Console(stderr=True), auto_refresh=False, transient=True)
+        self._item: ItemBegan | None = None
+        self._phase: PhaseBegan | None = None
+        self._began = 0.0
+        self._share = 0.0
+        self._progress: Progress | None = None
+
+    def __enter__(self) -> ScenarioView:
+        self._live.start()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._live.stop()
+
+    def watch(self, event: Event) -> None:
+        match event:
+            case ItemBegan():
+                self._item, self._phase, self._progress, self._share = event, None, None, 0.0
+            case PhaseBegan():
+                self._phase, self._began, self._progress, self._share = event, time.monotonic(), None, 0.0
+            case LoadProgress(progress):
+                self._progress = progress
+            case CallProgress(done, of):
+                self._share = done / of
+            case ItemEnded(report):
+                style = _STYLES.get(report.verdict, "yellow")
+                self._live.console.print(Text(item_line(report), style=style))
+        self._live.update(self.screen(time.monotonic()), refresh=True)
+
+    def screen(self, now: float) -> RenderableType:
+        """Return the whole view."""
+        item, phase = self._item, self._phase
+        if item is None:
+            return Text("")
+        call = item.item.call
+        parts: list[RenderableType] = [
+            Text(f"[{item.number}/{item.of}] {item.title}", style="bold"),
+            Text(f"{call.method} {mask_url(call.url)}", style="dim"),
+        ]
+        if phase is not None:
+            parts.append(self._bar(phase, now))
+        if self._progress is not None:
+            parts.append(_figures(self._progress))
+        return Group(*parts)
+
+    def _bar(self, phase: PhaseBegan, now: float) -> Table:
+        share, left = self._share, ""
+        if phase.seconds:
+            elapsed_s = now - self._began
+            share = min(1.0, elapsed_s / phase.seconds)
+            left = f"{format_duration(round(max(0.0, phase.seconds - elapsed_s)))} left"
+        row = Table.grid(padding=(0, 2, 0, 0))
+        row.add_row(Text(_PHASES[phase.phase]), ProgressBar(1.0, share, width=30), Text(left, style="dim"))
+        return row
+
+
+def _figures(progress: Progress) -> Text:
+    return Text(
+        f"{progress.done} done, {progress.errors} errors, {progress.in_flight} under way, "
+        f"{progress.dropped} dropped, p50 {progress.p50_ms:.1f} ms, p95 {progress.p95_ms:.1f} ms"
+    )
