@@ -118,7 +118,7 @@ def measure(fault: Sequence[str], calls: int, folder: Path) -> Iterator[Line]:
 
 
 def _empty(url: str) -> None:
-    from faultkit.audit.opening import open_store
+    from faultkit.audit.store_factory import open_store
 
     with open_store(url) as store:
         store.prune(1 << 62)

@@ -45,8 +45,8 @@ class Log:
 def log_in(where: str) -> Log:
     from sqlalchemy import func, select
 
-    from faultkit.audit.opening import open_store
-    from faultkit.audit.schema import payloads
+    from faultkit.audit.audit_tables import payloads
+    from faultkit.audit.store_factory import open_store
 
     with open_store(where, create=False) as store:
         rows = tuple(row for row in store.all() if row.tool_name == "echo")

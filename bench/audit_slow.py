@@ -97,7 +97,7 @@ def _call_off(port: int, where: str, way: str, number: int) -> float:
 
 
 def _await_rows(where: str, count: int) -> list[AuditRow]:
-    from faultkit.audit.opening import open_store
+    from faultkit.audit.store_factory import open_store
 
     end_s = time.monotonic() + _PATIENCE_S
     with open_store(where, create=False) as store:

@@ -25,8 +25,15 @@ from pathlib import Path
 
 from bench.machine import describe
 from faultkit.base.errors import InputError
-from faultkit.code.file import read_source
-from faultkit.code.index import MODES, IndexSummary, WordEmbedder, index_project, open_store, search
+from faultkit.code.index import (
+    MODES,
+    IndexSummary,
+    WordEmbedder,
+    index_project,
+    open_store,
+    search,
+)
+from faultkit.code.source_file import read_source
 from faultkit.code.walk import source_files
 
 LIBRARY = Path(sysconfig.get_paths()["stdlib"])

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from bench.machine import describe
 from faultkit.code.facts import facts_of
-from faultkit.code.file import read_source
-from faultkit.code.rules.review import ReviewedFile, files_to_review, review_all
-from faultkit.code.rules.table import RULES
+from faultkit.code.review.engine import RULES
+from faultkit.code.review.review_files import ReviewedFile, files_to_review, review_all
+from faultkit.code.source_file import read_source
 
 LIBRARY = Path(sysconfig.get_paths()["stdlib"])
 FILES = 300

@@ -13,12 +13,12 @@ from typing import Any
 
 import yaml
 
-from faultkit.cli.flags import Flag, flags_of, switch_of
+from faultkit.cli.fault_flags import Flag, flags_of, switch_of
 from faultkit.faults import CALL_FAULTS, FAULTS, NETWORK_FAULTS
 from faultkit.faults.call.call import ERAS, TRANSPORTS, CallFault
 from faultkit.faults.fault import Fault, Level, StreamFault
 from faultkit.faults.settings import Setting
-from faultkit.mcp.specs import short_form
+from faultkit.mcp.fault_specs import short_form
 
 PAGE = Path(__file__).with_name("faults.md")
 

@@ -28,11 +28,11 @@ from tests.mcp.faults.clients.run import observe_all  # noqa: E402
 from tests.mcp.faults.place import EVERYWHERE, HTTP, NEW, OLD, PIPES, Place  # noqa: E402
 
 from faultkit.faults.call.call import Era, Transport  # noqa: E402
-from faultkit.mcp.probe.clients.battery import BATTERY, fitting, kind_of  # noqa: E402
-from faultkit.mcp.probe.clients.case import Job  # noqa: E402
-from faultkit.mcp.probe.clients.conduct import Conduct  # noqa: E402
-from faultkit.mcp.probe.clients.report import outcome_of, table  # noqa: E402
-from faultkit.mcp.probe.clients.run import profile_client  # noqa: E402
+from faultkit.mcp.probe.clients.client_behaviour import ClientBehaviour  # noqa: E402
+from faultkit.mcp.probe.clients.client_profile import profile_client  # noqa: E402
+from faultkit.mcp.probe.clients.client_run import ProfileJob  # noqa: E402
+from faultkit.mcp.probe.clients.fault_battery import BATTERY, fitting, kind_of  # noqa: E402
+from faultkit.mcp.probe.clients.profile_report import markdown_table, outcome_of  # noqa: E402
 
 PAGE = PROJECT / "docs" / "client-behaviour.md"
 Found = dict[tuple[str, Place], Observed]
@@ -206,13 +206,13 @@ STEADY = tuple(spec for spec in BATTERY if kind_of(spec) not in HANGING_ON_TIME)
 _PROFILES = """\
 ## Profiles
 
-What `fault profile` ([how](edge.md#what-a-client-does)) says of two programs,
+What `fault profile` ([how](edge.md#profile-a-client)) says of two programs,
 `examples/clients/sdk_client.py` and `examples/clients/fastmcp_client.py`. Both list the tools, call two of
 them one after the other with a timeout of 2 s, make a call that failed once more, and end with exit code 1 if
 that failed too. The eras are those that the clients choose.
 
 - **answered**: it ended well and printed what it prints when nothing is wrong; **differently**: it ended well
-  and printed something else, so that the fault got through to whoever reads it.
+  and printed something else, so that the fault reached its output.
 - **failed**: it ended with that exit code. **hung**: it had to be ended after 20 s. **not exercised**: it
   does nothing that the fault acts on.
 - **retries**: calls beyond the usual, by the program or its library. **cancelled**: the server was told.
@@ -231,18 +231,18 @@ def profiles() -> str:
     heads = [f"{name}, {transport.replace('http', 'HTTP')} {era}" for name, _, transport, era in PROFILED]
     rows = [[spec, *(cell_of(found.get(spec)) for found in columns)] for spec in STEADY]
     head = _PROFILES.format(left_out=", ".join(f"`{kind}`" for kind in HANGING_ON_TIME))
-    return f"{head}\n{table(['fault', *heads], rows)}\n"
+    return f"{head}\n{markdown_table(['fault', *heads], rows)}\n"
 
 
-async def conducts(script: str, transport: Transport, specs: Sequence[str]) -> dict[str, Conduct]:
+async def conducts(script: str, transport: Transport, specs: Sequence[str]) -> dict[str, ClientBehaviour]:
     place = "{url}" if transport == "http" else "{server}"
     command = (sys.executable, str(PROJECT / "examples" / "clients" / script), place)
-    found = await profile_client(Job(command, transport, limit_s=20.0), specs)
+    found = await profile_client(ProfileJob(command, transport, limit_s=20.0), specs)
     assert not found.notes, found.notes
     return {row.spec: row for row in found.rows}
 
 
-def cell_of(conduct: Conduct | None) -> str:
+def cell_of(conduct: ClientBehaviour | None) -> str:
     """Without what hangs on time."""
     if conduct is None:
         return ""

@@ -1,6 +1,6 @@
 """Writes docs/findings.md from the table of rules: `python docs/generate_findings.py`.
 
-Nothing about a single rule is written here. A test compares the page with what this gives.
+No text about a single rule is written here. A test compares the page with the output.
 """
 
 from __future__ import annotations
@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from faultkit.code.advice.score import WEIGHTS
+from faultkit.code.advice.analysis import WEIGHTS
 from faultkit.code.languages import LANGUAGES
-from faultkit.code.rules import KINDS, RULES, Rule
+from faultkit.code.review.engine import RULES
+from faultkit.code.rules import KINDS, Rule
 
 PAGE = Path(__file__).with_name("findings.md")
 
@@ -19,20 +20,21 @@ _HEAD = """\
 
 Made from the table of rules by `python docs/generate_findings.py`: change the table, not this page.
 
-`fault review FILE|DIR` reads code, asks {count} rules and says what will hurt in production, where, and how
-to mend it. It is offline and deterministic: the same text has the same findings. A rule sees one file at a
-time, so each finding has a confidence: 0.95 if the text alone proves it, 0.8 if only unusual code elsewhere
-could make it right, 0.5 if code elsewhere may well do so. `--min-confidence 0.8` leaves the last ones out.
+`fault review FILE|DIR` runs {count} rules over code and reports what will fail or be slow in production,
+where, and how to fix it. It is offline and deterministic: the same text has the same findings. A rule sees
+one file at a time, so each finding has a confidence: 0.95 if the text alone proves it, 0.8 if only unusual
+code elsewhere could make it right, 0.5 if code elsewhere may well do so. `--min-confidence 0.8` leaves the
+last ones out.
 
-A line is left alone if it has a comment that says `fault: ignore`, or `fault: ignore[FK-R001, broad-catch]`
-for some rules only.
+A comment `fault: ignore` suppresses all findings of its line, and `fault: ignore[FK-R001, broad-catch]`
+those of the named rules.
 
 ## The score
 
 One score for reliability and one for performance, from 0 to 1. A finding weighs {weights}, times its
 confidence. The findings of one rule are sorted by weight, and each counts half of the one before it; the sum
-over all rules is the loss, and the score is e to the power of minus the loss. Nothing found is 1.0, and a
-finding more never raises it. A folder has the mean of its files.
+over all rules is the loss, and the score is e to the power of minus the loss. No findings score 1.0, and one
+more finding never raises the score. A folder has the mean of its files.
 """
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from faultkit.agents.execute.options import Options
-from faultkit.agents.file import load_suite
-from faultkit.agents.kinds.shipped import SHIPPED
-from faultkit.agents.ranking import Standing, ranked
-from faultkit.agents.run import run_to_end
-from faultkit.agents.select import Selection, select
+from faultkit.agents.kinds.scripted import SHIPPED
+from faultkit.agents.ranking import Standing, rank_agents
+from faultkit.agents.selection import Selection, select
+from faultkit.agents.suite.run_options import Options
+from faultkit.agents.suite_file import load_suite
+from faultkit.agents.suite_runner import run_suites_blocking
 
 DOCS = Path(__file__).parent
 PAGE = DOCS / "suites.md"
@@ -32,8 +32,8 @@ def standings() -> list[Standing]:
     rows = []
     for kind in SHIPPED:
         chosen = select([load_suite(BATTERY, variables={"agent": kind})], Selection())
-        rows += [(kind, row) for row in run_to_end(chosen, Options()).results.rows]
-    return ranked(rows)
+        rows += [(kind, row) for row in run_suites_blocking(chosen, Options()).results.rows]
+    return rank_agents(rows)
 
 
 def _row(one: Standing) -> str:

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from faultkit.scenario.report.files import read_report
-from faultkit.scenario.report.model import Item
+from faultkit.scenario.report.report_files import read_report
+from faultkit.scenario.report.report_model import Item
 
 OUT = Path("build/demo")
 FAULT = [sys.executable, "-m", "faultkit"]

@@ -11,8 +11,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from faultkit.load.load import Load
-from faultkit.load.target import Target
+from faultkit.load.load import Load, Target
 from faultkit.load.workers import run_load
 
 DURATION_S, RATE_RPS, CLIENTS = 10.0, 200.0, 1

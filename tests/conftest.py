@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import sys
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -21,42 +21,28 @@ settings.load_profile("thorough" if os.environ.get("ALL") else "usual")
 
 _PATIENCE_S = 5.0
 
-MEASURING = (
-    "advice/proof/test_prove.py",
-    "e2e/test_example_scenarios.py",
-    "e2e/test_scenario.py",
-    "e2e/test_seed_000.py",
-    "load/test_engine.py",
-    "load/test_models.py",
-    "load/test_workers.py",
-    "mcp/faults/clients/test_client_behaviour.py",
-    "scenario/test_run.py",
-    "servers/test_impact_figures.py",
-    "servers/test_impact_tools.py",
-    "suites/run/test_real_time.py",
-    "test_docs.py",
-)
-"""They measure a load, or have short time limits: beside tests that compute they would be too late to tell
-anything."""
+_IMPURE_EVENTS = ("socket.bind", "socket.connect", "subprocess.Popen", "os.fork", "os.posix_spawn")
 
 
-def _measures(path: Path) -> bool:
-    here = Path(__file__).parent
-    return path.is_relative_to(here) and str(path.relative_to(here)) in MEASURING
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--pure", action="store_true", help="refuse sockets and processes in tests")
 
 
-def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """The files of one half are not even read for the other: to import them all takes half a minute."""
-    half: str = config.getoption("markexpr")
-    if collection_path.suffix != ".py" or not half.startswith(("measuring", "not measuring")):
-        return None
-    return True if _measures(collection_path) != half.startswith("measuring") else None
+def pytest_configure(config: pytest.Config) -> None:
+    """Add an audit hook for `--pure`. It is added only on request, because it cannot be removed."""
+    if not config.getoption("pure"):
+        return
+
+    def refuse(event: str, args: tuple[object, ...]) -> None:
+        if event in _IMPURE_EVENTS and "PYTEST_CURRENT_TEST" in os.environ:
+            raise RuntimeError(f"{event}: `make quick` runs pure tests only")
+
+    sys.addaudithook(refuse)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:
-        if _measures(item.path):
-            item.add_marker("measuring")
+    """Begin with the longest files, so that at the end no worker waits for another."""
+    items.sort(key=lambda item: "e2e" not in item.path.parts)
 
 
 class EchoServer:

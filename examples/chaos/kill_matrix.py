@@ -187,7 +187,9 @@ class Rig:
         listed = subprocess.run(["ps", "-axww", "-o", "pid=,command="], capture_output=True, text=True).stdout
         lines = [line.split(None, 1) for line in listed.splitlines()]
         return [
-            int(pid) for pid, said in lines if "faultkit.chaos.guardian" in said and str(self.state) in said
+            int(pid)
+            for pid, said in lines
+            if "faultkit.chaos.safety.guardian" in said and str(self.state) in said
         ]
 
     def is_clean(self) -> bool:

@@ -18,8 +18,8 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
-from faultkit.chaos.ledger import Ledger
-from faultkit.chaos.processes import birth_of
+from faultkit.chaos.safety.ledger import Ledger
+from faultkit.chaos.safety.process_identity import birth_of
 from tests.agent_tools.chaos_server import KILL_CACHE, seed_examples
 
 PATIENCE_S = 60.0

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from mcp.client.stdio import stdio_client
 
-from faultkit.cli.mcptest import invoke_as
+from faultkit.cli.entry import invoke_mcptest
 from mcp import Client, MCPError, StdioServerParameters
 
 PRINTED = "mcptest mock --tools-from ./tools.yml --fault hang"
@@ -44,7 +44,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "tools.yml").write_text(TOOLS)
     script = tmp_path / "bin" / "mcptest"
     script.parent.mkdir()
-    script.write_text(f"#!{sys.executable}\nfrom faultkit.cli.mcptest import main\nmain()\n")
+    script.write_text(f"#!{sys.executable}\nfrom faultkit.cli.entry import mcptest\nmcptest()\n")
     script.chmod(0o755)
     return tmp_path
 
@@ -238,7 +238,7 @@ def test_a_bad_fault_is_wrong_input(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(folder)
-    assert invoke_as(line(fault)[1:]) == 2
+    assert invoke_mcptest(line(fault)[1:]) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith(f'error: --fault "{fault}": {problem}')

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from faultkit.proxy.toxiproxy.api import API_VERSION
+from faultkit.proxy.toxiproxy.toxiproxy_server import API_VERSION
 from tests.proxy.toxiproxy.harness import (
     connect,
     is_silent,

@@ -8,7 +8,7 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from faultkit.agent_tools.table import AGENT_TOOLS, TOOLS
+from faultkit.agent_tools.tool_table import AGENT_TOOLS, TOOLS
 
 DEMO_APP = Path(__file__).parents[1] / "seed_000" / "app" / "app.py"
 

@@ -26,9 +26,9 @@ from faultkit.cli.main import COMMANDS, fault
 from faultkit.cli.run import hints, job_of
 from faultkit.faults import FAULTS
 from faultkit.plan import read_plan
-from faultkit.scenario.file import read_scenarios
+from faultkit.scenario.scenario_file import read_scenarios
 
-PROJECT = Path(__file__).parent.parent
+PROJECT = Path(__file__).parents[2]
 DOCS = PROJECT / "docs"
 README = PROJECT / "README.md"
 PAGES = [README, PROJECT / "CHANGELOG.md", *sorted(DOCS.glob("*.md"))]
@@ -295,17 +295,18 @@ def _walk_blocks(language: str) -> list[str]:
 
 
 @pytest.fixture
-def copy_with_pause(tmp_path: Path) -> Path:
-    """A copy of the source on which somebody has done what the page says."""
+def copy_with_new_faults(tmp_path: Path) -> Path:
+    """A copy of the source to which the page has been applied."""
     shutil.copytree(PROJECT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
     for text in _walk_blocks("python"):
         name = text.splitlines()[0].removeprefix("# ")
         file = tmp_path / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text)
-    table = tmp_path / "src/faultkit/faults/__init__.py"
+    shutil.copy(PROJECT / "tests/faults/call/judged.py", tmp_path / "tests/faults/call/judged.py")
     for patch in _walk_blocks("diff"):
-        lines = patch.splitlines()
+        head, *lines = patch.splitlines()
+        table = tmp_path / head.removeprefix("+++ ")
         before = "".join(f"{line[1:]}\n" for line in lines if line[0] == " ")
         after = "".join(f"{line[1:]}\n" for line in lines)
         text = table.read_text("utf-8")
@@ -325,23 +326,33 @@ def _python(copy: Path, *args: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_the_walk_through_of_a_new_fault_works_as_it_stands(copy_with_pause: Path) -> None:
+def test_the_walk_through_of_a_new_fault_works_as_it_stands(copy_with_new_faults: Path) -> None:
     files = [text.splitlines()[0].removeprefix("# ") for text in _walk_blocks("python")]
-    tests = _python(copy_with_pause, "-m", "pytest", "-q", "-p", "no:cacheprovider", files[1])
+    test_files = [file for file in files if file.startswith("tests/")]
+    assert len(test_files) == 2
+    tests = _python(copy_with_new_faults, "-m", "pytest", "-q", "-p", "no:cacheprovider", *test_files)
     assert tests.returncode == 0, tests.stdout + tests.stderr
-    (console,) = _walk_blocks("console")
-    command, _, shown = console.partition("\n")
-    page = _python(copy_with_pause, "-m", "faultkit", *words_of(command.removeprefix("$ ")))
-    assert page.stdout == shown
-    used = _python(copy_with_pause, "-m", "faultkit", "run", "--with-pause", "--pause-after", "x")
+    consoles = _walk_blocks("console")
+    assert len(consoles) == 2
+    for console in consoles:
+        command, _, shown = console.partition("\n")
+        page = _python(copy_with_new_faults, "-m", "faultkit", *words_of(command.removeprefix("$ ")))
+        assert page.stdout == shown
+    used = _python(copy_with_new_faults, "-m", "faultkit", "run", "--with-pause", "--pause-after", "x")
     assert "--pause-after: expected a whole number of at least 0, got 'x'" in used.stderr
 
 
-def test_the_walk_throughs_fault_keeps_the_laws_with_any_settings(copy_with_pause: Path) -> None:
-    contract = copy_with_pause / "tests/faults/test_contract.py"
-    shutil.copy(PROJECT / "tests/faults/test_contract.py", contract)
-    done = _python(
-        copy_with_pause, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "pause", str(contract)
-    )
+@pytest.mark.parametrize(
+    ("contract", "kind", "count"),
+    [
+        ("tests/faults/test_contract.py", "pause", 2),
+        ("tests/faults/call/test_contract.py", "missing_field", 3),
+    ],
+)
+def test_the_walk_throughs_faults_keep_the_laws_with_any_settings(
+    copy_with_new_faults: Path, contract: str, kind: str, count: int
+) -> None:
+    shutil.copy(PROJECT / contract, copy_with_new_faults / contract)
+    done = _python(copy_with_new_faults, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", kind, contract)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "2 passed" in done.stdout
+    assert f"{count} passed" in done.stdout

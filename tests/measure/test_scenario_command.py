@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from faultkit.cli.main import invoke
-from faultkit.scenario.report.files import read_report
+from faultkit.scenario.report.report_files import read_report
 from tests.proxy.origin import serving
 
 PATIENCE_S = 60.0
