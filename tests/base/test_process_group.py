@@ -50,7 +50,7 @@ class Leader:
         return True
 
     def has_no_heirs(self) -> bool:
-        """Whether what it started is gone: orphans are reaped by somebody else."""
+        """Whether the processes that it started are gone; init reaps orphans."""
         until = time.monotonic() + 10
         while time.monotonic() < until:
             try:

@@ -154,7 +154,7 @@ class ChildProcess:
     def _answer(self, number: int, deadline: float | None) -> Any:
         while True:
             kind, about, body = self._receive(deadline)
-            # The answer to an earlier call, which nobody waits for any more, is passed over.
+            # Skip the answer to an earlier call that timed out.
             if kind != _TOLD and about != number:
                 continue
             try:

@@ -124,16 +124,6 @@ def _rows(table: KeyTable, prefix: str) -> Iterator[tuple[str, str, str]]:
         yield f"{prefix}{key.name}", meaning.replace("|", "\\|"), "required" if key.required else default
 
 
-def closed_object(required: Schema, optional: Schema) -> Schema:
-    """Return the schema of an object with these keys and no others; optional ones may be null."""
-    return {
-        "type": "object",
-        "properties": {**required, **{key: maybe(schema) for key, schema in optional.items()}},
-        **({"required": list(required)} if required else {}),
-        "additionalProperties": False,
-    }
-
-
 def maybe(schema: Schema) -> Schema:
     """Return the schema of the same value or null, for a key that is written without a value."""
     if "enum" in schema:

@@ -66,11 +66,8 @@ def go_text(text: str) -> str:
     return text
 
 
-# MERGED DOCSTRING of faultkit.mcp.failures.go_json: rework or delete
-# What a call came to, written as the reply to it. Pure.
-#
-# Most replies are written right into their text: what a tool returns is JSON already, once for people, once
-# for programs, and need not be gone through again.
+# Replies. A tool's result is JSON text already, once for people and once for programs, so it is inserted into
+# the reply as it is and not encoded a second time.
 
 
 def reply_of(id: Id | None, outcome: Outcome, tail: str = "") -> tuple[bytes, tuple[str, ...]]:

@@ -1,6 +1,6 @@
 /**
- * The filters of the calls: a form, and a chip for each that holds. It owns no rows: whoever shows them is told of
- * every change by the address alone.
+ * The filters of the calls: a form, and a chip for each that holds. It owns no rows: a change of
+ * the filters changes the address, and the views of rows follow the address.
  */
 
 import { button, el, fill, sign, unseen } from "./dom.js";
