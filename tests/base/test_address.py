@@ -27,7 +27,7 @@ Protocol = Literal["tcp", "tls", "http", "https", "reverse", "reverse-tls"]
 
 
 def described(proxy_map: ProxyMap) -> tuple[str, str, str]:
-    """Listen, upstream, and the protocol in one word."""
+    """Return listen address, upstream and protocol of a map."""
     words = {
         (False, "tcp", False): "tcp",
         (True, "tcp", False): "tls",

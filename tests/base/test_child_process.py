@@ -17,7 +17,7 @@ from faultkit.base.child_process import ChildProcess
 from faultkit.base.errors import InputError, RunError, TargetError
 
 COUNTER = "tests.served:Counter"
-PATIENCE_S = 5.0
+PATIENCE_S = 20.0
 WITH_A_CHILD = """
 import sys, threading
 from faultkit.base.child_process import ChildProcess
@@ -46,7 +46,7 @@ def child() -> Iterator[ChildProcess]:
 
 
 def is_gone(pid: int) -> bool:
-    """Gone and reaped."""
+    """Return whether a process has ended and been reaped."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
@@ -115,7 +115,7 @@ def test_ten_megabytes_go_both_ways(child: ChildProcess) -> None:
 
 def test_what_the_child_tells_comes_before_its_answer() -> None:
     told: list[int] = []
-    with ChildProcess(COUNTER, told=told.append) as child:
+    with ChildProcess(COUNTER, on_message=told.append) as child:
         assert child.call("count_down", 1000) == "lift-off"
     assert told == list(range(1000, 0, -1))
 
@@ -128,14 +128,14 @@ def test_a_listener_that_fails_ends_its_call_and_not_the_child() -> None:
         if number == 3:
             raise ValueError("three is too much")
 
-    with ChildProcess(COUNTER, told=listen) as child:
+    with ChildProcess(COUNTER, on_message=listen) as child:
         assert failure(child, "count_down", 4) == (ValueError, "three is too much")
         assert child.call("add", 1) == 1
     assert heard == [4, 3, 2, 1]
 
 
 def test_an_interruption_reaches_a_call_that_is_under_way() -> None:
-    with ChildProcess(COUNTER, told=lambda word: counter.interrupt()) as counter:
+    with ChildProcess(COUNTER, on_message=lambda word: counter.interrupt()) as counter:
         assert counter.call("until_stopped") == "stopped"
         assert counter.call("until_stopped") == "stopped"
 
@@ -169,7 +169,7 @@ def test_a_child_that_dies_in_a_call_ends_the_call(child: ChildProcess) -> None:
 
 
 def test_a_child_that_is_killed_in_a_call_ends_the_call() -> None:
-    with ChildProcess(COUNTER, told=lambda word: os.kill(counter.pid, signal.SIGKILL)) as counter:
+    with ChildProcess(COUNTER, on_message=lambda word: os.kill(counter.pid, signal.SIGKILL)) as counter:
         assert failure(counter, "deaf") == (RunError, "the child process was ended by SIGKILL")
 
 
@@ -197,7 +197,7 @@ def test_a_child_that_is_not_made_in_time_is_ended() -> None:
 def test_a_limit_counts_the_wait_for_another_thread_s_call_too() -> None:
     deaf = threading.Event()
     said: list[str] = []
-    with ChildProcess(COUNTER, told=lambda word: deaf.set()) as child:
+    with ChildProcess(COUNTER, on_message=lambda word: deaf.set()) as child:
 
         def call() -> None:
             with pytest.raises(RunError) as caught:
@@ -258,7 +258,7 @@ def test_close_may_come_before_the_child_is_there() -> None:
 def test_close_ends_a_call_of_another_thread_and_a_child_that_does_not_listen() -> None:
     deaf = threading.Event()
     said: list[str] = []
-    child = ChildProcess(COUNTER, told=lambda word: deaf.set())
+    child = ChildProcess(COUNTER, on_message=lambda word: deaf.set())
 
     def call() -> None:
         with pytest.raises(RunError) as caught:

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from faultkit.base.errors import InputError, RunError
-from faultkit.base.files import check_output_path, replace_file, write_whole
+from faultkit.base.files import check_output_path, replace_file, write_output
 
 
 def test_a_file_is_made_or_replaced(tmp_path: Path) -> None:
@@ -57,23 +57,23 @@ def test_a_folder_that_is_missing_is_an_error(tmp_path: Path) -> None:
 
 
 def test_output_to_a_file_replaces_it_and_to_a_pipe_goes_through_it(tmp_path: Path) -> None:
-    write_whole(tmp_path / "a", "o\ud800ne")
+    write_output(tmp_path / "a", "o\ud800ne")
     assert (tmp_path / "a").read_bytes() == b"o\\ud800ne"
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     content = "x" * 300_000
     with ThreadPoolExecutor() as threads:
         reading = threads.submit(pipe.read_text)
-        write_whole(pipe, content)
+        write_output(pipe, content)
         assert reading.result(60) == content
     assert stat.S_ISFIFO(pipe.stat().st_mode)
-    write_whole("/dev/null", "one")
+    write_output("/dev/null", "one")
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
 
 
 def test_output_that_cannot_be_written_is_an_error_for_people(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="b/a: the report cannot be written: no such file or directory"):
-        write_whole(tmp_path / "b" / "a", "one")
+        write_output(tmp_path / "b" / "a", "one")
 
 
 @pytest.mark.parametrize(

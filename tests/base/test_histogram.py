@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultkit.base.histogram import Histogram
-from faultkit.base.percentiles import percentile
+from faultkit.base.sample_statistics import percentile
 
 TIMES = st.lists(st.floats(0, 7200) | st.floats(0, 0.01), max_size=60)
 

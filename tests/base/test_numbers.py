@@ -1,4 +1,4 @@
-"""Figures as text: exact forms, and nothing that is not a number."""
+"""Numbers as text: exact forms, and values that are not numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real processes, ended with all that they started."""
+"""Real processes, ended with everything that they started."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 
 from faultkit.base.process_group import end_group, end_popen_group, kill_group, signal_group
 
-# A leader and what it started, which outlives it; each ignores SIGTERM if told so.
+# A leader and its child, which outlives it; each ignores SIGTERM on request.
 PROGRAM = """
 import os, signal, sys, time
 deaf = sys.argv[2] == "deaf"
@@ -50,7 +50,7 @@ class Leader:
         return True
 
     def has_no_heirs(self) -> bool:
-        """Whether the processes that it started are gone; init reaps orphans."""
+        """Whether the processes that it started have ended; init reaps orphans."""
         until = time.monotonic() + 10
         while time.monotonic() < until:
             try:

@@ -73,7 +73,7 @@ def test_a_second_signal_interrupts_unless_told_otherwise() -> None:
 
 
 def test_an_ignored_hangup_stays_ignored() -> None:
-    """As under nohup."""
+    """Ignore SIGHUP, as under nohup."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     came: list[signal.Signals] = []
 

@@ -1,4 +1,4 @@
-"""Where a user's state and caches are."""
+"""The folders of a user's state and caches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demo service on real sockets: its endpoints, and what it says when its dependency fails."""
+"""The demo service on real sockets: its endpoints, and its errors when its upstream fails."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ from faultkit.base.address import Endpoint
 from faultkit.base.errors import InputError, TargetError
 from faultkit.demo.demo_server import DemoServer
 
-PATIENCE_S = 5.0
+PATIENCE_S = 20.0
 ANY = Endpoint("127.0.0.1", 0)
 OK = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nhi"
 
 
-@pytest.fixture(autouse=True)
-def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.lower(), raising=False)
+@pytest.fixture(scope="module", autouse=True)
+def no_proxies() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as environment:
+        for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"):
+            environment.delenv(name, raising=False)
+            environment.delenv(name.lower(), raising=False)
+        yield
 
 
 @contextlib.contextmanager
@@ -43,8 +45,15 @@ def demo(**options: Any) -> Iterator[DemoServer]:
         assert not thread.is_alive()
 
 
+@pytest.fixture(scope="module")
+def usual(no_proxies: None) -> Iterator[DemoServer]:
+    """The service as it is without options, for all tests that only ask it."""
+    with demo() as server:
+        yield server
+
+
 def ask(server: DemoServer, method: str, path: str, body: bytes | None = None) -> tuple[int, str, bytes]:
-    """Status, content type and body."""
+    """Send a request; return status, content type and body."""
     connection = http.client.HTTPConnection(server.endpoint.host, server.endpoint.port, timeout=PATIENCE_S)
     with contextlib.closing(connection):
         connection.request(method, path, body)
@@ -60,7 +69,7 @@ def ask_json(server: DemoServer, method: str, path: str, body: bytes | None = No
 
 @contextlib.contextmanager
 def origin(answer: Callable[[socket.socket, bytes], None]) -> Iterator[str]:
-    """A bare server: each connection has a thread, which gets the head of the request."""
+    """Run a server that calls `answer` in a thread for each connection, with the head of its request."""
     listener = socket.create_server(("127.0.0.1", 0))
     threads: list[threading.Thread] = []
 
@@ -95,57 +104,50 @@ def answering(raw: bytes) -> Callable[[socket.socket, bytes], None]:
     return lambda connection, head: connection.sendall(raw)
 
 
-def test_the_first_page_says_hello() -> None:
-    with demo() as server:
-        status, content_type, text = ask(server, "GET", "/")
+def test_the_first_page_says_hello(usual: DemoServer) -> None:
+    status, content_type, text = ask(usual, "GET", "/")
     assert (status, content_type) == (200, "text/html; charset=utf-8")
     assert b"<h1>Hello</h1>" in text
 
 
-def test_ping_passes_on_what_its_own_upstream_says() -> None:
-    with demo() as server:
-        assert server.upstream_url == f"http://127.0.0.1:{server.upstream.port}/"
-        status, answer = ask_json(server, "GET", "/ping")
+def test_ping_returns_the_answer_of_the_upstream(usual: DemoServer) -> None:
+    assert usual.upstream_url == f"http://127.0.0.1:{usual.upstream.port}/"
+    status, answer = ask_json(usual, "GET", "/ping")
     assert status == 200
     assert json.loads(answer["content"]) == {"message": "pong", "method": "GET", "path": "/", "query": {}}
     assert re.fullmatch(r"\d+\.\d{3}", answer["duration"])
 
 
-def test_ping_myself_calls_the_first_page() -> None:
-    with demo() as server:
-        status, answer = ask_json(server, "GET", "/ping/myself")
+def test_ping_myself_calls_the_first_page(usual: DemoServer) -> None:
+    status, answer = ask_json(usual, "GET", "/ping/myself")
     assert status == 200
     assert "<h1>Hello</h1>" in answer["content"]
 
 
-def test_uppercase_gives_the_text_back_in_capitals() -> None:
-    with demo() as server:
-        body = json.dumps({"content": "stra\u00dfe"}).encode()
-        assert ask_json(server, "POST", "/uppercase", body) == (200, {"content": "STRASSE"})
+def test_uppercase_gives_the_text_back_in_capitals(usual: DemoServer) -> None:
+    body = json.dumps({"content": "stra\u00dfe"}).encode()
+    assert ask_json(usual, "POST", "/uppercase", body) == (200, {"content": "STRASSE"})
 
 
 @pytest.mark.parametrize(
     "body", [b"", b"x", b"[]", b'{"content": 5}', b'{"other": "x"}', b"[" * 100_000, b"\xff"]
 )
-def test_uppercase_refuses_what_has_no_text(body: bytes) -> None:
-    with demo() as server:
-        expected = {"error": 'expected JSON such as {"content": "text"}'}
-        assert ask_json(server, "POST", "/uppercase", body) == (400, expected)
+def test_uppercase_refuses_what_has_no_text(usual: DemoServer, body: bytes) -> None:
+    expected = {"error": 'expected JSON such as {"content": "text"}'}
+    assert ask_json(usual, "POST", "/uppercase", body) == (400, expected)
 
 
-def test_uppercase_refuses_what_is_too_large() -> None:
-    with demo() as server:
-        body = json.dumps({"content": "a" * 1024 * 1024}).encode()
-        assert ask_json(server, "POST", "/uppercase", body) == (
-            413,
-            {"error": "expected at most 1048576 bytes"},
-        )
+def test_uppercase_refuses_what_is_too_large(usual: DemoServer) -> None:
+    body = json.dumps({"content": "a" * 1024 * 1024}).encode()
+    assert ask_json(usual, "POST", "/uppercase", body) == (
+        413,
+        {"error": "expected at most 1048576 bytes"},
+    )
 
 
-def test_other_paths_and_methods_are_refused_in_json() -> None:
-    with demo() as server:
-        assert ask_json(server, "GET", "/none") == (404, {"error": "Not Found"})
-        assert ask_json(server, "PUT", "/ping") == (405, {"error": "Method Not Allowed"})
+def test_other_paths_and_methods_are_refused_in_json(usual: DemoServer) -> None:
+    assert ask_json(usual, "GET", "/none") == (404, {"error": "Not Found"})
+    assert ask_json(usual, "PUT", "/ping") == (405, {"error": "Method Not Allowed"})
 
 
 def test_multi_has_both_calls_under_way_at_the_same_time() -> None:
@@ -167,7 +169,7 @@ def test_each_call_has_a_connection_of_its_own() -> None:
     def answer(connection: socket.socket, head: bytes) -> None:
         heads.append(head)
         connection.sendall(OK.replace(b"connection: close\r\n", b""))
-        assert connection.recv(1) == b""  # The caller goes away; it does not ask again.
+        assert connection.recv(1) == b""  # The caller closes its connection and does not retry.
 
     with origin(answer) as url, demo(upstream=url) as server:
         assert [ask_json(server, "GET", "/ping")[0] for _ in range(3)] == [200] * 3
@@ -184,7 +186,7 @@ def test_an_upstream_that_refuses_is_a_bad_gateway(closed_port: int) -> None:
 
 def test_an_upstream_that_never_answers_is_a_gateway_timeout() -> None:
     def wait(connection: socket.socket, head: bytes) -> None:
-        connection.recv(1)  # Until the caller has given up.
+        connection.recv(1)  # Returns when the caller has given up.
 
     with origin(wait) as url, demo(upstream=url, timeout_s=0.05) as server:
         status, answer = ask_json(server, "GET", "/ping")
@@ -194,7 +196,7 @@ def test_an_upstream_that_never_answers_is_a_gateway_timeout() -> None:
 def test_an_answer_that_never_ends_is_a_gateway_timeout() -> None:
     def drip(connection: socket.socket, head: bytes) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\nx")
-        connection.recv(1)  # Until the caller has given up.
+        connection.recv(1)  # Returns when the caller has given up.
 
     with origin(drip) as url, demo(upstream=url, timeout_s=0.05) as server:
         assert ask_json(server, "GET", "/ping")[0] == 504
@@ -238,7 +240,7 @@ def test_calls_go_through_the_proxy_of_the_environment(monkeypatch: pytest.Monke
     assert len(heads) == 1
 
 
-def test_each_request_is_told_in_a_line() -> None:
+def test_each_request_is_reported_in_a_line() -> None:
     lines: list[str] = []
     with demo(report=lines.append) as server:
         ask(server, "GET", "/?secret=1")
@@ -248,14 +250,13 @@ def test_each_request_is_told_in_a_line() -> None:
     assert [match and match[1] for match in told] == ["GET / 200", "POST /uppercase 400", "GET /?[31m 404"]
 
 
-def test_a_client_that_goes_away_is_no_trouble() -> None:
-    with demo() as server:
-        with socket.create_connection((server.endpoint.host, server.endpoint.port), PATIENCE_S) as client:
-            client.sendall(b"POST /uppercase HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\nabc")
-        assert ask(server, "GET", "/")[0] == 200
+def test_a_client_that_disconnects_does_no_harm(usual: DemoServer) -> None:
+    with socket.create_connection((usual.endpoint.host, usual.endpoint.port), PATIENCE_S) as client:
+        client.sendall(b"POST /uppercase HTTP/1.1\r\nhost: x\r\ncontent-length: 10\r\n\r\nabc")
+    assert ask(usual, "GET", "/")[0] == 200
 
 
-def test_ports_are_taken_at_once_and_given_back() -> None:
+def test_ports_are_bound_from_the_start_and_closed_at_the_end() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with pytest.raises(

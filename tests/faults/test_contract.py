@@ -33,7 +33,7 @@ def kind_of(fault: type[Fault]) -> str:
 
 @pytest.mark.parametrize("cls", STREAM_FAULTS, ids=kind_of)
 @given(data=st.data())
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 def test_every_stream_fault_keeps_the_laws(cls: type[StreamFault], data: st.DataObject) -> None:
     fault = data.draw(faults(cls))
     assert isinstance(fault, StreamFault)
@@ -96,7 +96,7 @@ class _TwoEnds(StreamFilter):
 
 
 class _Hoarder(StreamFilter):
-    """Gives its bytes when it wakes, but not when it is taken off."""
+    """A filter that returns its bytes when it wakes, but not when it is removed."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from faultkit.base.errors import InputError
 from faultkit.faults import FAULTS
 from faultkit.faults.fault import Fault
-from faultkit.faults.parse import dump_fault, fault_schema, fault_type, parse_fault
+from faultkit.faults.fault_data import dump_fault, fault_schema, fault_type, parse_fault
 from faultkit.faults.stream.latency import Latency
 from faultkit.testing.strategies import faults
 

@@ -1,32 +1,45 @@
-"""The table of faults: its order, its names on the command line, and the purity of what it holds."""
+"""The table of faults: its order, its folders, and its names on the command line."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import faultkit.faults
 from faultkit.faults import CALL_FAULTS, FAULTS, NETWORK_FAULTS
 from faultkit.faults.flag_names import env_name, flag_name, setting_env, setting_flag
 
+KNOWN = (
+    "latency jitter bandwidth packet_loss blackhole reset half_open slow_close limit_data slicer "
+    "timeout corrupt refuse slow_accept dns http_error http_delay "
+    "hang wedged frozen slow slow_drip recover_after fail_from "
+    "tool_error protocol_error flaky rate_limit http_status "
+    "malformed_json wrong_id mistyped_id duplicate_reply out_of_order reply_after_cancel lost_reply "
+    "truncated_reply stream_end keep_alive_only disconnect tcp_reset "
+    "empty_result oversized_result corrupt_value stale_value prompt_injection schema_drift "
+    "vanished_tools notification_storm progress_storm "
+    "header_mismatch unsupported_version unknown_result_type input_required_loop stale_cache_hints "
+    "dead_subscription"
+)
+"""Kinds that plans of users name. A new fault need not be added."""
 
-def test_users_see_the_faults_of_the_network_in_this_order() -> None:
-    assert " ".join(NETWORK_FAULTS) == (
-        "latency jitter bandwidth packet_loss blackhole reset half_open slow_close limit_data slicer "
-        "timeout corrupt refuse slow_accept dns http_error http_delay"
-    )
+
+def test_kinds_that_users_know_stay_and_keep_their_order() -> None:
+    known = KNOWN.split()
+    assert set(known) <= set(FAULTS)
+    assert [kind for kind in FAULTS if kind in known] == known
 
 
-def test_users_see_the_faults_of_calls_after_those_of_the_network_in_this_order() -> None:
-    assert " ".join(CALL_FAULTS) == (
-        "hang wedged frozen slow slow_drip recover_after fail_from "
-        "tool_error protocol_error flaky rate_limit http_status "
-        "malformed_json wrong_id mistyped_id duplicate_reply out_of_order reply_after_cancel lost_reply "
-        "truncated_reply stream_end keep_alive_only disconnect tcp_reset "
-        "empty_result oversized_result corrupt_value stale_value prompt_injection schema_drift "
-        "vanished_tools notification_storm progress_storm "
-        "header_mismatch unsupported_version unknown_result_type input_required_loop stale_cache_hints "
-        "dead_subscription"
-    )
+def test_users_see_the_faults_of_calls_after_those_of_the_network() -> None:
     assert list(FAULTS) == [*NETWORK_FAULTS, *CALL_FAULTS]
+
+
+@pytest.mark.parametrize("folder", ["stream", "connection", "http", "call"])
+def test_each_file_of_a_fault_folder_is_one_fault(folder: str) -> None:
+    files = {path.stem for path in (Path(faultkit.faults.__file__).parent / folder).glob("*.py")}
+    faults = {kind for kind, fault in FAULTS.items() if f".{folder}." in fault.__module__}
+    assert files - {"__init__"} == faults
 
 
 def test_a_kind_is_of_one_level_only() -> None:

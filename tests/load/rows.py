@@ -1,11 +1,13 @@
-"""Samples for tests of what is made of them."""
+"""Samples, tallies and summaries for tests."""
 
 from __future__ import annotations
 
 from math import nan
 
+from faultkit.load.load import Load
 from faultkit.load.response import Failure
 from faultkit.load.samples import Sample, Samples
+from faultkit.load.summary import Summary
 from faultkit.load.tally import Tally
 
 
@@ -32,3 +34,10 @@ def tally_of(*rows: Sample, limit: int = 1_000_000) -> Tally:
     tally = Tally(limit=limit)
     tally.add(Samples.of(rows))
     return tally
+
+
+def summarize(samples: Samples, load: Load | None, *, dropped: int = 0, total_s: float) -> Summary:
+    """Return the summary of a run with these requests."""
+    tally = Tally(dropped)
+    tally.add(samples)
+    return tally.summary(load, total_s=total_s)

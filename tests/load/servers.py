@@ -1,4 +1,4 @@
-"""Servers on real sockets that do just what a test tells them, and loads that run in the test's thread."""
+"""Servers on real sockets, scripted by the test, and loads that run in the test's thread."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from faultkit.load.load import Load, Target
 from faultkit.load.route import route_of
 from faultkit.load.samples import Sample, Samples
 from faultkit.load.segment import Counts, SegmentEnd, run_segment
-from faultkit.proxy.eventloop import Loop
+from faultkit.proxy.event_loop import Loop
 
-PATIENCE_S = 5.0
+PATIENCE_S = 20.0
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 Serve = Callable[[socket.socket, int], None]
-"""Is given each connection with its number, from 0 on."""
+"""Called with each connection and its number, from 0 on."""
 
 
 @contextmanager
 def serving(serve: Serve) -> Iterator[Endpoint]:
-    """Each connection in a thread; at the end, all of them are cut."""
+    """Serve each connection in a thread; at the end, close all of them."""
     connections: list[socket.socket] = []
     threads: list[threading.Thread] = []
     listener = socket.create_server(("127.0.0.1", 0), backlog=1024)
@@ -63,7 +63,7 @@ def serving(serve: Serve) -> Iterator[Endpoint]:
 
 
 def answering(*answers: bytes) -> Serve:
-    """To the first request on a connection the first answer, and so on; the last one again and again."""
+    """Answer each request on a connection with the next of these; the last one repeats."""
 
     def serve(connection: socket.socket, number: int) -> None:
         for each in answers[:-1]:
@@ -77,7 +77,7 @@ def answering(*answers: bytes) -> Serve:
 
 
 def read_request(connection: socket.socket) -> bytes:
-    """One whole request, or nothing if the client is gone."""
+    """Return one complete request, or no bytes if the client has disconnected."""
     data = b""
     while b"\r\n\r\n" not in data:
         piece = connection.recv(65536)
@@ -96,7 +96,7 @@ def read_request(connection: socket.socket) -> bytes:
 
 
 def reset(connection: socket.socket) -> None:
-    """End it by RST."""
+    """Close the socket by RST."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     connection.close()
 
@@ -110,7 +110,7 @@ def target_of(endpoint: Endpoint, method: str = "GET", body: bytes = b"", timeou
 
 
 class Run:
-    """What a load in this thread came to."""
+    """The result of a load in this thread."""
 
     def __init__(
         self, target: Target, load: Load, stopped: Callable[[], bool] = lambda: False, **part: int
@@ -120,7 +120,7 @@ class Run:
         self.begin_at = time.monotonic()
         route = route_of(target, load.keep_alive)
         self.end: SegmentEnd = run_segment(
-            route, load, self.begin_at, tell=self._take, stopped=stopped, **part
+            route, load, self.begin_at, report=self._take, stopped=stopped, **part
         )
 
     def _take(self, counts: Counts, samples: Samples) -> None:
@@ -128,14 +128,14 @@ class Run:
         self.samples.extend(samples)
 
     def rows(self) -> list[Sample]:
-        """In the order of their intended starts."""
+        """The samples in the order of their intended starts."""
         return sorted(self.samples)
 
 
 def in_turn(
     target: Target, count: int, keep_alive: bool = True, between: Callable[[], object] = lambda: None
 ) -> list[Sample]:
-    """So many requests, one after the other. The loop stands still during `between`."""
+    """Send requests one after the other. The loop does not run during `between`."""
     asker = _InTurn(target, keep_alive)
     try:
         samples = [asker.ask()]
@@ -149,7 +149,7 @@ def in_turn(
 
 
 def twice(target: Target, first_is_over: threading.Event, go_on: threading.Event) -> list[Sample]:
-    """Two requests. Between them the loop runs, so it hears what comes on the idle connection."""
+    """Send two requests. The loop runs in between, so it sees events of the idle connection."""
 
     class Asker:
         asked = 0
@@ -163,7 +163,7 @@ def twice(target: Target, first_is_over: threading.Event, go_on: threading.Event
                 self.look(now)
 
         def look(self, at: float) -> None:
-            if go_on.is_set():  # The loop hears of what is there before it comes to timers again.
+            if go_on.is_set():  # The loop handles pending events before timers.
                 loop.call_at(loop.clock() + 0.001, lambda at: engine.ask(self, None), None)
             else:
                 loop.call_at(loop.clock() + 0.001, self.look, None)

@@ -5,9 +5,9 @@ import pytest
 from faultkit.load.doubts import doubts, doubts_about_baseline
 from faultkit.load.load import Load
 from faultkit.load.samples import Samples
-from faultkit.load.summary import Summary, summarize
+from faultkit.load.summary import Summary
 from faultkit.proxy.data_plane import Lateness
-from tests.load.rows import row
+from tests.load.rows import row, summarize
 
 LOAD = Load(10.0, 100.0)
 
@@ -18,7 +18,7 @@ def summary_of(requests: int = 1000, dropped: int = 0, late: int = 0) -> Summary
 
 
 def released(*late: tuple[int, float]) -> Lateness:
-    """So many releases, each so many milliseconds late."""
+    """Return a histogram of releases, from pairs of count and lateness in ms."""
     lateness = Lateness()
     for count, late_ms in late:
         for _ in range(count):

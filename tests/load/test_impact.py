@@ -6,8 +6,8 @@ from scipy import stats
 from faultkit.load.impact import Difference, impact
 from faultkit.load.response import Failure
 from faultkit.load.samples import Samples
-from faultkit.load.summary import Summary, summarize
-from tests.load.rows import row
+from faultkit.load.summary import Summary
+from tests.load.rows import row, summarize
 
 
 def summary_of(times_ms: list[float], errors: int = 0) -> Summary:
@@ -59,7 +59,7 @@ def test_the_mean_has_about_the_interval_of_welch() -> None:
     after = [80.0 + number % 31 for number in range(300)]
     welch = stats.ttest_ind(after, before, equal_var=False).confidence_interval(0.95)
     each = named(impact(summary_of(before), summary_of(after)))["mean"]
-    # All at one instant: nothing tells that they depend on each other.
+    # All at one instant: nothing shows that they depend on each other.
     assert (each.low, each.high) == pytest.approx((welch.low, welch.high), rel=1e-3)
 
 

@@ -1,4 +1,4 @@
-"""Where answers end, over any cuts."""
+"""Where responses end, however their bytes are cut."""
 
 from __future__ import annotations
 

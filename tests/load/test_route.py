@@ -1,4 +1,4 @@
-"""Requests as bytes, and the way they go."""
+"""Routes: the bytes of a request, and where they are sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Response times of one queue hang together: what that does to intervals, and that it is made up for."""
+"""Response times of one queue depend on each other: intervals must account for that."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from faultkit.load.impact import impact
 from faultkit.load.load import Load
 from faultkit.load.response import Failure
-from faultkit.load.samples import Samples
+from faultkit.load.samples import Samples, batches, grained, slice_width, window_count
 from faultkit.load.summary import (
     BATCHES,
     PERCENTS,
@@ -22,11 +22,9 @@ from faultkit.load.summary import (
     Starts,
     Summary,
     effective_for_errors,
-    summarize,
 )
 from faultkit.load.tally import Tally
-from faultkit.load.window import batches, grained, slice_width, window_count
-from tests.load.rows import row
+from tests.load.rows import row, summarize
 
 
 def test_errors_are_all_failures_and_are_counted_by_kind() -> None:
@@ -185,7 +183,7 @@ def summary_of(times_s: list[float], *, spread: bool = True, limit: int = 1_000_
 
 
 def false_claims(utilisation: float, *, spread: bool, limit: int = 1_000_000) -> dict[str, float]:
-    """Of pairs of runs that do not differ but by chance: how often a difference is claimed."""
+    """Return how often a difference is claimed between runs that differ only by chance."""
     rng = np.random.default_rng(11)
     claims = dict.fromkeys(("mean", "p50", "p95", "p99"), 0)
     for _ in range(PAIRS):

@@ -24,7 +24,7 @@ from faultkit.load.route import route_of
 from faultkit.load.segment import call_once
 from faultkit.plan import Match, Plan, Rule
 from faultkit.proxy.data_plane import ProxySpec
-from faultkit.proxy.eventloop import Loop
+from faultkit.proxy.event_loop import Loop
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.tls import tls_context
 from tests.load.servers import OK, PATIENCE_S, in_turn, read_request, reset, serving, twice
@@ -35,7 +35,7 @@ ANY_PORT = Endpoint("127.0.0.1", 0)
 
 @pytest.fixture
 def authority(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[trustme.CA]:
-    """One that this process trusts."""
+    """A certificate authority that this process trusts."""
     authority = trustme.CA()
     authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "ca.pem"))
@@ -121,7 +121,7 @@ def test_an_answer_without_a_length_ends_with_the_farewell_of_tls_and_not_withou
 
 
 class Records:
-    """The server's end of TLS, where the test says which records go out together."""
+    """The server's end of TLS; the test decides which records are sent together."""
 
     def __init__(self, connection: socket.socket, context: ssl.SSLContext) -> None:
         self._connection = connection
@@ -129,7 +129,7 @@ class Records:
         self.tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
 
     def shake(self) -> None:
-        """All of the handshake, save that our last word of it is not sent yet."""
+        """Do the handshake, but do not send its last records yet."""
         while True:
             try:
                 self.tls.do_handshake()
@@ -167,7 +167,7 @@ def test_a_connection_on_which_farewell_was_said_gets_no_second_request(authorit
         records.send()
         records.read_request()
         records.tls.write(OK)
-        with contextlib.suppress(ssl.SSLWantReadError):  # It waits for the other side's farewell, too.
+        with contextlib.suppress(ssl.SSLWantReadError):  # It also waits for the other side's close_notify.
             records.tls.unwrap()
         records.send()
         while connection.recv(65536):
@@ -182,9 +182,11 @@ def test_a_connection_on_which_farewell_was_said_gets_no_second_request(authorit
 def test_an_answer_that_comes_with_the_end_of_the_handshake_counts_though_a_reset_follows(
     authority: trustme.CA,
 ) -> None:
-    """The client looks only when all is there: the last word of the handshake, the answer, and the reset."""
+    """The client reads when everything has arrived: end of the handshake, answer and reset."""
     context = context_for(authority, "localhost")
-    context.maximum_version = ssl.TLSVersion.TLSv1_2  # Where the server has the last word.
+    context.maximum_version = (
+        ssl.TLSVersion.TLSv1_2
+    )  # In this version the server sends the last handshake record.
     is_shaken, looks_away, is_gone = threading.Event(), threading.Event(), threading.Event()
 
     def serve(connection: socket.socket, number: int) -> None:

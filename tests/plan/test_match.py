@@ -1,4 +1,4 @@
-"""Match: which proxies and which requests a rule is about."""
+"""Match: which proxies, requests and calls a rule covers."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_without_a_method_the_usual_ones_are_meant() -> None:
     assert not Match().covers_call("", "tools/call", "search", ("tools/list",))
 
 
-# Side and direction, as users say them, and the flow that they mean.
+# Side and direction, and the flow that they mean.
 
 
 @pytest.mark.parametrize(

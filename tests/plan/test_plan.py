@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from faultkit.base.errors import InputError
 from faultkit.faults import FAULTS
-from faultkit.faults.call.call import CallFault
 from faultkit.faults.call.hang import Hang
+from faultkit.faults.call_fault import CallFault
 from faultkit.faults.fault import Fault
 from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.stream.latency import Latency
@@ -176,7 +176,7 @@ def test_a_plan_survives_json_and_yaml(plan: Plan) -> None:
     assert parse_plan(dumped).digest == plan.digest
 
 
-# A plan for a proxy and a plan for calls: each is refused by who cannot carry it out.
+# Plans for proxies and plans for calls: each is refused where it cannot be carried out.
 
 
 NETWORK = Plan((Rule("slow", Latency()),))

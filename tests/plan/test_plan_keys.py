@@ -1,4 +1,4 @@
-"""From documents to plans, and the exact words when something in them is wrong."""
+"""From documents to plans, and the exact messages for mistakes."""
 
 from __future__ import annotations
 

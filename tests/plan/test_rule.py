@@ -97,7 +97,7 @@ def test_a_fault_takes_the_conditions_of_its_level(fault: Fault, match: Match) -
             VanishedTools(),
             Match(tool="search"),
             "match.tool: expected vanished_tools on tools/list, got tools/call "
-            "(its setting `tools` says which tools are missing)",
+            "(its setting `tools` names the tools that are missing)",
         ),
         (
             RateLimit(form="hidden"),

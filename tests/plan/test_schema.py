@@ -1,4 +1,4 @@
-"""The JSON Schema of a plan says what the parser does."""
+"""The JSON Schema of a plan agrees with the parser."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ from faultkit.faults.stream.slow_close import SlowClose
 from faultkit.faults.stream.timeout import Timeout
 from faultkit.plan import Direction, Flow, Match, Plan, Rule, Side
 from faultkit.proxy.data_plane import ProxySpec
-from faultkit.proxy.http.turns import ESTABLISHED
+from faultkit.proxy.http.response_order import ESTABLISHED
 from faultkit.proxy.plane import Plane
 from tests.proxy.wires import LOOPBACK, PATIENCE_S, connect
 
@@ -52,7 +52,7 @@ HELD_S = 0.03
 SENT = bytes(range(256)) * 8
 ANSWER = b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + bytes(range(255, -1, -1)) * 80
 NEVER = Rule("never", HttpError(), Match(path="/no-such-path"))
-"""So that a map of HTTP looks at its requests."""
+"""A rule that never acts, so that an HTTP map parses requests."""
 
 
 # --- what is asked and what answers -------------------------------------------------------------
@@ -67,10 +67,10 @@ class Server(socketserver.ThreadingTCPServer):
         super().__init__((LOOPBACK, 0), Handler)
         self.context = context
         self.seen: dict[str, bytes] = {}
-        """By path, what came as a body."""
+        """Received bodies, by path."""
 
     def handle_error(self, request: object, client_address: object) -> None:
-        pass  # Connections that a fault cut off are the point of these tests.
+        pass  # Faults cut connections here on purpose.
 
     @property
     def endpoint(self) -> Endpoint:
@@ -87,7 +87,7 @@ class Handler(socketserver.BaseRequestHandler):
             # A socket that was reset before it is wrapped would be left open by the ssl module.
             if not sock.recv(1, socket.MSG_PEEK):
                 return
-            # Its end is the socket's: no farewell of TLS, which would be bytes and not an end.
+            # It ends with the socket, without close_notify, which would be bytes and not an end.
             sock = self.server.context.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
         with sock:
             received = b""
@@ -115,7 +115,7 @@ def running(context: ssl.SSLContext | None) -> Iterator[Server]:
 
 @pytest.fixture(scope="module")
 def servers() -> Iterator[dict[bool, Server]]:
-    """One in the clear, one that speaks TLS."""
+    """Start one server without TLS and one with TLS."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trustme.CA().issue_cert("localhost").configure_cert(context)
     with running(None) as clear, running(context) as secret:
@@ -173,11 +173,11 @@ class Case:
     fault: StreamFault
     effect: Effect
     least_s: dict[Flow, float]
-    """How long it keeps the client waiting at least, by the flow on which it acts."""
+    """Least seconds for which the client waits, by the flow on which the fault acts."""
     flows: tuple[Flow, ...] = ("to_upstream", "to_client")
-    """Those on which it has something to act on in this exchange."""
+    """The flows on which it can act in this exchange."""
     afterwards: Effect | None = None
-    """What a client that heard nothing sees when the fault is taken off."""
+    """What a client that got nothing sees when the fault is removed."""
 
 
 _EITHER: dict[Flow, float] = {"to_upstream": HELD_S, "to_client": HELD_S}
@@ -197,6 +197,14 @@ CASES = {
     "slicer": Case(Slicer(average_bytes=100), "whole", {}),
     "timeout": Case(Timeout(timeout_ms=HELD_S * 1000), "closed", _EITHER),
     "corrupt": Case(Corrupt(rate=1), "altered", {}),
+}
+STREAM_FAULTS = {kind: fault for kind, fault in NETWORK_FAULTS.items() if issubclass(fault, StreamFault)}
+# A fault that loses nothing needs no case of its own: with its defaults, everything arrives.
+CASES |= {
+    kind: Case(fault(), "whole", {})
+    for kind, fault in STREAM_FAULTS.items()
+    if kind not in {case.fault.kind for case in CASES.values()}
+    and not (fault().loses_bytes or fault().withholds_end)
 }
 MATCHES = [
     Match(side=side, direction=direction) for side, direction in product(get_args(Side), get_args(Direction))
@@ -232,8 +240,7 @@ COMBINATIONS = [
 
 
 def test_every_stream_fault_is_among_the_cases() -> None:
-    kinds = {kind for kind, fault in NETWORK_FAULTS.items() if issubclass(fault, StreamFault)}
-    assert {case.fault.kind for case in CASES.values()} == kinds
+    assert {case.fault.kind for case in CASES.values()} == STREAM_FAULTS.keys()
 
 
 def test_the_usual_run_has_every_pair_of_fault_route_and_match() -> None:
@@ -246,7 +253,7 @@ def test_the_usual_run_has_every_pair_of_fault_route_and_match() -> None:
 
 
 def read_to_the_end(client: socket.socket) -> bytes:
-    """A TimeoutError is a client that was left hanging."""
+    """Read until the end. A TimeoutError means that the client got no end."""
     received = b""
     while piece := client.recv(65536):
         received += piece
@@ -254,7 +261,7 @@ def read_to_the_end(client: socket.socket) -> bytes:
 
 
 def effect_of(received: bytes, sent: bytes | None) -> Effect:
-    """Of an exchange that ended in good order."""
+    """Return the effect seen in an exchange that ended in good order."""
     received = received.removeprefix(ESTABLISHED)
     if received == ANSWER:
         return "whole" if sent == SENT else "altered"
@@ -299,7 +306,7 @@ def test_the_client_sees_the_effect_and_it_is_counted(
 
 
 def what_is_there(client: socket.socket) -> bytes:
-    """What can be read now. An end is not silence."""
+    """Return what can be read now; an end is an error."""
     client.setblocking(False)
     try:
         there = client.recv(65536)

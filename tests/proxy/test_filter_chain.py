@@ -1,4 +1,4 @@
-"""The lane: exact values for chains, and properties over random chains and live changes."""
+"""The filter chain: exact values, and properties over random chains and live changes."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -149,7 +149,7 @@ steps = st.lists(
 
 @given(steps)
 def test_no_chain_and_no_live_change_loses_reorders_or_hastens_a_byte(steps: list[object]) -> None:
-    """Bytes go in, time goes on, rules come and go: the stream comes out whole, in order, never early."""
+    """Bytes are fed, time passes, rules change: the stream comes out complete, in order, never early."""
     lane: FilterChain[StreamFault] = FilterChain()
     now, sent = 0.0, b""
     out: list[Event] = []

@@ -1,4 +1,4 @@
-"""The begin of a connection on which nothing acts: who speaks first, who hangs up at once, who is late."""
+"""The beginning of a connection on which no rule acts: which side sends first, closes at once, or is late."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 from faultkit.base.address import Endpoint
 from faultkit.proxy.data_plane import ProxySpec
-from faultkit.proxy.eventloop import Poller, SelectorsPoller, new_poller
+from faultkit.proxy.event_loop import Poller, SelectorsPoller, new_poller
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.plane_events import DialFailed, Opened
 from tests.proxy.wires import (
@@ -135,7 +135,7 @@ def test_first_bytes_for_an_upstream_that_refuses_end_in_a_reset(make_poller: Ca
             client.recv(1)
         counts = plane.snapshot().proxies[0]
         assert (counts.accepted, counts.live, counts.dial_failures) == (1, 0, 1)
-        failures = [happening for happening in plane.take_events() if isinstance(happening, DialFailed)]
+        failures = [event for event in plane.take_events() if isinstance(event, DialFailed)]
         assert [failure.upstream for failure in failures] == [str(wanted)]
 
 
@@ -144,5 +144,5 @@ def test_an_observed_connection_is_told_with_the_client_s_address() -> None:
         client, server = wire.join()
         with client, server:
             host, port = client.getsockname()
-            opened = [happening for happening in wire.plane.take_events() if isinstance(happening, Opened)]
-            assert [happening.client for happening in opened] == [f"{host}:{port}"]
+            opened = [event for event in wire.plane.take_events() if isinstance(event, Opened)]
+            assert [event.client for event in opened] == [f"{host}:{port}"]

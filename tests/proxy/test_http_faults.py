@@ -110,9 +110,9 @@ def test_an_http_delay_is_told_and_delays_the_request() -> None:
         client = client_of(proxy)
         assert get(client, "/")[0] == 200
         client.close()
-        happenings = plane.take_events()
-        assert [(h.effect, h.value) for h in happenings if isinstance(h, Injected)] == [("delay_ms", 40.0)]
-        assert [h.injected for h in happenings if isinstance(h, Requested)] == [("slow",)]
+        events = plane.take_events()
+        assert [(h.effect, h.value) for h in events if isinstance(h, Injected)] == [("delay_ms", 40.0)]
+        assert [h.injected for h in events if isinstance(h, Requested)] == [("slow",)]
         assert plane.snapshot().proxies[0].requests == 1
 
 

@@ -260,7 +260,7 @@ def test_answers_that_a_client_does_not_read_do_not_pile_up() -> None:
 
 
 def test_bytes_that_come_after_a_paced_burst_are_not_taken_for_old_ones() -> None:
-    """A burst of whole reads leaves nothing to tell a dry socket from a full one."""
+    """After a burst of full reads, a dry socket looks like a full one."""
     plan = plan_of(Bandwidth(rate=1, unit="MBps"), Latency(mean_ms=100, per="operation"))
     with joined(plan) as (_, client, server):
         server.sendall(bytes(50_000))

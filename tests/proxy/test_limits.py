@@ -1,4 +1,4 @@
-"""What the machine cannot give, the proxy survives: descriptors, memory, peers that vanish."""
+"""The proxy survives shortages: descriptors, memory, peers that vanish."""
 
 import resource
 import socket
@@ -30,8 +30,8 @@ with Plane() as plane:
     upstream = Endpoint("127.0.0.1", int(sys.argv[1]))
     proxy = plane.open_proxy(ProxySpec("few", Endpoint("127.0.0.1", 0), upstream))
     print(proxy.port, flush=True)
-    # Whether a client or its upstream gets the last descriptor, somebody is told that there is none.
-    while not any("Too many open files" in str(happening) for happening in plane.take_events()):
+    # A shortage is reported, whether it hits a client or its upstream.
+    while not any("Too many open files" in str(event) for event in plane.take_events()):
         plane.snapshot()
     print("out of descriptors", flush=True)
     sys.stdin.read()
@@ -56,7 +56,7 @@ def test_the_proxy_goes_on_after_it_ran_out_of_descriptors(limit: int) -> None:
 
 
 def _first_answer(proxy: Endpoint) -> bytes:
-    """It takes a moment until the descriptors of those who left are free again."""
+    """Wait until the descriptors of closed connections are free again."""
     deadline = time.monotonic() + PATIENCE_S
     while True:
         try:

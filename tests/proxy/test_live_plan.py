@@ -92,7 +92,7 @@ def test_refuse_shuts_the_port_and_opens_it_again() -> None:
 
 
 def test_a_rule_that_shuts_the_port_counts_once_at_each_shutting() -> None:
-    """Whom the kernel refuses nobody sees, so the shutting stands for them."""
+    """The proxy does not see clients that the kernel refuses, so shutting the port counts once."""
     with wired(plan_of(Refuse()), observed=True) as wire:
         plane = wire.plane
         assert plane.snapshot().injected == {"0-refuse": 1}

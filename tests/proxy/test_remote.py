@@ -1,4 +1,4 @@
-"""What several workers must agree on: numbers, sums, and what none of them can do for the others."""
+"""Several workers: their numbers and sums, and rules that they cannot share."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ SPANNING = (
     (Rule("r", DRAWN, trigger=Trigger(every=2)), "trigger.every", "since each counts for itself, got 2"),
     (Rule("r", Bandwidth(scope="proxy")), "with", "with more than one worker, got scope proxy"),
 )
-"""Rules that remember one connection when they meet another, and how that is told."""
+"""Rules whose memory spans connections, and the error for each."""
 
 
 def lateness_of(seconds: list[float]) -> Lateness:
@@ -113,9 +113,9 @@ def test_what_a_connection_meets_follows_from_its_number_whoever_serves_it(echo:
                 read_exactly(client, 1)
             shares = [plane.snapshot().proxies[0].accepted for plane in planes._planes]
         told = planes.take_events()
-    assert [happening.at for happening in told] == sorted(happening.at for happening in told)
+    assert [event.at for event in told] == sorted(event.at for event in told)
     expected = {*range(0, 2 * shares[0], 2), *range(1, 2 * shares[1], 2)}
-    assert {happening.connection for happening in told if isinstance(happening, Opened)} == expected
+    assert {event.connection for event in told if isinstance(event, Opened)} == expected
     delays = {
         number: DRAWN.draw_ms(Rng.keyed(7, "0-latency", "db", number, "to_client")) for number in expected
     }

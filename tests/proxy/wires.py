@@ -1,4 +1,4 @@
-"""Real sockets with a real proxy between them, both ends in the hands of the test."""
+"""Real sockets with a real proxy between them; the test holds both ends."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from faultkit.base.address import Endpoint
 from faultkit.faults.fault import Fault
 from faultkit.plan import Match, Plan, Rule, Trigger
 from faultkit.proxy.data_plane import ProxySpec
-from faultkit.proxy.eventloop import Poller
+from faultkit.proxy.event_loop import Poller
 from faultkit.proxy.plane import Plane
 
-PATIENCE_S = 5.0
+PATIENCE_S = 20.0
 LOOPBACK = "127.0.0.1"
 
 BOTH = Match(direction="both")
@@ -86,7 +86,7 @@ def joined(
 
 
 def read_all(sock: socket.socket) -> bytes:
-    """Until the end of the stream."""
+    """Read until the end of the stream."""
     pieces = []
     while piece := sock.recv(1 << 20):
         pieces.append(piece)

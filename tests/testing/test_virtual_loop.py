@@ -74,7 +74,7 @@ def test_with_grace_a_thread_outside_is_waited_for() -> None:
         with near, far:
             near.setblocking(False)
             loop = asyncio.get_running_loop()
-            # The thread writes only once the loop is on its way into its wait.
+            # The thread writes only when the loop is about to wait.
             waiting = threading.Event()
 
             def write() -> None:

@@ -4,7 +4,7 @@
         child.call("add", 2)
 
 In the child, `make_counter(parent, 5)` returns an object, and each call is a call of one of its methods.
-`parent` is the connection back: `parent.tell(value)` sends a value while a call is under way, and
+`parent` is the connection back: `parent.send(value)` sends a value while a call is under way, and
 `parent.stopped` is set by `interrupt`. If the object is a context manager, it is entered before the first
 call and left at the end.
 
@@ -35,18 +35,18 @@ from typing import Any
 from faultkit.base.errors import FaultkitError, RunError
 from faultkit.base.signals import ignore_signals, reset_signal
 
-_CALL, _STOP, _ANSWER, _FAILURE, _TOLD = range(5)
+_CALL, _STOP, _ANSWER, _FAILURE, _MESSAGE = range(5)
 _HEADER = struct.Struct("!BQQ")
 """Kind of message, number of the call, and number of bytes that follow."""
-_THE_FACTORY = 0
+_FACTORY_CALL = 0
 """Number of the first call, which creates the object that serves the others."""
 
 _GRACE_S = 2.0
 """Seconds that a child may take to end in good order; then it exits at once."""
 _PATIENCE_S = 3.0
 """Seconds that the parent waits for that; then it kills the child."""
-_LEFT_TO_THE_PARENT = (signal.SIGINT, signal.SIGHUP)
-_HELD_AT_THE_START = {*_LEFT_TO_THE_PARENT, signal.SIGTERM}
+_HANDLED_BY_PARENT = (signal.SIGINT, signal.SIGHUP)
+_BLOCKED_AT_START = {*_HANDLED_BY_PARENT, signal.SIGTERM}
 _PR_SET_PDEATHSIG = 1
 
 
@@ -60,13 +60,14 @@ class ChildProcess:
         factory: str,
         *args: object,
         name: str = "the child process",
-        told: Callable[[Any], None] | None = None,
+        on_message: Callable[[Any], None] | None = None,
     ) -> None:
-        """`factory` is "module:callable". `told` gets what the child tells, in the thread that calls it."""
+        """`factory` is "module:callable". `on_message` gets what the child sends during a call, in the thread
+        that makes the call."""
         self.name = name
-        self._told = told
+        self._on_message = on_message
         self._calls = threading.Lock()
-        self._number = _THE_FACTORY
+        self._number = _FACTORY_CALL
         self._is_ready = self._is_closed = False
         self._given_up: str | None = None
         """Reason for which it was killed, if it did not answer in time."""
@@ -76,7 +77,7 @@ class ChildProcess:
             with its:
                 self._process = _start(its)
             self._wire = _Wire(ours)
-            self._send(_CALL, _THE_FACTORY, first)
+            self._send(_CALL, _FACTORY_CALL, first)
         except BaseException:
             ours.close()
             raise
@@ -92,7 +93,8 @@ class ChildProcess:
         return self._process.pid
 
     def ready(self, timeout_s: float | None = None) -> None:
-        """Wait until the object is made. If that failed, this raises why; else the first call does."""
+        """Wait until the object is created; raise the error if that failed. Otherwise the first call does
+        so."""
         with self._turn(timeout_s) as deadline:
             self._be_ready(deadline)
 
@@ -103,7 +105,7 @@ class ChildProcess:
         child has ended, a RunError describes how.
 
         A child that does not answer within `timeout_s` (earlier calls of other threads included) is killed,
-        since nothing can follow half a message, and a RunError says so."""
+        because nothing can follow half a message, and a RunError is raised."""
         body = pickle.dumps((method, args, kwargs), pickle.HIGHEST_PROTOCOL)
         with self._turn(timeout_s) as deadline:
             self._be_ready(deadline)
@@ -117,7 +119,7 @@ class ChildProcess:
             self._wire.send(_STOP, 0, b"")
 
     def close(self) -> None:
-        """End the child: it is asked to, then made to. A call that is under way in another thread fails."""
+        """End the child, by SIGKILL if it does not end in time. A call under way in another thread fails."""
         self._is_closed = True
         self._wire.hang_up()
         try:
@@ -148,14 +150,14 @@ class ChildProcess:
 
     def _be_ready(self, deadline: float | None) -> None:
         if not self._is_ready:
-            self._answer(_THE_FACTORY, deadline)
+            self._answer(_FACTORY_CALL, deadline)
             self._is_ready = True
 
     def _answer(self, number: int, deadline: float | None) -> Any:
         while True:
             kind, about, body = self._receive(deadline)
             # Skip the answer to an earlier call that timed out.
-            if kind != _TOLD and about != number:
+            if kind != _MESSAGE and about != number:
                 continue
             try:
                 value = pickle.loads(body)
@@ -165,8 +167,8 @@ class ChildProcess:
                 return value
             if kind == _FAILURE:
                 raise value
-            if self._told is not None:
-                self._told(value)
+            if self._on_message is not None:
+                self._on_message(value)
 
     def _send(self, kind: int, number: int, body: bytes, deadline: float | None = None) -> None:
         try:
@@ -195,22 +197,23 @@ class ChildProcess:
             code = self._process.wait(_PATIENCE_S)
         except subprocess.TimeoutExpired:
             self._kill()
-            return f"{self.name} spoke no more and was ended"
+            return f"{self.name} sent nothing more and was ended"
         if code < 0:
             return f"{self.name} was ended by {_signal_name(-code)}"
         return f"{self.name} ended with exit code {code}"
 
     def _kill(self) -> None:
-        self._process.kill()  # Does nothing to a process that has ended: its number may be another's by now.
+        self._process.kill()  # Popen does not signal a process that it knows has ended.
         self._process.wait()
 
 
 def _start(its: socket.socket) -> subprocess.Popen[bytes]:
-    # The kernel ties a death signal to the thread that started the child, and only this one lives to the end.
+    # The kernel sends the death signal when the thread that started the child ends, and only the main thread
+    # lives as long as the process.
     in_main_thread = threading.current_thread() is threading.main_thread()
     path = os.pathsep.join(folder or os.getcwd() for folder in sys.path)
     # Until the child has its handlers, a Ctrl-C in the terminal must not end it.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD_AT_THE_START)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _BLOCKED_AT_START)
     try:
         return subprocess.Popen(
             # -P: a file in the current folder must not stand in for a module of ours.
@@ -309,9 +312,9 @@ class Parent:
         """Set when the parent interrupts or has ended; long calls must then return soon. It stays set."""
         self._wire = wire
 
-    def tell(self, value: object) -> None:
+    def send(self, value: object) -> None:
         """Send a value before the answer, such as progress. It arrives while a call is under way."""
-        self._wire.send(_TOLD, 0, pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
+        self._wire.send(_MESSAGE, 0, pickle.dumps(value, pickle.HIGHEST_PROTOCOL))
 
 
 class _Server:
@@ -377,9 +380,9 @@ def _pickled(error: Exception) -> bytes:
             body = pickle.dumps(error, pickle.HIGHEST_PROTOCOL)
             pickle.loads(body)  # An error whose __init__ wants more than its text fails only here.
             return body
-    told = RunError(_text(error))
-    told.add_note("".join(traceback.format_exception(error)))
-    return pickle.dumps(told, pickle.HIGHEST_PROTOCOL)
+    shown = RunError(_text(error))
+    shown.add_note("".join(traceback.format_exception(error)))
+    return pickle.dumps(shown, pickle.HIGHEST_PROTOCOL)
 
 
 def _text(error: Exception) -> str:
@@ -394,10 +397,10 @@ def _restore(name: str, value: str | None) -> None:
 
 
 def _handle_signals(die_with_parent: bool) -> None:
-    ignore_signals(_LEFT_TO_THE_PARENT)
+    ignore_signals(_HANDLED_BY_PARENT)
 
     def end_soon(number: int, frame: object) -> None:
-        # A SIGTERM to the whole group reaches the parent, too, which then closes this child in good order.
+        # A SIGTERM to the whole group also reaches the parent, which then closes this child in good order.
         reset_signal(signal.SIGTERM)
         end = threading.Timer(_GRACE_S, os.kill, (os.getpid(), signal.SIGTERM))
         end.daemon = True
@@ -406,7 +409,7 @@ def _handle_signals(die_with_parent: bool) -> None:
     signal.signal(signal.SIGTERM, end_soon)
     if die_with_parent and sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD_AT_THE_START)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _BLOCKED_AT_START)
 
 
 def serve(descriptor: int, die_with_parent: bool) -> int:

@@ -28,7 +28,7 @@ _MARK = "FAULT_RUN"
 
 
 def check_program(name: str) -> None:
-    """Raise TargetError if a program cannot be started, before anything else is; InputError for no name."""
+    """Raise TargetError if a program cannot be started; InputError for an empty name."""
     if not name.strip():
         raise InputError("", f'expected a program behind --, got "{name}"')
     if shutil.which(name) is None:
@@ -50,13 +50,13 @@ class Program(asyncio.SubprocessProtocol):
 
     def __init__(self, now_ms: Callable[[], float]) -> None:
         self._now_ms = now_ms
-        self._said = {_STDOUT: bytearray(), _STDERR: bytearray()}
+        self._output = {_STDOUT: bytearray(), _STDERR: bytearray()}
         self._transport: asyncio.SubprocessTransport | None = None
         self._exited = asyncio.Event()
-        self._silent = asyncio.Event()
+        self._closed = asyncio.Event()
         self._open = {_STDOUT, _STDERR}
         self._mark = b""
-        self.last_said_ms = 0.0
+        self.last_output_ms = 0.0
         """Time of the last output on stdout, by `now_ms`."""
 
     async def start(self, argv: Sequence[str], stdin: str, env: Mapping[str, str], cwd: str | None) -> None:
@@ -80,12 +80,12 @@ class Program(asyncio.SubprocessProtocol):
     async def ended(self) -> None:
         """Wait until it has exited and all its output has been read."""
         await self._exited.wait()
-        # Children that it left behind may hold its pipes open; their output is not its own.
+        # Children that outlive it may hold its pipes open; their output does not count as its own.
         if self._transport is not None:
             kill_group(self._transport.get_pid())
         with suppress(TimeoutError):
             async with asyncio.timeout(_LAST_S):
-                await self._silent.wait()
+                await self._closed.wait()
 
     async def stop(self) -> None:
         """End the program and its children, by SIGTERM and then by SIGKILL, and wait for its end."""
@@ -94,7 +94,7 @@ class Program(asyncio.SubprocessProtocol):
         try:
             await end_group(self._transport.get_pid(), self._exits_within, term_s=TERM_S, kill_s=0)
         finally:
-            for pid in _bearers(self._mark):
+            for pid in _marked_processes(self._mark):
                 with suppress(ProcessLookupError, PermissionError):
                     os.kill(pid, signal.SIGKILL)
         await self._exits_within(_LAST_S)
@@ -112,31 +112,31 @@ class Program(asyncio.SubprocessProtocol):
 
     @property
     def stdout(self) -> str:
-        return self._said[_STDOUT].decode("utf-8", "replace")
+        return self._output[_STDOUT].decode("utf-8", "replace")
 
     @property
     def stderr(self) -> str:
-        return self._said[_STDERR].decode("utf-8", "replace")
+        return self._output[_STDERR].decode("utf-8", "replace")
 
     # --- callbacks of SubprocessProtocol ---
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
-        said = self._said[fd]
-        said += data
-        del said[:-_MOST_BYTES]
+        output = self._output[fd]
+        output += data
+        del output[:-_MOST_BYTES]
         if fd == _STDOUT and data.strip():
-            self.last_said_ms = self._now_ms()
+            self.last_output_ms = self._now_ms()
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         self._open.discard(fd)
         if not self._open:
-            self._silent.set()
+            self._closed.set()
 
     def process_exited(self) -> None:
         self._exited.set()
 
 
-def _bearers(mark: bytes) -> list[int]:
+def _marked_processes(mark: bytes) -> list[int]:
     """Return the processes that have this variable in their environment, where it may be read."""
     found = []
     for path in Path("/proc").glob("[0-9]*/environ"):

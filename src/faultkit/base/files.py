@@ -53,7 +53,7 @@ def _copy_mode_and_owner(file: int, like: os.stat_result) -> None:
     os.fchmod(file, stat.S_IMODE(like.st_mode))
 
 
-def write_whole(path: str | os.PathLike[str], text: str) -> None:
+def write_output(path: str | os.PathLike[str], text: str) -> None:
     """Write a report, or other output, to the path that a user gave; raise RunError if that fails.
 
     A file is replaced whole. Anything else, such as a pipe or a terminal, is written to and stays that."""

@@ -2,10 +2,10 @@
 
 The only module that lists such names. It has several lists because callers differ in what a mistake costs:
 
-    SEED_SECRET_KEYS    the twelve of the original: the header tool and the audit log hide exactly these
-    SOUNDS_SECRET       for reports, where one word masked too many is better than one key shown
-    ENVIRONMENT_SECRET  variables whose values must not be written to a recording
-    CODE_SECRET         names in source code, as a regular expression, before code is sent to a model
+    ORIGINAL_SECRET_KEYS  the twelve of the original: the header tool and the audit log hide exactly these
+    SOUNDS_SECRET         for reports, where one word masked too many is better than one key shown
+    ENVIRONMENT_SECRET    variables whose values must not be written to a recording
+    CODE_SECRET           names in source code, as a regular expression, before code is sent to a model
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MASK = "xxxxxx"
 REDACTED = "[redacted]"
 """In place of a secret in the audit log and in replies of the header tool."""
 
-SEED_SECRET_KEYS = (
+ORIGINAL_SECRET_KEYS = (
     "password",
     "token",
     "secret",
@@ -87,7 +87,7 @@ def sounds_secret(name: str) -> bool:
 def is_secret_key(name: str) -> bool:
     """Return whether the name contains one of the twelve of the original, in any usual spelling."""
     plain = name.lower().replace("-", "_")
-    return any(key in plain or key.replace("_", "") in plain for key in SEED_SECRET_KEYS)
+    return any(key in plain or key.replace("_", "") in plain for key in ORIGINAL_SECRET_KEYS)
 
 
 def is_secret_variable(name: str) -> bool:

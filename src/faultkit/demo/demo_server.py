@@ -1,4 +1,4 @@
-"""The demo's sockets: the service, and its upstream on a port of its own, which answers at once."""
+"""The demo on sockets: the service, and its built-in upstream on another port, which answers at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from starlette.types import ASGIApp
 from faultkit.base.address import LOOPBACK, Endpoint
 from faultkit.base.documents.checks import shown
 from faultkit.base.errors import InputError
-from faultkit.demo.demo_service import Service, reported
+from faultkit.demo.demo_service import DemoService, with_request_log
 from faultkit.proxy.sockets import listen
 
 DEFAULT_TIMEOUT_S = 10.0
@@ -34,7 +34,9 @@ class _Server(uvicorn.Server):
 
 
 class DemoServer:
-    """All ports are taken at once. `run` blocks until `stop` is called, from any thread."""
+    """The demo service and its upstream. Both ports are bound from the start.
+
+    `run` blocks until `stop` is called, from any thread."""
 
     def __init__(
         self,
@@ -48,29 +50,30 @@ class DemoServer:
         self._listeners: list[socket.socket] = []
         try:
             if upstream is not None:
-                _check(upstream)
+                _check_url(upstream)
             self.endpoint = self._listen("demo", endpoint)
-            # Also if the service calls another URL: that may be a proxy which leads back to ours.
+            # Opened also if the service calls another URL, which may be a proxy in front of this upstream.
             self.upstream = self._listen("upstream", Endpoint(LOOPBACK, upstream_port))
             self.upstream_url = upstream or f"http://{self.upstream}/"
         except BaseException:
             self.close()
             raise
         reachable = Endpoint(_ANY_HOST.get(self.endpoint.host, self.endpoint.host), self.endpoint.port)
-        service = Service(self.upstream_url, f"http://{reachable}/", timeout_s)
+        service = DemoService(self.upstream_url, f"http://{reachable}/", timeout_s)
         # One app for each listener, in their order.
-        apps: list[ASGIApp] = [reported(service.app(), report), build_upstream()]
+        apps: list[ASGIApp] = [with_request_log(service.app(), report), build_upstream()]
         self._servers = [_server(app) for app in apps]
 
     def run(self) -> None:
+        """Serve until `stop` is called."""
         asyncio.run(self._run())
 
     def stop(self) -> None:
-        """The service first: what it has under way may still need the upstream."""
+        """Stop the service, and then the upstream, which running requests may still need."""
         self._servers[0].should_exit = True
 
     def close(self) -> None:
-        """Give the ports back. Call it when `run` has returned."""
+        """Close the ports. Call it after `run` has returned."""
         for listener in self._listeners:
             listener.close()
 
@@ -108,7 +111,7 @@ def _server(app: ASGIApp) -> _Server:
     )
 
 
-def _check(upstream: str) -> None:
+def _check_url(upstream: str) -> None:
     try:
         parts = urlsplit(upstream)
         fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0

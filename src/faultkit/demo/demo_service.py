@@ -1,4 +1,4 @@
-"""The demo service: five endpoints, most of which need a dependency. It knows no sockets of its own."""
+"""The demo service as an ASGI app: five endpoints, most of which call an upstream."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from faultkit.demo.upstream_calls import Answer, Caller
+from faultkit.demo.upstream_calls import UpstreamAnswer, UpstreamCaller
 
 MOST_BYTES = 1024 * 1024
 HELLO = """<!doctype html>
@@ -24,13 +24,17 @@ HELLO = """<!doctype html>
 """
 
 
-class Service:
+class DemoService:
+    """The endpoints of the demo."""
+
     def __init__(self, upstream: str, myself: str, timeout_s: float) -> None:
+        """`upstream`: URL of the dependency. `myself`: URL of the service's own page."""
         self._upstream = upstream
         self._myself = myself
         self._timeout_s = timeout_s
 
     def app(self) -> Starlette:
+        """Return the ASGI app."""
         return Starlette(
             routes=[
                 Route("/", self.hello),
@@ -45,7 +49,7 @@ class Service:
 
     @contextlib.asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
-        self._caller = Caller(self._timeout_s)
+        self._caller = UpstreamCaller(self._timeout_s)
         await self._caller.warm_up()
         try:
             yield
@@ -56,34 +60,34 @@ class Service:
         return HTMLResponse(HELLO)
 
     async def ping(self, request: Request) -> Response:
-        return _passed_on(await self._caller.get(self._upstream))
+        return _response_of(await self._caller.get(self._upstream))
 
     async def ping_myself(self, request: Request) -> Response:
         answer = await self._caller.get(self._myself)
         if answer.status is not None and answer.status != 200:
             return _failed(500, f"{self._myself} answered {answer.status}", answer)
-        return _passed_on(answer)
+        return _response_of(answer)
 
     async def uppercase(self, request: Request) -> Response:
         content = _content(await _body(request))
         return JSONResponse({"content": content.upper()})
 
     async def multi(self, request: Request) -> Response:
-        """Both calls at once: it takes as long as the slower one."""
+        """Call the upstream twice at the same time, which takes as long as the slower call."""
         began = time.perf_counter()
         answers = await asyncio.gather(*(self._caller.get(self._upstream) for _ in range(2)))
         for answer in answers:
             if not _is_good(answer):
-                return _passed_on(answer)
+                return _response_of(answer)
         parts = [{"content": answer.content, "duration": answer.duration} for answer in answers]
         return JSONResponse({"content": parts, "duration": f"{(time.perf_counter() - began) * 1000:.3f}"})
 
 
-def _is_good(answer: Answer) -> bool:
+def _is_good(answer: UpstreamAnswer) -> bool:
     return answer.status is not None and answer.status < 400
 
 
-def _passed_on(answer: Answer) -> Response:
+def _response_of(answer: UpstreamAnswer) -> Response:
     if _is_good(answer):
         return JSONResponse({"content": answer.content, "duration": answer.duration})
     if answer.status is not None:
@@ -91,7 +95,7 @@ def _passed_on(answer: Answer) -> Response:
     return _failed(504 if answer.timed_out else 502, answer.content, answer)
 
 
-def _failed(status: int, problem: str, answer: Answer) -> Response:
+def _failed(status: int, problem: str, answer: UpstreamAnswer) -> Response:
     return JSONResponse({"error": problem, "duration": answer.duration}, status)
 
 
@@ -120,33 +124,33 @@ async def _as_json(request: Request, error: Exception) -> Response:
     return JSONResponse({"error": error.detail}, error.status_code, headers=error.headers)
 
 
-def reported(app: ASGIApp, report: Callable[[str], None]) -> ASGIApp:
-    """Wrap an app so that it reports `METHOD path status duration` of every request that was answered."""
+def with_request_log(app: ASGIApp, report: Callable[[str], None]) -> ASGIApp:
+    """Return the app with a log: `report` receives `METHOD path status duration` of each answered request."""
 
-    async def reporting(scope: Scope, receive: Receive, send: Send) -> None:
+    async def logged(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await app(scope, receive, send)
             return
         began = time.perf_counter()
         status: int | None = None
 
-        async def noting(message: Message) -> None:
+        async def send_and_note(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
             await send(message)
 
         try:
-            await app(scope, receive, noting)
+            await app(scope, receive, send_and_note)
         except ClientDisconnect:
             return  # The client has closed its connection.
         if status is not None:
             report(_line(scope, status, time.perf_counter() - began))
 
-    return reporting
+    return logged
 
 
 def _line(scope: Scope, status: int, seconds: float) -> str:
-    # Paths come decoded from clients; a terminal must not obey what they hold.
+    # The path comes decoded from a client: control characters must not reach the terminal.
     path = "".join(mark if mark.isprintable() else "?" for mark in str(scope["path"]))
     return f"{scope['method']} {path} {status} {seconds * 1000:.3f}ms"

@@ -1,6 +1,6 @@
-"""Calls to the dependency, as a careful service makes them: a time limit, a size limit, no surprises.
+"""Calls of the demo service to its upstream, with a time limit and a size limit.
 
-A new connection each time, so that faults of connections meet every call. HTTP_PROXY, HTTPS_PROXY and
+Each call opens a new connection, so that connection faults hit every call. HTTP_PROXY, HTTPS_PROXY and
 NO_PROXY are honoured, for addresses of this machine too.
 """
 
@@ -18,23 +18,24 @@ MOST_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What became of a call. It never raises: a dependency that fails is what this service is for."""
+class UpstreamAnswer:
+    """The outcome of a call: a response, or a failure, which the service passes on instead of raising."""
 
     status: int | None
-    """None: there was no answer."""
+    """HTTP status; None if there was no response."""
     content: str
-    """The body; without an answer, what went wrong."""
+    """Body of the response; without one, the reason."""
     duration_s: float
     timed_out: bool = False
 
     @property
     def duration(self) -> str:
+        """Duration in milliseconds, as text."""
         return f"{self.duration_s * 1000:.3f}"
 
 
-class Caller:
-    """Opened and closed with the service."""
+class UpstreamCaller:
+    """An HTTP client that is opened and closed with the service."""
 
     def __init__(self, timeout_s: float) -> None:
         self._timeout_s = timeout_s
@@ -42,17 +43,18 @@ class Caller:
         self._client = httpx.AsyncClient(timeout=timeout_s, limits=limits, follow_redirects=False)
 
     async def warm_up(self) -> None:
-        """Load what a first call would load, so that it does not look slower than the others."""
+        """Import what the first call would import, so that it takes no longer than the others."""
         await anyio.lowlevel.checkpoint()
 
-    async def get(self, url: str) -> Answer:
+    async def get(self, url: str) -> UpstreamAnswer:
+        """Send a GET request and return its outcome."""
         began = time.perf_counter()
 
-        def failed(problem: str, *, timed_out: bool = False) -> Answer:
-            return Answer(None, problem, time.perf_counter() - began, timed_out)
+        def failed(problem: str, *, timed_out: bool = False) -> UpstreamAnswer:
+            return UpstreamAnswer(None, problem, time.perf_counter() - began, timed_out)
 
         try:
-            # The client's own limits are for each step; an answer in drops would pass them all.
+            # The client's own limits are per step: a response that trickles would pass them all.
             async with asyncio.timeout(self._timeout_s):
                 status, content = await self._fetch(url)
         except (TimeoutError, httpx.TimeoutException):
@@ -60,7 +62,7 @@ class Caller:
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ssl.SSLError, ValueError) as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             return failed(f"no answer from {url}: {reason}")
-        return Answer(status, content, time.perf_counter() - began)
+        return UpstreamAnswer(status, content, time.perf_counter() - began)
 
     async def _fetch(self, url: str) -> tuple[int, str]:
         async with self._client.stream("GET", url) as answer:

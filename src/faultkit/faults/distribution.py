@@ -1,6 +1,6 @@
-"""How delays are drawn: one set of distributions for every fault that draws them.
+"""Distributions of delays, for every fault that draws them.
 
-The settings stand in the faults, under the names below; checks and draws stand here.
+The faults have the settings, under the names below; checks and draws are here.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Distributed(Protocol):
 
 
 def check_distribution(fault: Distributed) -> None:
-    """ValueError if the settings do not make a distribution."""
+    """Raise ValueError if the settings do not make a distribution."""
     if fault.distribution == "uniform" and fault.max_ms == 0:
         raise ValueError("max_ms: expected a number above 0 for uniform, got 0")
     if fault.distribution == "uniform" and fault.max_ms < fault.min_ms:

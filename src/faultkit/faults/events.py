@@ -1,7 +1,7 @@
 """What happens on one direction of a stream, as timed values.
 
-`at` is in seconds on a monotonic clock. Filters take these events and give these events, which is
-why a chain of filters is again a filter.
+`at` is in seconds on a monotonic clock. Filters take these events and return these events, so a chain of
+filters is a filter again.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ class Data:
 
 @dataclass(frozen=True, slots=True)
 class Eof:
-    """This direction ends (FIN); the other one lives on."""
+    """The end of this direction (FIN); the other one continues."""
 
     at: float
 
 
 @dataclass(frozen=True, slots=True)
 class Close:
-    """Both directions end in good order."""
+    """The end of both directions by FIN."""
 
     at: float
 
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """Both directions end by RST."""
+    """The end of both directions by RST."""
 
     at: float
 

@@ -1,7 +1,7 @@
 """What a fault is: a frozen value with settings, and the level at which it acts.
 
-A fault knows its own settings and nothing else: the rule that carries it (`faultkit.plan`) says where and
-when it acts. No fault sleeps, reads, writes or draws random numbers that are not given to it.
+A fault has its settings and nothing else: the rule that carries it (`faultkit.plan`) decides where and when
+it acts. No fault sleeps, reads, writes or draws random numbers that are not given to it.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Any, ClassVar, Literal, TypeAlias, get_type_hints
 
 from faultkit.base.rng import Rng
 from faultkit.faults.events import Event
-from faultkit.faults.settings import Setting as Setting
-from faultkit.faults.settings import checked
-from faultkit.faults.settings import setting as setting
+from faultkit.faults.fault_settings import Setting as Setting
+from faultkit.faults.fault_settings import checked
+from faultkit.faults.fault_settings import setting as setting
 
 FOREVER = math.inf
 
 Level: TypeAlias = Literal["stream", "connection", "name", "http", "call"]
-"""Where a fault acts: bytes of a stream, a connection at its start, a name to resolve, an HTTP request, a
-call of a protocol such as MCP."""
+"""Where a fault acts: bytes of a stream, a connection at its start, a name to resolve, an HTTP request, or a
+call of an MCP client."""
 
 
 _types: dict[type, dict[str, Any]] = {}
-"""Annotations are texts; reading them is slow enough to do it once a class."""
+"""The types of each class's fields, cached because evaluating annotations is slow."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """What a filter is given when it opens on one direction of one connection."""
+    """What a filter gets when it opens on one direction of one connection."""
 
     at: float
     """When the filter begins: at the connection's start, or later on a live connection."""
@@ -79,7 +79,8 @@ class Stream:
     note: Callable[[str, float], None]
     """Records what was injected: an effect such as `delay_ms` and its value. Feeds counters and `--json`."""
     shared: dict[str, Any]
-    """State common to all connections of the proxy, for this rule and direction (a shared rate, say)."""
+    """State common to all connections of the proxy, for this rule and direction (for example a shared
+    rate)."""
 
 
 class StreamFilter:
@@ -98,9 +99,9 @@ class StreamFilter:
 
     def __init__(self) -> None:
         self.wake_at: float = FOREVER
-        """When `wake` is to be called, whether or not anything arrives."""
+        """Time at which `wake` is called, whether or not anything arrives."""
         self.ready_at: float = 0.0
-        """No input is wanted before this instant: this is how a filter pushes back. FOREVER stalls."""
+        """Time before which no input is wanted: this is how a filter pushes back. FOREVER stalls."""
         self.read_size: int = 262144
         """Most bytes that it is fed at a time."""
         self.blind: bool = False
@@ -126,7 +127,10 @@ class StreamFault(Fault):
 
     level: ClassVar[Level] = "stream"
     lossy: ClassVar[bool] = False
-    """True if it may alter, drop or cut bytes; `loses_bytes` tells it of one value."""
+    """True if the fault may deliver other or fewer bytes than it received: it alters, drops or cuts them off.
+
+    It is declared for the kind; `loses_bytes` is the same for one value with its settings. A fault that is
+    not lossy delivers every byte, in order, however late, and the contract tests check that."""
 
     @property
     def loses_bytes(self) -> bool:
@@ -144,6 +148,7 @@ class StreamFault(Fault):
         return False
 
     def open(self, stream: Stream) -> StreamFilter:
+        """Return the filter for one stream."""
         raise NotImplementedError
 
 
@@ -162,6 +167,7 @@ class ConnectionFault(Fault):
     level: ClassVar[Level] = "connection"
 
     def admit(self, rng: Rng) -> Admission:
+        """Return what becomes of a new connection."""
         raise NotImplementedError
 
 
@@ -180,20 +186,21 @@ class NameFault(Fault):
     level: ClassVar[Level] = "name"
 
     def resolve(self, rng: Rng) -> Resolution:
+        """Return what becomes of a look-up."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
 class HttpVerdict:
-    """What becomes of one HTTP request. With neither field set, it goes on as it is."""
+    """What becomes of one HTTP request. By default it passes unchanged."""
 
     delay_s: float = 0.0
-    """Wait so long before the request goes to the upstream (or before it is answered here)."""
+    """Seconds to wait before the request goes to the upstream, or before it is answered here."""
     status: int | None = None
-    """Answer with this status instead of the upstream's."""
+    """Status to answer with instead of the upstream's."""
     body: str | None = None
     call_upstream: bool = False
-    """The upstream gets the request all the same; its answer is dropped."""
+    """True if the upstream still gets the request; its answer is dropped."""
 
 
 @dataclass(frozen=True)
@@ -203,4 +210,5 @@ class HttpFault(Fault):
     level: ClassVar[Level] = "http"
 
     def judge(self, rng: Rng) -> HttpVerdict:
+        """Return what becomes of a request."""
         raise NotImplementedError

@@ -1,7 +1,7 @@
 """The names of faults and settings on the command line and in the environment.
 
-Derived from the fault's kind and the setting's name, unless the class says otherwise (`Fault.flag`,
-`Fault.env`, `Setting.flag`, `Setting.env`). Faults themselves know nothing of this.
+Derived from the fault's kind and the setting's name, unless the class declares others (`Fault.flag`,
+`Fault.env`, `Setting.flag`, `Setting.env`).
 """
 
 from __future__ import annotations

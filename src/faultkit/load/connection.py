@@ -16,16 +16,24 @@ from math import nan
 from socket import SocketType
 from typing import Protocol
 
-from faultkit.load.response import NOT_HTTP, Failure, HeadResponseReader, ResponseReader, proxy_trouble
+from faultkit.load.response import (
+    NOT_HTTP,
+    Failure,
+    HeadResponseReader,
+    ResponseReader,
+    failure_of,
+    proxy_trouble,
+)
 from faultkit.load.route import Route
-from faultkit.load.sockets import begin_connect, failure_of, has_taken, is_connected, is_our_shortage
-from faultkit.proxy.eventloop import ENDED, READABLE, WRITABLE, Loop
+from faultkit.proxy.event_loop import ENDED, READABLE, WRITABLE, Loop
 from faultkit.proxy.http.framing import MAX_HEAD_BYTES
 from faultkit.proxy.http.heads import read_response_head
-from faultkit.proxy.sockets import Address
+from faultkit.proxy.sockets import Address, has_acknowledged, start_connect
 from faultkit.proxy.tls import TlsLeg, tls_context
 
 _READ_BYTES = 65536
+_SHORTAGES = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
+"""This machine has no descriptor or memory left, which is no failure of the target."""
 
 
 class Requester(Protocol):
@@ -41,18 +49,20 @@ class ConnectionOwner(Protocol):
     loop: Loop
     route: Route
 
-    def answered(self, connection: Connection, now: float) -> None: ...
+    def answered(self, connection: Connection, now: float) -> None:
+        """Record a response."""
 
-    def failed(self, connection: Connection, now: float, failure: Failure) -> None: ...
+    def failed(self, connection: Connection, now: float, failure: Failure) -> None:
+        """Record a failure."""
 
     def crossed(self, connection: Connection) -> None:
-        """The server closed an idle connection just when the request went out on it, and never took it."""
+        """Handle a request that never arrived: the server closed the idle connection at the same moment."""
 
     def starved(self, connection: Connection) -> None:
-        """This machine has nothing left to connect with."""
+        """Handle a request that cannot be sent: this machine has no descriptor or port left."""
 
     def arrived_at(self, address: Address) -> None:
-        """Of the addresses of a name, this one took the connection."""
+        """Remember the address of the name that accepted the connection."""
 
 
 class Connection:
@@ -139,19 +149,22 @@ class Connection:
         while self._addresses:
             address = self._addresses[0]
             try:
-                sock, connected = begin_connect(address)
+                sock = start_connect(address)
             except OSError as error:
                 code = error.errno or code
-                if is_our_shortage(code, address[0]):
+                # Without a free port the code is EADDRNOTAVAIL; with IPv6 that can also mean no IPv6 at all.
+                no_port = code == errno.EADDRNOTAVAIL and address[0] == socket.AF_INET
+                if code in _SHORTAGES or no_port:
                     self._owner.starved(self)
                     return
                 del self._addresses[0]
                 continue
+            connected = _is_connected(sock)  # On loopback it mostly is.
             self._socket = sock
             self._send = sock.send
             self._recv = sock.recv
             self.fd = sock.fileno()
-            loop.handlers[self.fd] = (self._on_connect, None)
+            loop.handlers[self.fd] = self._on_connect
             loop.poller.add(self.fd, output=not connected)
             if connected:
                 self._connected()
@@ -166,7 +179,7 @@ class Connection:
             del self._addresses[0]
             self._try_next(code)
             return
-        if not is_connected(self._socket):
+        if not _is_connected(self._socket):
             return  # The event was for another connection, which had this descriptor a moment ago.
         self._connected()
         self._pass_on(flags)
@@ -174,13 +187,13 @@ class Connection:
     def _pass_on(self, flags: int) -> None:
         """Give this edge to the next stage too: bytes may have come with it."""
         if flags != WRITABLE and self.fd >= 0:
-            self._owner.loop.handlers[self.fd][0](flags)
+            self._owner.loop.handlers[self.fd](flags)
 
     def _connected(self) -> None:
         owner = self._owner
         owner.arrived_at(self._addresses[0])
         if owner.route.tunnel:
-            owner.loop.handlers[self.fd] = (self._on_tunnel, None)
+            owner.loop.handlers[self.fd] = self._on_tunnel
             self._write(owner.route.tunnel)
         else:
             self._through(self._clock())
@@ -219,12 +232,12 @@ class Connection:
         self.connect_s = now - self._stage_began
         host = self._owner.route.tls_host
         if host is None:
-            self._owner.loop.handlers[self.fd] = (self.on_input, None)
+            self._owner.loop.handlers[self.fd] = self.on_input
             self._ask()
             return
         self._stage_began = now
         self._tls = TlsLeg(tls_context(self._owner.route.verify), host)
-        self._owner.loop.handlers[self.fd] = (self.on_records, None)
+        self._owner.loop.handlers[self.fd] = self.on_records
         self._write(self._tls.start())
 
     # --- asking -------------------------------------------------------------------------------
@@ -272,16 +285,12 @@ class Connection:
 
     def _read_the_rest(self) -> None:
         if self.fd >= 0:
-            self._owner.loop.handlers[self.fd][0](ENDED)
-
-    def _flush(self) -> None:
-        unsent, self._unsent = self._unsent, b""
-        self._write(unsent)
+            self._owner.loop.handlers[self.fd](ENDED)
 
     # --- answers ------------------------------------------------------------------------------
 
     def on_input(self, flags: int) -> None:
-        """Bytes of an answer in the clear."""
+        """Handle bytes of an answer without TLS."""
         if flags != READABLE:
             self._on_edge(flags)
         while self.fd >= 0:
@@ -305,10 +314,11 @@ class Connection:
             self._keeps = False
             self._ending = True
         if self._unsent and flags & WRITABLE:
-            self._flush()
+            unsent, self._unsent = self._unsent, b""
+            self._write(unsent)
 
     def on_records(self, flags: int) -> None:
-        """Bytes of a handshake or of an answer, in TLS."""
+        """Handle bytes of a handshake or of an answer, in TLS."""
         if flags != READABLE:
             self._on_edge(flags)
         while self.fd >= 0:
@@ -337,7 +347,7 @@ class Connection:
             data = tls.decrypt(records)
         except OSError:  # Every error of TLS is one.
             with contextlib.suppress(OSError):
-                self._send(tls.records())  # It says why.
+                self._send(tls.records())  # The alert, which has the reason.
             self._fail(now, Failure.TLS)
             return False
         if shaking and tls.ready:
@@ -389,7 +399,7 @@ class Connection:
     # --- ends ---------------------------------------------------------------------------------
 
     def _lost(self, code: int) -> None:
-        """The connection ended: by this error, or (0) by FIN."""
+        """Handle the end of the connection: by this error, or by FIN (0)."""
         if not self.idle and self._has_crossed(code):
             self._cross()
         else:
@@ -399,7 +409,7 @@ class Connection:
         if not self.kept or self.received or code not in (0, errno.EPIPE):
             return False
         assert self._socket is not None
-        return not has_taken(self._socket, self._asked_at + 1)
+        return not has_acknowledged(self._socket, self._asked_at + 1)
 
     def _cross(self) -> None:
         self.close()
@@ -412,6 +422,7 @@ class Connection:
             self._owner.failed(self, now, failure)
 
     def close(self) -> None:
+        """Close the socket; the engine is not called."""
         if self.fd < 0:
             return
         assert self._socket is not None
@@ -423,3 +434,11 @@ class Connection:
         self.answer.drop_parser()
         self.fd = -1
         self.idle = False
+
+
+def _is_connected(sock: SocketType) -> bool:
+    try:
+        sock.getpeername()
+    except OSError:
+        return False
+    return True

@@ -1,16 +1,29 @@
 """The HTTP load engine: sends requests and records what was measured of each.
 
 One thread, one event loop. It owns the name's addresses, the pool of kept connections, the deadlines and the
-columns of samples. When to send is decided by a load model: it calls `ask`, and its `over` is called when the
-request is over.
+columns of samples. A load model (`load_models`) decides when to send: it calls `ask`, and its `over` is
+called when the request is over.
 
     load model ──ask──▶ Engine ──▶ Connection (new, or idle from the pool) ──▶ loop
     load model ◀──over── Engine ◀──answered, failed, crossed, starved── Connection
 
-`crossed`: the server closed an idle connection while the request was on its way; it is sent again on a new
-connection, with its first start time. `starved`: this machine has no descriptor or port left; the request
-counts as dropped, not as failed. A request is timed from its real start (`started`) and from its intended one
-(`intended`): the second is what a user waits.
+Each request ends in exactly one of four ways:
+
+    answered    A response came; 500 to 599 counts as an error. The connection may return to the pool.
+    failed      No response: refused, reset, timed out … It counts as an error.
+    crossed     The server closed the idle connection while the request was on its way. It is sent again
+                on a new connection and keeps its first start, so the detour is part of its time.
+    starved     This machine has no descriptor or port left. It counts as dropped: the target did not fail.
+
+A request is timed from its real start (`started`) and from its intended one (`intended`). The second is what
+a user waits: a model that is late, or whose connections are all busy, must not make the target look fast.
+
+Deadlines need one timer for all requests: all have the same time-out, and `pending` keeps them in the order
+of their starts, so only the oldest has to be looked at (`_expire`). A crossed request is out of that order
+and has a timer of its own.
+
+The hot path is a response on a kept connection. It appends six numbers through bound methods of the columns
+(`Recorder.adder_of_kept`); the columns that only new connections fill are extended later, in one call.
 """
 
 from __future__ import annotations
@@ -27,7 +40,7 @@ from faultkit.load.response import Failure
 from faultkit.load.route import Route
 from faultkit.load.samples import Samples
 from faultkit.proxy.dial import Resolver, literal_address
-from faultkit.proxy.eventloop import Loop
+from faultkit.proxy.event_loop import Loop
 from faultkit.proxy.sockets import Address
 
 _PAUSE_S = 0.01
@@ -111,6 +124,7 @@ class Engine:
     # --- for connections ----------------------------------------------------------------------
 
     def answered(self, connection: Connection, now: float) -> None:
+        """Record a response, and keep the connection if it is idle."""
         status = connection.answer.status
         if status >= 500:
             self.errors += 1
@@ -129,6 +143,7 @@ class Engine:
             self._stop_if_done()
 
     def failed(self, connection: Connection, now: float, failure: Failure) -> None:
+        """Record a request without a response."""
         self.errors += 1
         self._recorder.add(connection, now, 0, failure)
         del self.pending[connection]
@@ -147,6 +162,7 @@ class Engine:
         self._connect(fresh)
 
     def starved(self, connection: Connection) -> None:
+        """Count a request that could not be sent as dropped."""
         self.dropped += 1
         del self.pending[connection]
         self.loop.call_at(self._clock() + _PAUSE_S, lambda at: connection.requester.over(self._clock()), None)
@@ -154,6 +170,7 @@ class Engine:
             self._stop_if_done()
 
     def arrived_at(self, address: Address) -> None:
+        """Try this address first from now on."""
         if self._addresses[0] is not address:
             self._addresses.remove(address)
             self._addresses.insert(0, address)
@@ -222,7 +239,7 @@ _NO_FAILURE = array("B", [Failure.NONE])
 
 
 class Recorder:
-    """Times are counted from `begin_at`."""
+    """The columns of samples that are being filled. Their times are counted from `begin_at`."""
 
     def __init__(self, begin_at: float) -> None:
         self._begin_at = begin_at
@@ -233,7 +250,7 @@ class Recorder:
         return len(self._samples.total_s)
 
     def adder_of_kept(self) -> AddKept:
-        """A function that adds an answer that came on a kept connection; good until the next `take`."""
+        """Return a function that adds a response on a kept connection; valid until the next `take`."""
         samples, begin_at = self._samples, self._begin_at
         add_intended, add_started = samples.intended.append, samples.started.append
         add_total, add_first_byte = samples.total_s.append, samples.first_byte_s.append
@@ -251,7 +268,7 @@ class Recorder:
         return add
 
     def add(self, connection: Connection, now: float, status: int, failure: Failure) -> None:
-        """Any outcome of any request."""
+        """Add any outcome of any request."""
         samples = self._samples
         self._fill_up()
         fresh = not connection.kept
@@ -264,13 +281,14 @@ class Recorder:
         self._add_kept(connection, now, status)
 
     def take(self) -> Samples:
-        """What was added since the last time."""
+        """Return the samples since the last call, with columns of equal length."""
         self._fill_up()
         taken, self._samples = self._samples, Samples()
         self._add_kept = self.adder_of_kept()
         return taken
 
     def _fill_up(self) -> None:
+        """Extend the columns that `adder_of_kept` leaves out."""
         samples = self._samples
         missing = len(self) - len(samples.failure)
         if missing:

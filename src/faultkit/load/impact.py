@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from faultkit.base.intervals import (
+from faultkit.base.sample_statistics import (
     Interval,
     bounds_percentile,
     difference_interval,
@@ -15,7 +15,7 @@ from faultkit.base.intervals import (
 from faultkit.load.summary import Percentile, Summary
 
 COMPARED = (50.0, 95.0, 99.0)
-"""Percentiles."""
+"""The percentiles that are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,8 @@ class Difference:
     high: float
     """95 % confidence. If 0 lies between `low` and `high`, the data do not show a difference."""
     enough: bool = True
-    """False: too few requests that are independent of each other to bound such a figure; `low` and `high`
-    are then of what was seen, and less sure than 95 %."""
+    """False: too few independent requests to bound the figure. `low` and `high` are then of the measured
+    values, with less than 95 % confidence."""
 
     @property
     def shown(self) -> bool:
@@ -52,7 +52,7 @@ class _Figure:
 
 
 def impact(baseline: Summary, fault: Summary) -> tuple[Difference, ...]:
-    """Mean, p50, p95 and p99 of the response times, and the share of errors; nothing if a run is empty."""
+    """Return the differences of mean, p50, p95, p99 and share of errors; none if a run has no requests."""
     if not baseline.requests or not fault.requests:
         return ()
     return tuple(

@@ -27,8 +27,10 @@ _RATE = f"more than 0 and at most {MOST_RPS} requests a second of all clients to
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Open: requests start when the schedule says, whatever became of those before. Closed: each client
-    waits for its answer before it asks again."""
+    """A load: how many requests, how they are timed, and over which connections.
+
+    Open: requests start at the times of a schedule, whatever became of those before. Closed: each client
+    waits for its answer before it sends again."""
 
     duration_s: float
     rate_rps: float | None
@@ -43,7 +45,7 @@ class Load:
     seed: int | str = 0
     """Seed of Poisson arrivals."""
     keep_alive: bool = True
-    """Use connections again; otherwise each request has a new one."""
+    """True: connections are reused; otherwise each request has a new one."""
     most_in_flight: int = 1000
     """Limit of an open load: an arrival that finds so many under way is dropped, and counted."""
 
@@ -77,7 +79,7 @@ class Target:
     connect_to: Endpoint | None = None
     """Connect here instead of to the URL's host, and in clear text; the request itself stays the same."""
     verify: bool = True
-    """Check the server's certificate."""
+    """True: the server's certificate is checked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ class Progress:
     """How far a run has come."""
 
     elapsed_s: float
-    """Since the start of the run; negative before."""
+    """Seconds since the start of the run; negative before it."""
     started: int
     done: int
     """Answered or failed."""
@@ -94,7 +96,7 @@ class Progress:
     dropped: int
     p50_ms: float = 0.0
     p95_ms: float = 0.0
-    """Response times of late; 0 while there are none."""
+    """Percentiles of recent response times; 0 while there are none."""
 
 
 # --- the schedule ----------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """When requests are sent: the models of load. They know the clock and the engine, not the network.
 
-    OpenLoad        requests start when the schedule says, whatever became of those before
+    OpenLoad        requests start at the times of a schedule, whatever became of those before
     ClosedClient    one client without a rate: the next request starts when the last is over
     PacedClients    clients that share a rate: each starts at its tick, or when its last request is over
 
@@ -125,25 +125,26 @@ class PacedClient:
     A request that had to wait for the one before is intended for the moment when it can be sent. One whose
     client was free is intended for the tick: any delay from there on is lateness of this engine."""
 
-    __slots__ = ("_asks", "_end_at", "_engine", "_has_missed")
+    __slots__ = ("_end_at", "_engine", "_has_missed", "_is_busy")
 
     def __init__(self, engine: Engine, end_at: float) -> None:
         self._engine = engine
         self._end_at = end_at
-        self._asks = False
+        self._is_busy = False
         """True while its request is under way."""
         self._has_missed = False
         """True if a tick came while its request was under way."""
 
     def take_turn(self, tick: float) -> None:
-        if self._asks:
+        """Send at this tick, or remember it until the last request is over."""
+        if self._is_busy:
             self._has_missed = True
         else:
-            self._asks = True
+            self._is_busy = True
             self._engine.ask(self, tick)
 
     def over(self, now: float) -> None:
-        self._asks = self._has_missed and now < self._end_at
+        self._is_busy = self._has_missed and now < self._end_at
         self._has_missed = False
-        if self._asks:
+        if self._is_busy:
             self._engine.ask(self, None)

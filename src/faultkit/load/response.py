@@ -7,17 +7,19 @@ the proxy's own framing rules.
 
 from __future__ import annotations
 
+import errno
 from enum import IntEnum
 
 from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
 from faultkit.proxy.http.framing import MAX_HEAD_BYTES
 from faultkit.proxy.http.heads import ABSENT, OTHER_CODING, read_response_head
-from faultkit.proxy.http.turns import PROXY_STATUS
+from faultkit.proxy.http.response_order import PROXY_STATUS
 
 
 class Failure(IntEnum):
-    """A small number, so that a million of them fit in an array; `label` is its name in reports."""
+    """How a request failed: a small number, so that a million fit in an array. `label` is its name in
+    reports."""
 
     NONE = 0
     DNS = 1
@@ -26,13 +28,13 @@ class Failure(IntEnum):
     UNREACHABLE = 3
     RESET = 4
     CLOSED = 5
-    """The connection ended in good order before the answer did."""
+    """The connection was closed (FIN) before the response was complete."""
     TIMEOUT = 6
     TLS = 7
     PROTOCOL = 8
-    """What came back is not HTTP, or the proxy would not let us through."""
+    """The response is not HTTP, or the proxy refused the tunnel."""
     STATUS = 9
-    """An answer came, and it says 500 to 599."""
+    """A response with a status from 500 to 599."""
 
     @property
     def label(self) -> str:
@@ -41,9 +43,22 @@ class Failure(IntEnum):
 
 FAILURES = tuple(failure for failure in Failure if failure)
 
+_BY_ERROR_CODE = {
+    errno.ECONNREFUSED: Failure.REFUSED,
+    errno.ETIMEDOUT: Failure.TIMEOUT,
+    errno.ECONNRESET: Failure.RESET,
+    errno.ECONNABORTED: Failure.RESET,
+    errno.EPIPE: Failure.RESET,
+}
+
+
+def failure_of(code: int) -> Failure:
+    """Return the failure of an error code; UNREACHABLE for others (no route, host down, not permitted)."""
+    return _BY_ERROR_CODE.get(code, Failure.UNREACHABLE)
+
 
 NOT_HTTP = (HttpParserError, HttpParserUpgrade)
-"""What `feed` raises if the bytes are no response, or go on after it."""
+"""What `feed` raises if the bytes are no response, or continue after its end."""
 
 
 _OF_PROXIES = (502, 504)
@@ -86,7 +101,7 @@ class ResponseReader:
         return False
 
     def end(self) -> bool:
-        """The stream has ended within a response: return whether that was the response's end (RFC 9112 §6.3,
+        """Return whether the end of the stream, within a response, is the response's end (RFC 9112 §6.3,
         rule 8)."""
         start = self._start
         try:
@@ -125,7 +140,7 @@ class ResponseReader:
     def on_message_complete(self) -> None:
         assert self._parser is not None
         status = self._parser.get_status_code()
-        if status >= 200:  # Those below come before the answer.
+        if status >= 200:  # Interim responses precede the final one (RFC 9110 §15.2).
             self.status = status
             self.keep_alive = self._parser.should_keep_alive()
             self._complete = True
@@ -140,7 +155,7 @@ def proxy_trouble(answer: bytes) -> Failure:
 
 
 class HeadResponseReader(ResponseReader):
-    """Reads responses to HEAD: complete with their head, whatever it says of a body (RFC 9112 §6.3, rule
+    """Reads responses to HEAD: complete with their head, whatever body it announces (RFC 9112 §6.3, rule
     1)."""
 
     __slots__ = ()

@@ -41,7 +41,7 @@ class Route:
     verify: bool = True
     timeout_s: float = 30.0
     head_only: bool = False
-    """The answer has no body, whatever its head says."""
+    """True for HEAD: the response has no body, whatever its header fields are."""
     keep_alive: bool = True
 
 

@@ -1,7 +1,8 @@
 """One worker's part of a run, in this thread: an engine, its load model and progress reports; and single
 calls.
 
-An error keeps the traceback of a defect as a note, because notes survive the way from another process.
+An error keeps the traceback of a defect as a note, because notes are pickled with an error of another
+process.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from faultkit.load.load import Load, Target
 from faultkit.load.load_models import start_load
 from faultkit.load.route import Route, route_of
 from faultkit.load.samples import Sample, Samples
-from faultkit.proxy.eventloop import Loop
+from faultkit.proxy.event_loop import Loop
 
 _TICK_S = 0.1
 
@@ -35,7 +36,7 @@ class Counts:
     dropped: int
 
 
-Tell: TypeAlias = Callable[[Counts, Samples], None]
+Report: TypeAlias = Callable[[Counts, Samples], None]
 """Called with the present counts and the samples since the last call."""
 
 
@@ -52,23 +53,25 @@ def run_segment(
     load: Load,
     begin_at: float,
     *,
-    tell: Tell,
+    report: Report,
     stopped: Callable[[], bool] = lambda: False,
     worker: int = 0,
     workers: int = 1,
 ) -> SegmentEnd:
-    """Run until the duration is over and every request has ended, or until soon after `stopped`."""
+    """Run until the duration is over and every request has ended, or until soon after `stopped` returns True.
+
+    `report` is called several times a second, in this thread."""
     allow_many_connections()
     loop = Loop()
     engine = Engine(route, loop, begin_at)
     try:
         start_load(engine, load, begin_at, worker, workers)
-        watch = _Watch(engine, tell, stopped)
-        loop.call_at(loop.clock(), watch.look, None)
+        watch = _Watch(engine, report, stopped)
+        loop.call_at(loop.clock(), watch.tick, None)
         loop.call_at(begin_at + load.duration_s, watch.finish, None)
         engine.run()
         total_s = max(loop.clock() - begin_at, 0.0)
-        watch.tell()
+        watch.report()
         return SegmentEnd(total_s, watch.cut_short)
     finally:
         engine.close()
@@ -76,27 +79,27 @@ def run_segment(
 
 
 class _Watch:
-    """Looks at the engine from time to time, and ends the run."""
+    """Reports the progress of the engine at intervals, and ends the run."""
 
-    def __init__(self, engine: Engine, tell: Tell, stopped: Callable[[], bool]) -> None:
+    def __init__(self, engine: Engine, report: Report, stopped: Callable[[], bool]) -> None:
         self._engine = engine
-        self._tell = tell
+        self._report = report
         self._stopped = stopped
         self.cut_short = False
 
-    def look(self, at: float) -> None:
+    def tick(self, at: float) -> None:
         loop = self._engine.loop
-        self.tell()
+        self.report()
         if self._stopped():
             self.cut_short = True
             loop.stop()
         else:
-            loop.call_at(loop.clock() + _TICK_S, self.look, None)
+            loop.call_at(loop.clock() + _TICK_S, self.tick, None)
 
-    def tell(self) -> None:
+    def report(self) -> None:
         engine = self._engine
         counts = Counts(engine.started, engine.errors, len(engine.pending), engine.dropped)
-        self._tell(counts, engine.take_samples())
+        self._report(counts, engine.take_samples())
 
     def finish(self, at: float) -> None:
         self._engine.finish()
@@ -109,7 +112,7 @@ def allow_many_connections() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-_LOOK_S = 0.1
+_CHECK_S = 0.1
 
 
 @overload
@@ -126,7 +129,7 @@ def call_once(target: Target, stopped: Callable[[], bool] | None = None) -> Samp
     once = _Once(engine, stopped)
     try:
         loop.call_at(loop.clock(), once.begin, None)
-        with defects_logged():
+        with log_defects():
             engine.run()
         for sample in engine.take_samples():
             return sample
@@ -139,20 +142,22 @@ def call_once(target: Target, stopped: Callable[[], bool] | None = None) -> Samp
 
 
 class _Once:
+    """The requester of a single call: it sends one request and stops the loop when that is over."""
+
     def __init__(self, engine: Engine, stopped: Callable[[], bool] | None) -> None:
         self._engine = engine
         self._stopped = stopped
         self.was_stopped = False
 
     def begin(self, at: float) -> None:
-        self._look(at)
+        self._check(at)
         if not self.was_stopped:
             self._engine.ask(self, None)
 
     def over(self, now: float) -> None:
         self._engine.loop.stop()
 
-    def _look(self, at: float) -> None:
+    def _check(self, at: float) -> None:
         if self._stopped is None:
             return
         loop = self._engine.loop
@@ -160,14 +165,14 @@ class _Once:
             self.was_stopped = True
             loop.stop()
         else:
-            loop.call_at(loop.clock() + _LOOK_S, self._look, None)
+            loop.call_at(loop.clock() + _CHECK_S, self._check, None)
 
 
 _log = logging.getLogger(__name__)
 
 
 @contextmanager
-def defects_logged() -> Iterator[None]:
+def log_defects() -> Iterator[None]:
     """Log the tracebacks that a RunError of another process carries as notes."""
     try:
         yield

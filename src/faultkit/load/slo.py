@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from math import ceil, inf, isfinite, isinf
 from typing import Literal, TypeAlias, get_args
 
-from faultkit.base.percentiles import percentile
+from faultkit.base.sample_statistics import percentile
 from faultkit.base.units import format_duration, parse_duration
 from faultkit.load.load import Load, instants
+from faultkit.load.samples import HAIR_S, Window, WindowCase, grained, window_count
 from faultkit.load.tally import Tally
-from faultkit.load.window import HAIR_S, Window, WindowCase, grained, window_count
 
 SloKind: TypeAlias = Literal["latency", "error", "availability"]
 KINDS: tuple[SloKind, ...] = get_args(SloKind)
@@ -23,11 +23,13 @@ SLO_FORM = (
 )
 
 _BEYOND_WANTED = 10
-"""A percentile is sound if so many requests lie beyond it."""
+"""Requests beyond a percentile that make it reliable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Slo:
+    """A service level objective."""
+
     kind: SloKind
     title: str
     objective: float
@@ -57,14 +59,16 @@ class Slo:
 
 @dataclass(frozen=True, slots=True)
 class SloResult:
+    """Whether a run met an objective, and by how much."""
+
     slo: Slo
     passed: bool | None
-    """None: there was nothing to judge, or it hangs on arrivals that were dropped."""
+    """None: there was nothing to judge, or the result depends on arrivals that were dropped."""
     measured: float | None
     """latency: the objective's percentile in ms, None if so many failed that there is no answer at it;
     error, availability: percent."""
     margin: float | None
-    """How far on the good side; negative on the bad. ms for latency, else percentage points."""
+    """Distance to the threshold, negative if it is missed: ms for latency, else percentage points."""
     over: int
     """Requests on the wrong side of the threshold; those that failed are, whatever time they took."""
     total: int
@@ -72,13 +76,13 @@ class SloResult:
     warning: str | None = None
     """Why the figure is weak: too few samples for such a percentile, for example."""
     window_start_s: float | None = None
-    """Of an objective with a window: where the worst one begins."""
+    """Start of the worst window, for an objective with a window."""
 
 
 def judge(slo: Slo, tally: Tally, run_s: float, load: Load | None = None) -> SloResult:
     """Return whether a run meets an objective.
 
-    `run_s` is how long requests were sent: the end of the last window. The schedule of `load` tells in which
+    `run_s` is how long requests were sent: the end of the last window. The schedule of `load` shows in which
     windows arrivals were dropped."""
     return judge_all((slo,), tally, run_s, load)[0]
 
@@ -103,7 +107,7 @@ class _Window:
 
 
 def _windows(tally: Tally, window_s: float | None, run_s: float, load: Load | None) -> list[_Window]:
-    """Those for which there were arrivals, whether or not any was sent."""
+    """Return the windows that had arrivals, whether or not any was sent."""
     width_s = grained(window_s, tally.grain_s) if window_s else max(run_s, 1.0)
     count = window_count(run_s, width_s) if window_s else 1
     seen = tally.windows(width_s, count)
@@ -113,8 +117,10 @@ def _windows(tally: Tally, window_s: float | None, run_s: float, load: Load | No
 
 
 def _dropped(tally: Tally, seen: list[Window], width_s: float, run_s: float, load: Load | None) -> list[int]:
-    """How many arrivals of each window were dropped: an open load knows how many there should have been.
-    Where that is unknown, they are taken as evenly spread."""
+    """Return how many arrivals of each window were dropped.
+
+    The schedule of an open load gives how many there should have been. Otherwise they are taken as evenly
+    spread."""
     if not tally.dropped or len(seen) == 1:
         return [tally.dropped] * len(seen)
     if load is not None and load.model == "open":
@@ -137,8 +143,8 @@ def _goodness(result: SloResult) -> tuple[int, float, float]:
 
 
 def _judge_window(slo: Slo, window: _Window, grain_s: float) -> SloResult:
-    """The outcome of dropped arrivals is unknown. So a verdict counts only
-    if it is the same whether they had all been good or all been bad."""
+    """Judge one window. The outcome of dropped arrivals is unknown, so a verdict counts only if it is the
+    same whether they had all been good or all been bad."""
     judge_one, seen, dropped = _JUDGES[slo.kind], window.seen, window.dropped
     best, worst = (
         judge_one(slo, WindowCase(seen, good=dropped)),
@@ -236,7 +242,9 @@ def parse_slo(text: str) -> Slo:
     objective = _percent("objective", fields[1] if len(fields) > 1 else "")
     threshold = None
     if len(fields) == 3:
-        threshold = _percent("threshold", fields[2]) if kind == "error" else _milliseconds(fields[2])
+        threshold = (
+            _percent("threshold", fields[2]) if kind == "error" else 1000 * _seconds("threshold", fields[2])
+        )
     window_s = _seconds("window", window) if has_window else None
     return Slo(kind, _title(kind, objective, threshold, window_s), objective, threshold, window_s)
 
@@ -246,10 +254,6 @@ def _percent(field: str, text: str) -> float:
         return float(text.removesuffix("%"))
     except ValueError:
         raise ValueError(f'{field}: expected a percentage such as 95 or 99.9%, got "{text}"') from None
-
-
-def _milliseconds(text: str) -> float:
-    return _seconds("threshold", text) * 1000
 
 
 def _seconds(field: str, text: str) -> float:

@@ -15,12 +15,17 @@ from functools import partial
 from math import ceil, fsum
 
 from faultkit.base.histogram import Times, times_of
-from faultkit.base.intervals import effective_count, percentile_interval
-from faultkit.base.percentiles import curve, percentile, percentile_count, percentiles
+from faultkit.base.sample_statistics import (
+    curve,
+    effective_count,
+    percentile,
+    percentile_count,
+    percentile_interval,
+    percentiles,
+)
 from faultkit.load.load import Load
 from faultkit.load.response import Failure
-from faultkit.load.samples import Samples
-from faultkit.load.window import Window, batches, grained, slice_width, windows
+from faultkit.load.samples import Samples, Window, batches, grained, slice_width, windows
 
 LATE_S = 0.01
 """A start later than this after its time is late."""
@@ -143,21 +148,23 @@ def _count(batches: Sequence[Window]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Percentile:
+    """A percentile of the measured times, with its confidence interval."""
+
     percent: float
     ms: float
-    """By the R-6 definition."""
+    """Value by the R-6 definition."""
     count: int
-    """How many requests are at or below it, as R-6 counts."""
+    """Requests at or below it, as R-6 counts."""
     low_ms: float
     high_ms: float
     """95 % confidence, from order statistics; equal to the extremes when there are too few samples."""
     effective: float = 0.0
-    """So many independent requests would tell as much about it."""
+    """Number of independent requests that carry as much information about it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """All zero when `count` is 0."""
+    """The distribution of measured times. All zero when `count` is 0."""
 
     count: int
     min_ms: float
@@ -169,7 +176,7 @@ class Distribution:
     curve: tuple[tuple[float, float], ...]
     """Pairs of percent and ms, finer towards 100: for drawing."""
     effective: float = 0.0
-    """So many independent requests would tell as much about the mean."""
+    """Number of independent requests that carry as much information about the mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +220,8 @@ class Starts:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
+    """All figures of one run."""
+
     requests: int
     errors: int
     failures: dict[str, int]
@@ -223,30 +232,25 @@ class Summary:
     total_s: float
     received_bytes: int
     response: Distribution
-    """From the intended start: what users wait, queueing included."""
+    """Times from the intended start: what users wait, queueing included."""
     service: Distribution
-    """From the real start: what the service took."""
+    """Times from the real start: what the service took."""
     parts: tuple[Part, ...]
     timeline: tuple[Slice, ...]
     starts: Starts
     exact: bool = True
     """False: too many requests to keep each; figures are of a histogram of 3 digits."""
     errors_effective: float = 0.0
-    """So many independent requests would tell as much about the share of errors."""
+    """Number of independent requests that carry as much information about the share of errors."""
 
 
 PERCENTS = (25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9)
 
 
-def summarize(samples: Samples, load: Load | None, *, dropped: int = 0, total_s: float) -> Summary:
-    """Return the summary of requests that were all kept; `Tally.summary` does it for any number of them."""
-    return summary_of(evidence_of(samples), load, dropped=dropped, total_s=total_s)
-
-
 def summary_of(evidence: RunEvidence, load: Load | None, *, dropped: int, total_s: float) -> Summary:
     """Summarize the evidence of one run."""
     sending_s = sending_time(load, total_s)
-    worth = _worth(evidence)
+    effective = _effective_counts(evidence)
     return Summary(
         requests=evidence.requests,
         errors=evidence.requests - evidence.failures[Failure.NONE],
@@ -258,14 +262,14 @@ def summary_of(evidence: RunEvidence, load: Load | None, *, dropped: int, total_
         achieved_rps=evidence.requests / sending_s if sending_s > 0 else 0.0,
         total_s=total_s,
         received_bytes=evidence.received_bytes,
-        response=_distribution(evidence.response, worth),
-        # Either clock's times hang together alike: they differ by how late the starts were.
-        service=_distribution(evidence.service, worth),
+        response=_distribution(evidence.response, effective),
+        # Both kinds of times depend on each other alike: they differ only by how late the starts were.
+        service=_distribution(evidence.service, effective),
         parts=tuple(_part(name, times) for name, times in evidence.parts.items() if times.ordered),
         timeline=_timeline(evidence, sending_s),
         starts=_starts(evidence, dropped),
         exact=not evidence.grain_s,
-        errors_effective=worth.errors,
+        errors_effective=effective.errors,
     )
 
 
@@ -275,28 +279,28 @@ def sending_time(load: Load | None, total_s: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _Worth:
-    """How many independent requests would tell as much about each figure."""
+class _EffectiveCounts:
+    """Numbers of independent requests that carry as much information about each figure."""
 
     mean: float
     percentiles: tuple[float, ...]
-    """As `PERCENTS`."""
+    """In the order of `PERCENTS`."""
     errors: float
 
 
-def _worth(evidence: RunEvidence) -> _Worth:
+def _effective_counts(evidence: RunEvidence) -> _EffectiveCounts:
     response, batches = evidence.response, evidence.batches
     if not response.ordered:
-        return _Worth(0.0, (0.0,) * len(PERCENTS), 0.0)
+        return _EffectiveCounts(0.0, (0.0,) * len(PERCENTS), 0.0)
     values_s = percentiles(response.ordered, PERCENTS)
-    return _Worth(
+    return _EffectiveCounts(
         effective_for_mean(batches, response.stddev_s),
         tuple(effective_for_percentile(batches, value_s) for value_s in values_s),
         effective_for_errors(batches),
     )
 
 
-def _distribution(times: Times, worth: _Worth) -> Distribution:
+def _distribution(times: Times, counts: _EffectiveCounts) -> Distribution:
     ordered = times.ordered
     if not ordered:
         nothing = tuple(Percentile(percent, 0.0, 0, 0.0, 0.0) for percent in PERCENTS)
@@ -309,10 +313,10 @@ def _distribution(times: Times, worth: _Worth) -> Distribution:
         stddev_ms=times.stddev_s * 1000,
         percentiles=tuple(
             _percentile(ordered, percent, effective)
-            for percent, effective in zip(PERCENTS, worth.percentiles, strict=True)
+            for percent, effective in zip(PERCENTS, counts.percentiles, strict=True)
         ),
         curve=tuple((percent, seconds * 1000) for percent, seconds in curve(ordered)),
-        effective=worth.mean,
+        effective=counts.mean,
     )
 
 
@@ -344,7 +348,7 @@ def _starts(evidence: RunEvidence, dropped: int) -> Starts:
 
 
 def _timeline(evidence: RunEvidence, sending_s: float) -> tuple[Slice, ...]:
-    """Slices without requests are in it too: a gap is news."""
+    """Return the slices of the run. Those without requests are included, because a gap matters."""
     if not evidence.requests or sending_s <= 0:
         return ()
     width = grained(slice_width(sending_s), evidence.grain_s)

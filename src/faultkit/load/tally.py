@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from faultkit.base.histogram import Histogram
 from faultkit.load.load import Load
-from faultkit.load.samples import Samples
+from faultkit.load.samples import HAIR_S, Samples, Window, windows
 from faultkit.load.summary import (
     BATCHES,
     PARTS,
@@ -25,7 +25,6 @@ from faultkit.load.summary import (
     part_of,
     summary_of,
 )
-from faultkit.load.window import HAIR_S, Window, windows
 
 _MOST_SLOTS = 720
 
@@ -45,18 +44,15 @@ class Slot:
         self.failed.merge(other.failed)
 
     def response(self) -> Histogram:
-        whole = Histogram()
-        whole.merge(self.answered)
-        whole.merge(self.failed)
-        return whole
+        """Return the response times of all requests, answered or failed."""
+        both = Histogram()
+        both.merge(self.answered)
+        both.merge(self.failed)
+        return both
 
 
 def _slots() -> defaultdict[int, Slot]:
     return defaultdict(Slot)
-
-
-def _parts() -> dict[str, Histogram]:
-    return {name: Histogram() for name in PARTS}
 
 
 @dataclass(slots=True)
@@ -67,7 +63,7 @@ class HistogramRun:
     statuses: Counter[int] = field(default_factory=Counter)
     received_bytes: int = 0
     service: Histogram = field(default_factory=Histogram)
-    parts: dict[str, Histogram] = field(default_factory=_parts)
+    parts: dict[str, Histogram] = field(default_factory=lambda: {name: Histogram() for name in PARTS})
     lateness: Histogram = field(default_factory=Histogram)
     late: int = 0
     slots: defaultdict[int, Slot] = field(default_factory=_slots)
@@ -79,6 +75,7 @@ class HistogramRun:
         return self.failures.total()
 
     def add(self, samples: Samples) -> None:
+        """Add a chunk of samples."""
         if not len(samples):
             return
         late_by = lateness_of(samples)
@@ -93,6 +90,7 @@ class HistogramRun:
         self._add_slots(samples)
 
     def merge(self, other: HistogramRun) -> None:
+        """Add all of another run."""
         self.failures.update(other.failures)
         self.statuses.update(other.statuses)
         self.received_bytes += other.received_bytes
@@ -105,9 +103,11 @@ class HistogramRun:
             self._widen()
         for number, slot in other.slots.items():
             self.slots[number * other.slot_s // self.slot_s].merge(slot)
-        self._keep_few_slots()
+        while self.slots and max(self.slots) >= _MOST_SLOTS:
+            self._widen()
 
     def evidence(self) -> RunEvidence:
+        """Return the evidence for a summary."""
         return RunEvidence(
             failures=self.failures,
             statuses=self.statuses,
@@ -123,14 +123,15 @@ class HistogramRun:
         )
 
     def windows(self, width_s: float, count: int) -> list[Window]:
-        """`width_s` had better be a multiple of `slot_s`: a slot is not split."""
+        """Cut the run into windows. `width_s` should be a multiple of `slot_s`, because a slot is not
+        split."""
         groups: list[list[Slot]] = [[] for _ in range(count)]
         for number, slot in self.slots.items():
             groups[min(int(number * self.slot_s / width_s), count - 1)].append(slot)
         return [_window(number * width_s, group) for number, group in enumerate(groups)]
 
     def batches(self, count: int) -> list[Window]:
-        """At most `count` windows with about as many requests each, as nearly as whole slots allow."""
+        """Return at most `count` windows with about as many requests each, as nearly as slots allow."""
         groups: dict[int, tuple[int, list[Slot]]] = {}
         before, total = 0, self.requests
         for number, slot in sorted(self.slots.items()):
@@ -151,10 +152,6 @@ class HistogramRun:
             slot = self.slots[number]
             (slot.failed if has_failed else slot.answered).record_all(values)
 
-    def _keep_few_slots(self) -> None:
-        while self.slots and max(self.slots) >= _MOST_SLOTS:
-            self._widen()
-
     def _widen(self) -> None:
         self.slot_s *= 2
         narrow, self.slots = self.slots, _slots()
@@ -169,10 +166,10 @@ def _window(start_s: float, slots: list[Slot]) -> Window:
 
 
 def _joined(slots: list[Slot]) -> Slot:
-    whole = Slot()
+    joined = Slot()
     for slot in slots:
-        whole.merge(slot)
-    return whole
+        joined.merge(slot)
+    return joined
 
 
 EXACT_LIMIT = 1_000_000
@@ -183,7 +180,7 @@ _PIECE = 50_000
 
 @dataclass(slots=True)
 class Tally:
-    """`add` what was measured, chunk by chunk, and count `dropped`; then ask for the `summary`."""
+    """All measurements of a run: `add` them chunk by chunk, count `dropped`, then call `summary`."""
 
     dropped: int = 0
     """Arrivals that were never sent. Set by the code that adds samples; summed by `merge`."""
@@ -227,7 +224,9 @@ class Tally:
             self.histograms.merge(other.histograms)
 
     def summary(self, load: Load | None, *, total_s: float) -> Summary:
-        """`total_s`: from the start of the run to the end of its last request. No load: single calls."""
+        """Return the summary of the run. `load` is None for single calls.
+
+        total_s: seconds from the start of the run to the end of its last request"""
         source = evidence_of(self.samples) if self.histograms is None else self.histograms.evidence()
         return summary_of(source, load, dropped=self.dropped, total_s=total_s)
 

@@ -22,22 +22,22 @@ from typing import Protocol, TypeAlias
 
 from faultkit.base.child_process import ChildProcess, Parent
 from faultkit.base.errors import InputError
-from faultkit.base.percentiles import percentile
+from faultkit.base.sample_statistics import percentile
 from faultkit.load.load import Load, Progress, Target
 from faultkit.load.route import route_of
 from faultkit.load.samples import Samples
-from faultkit.load.segment import Counts, SegmentEnd, defects_logged, run_segment
+from faultkit.load.segment import Counts, SegmentEnd, log_defects, run_segment
 from faultkit.load.tally import Tally
 from faultkit.proxy.tls import tls_context
 
-_LOOK_S = 0.1
+_CHECK_S = 0.1
 _MARGIN_S = 0.1
 """From the readiness of all workers to the start of the run: for the others, and for `on_begin`."""
 _RECENT = 500
 _THREAD_SWITCH_S = 0.0005
 """With Python's default of 5 ms, the thread that sends samples would make requests that much late."""
 
-News: TypeAlias = tuple[int, Counts, Samples]
+WorkerReport: TypeAlias = tuple[int, Counts, Samples]
 """A report: the number of the worker, its counts, and its new samples."""
 
 
@@ -54,11 +54,11 @@ class LoadResult:
     tally: Tally
     dropped: int
     started_at: float
-    """On the monotonic clock, which all processes of a machine share."""
+    """Start on the monotonic clock, which all processes of a machine share."""
     total_s: float
     """Seconds from `started_at` to the end of the last request; at least the duration of the load."""
     cut_short: bool
-    """It was stopped; requests under way at that moment were not measured."""
+    """True if it was stopped; requests under way at that moment were not measured."""
 
 
 def run_load(
@@ -82,8 +82,8 @@ def run_load(
     if workers < 1:
         raise InputError("workers", f"expected at least 1, got {workers}")
     count = min(workers, load.most_in_flight if load.model == "open" else load.clients)
-    news: queue.SimpleQueue[News] = queue.SimpleQueue()
-    with defects_logged(), ThreadPoolExecutor(count) as threads, ExitStack() as stack:
+    reports: queue.SimpleQueue[WorkerReport] = queue.SimpleQueue()
+    with log_defects(), ThreadPoolExecutor(count) as threads, ExitStack() as stack:
         children = [
             stack.enter_context(
                 ChildProcess(
@@ -93,7 +93,7 @@ def run_load(
                     number,
                     count,
                     name=f"load worker {number}",
-                    told=news.put,
+                    on_message=reports.put,
                 )
             )
             for number in range(count)
@@ -104,53 +104,50 @@ def run_load(
         if on_begin is not None:
             on_begin(started_at)
         ends = [threads.submit(child.call, "run", started_at) for child in children]
-        gathering = _Gathering(started_at, on_progress, on_samples)
-        _gather(gathering, news, ends, stop, children)
+        collector = _Collector(started_at, on_progress, on_samples)
+        _collect(collector, reports, ends, stop, children)
         segments: list[SegmentEnd] = [end.result() for end in ends]
     return LoadResult(
-        tally=gathering.tally,
-        dropped=gathering.tally.dropped,
+        tally=collector.tally,
+        dropped=collector.tally.dropped,
         started_at=started_at,
         total_s=max(segment.total_s for segment in segments),
         cut_short=any(segment.cut_short for segment in segments),
     )
 
 
-def _gather(
-    gathering: _Gathering,
-    news: queue.SimpleQueue[News],
+def _collect(
+    collector: _Collector,
+    reports: queue.SimpleQueue[WorkerReport],
     ends: list[Future[SegmentEnd]],
     stop: Stop | None,
     children: list[ChildProcess],
 ) -> None:
-    """Collect reports until all workers have ended or failed and all their reports have been taken."""
+    """Collect reports until all workers have ended or failed, and no report is left."""
     interrupted = False
 
-    def attend() -> None:
+    def check() -> None:
         nonlocal interrupted
-        if not interrupted and _should_end(ends, stop):
+        # A worker that has failed makes the others useless.
+        has_failed = any(end.done() and end.exception() for end in ends)
+        if not interrupted and (has_failed or (stop is not None and stop.is_set())):
             interrupted = True
             for child in children:
                 child.interrupt()
-        gathering.show_sometimes()
+        collector.show_sometimes()
 
     while True:
         running = any(not end.done() for end in ends)
-        attend()
+        check()
         try:
-            gathering.take(*news.get(timeout=_LOOK_S if running else 0), meanwhile=attend)
+            collector.take(*reports.get(timeout=_CHECK_S if running else 0), meanwhile=check)
         except queue.Empty:
             if not running:
-                gathering.show()
+                collector.show()
                 return
 
 
-def _should_end(ends: list[Future[SegmentEnd]], stop: Stop | None) -> bool:
-    """True if the caller asks to stop, or one worker has failed, which makes the others useless."""
-    return (stop is not None and stop.is_set()) or any(end.done() and end.exception() for end in ends)
-
-
-class _Gathering:
+class _Collector:
     """The reports of the workers so far."""
 
     def __init__(
@@ -165,7 +162,7 @@ class _Gathering:
         self._on_progress = on_progress
         self._counts: dict[int, Counts] = {}
         self._recent: deque[float] = deque(maxlen=_RECENT)
-        """Response times, in seconds."""
+        """Recent response times, in seconds."""
         self._shown_at = -inf
 
     def take(self, worker: int, counts: Counts, samples: Samples, *, meanwhile: Callable[[], None]) -> None:
@@ -179,10 +176,11 @@ class _Gathering:
 
     def show_sometimes(self) -> None:
         """Report progress, if the last report is old enough."""
-        if time.monotonic() >= self._shown_at + _LOOK_S:
+        if time.monotonic() >= self._shown_at + _CHECK_S:
             self.show()
 
     def show(self) -> None:
+        """Report progress."""
         if self._on_progress is None:
             return
         now = time.monotonic()
@@ -221,25 +219,26 @@ class Worker:
         gc.freeze()  # Objects that exist now stay: later collections look only at what requests leave behind.
 
     def run(self, begin_at: float) -> SegmentEnd:
-        told: queue.SimpleQueue[News | None] = queue.SimpleQueue()
+        """Send this worker's part of the load; reports go to the parent meanwhile."""
+        reports: queue.SimpleQueue[WorkerReport | None] = queue.SimpleQueue()
         # In a thread of its own, so that a parent that is slow to read makes no request late.
-        teller = threading.Thread(target=self._tell_all, args=(told,), name="fault-tell", daemon=True)
-        teller.start()
+        sender = threading.Thread(target=self._send_all, args=(reports,), name="fault-report", daemon=True)
+        sender.start()
         try:
             return run_segment(
                 self._route,
                 self._load,
                 begin_at,
-                tell=lambda counts, samples: told.put((self._number, counts, samples)),
+                report=lambda counts, samples: reports.put((self._number, counts, samples)),
                 stopped=self._parent.stopped.is_set,
                 worker=self._number,
                 workers=self._count,
             )
         finally:
-            told.put(None)
-            teller.join()
+            reports.put(None)
+            sender.join()
 
-    def _tell_all(self, told: queue.SimpleQueue[News | None]) -> None:
-        with contextlib.suppress(OSError):  # The parent is gone.
-            while (news := told.get()) is not None:
-                self._parent.tell(news)
+    def _send_all(self, reports: queue.SimpleQueue[WorkerReport | None]) -> None:
+        with contextlib.suppress(OSError):  # The parent has ended.
+            while (report := reports.get()) is not None:
+                self._parent.send(report)

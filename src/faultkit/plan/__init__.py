@@ -17,9 +17,8 @@ from faultkit.plan.plan import (
 from faultkit.plan.plan_file import PlanFile, load_plan, load_plan_file, read_plan
 from faultkit.plan.plan_keys import parse_plan, parse_rule, plan_schema
 from faultkit.plan.rule import Rule, fresh_name
-from faultkit.plan.schedule import Percent, Period, Schedule, Seconds, parse_schedule
+from faultkit.plan.schedule import Percent, Period, Schedule, Seconds, Windows, parse_schedule
 from faultkit.plan.trigger import Trigger
-from faultkit.plan.windows import Windows
 
 __all__ = [
     "Direction",

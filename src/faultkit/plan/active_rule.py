@@ -14,7 +14,7 @@ from faultkit.base.errors import InputError
 from faultkit.base.rng import Rng
 from faultkit.plan.plan import Plan
 from faultkit.plan.rule import Rule
-from faultkit.plan.windows import Windows
+from faultkit.plan.schedule import Windows
 
 
 class ActiveRule:

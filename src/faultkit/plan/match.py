@@ -1,13 +1,13 @@
-"""Match: where a rule acts: which proxies, requests or calls it covers. It knows no fault.
+"""Match: which proxies, requests or calls a rule covers. It knows no fault.
 
 Proxy names, paths and header values are globs (`*`, `?`, `[abc]`), matched whole and with case.
 Header names and HTTP methods are compared without case.
 
-A path glob sees the path of the request target only: never the query, since `?` is a wildcard in a
-glob, and never the scheme and host of a proxy request, which the proxy's name already stands for.
+A path glob is matched with the path of the request target: without the query, because `?` is a wildcard in a
+glob, and without the scheme and host of a proxy request, because the proxy's name stands for them.
 
-Of a call, the server, the tool, the resource, the prompt and the method are globs. What a call is about says
-which method it has: a tool is called, a resource is read, a prompt is got.
+For calls, the server, the tool, the resource, the prompt and the method are globs. The subject implies the
+method: `tools/call` for a tool, `resources/read` for a resource, `prompts/get` for a prompt.
 """
 
 from __future__ import annotations
@@ -47,15 +47,17 @@ _ABOUT: dict[str, tuple[str, ...]] = {
     "resource": ("resources/read", "resources/subscribe", "resources/unsubscribe", "completion/complete"),
     "prompt": ("prompts/get", "completion/complete"),
 }
-"""The methods whose calls are about one."""
+"""The methods whose calls name such a subject."""
 _ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://[^/?#]*")
 
 SUBJECTS: dict[str, str] = {"tool": "tools/call", "resource": "resources/read", "prompt": "prompts/get"}
-"""What a call may be about, and the method that a match means by it."""
+"""The subjects of calls, and the method that a match on each implies."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
+    """The conditions of a rule. A condition that is None covers everything."""
+
     proxy: str = "*"
     side: Side = "server"
     direction: Direction = "ingress"
@@ -90,7 +92,11 @@ class Match:
         about = [name for name in SUBJECTS if getattr(self, name) is not None]
         if len(about) > 1:
             raise ValueError(f"{about[1]}: expected at most one of {', '.join(SUBJECTS)}, got {about[0]} too")
-        if about and self.method is not None and not self._is_about(about[0]):
+        if (
+            about
+            and self.method is not None
+            and not any(fnmatchcase(method, glob) for method in _ABOUT[about[0]] for glob in self.methods)
+        ):
             raise ValueError(
                 f"method: expected {' or '.join(_ABOUT[about[0]])} beside {about[0]}, got {self.methods[0]}"
             )
@@ -102,9 +108,6 @@ class Match:
                 raise ValueError(f"headers: expected each name once, got {shown(header)} again")
             names.add(header.lower())
 
-    def _is_about(self, subject: str) -> bool:
-        return any(fnmatchcase(method, glob) for method in _ABOUT[subject] for glob in self.methods)
-
     @classmethod
     def only(cls, proxy_name: str, side: Side = "server", direction: Direction = "ingress") -> Match:
         """Return a match of exactly the proxy of this name, whatever characters the name has."""
@@ -112,6 +115,7 @@ class Match:
 
     @property
     def flows(self) -> tuple[Flow, ...]:
+        """The flows through the proxy that its side and direction mean."""
         return flows(self.side, self.direction)
 
     @property
@@ -122,7 +126,7 @@ class Match:
 
     @property
     def subject(self) -> str | None:
-        """What a call has to be about: `tool`, `resource` or `prompt`, if the match says so."""
+        """The subject that a call must have: `tool`, `resource`, `prompt`, or None for any."""
         return next((name for name in SUBJECTS if getattr(self, name) is not None), None)
 
     def call_methods(self, usual: tuple[str, ...]) -> tuple[str, ...]:
@@ -133,10 +137,11 @@ class Match:
 
     @property
     def needs_http(self) -> bool:
-        """True if it asks about requests, so that it can hold only where HTTP is understood."""
+        """True if it has conditions on requests, which can be met only where HTTP is understood."""
         return self.method is not None or self.path is not None or bool(self.headers)
 
     def covers_proxy(self, name: str) -> bool:
+        """Return whether it covers the proxy of this name."""
         return fnmatchcase(name, self.proxy)
 
     def covers_request(self, method: str, target: str, headers: Iterable[tuple[str, str]]) -> bool:

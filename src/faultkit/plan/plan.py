@@ -11,7 +11,7 @@ from hashlib import sha256
 
 from faultkit.base.documents.checks import shown
 from faultkit.base.errors import InputError
-from faultkit.faults.parse import dump_fault
+from faultkit.faults.fault_data import dump_fault
 from faultkit.plan.match import Match
 from faultkit.plan.rule import Rule
 from faultkit.plan.trigger import Trigger
@@ -19,6 +19,8 @@ from faultkit.plan.trigger import Trigger
 
 @dataclass(frozen=True, slots=True)
 class Plan:
+    """Rules in the order in which they act, and the seed of their random numbers."""
+
     rules: tuple[Rule, ...] = ()
     seed: int | str = 0
 
@@ -35,7 +37,7 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """Return a short id, equal for plans that do the same with the same names, on every machine."""
+        """A short id, equal on every machine for plans that do the same with the same names."""
         # The seed 7 and the seed "7" give the same random numbers, so they give the same id.
         document = {**dump_plan(self), "seed": str(self.seed)}
         canonical = json.dumps(document, sort_keys=True, separators=(",", ":"))
@@ -91,7 +93,8 @@ def _dump_trigger(trigger: Trigger) -> dict[str, object]:
     return given
 
 
-# Proxies carry out faults of the network, mocks and gateways those of calls: other plans are refused.
+# Proxies carry out faults of the network, mocks and gateways carry out faults of calls: other rules are
+# refused.
 
 
 def check_network_rule(rule: Rule) -> None:

@@ -1,8 +1,8 @@
 """The keys of plan files: from a document (YAML or JSON data) to a plan, and the JSON Schema of plan files.
 
 Each mapping is declared once as a table of keys. Reading stops at the first mistake and raises it with its
-path: a plan also comes from flags and over HTTP, where one error is answered. Settings of faults are parsed
-by `faultkit.faults.parse`, files are read by `faultkit.plan.plan_file`.
+path: a plan also comes from flags and over HTTP, where one error is reported. Settings of faults are parsed
+by `faultkit.faults.fault_data`, files are read by `faultkit.plan.plan_file`.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import get_args
 
-from faultkit.base.documents.checks import field_error, number, sequence, shown, text, whole
+from faultkit.base.documents.checks import field_error, number, sequence, shown, text, whole_number
 from faultkit.base.documents.key_tables import Key, KeyTable, Schema, schema_of
 from faultkit.base.documents.mapping_reader import MappingReader
-from faultkit.base.documents.seeds import read_seed
+from faultkit.base.documents.values import read_seed
 from faultkit.base.errors import InputError
 from faultkit.faults import FAULTS
 from faultkit.faults.fault import Fault
-from faultkit.faults.parse import fault_schema, fault_type, parse_fault
+from faultkit.faults.fault_data import fault_schema, fault_type, parse_fault
 from faultkit.plan.match import SUBJECTS, Direction, Match, Side
 from faultkit.plan.plan import Plan
 from faultkit.plan.rule import CONDITIONS, Rule, fresh_name
@@ -37,7 +37,7 @@ def _choice(choices: tuple[str, ...]) -> Callable[[object], str]:
 
 
 def _count(least: int) -> Callable[[object], int]:
-    return lambda value: whole(value, f"a whole number of at least {least}", "")
+    return lambda value: whole_number(value, f"a whole number of at least {least}", "")
 
 
 def _methods(value: object) -> str | tuple[str, ...]:
@@ -87,9 +87,9 @@ MATCH = KeyTable(
         {"type": "object", "additionalProperties": {"type": "string"}},
         help="Names of headers, each with a glob for its value.",
     ),
-    Key("server", _glob, _GLOB, help="Of calls: the server's name."),
+    Key("server", _glob, _GLOB, help="Faults of calls: the name of the server."),
     *(
-        Key(subject, _glob, _GLOB, help=f"Of calls: the {subject} that {method} is about.")
+        Key(subject, _glob, _GLOB, help=f"Faults of calls: the {subject} that {method} names.")
         for subject, method in SUBJECTS.items()
     ),
     help="Where the rule acts. Names, paths and header values are globs.",
@@ -102,17 +102,28 @@ TRIGGER = KeyTable(
         lambda value: number(value, "a number from 0 to 1", ""),
         {"type": "number", "minimum": 0, "maximum": 1},
         1,
-        "The share of those that may be hit.",
+        "The probability that each of those left is hit.",
     ),
-    Key("first", _count(1), {"type": "integer", "minimum": 1}, help="Only the first of those after."),
-    Key("after", _count(0), {"type": "integer", "minimum": 0}, 0, "So many are spared."),
-    Key("every", _count(1), {"type": "integer", "minimum": 1}, 1, "Only each n-th."),
+    Key(
+        "first",
+        _count(1),
+        {"type": "integer", "minimum": 1},
+        help="Only the first so many after the spared ones may be hit.",
+    ),
+    Key("after", _count(0), {"type": "integer", "minimum": 0}, 0, "So many are spared at first."),
+    Key(
+        "every",
+        _count(1),
+        {"type": "integer", "minimum": 1},
+        1,
+        "Only each n-th of those: with 3, the third, the sixth …",
+    ),
     Key(
         "burst",
         _count(1),
         {"type": "integer", "minimum": 1, "maximum": MOST_BURST},
         1,
-        "So many calls in a row are hit.",
+        "Faults of calls: so many calls in a row are hit each time.",
     ),
     help="Which of the matched connections, requests, look-ups or calls are hit.",
     has_nulls=False,
@@ -150,12 +161,17 @@ RULE = KeyTable(
     Key(
         "fault",
         schema=lambda: {"enum": list(FAULTS)},
+        docs_help="The kind of the fault: see [faults.md](faults.md).",
         required="the kind of a fault such as latency or hang",
     ),
     Key("with", schema={"type": "object", "default": {}}, help="Settings of the fault."),
-    Key("match", schema={"$ref": "#/$defs/match"}),
-    Key("trigger", schema={"$ref": "#/$defs/trigger"}),
-    Key("schedule", schema={"$ref": "#/$defs/schedule"}),
+    Key("match", schema={"$ref": "#/$defs/match"}, docs_help="Where the rule acts; by default everywhere."),
+    Key("trigger", schema={"$ref": "#/$defs/trigger"}, docs_help="How often it acts; by default each time."),
+    Key(
+        "schedule",
+        schema={"$ref": "#/$defs/schedule"},
+        docs_help="When it acts: a text, a period, or a list of both; by default always.",
+    ),
     rules=_rules_by_fault,
     has_nulls=False,
 )

@@ -1,7 +1,7 @@
 """Rule: one fault, and where and when it acts.
 
-The fault knows how it acts; match, trigger and schedule know nothing of the fault. That they fit
-together is checked here and nowhere else.
+A fault does not know its match, trigger and schedule, and they do not know the fault. Only this module checks
+that they fit together.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 from faultkit.base.documents.checks import shown
-from faultkit.faults.call.call import CallFault
+from faultkit.faults.call_fault import CallFault
 from faultkit.faults.fault import Fault, Level
 from faultkit.plan.match import Match, is_http_method
 from faultkit.plan.schedule import Schedule
@@ -20,6 +20,8 @@ from faultkit.plan.trigger import Trigger
 
 @dataclass(frozen=True, slots=True)
 class Rule:
+    """A fault with its name in a plan, its match, its trigger and its schedule."""
+
     name: str
     fault: Fault
     match: Match = Match()  # noqa: RUF009 (frozen values)

@@ -9,11 +9,17 @@
     T        = N "%" of the run's duration | a duration such as "1h 30m" | a number of seconds
 
 Periods add up: the rule acts while at least one of them holds. No period at all means always.
+
+`Windows` is a schedule on a concrete time line: it tells whether the rule acts at an instant. Its times are
+whole microseconds since the run began, so that periods which touch do touch and repeats never drift. After
+`steady_us` the line repeats itself each `cycle_us`, so repeats without end need no memory.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TypeAlias
@@ -23,7 +29,151 @@ from faultkit.base.documents.key_tables import Key, KeyTable, Schema
 from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.errors import InputError
 from faultkit.base.units import LONGEST_S, format_duration, parse_duration
-from faultkit.plan.windows import ALWAYS, Wave, Windows, merge, to_us
+
+MOST_INTERVALS = 100_000
+
+
+def to_us(seconds: float) -> int:
+    """Convert seconds to whole microseconds."""
+    return round(seconds * 1_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Wave:
+    """A period on the time line: active in [start, start + duration), and again each `every_us`.
+
+    None means without end."""
+
+    start_us: int = 0
+    duration_us: int | None = None
+    every_us: int | None = None
+    times: int | None = None
+
+    def intervals(self, horizon_us: int) -> Iterator[tuple[int, int]]:
+        """Return the intervals that begin up to the horizon. Only for waves with a duration."""
+        assert self.duration_us is not None
+        for turn in range(self.turns(horizon_us)):
+            begin_us = self.start_us + turn * (self.every_us or 0)
+            yield begin_us, begin_us + self.duration_us
+
+    def turns(self, horizon_us: int) -> int:
+        if self.start_us > horizon_us:
+            return 0
+        if self.every_us is None:
+            return 1
+        turns = (horizon_us - self.start_us) // self.every_us + 1
+        return turns if self.times is None else min(turns, self.times)
+
+    @property
+    def repeats_forever(self) -> bool:
+        return self.every_us is not None and self.times is None
+
+    @property
+    def settled_us(self) -> int:
+        """Time after which the wave is inactive for ever or repeats regularly."""
+        if self.duration_us is None or self.repeats_forever:
+            return self.start_us
+        return self.start_us + ((self.times or 1) - 1) * (self.every_us or 0) + self.duration_us
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """When a rule is active: the instants at which it alternately begins and ceases to act."""
+
+    edges_us: tuple[int, ...] = (0,)
+    """Begins, ceases, begins … up to `steady_us + cycle_us`."""
+    steady_us: int = 0
+    cycle_us: int = 0
+    """The edges after `steady_us` come again each `cycle_us`; 0 if there are none."""
+
+    def active(self, t: float) -> bool:
+        """Return whether the rule acts at `t`, in seconds since the run began."""
+        return self._edges_until(t) % 2 == 1
+
+    def activation(self, t: float) -> int:
+        """Return how many times it has become active up to and including `t`."""
+        return (self._edges_until(t) + 1) // 2
+
+    def next_change(self, t: float) -> float:
+        """Return the first time after `t` at which `active` changes; infinite if there is none."""
+        folded_us, turns = self._fold(t)
+        index = bisect_right(self.edges_us, folded_us)
+        if index < len(self.edges_us):
+            return (self.edges_us[index] + turns * self.cycle_us) / 1_000_000
+        if self.cycle_us == 0:
+            return math.inf
+        first = self.edges_us[bisect_right(self.edges_us, self.steady_us)]
+        return (first + (turns + 1) * self.cycle_us) / 1_000_000
+
+    def _fold(self, t: float) -> tuple[int, int]:
+        """Return the time within the listed edges that corresponds to `t`, and the cycles between the two."""
+        now_us = to_us(t)
+        if self.cycle_us == 0 or now_us <= self.steady_us + self.cycle_us:
+            return now_us, 0
+        turns = (now_us - self.steady_us - 1) // self.cycle_us
+        return now_us - turns * self.cycle_us, turns
+
+    def _edges_until(self, t: float) -> int:
+        folded_us, turns = self._fold(t)
+        listed = bisect_right(self.edges_us, folded_us)
+        if turns == 0:
+            return listed
+        return listed + turns * (len(self.edges_us) - bisect_right(self.edges_us, self.steady_us))
+
+
+ALWAYS = Windows()
+
+
+def merge(waves: Iterable[Wave]) -> Windows:
+    """Return the union of waves. Raises ValueError if it would have too many intervals."""
+    joined = [_without_gaps(wave) for wave in waves]
+    endless_us = min((wave.start_us for wave in joined if wave.duration_us is None), default=None)
+    bounded = [wave for wave in joined if wave.duration_us is not None]
+    if endless_us is not None:
+        steady_us, cycle_us = endless_us, 0
+    else:
+        steady_us = max((wave.settled_us for wave in bounded), default=0)
+        repeats_us = [wave.every_us for wave in bounded if wave.repeats_forever and wave.every_us is not None]
+        cycle_us = math.lcm(*repeats_us) if repeats_us else 0
+    horizon_us = steady_us + cycle_us
+    if sum(wave.turns(horizon_us) for wave in bounded) > MOST_INTERVALS:
+        raise ValueError(f"expected at most {MOST_INTERVALS} separate intervals, got more: repeat less often")
+
+    intervals = sorted(interval for wave in bounded for interval in wave.intervals(horizon_us))
+    edges_us: list[int] = []
+    for begin_us, end_us in intervals:
+        if edges_us and begin_us <= edges_us[-1]:
+            edges_us[-1] = max(edges_us[-1], end_us)
+        else:
+            edges_us += (begin_us, end_us)
+    if endless_us is not None:
+        edges_us = _until(edges_us, endless_us)
+    else:
+        edges_us = [edge_us for edge_us in edges_us if edge_us <= horizon_us]
+    # Repeating periods together may leave no gap: then nothing changes any more, and there is no cycle.
+    if bisect_right(edges_us, steady_us) == len(edges_us):
+        cycle_us = 0
+    return Windows(tuple(edges_us), steady_us, cycle_us)
+
+
+def _until(edges_us: list[int], endless_us: int) -> list[int]:
+    """Return the edges before a wave that never ends, and the edge at which that wave begins."""
+    before = edges_us[: bisect_right(edges_us, endless_us)]
+    if before and before[-1] == endless_us:
+        # A period ends or begins at this instant: either way the rule acts from here on.
+        before.pop()
+    return before if len(before) % 2 else [*before, endless_us]
+
+
+def _without_gaps(wave: Wave) -> Wave:
+    """Return one long interval for a period that is as long as its repeat."""
+    if wave.every_us is None or wave.duration_us is None or wave.duration_us < wave.every_us:
+        return wave
+    length_us = None if wave.times is None else (wave.times - 1) * wave.every_us + wave.duration_us
+    return Wave(wave.start_us, length_us)
+
+
+# --- schedules as users write them -----------------------------------------------------------
 
 GRAMMAR = (
     'periods joined by ";", each of start:T, duration:T, every:T, times:N joined by ",", '
@@ -33,6 +183,8 @@ GRAMMAR = (
 
 @dataclass(frozen=True, slots=True)
 class Seconds:
+    """A time since the start of the run."""
+
     value: float
 
     def __post_init__(self) -> None:
@@ -70,6 +222,8 @@ Time: TypeAlias = Seconds | Percent
 
 @dataclass(frozen=True, slots=True)
 class Period:
+    """One period of a schedule, which may repeat."""
+
     start: Time = Seconds(0)
     duration: Time | None = None
     every: Time | None = None
@@ -121,6 +275,8 @@ def _too_dense(every: Time | None, duration: Time | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
+    """The periods during which a rule acts; none means always."""
+
     periods: tuple[Period, ...] = ()
 
     @property
@@ -144,18 +300,12 @@ class Schedule:
 def parse_schedule(value: object) -> Schedule:
     """Return the schedule of a text, of a mapping with the same keys, or of a list of either."""
     if isinstance(value, str):
-        return Schedule(_parse_text(value))
+        return Schedule(tuple(_parse_period(piece) for piece in value.split(";")) if value.strip() else ())
     if isinstance(value, Mapping):
         return Schedule((_parse_mapping(value, "schedule"),))
     if isinstance(value, list | tuple):
         return Schedule(tuple(_parse_element(element, f"schedule[{i}]") for i, element in enumerate(value)))
     raise InputError("schedule", f"expected text, a mapping or a list of periods, got {shown(value)}")
-
-
-def _parse_text(text: str) -> tuple[Period, ...]:
-    if not text.strip():
-        return ()
-    return tuple(_parse_period(piece) for piece in text.split(";"))
 
 
 def _parse_period(piece: str) -> Period:

@@ -1,8 +1,8 @@
 """Trigger: how often a rule acts, among the units that its match covers.
 
-A unit is a connection for stream and connection faults, a request for HTTP faults, a look-up for
-name faults, a call for call faults. The caller counts units from 0 and gives seeded streams; nothing is
-remembered here.
+A unit is a connection for stream and connection faults, a request for HTTP faults, a look-up for name faults,
+a call for call faults. The caller counts units from 0 and passes seeded random numbers; this module keeps no
+state.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ MOST_BURST = 1000
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """The first `after` units are spared. Of those that follow, only the first `first` may be hit,
-    and of these only each `every`-th (with 3: the third, the sixth …), with this probability.
+    """Which units are hit.
 
-    With a `burst` above 1, an episode begins at such a unit, and it hits so many units in a row."""
+    The first `after` units are spared. Of those that follow, only the first `first` may be hit, and of these
+    only each `every`-th (with 3: the third, the sixth …), with this probability. With a `burst` above 1, an
+    episode begins at such a unit, and it hits so many units in a row."""
 
     probability: float = 1.0
     first: int | None = None
@@ -59,11 +60,11 @@ class Trigger:
         `line` is common to all units: the number that begins an episode at a unit is drawn from a stream of
         that unit's own below it, so that the result for a unit never changes."""
         begins = range(ordinal, max(ordinal - self.burst, -1), -1)
-        return any(self._may_begin(begin) and self._begins(begin, line) for begin in begins)
+        return any(
+            self._may_begin(begin) and (self.probability == 1 or line.child(begin).chance(self.probability))
+            for begin in begins
+        )
 
     def _may_begin(self, ordinal: int) -> bool:
         since = ordinal - self.after
         return since >= 0 and (self.first is None or since < self.first) and (since + 1) % self.every == 0
-
-    def _begins(self, ordinal: int, line: Rng) -> bool:
-        return self.probability == 1 or line.child(ordinal).chance(self.probability)

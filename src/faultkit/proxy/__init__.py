@@ -11,8 +11,10 @@
     rule_binding     which rules act on a connection, look-up or request
     active_plan      the rules of the present plan and their memory (pure)
     proxy_state      what links share: the services of their plane, and the state of their proxy
-    dial, sockets, pipes, plane_events
-    eventloop/       epoll or selectors, with precise timers
+    plane_events     what a plane reports: opened, closed, injected …
+    dial             resolving a name and connecting, without blocking the loop
+    sockets, pipes   bare descriptors; kernel pipes that move or hold bytes
+    event_loop       epoll or selectors, with precise timers
     control/         the HTTP control API: a core without HTTP, a server, a client
     toxiproxy/       a drop-in for Toxiproxy's HTTP API
 

@@ -44,7 +44,7 @@ class ProxySpec:
     upstream: Endpoint | None = None
     """None makes it an HTTP forward proxy: each request or CONNECT names its destination."""
     tls: bool = False
-    """Speak TLS to the upstream; the client's side stays in the clear."""
+    """True: TLS to the upstream; the client's side is never encrypted."""
     speaks: Speaks = "tcp"
     """With `http`, faults may act on single requests."""
     rewrite_host: bool = False
@@ -83,7 +83,7 @@ class LatenessSummary:
 class Lateness:
     """A histogram of how late bytes were released.
 
-    Every release of a path with faults is recorded, so that a report can say when the machine was too busy
+    Every release of a path with faults is recorded, so that a report can show when the machine was too busy
     for its figures to mean anything. Buckets grow with the value, and recording costs one list index.
     Histograms of several processes add up exactly."""
 

@@ -10,7 +10,7 @@ import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from faultkit.proxy.eventloop import WRITABLE, Loop, OnFailure
+from faultkit.proxy.event_loop import WRITABLE, Loop, OnFailure
 from faultkit.proxy.sockets import NO_SOCKET, Address, is_connected, socket_error, start_connect
 
 
@@ -87,7 +87,7 @@ class DialAttempt:
         """Try the next address that lets a connection be started."""
         while self._addresses and not self._over:
             try:
-                upstream = start_connect(self._addresses.pop(0))
+                upstream = start_connect(self._addresses.pop(0)).detach()
             except OSError as error:
                 self._why = error.strerror or str(error)
                 continue
@@ -103,7 +103,7 @@ class DialAttempt:
             self._end(upstream)
             return
         self._fd = upstream
-        self._loop.handlers[upstream] = (self._ready, self._on_failure)
+        self._loop.handlers[upstream] = self._ready
         self._loop.poller.add(upstream, output=True)
 
     def _ready(self, flags: int) -> None:
@@ -121,7 +121,12 @@ class DialAttempt:
             # The new handler of the socket needs this edge too: the first bytes may have come with it.
             taker = self._loop.handlers.get(upstream)
             if taker is not None:
-                taker[0](flags)
+                taker(flags)
+
+    def abort(self) -> None:
+        """Report a defect of this attempt to its owner."""
+        if self._on_failure is not None:
+            self._on_failure()
 
     def give_up(self, why: str) -> None:
         """Try no further address, and report `why`."""

@@ -40,10 +40,9 @@ from typing import Protocol, cast
 
 from faultkit.faults.events import Data, Eof, Event, Reset
 from faultkit.faults.fault import FOREVER, StreamFilter
-from faultkit.plan import Flow
 from faultkit.proxy.active_plan import ActiveStreamRule
 from faultkit.proxy.direction_output import DirectionOutput, OutputOwner
-from faultkit.proxy.eventloop import FAILED, READABLE
+from faultkit.proxy.event_loop import FAILED, READABLE
 from faultkit.proxy.filter_chain import FilterChain
 from faultkit.proxy.pipes import CAN_SPLICE, Parcel, PipeQueue
 from faultkit.proxy.proxy_state import LinkServices
@@ -102,7 +101,6 @@ class Direction(DirectionOutput):
         "_timer_at",
         "big_reads",
         "ending",
-        "flow",
         "mode",
         "near_chain",
         "paced_at",
@@ -110,12 +108,9 @@ class Direction(DirectionOutput):
         "source",
     )
 
-    def __init__(
-        self, link: DirectionOwner, services: LinkServices, flow: Flow, source: int, target: int
-    ) -> None:
+    def __init__(self, link: DirectionOwner, services: LinkServices, source: int, target: int) -> None:
         super().__init__(link, services, target)
         self._link: DirectionOwner = link
-        self.flow: Flow = flow
         self.source = source
         self.mode = COPY
         self.readable = False
@@ -139,6 +134,10 @@ class Direction(DirectionOutput):
             self.pump()
         else:
             self._link.socket_event(self, flags)
+
+    def abort(self) -> None:
+        """End the link after `ready` has raised."""
+        self._link.abort()
 
     def pump_again(self) -> None:
         """Pump in the next round of the loop, once, however often this is called."""
@@ -261,7 +260,7 @@ class Direction(DirectionOutput):
         self.mode = CHAIN
 
     def leave_layer(self) -> None:
-        """Copy from now on. The layer is gone, and both chains are idle."""
+        """Copy from now on. The layer has been removed, and both chains are idle."""
         self.near_chain = self.far_chain = None
         self.mode = COPY
 

@@ -26,7 +26,7 @@ READ_SIZE = 262144
 
 
 class Stage(Generic[Key]):
-    """One filter and the events that it holds back. `key` says for which rule it stands."""
+    """One filter and the events that it holds back. `key` identifies its rule."""
 
     __slots__ = ("filter", "held", "key")
 

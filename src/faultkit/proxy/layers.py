@@ -17,7 +17,7 @@ from faultkit.base.address import Endpoint
 from faultkit.faults.events import Close, Data, Eof, Event, Reset, moved
 from faultkit.faults.fault import HttpVerdict
 from faultkit.plan import Flow
-from faultkit.proxy.eventloop import FAILED
+from faultkit.proxy.event_loop import FAILED
 from faultkit.proxy.http import (
     Dial,
     Hangup,
@@ -124,7 +124,7 @@ class ProtocolLayer:
                     self._carry_out(self._exchange.from_upstream(plain))
 
     def connected(self, at: float) -> None:
-        """The upstream's socket is connected: begin TLS, where it is wanted."""
+        """Begin TLS, or the exchange, now that the upstream's socket is connected."""
         if self._tls is not None:
             self.handshake_since = at
             self._put_records(at, self._tls.start())
@@ -132,8 +132,7 @@ class ProtocolLayer:
             self._carry_out(self._exchange.dialled(at))
 
     def dial_failed(self, at: float, why: str) -> int | None:
-        """Answer the requests that wait for the upstream, and return how many; None if HTTP is not spoken
-        here."""
+        """Answer the requests that wait for the upstream, and return how many; None without HTTP."""
         exchange = self._exchange
         if not self._forward or exchange is None:
             return None
@@ -175,7 +174,7 @@ class ProtocolLayer:
     # --- TLS ----------------------------------------------------------------------------------
 
     def _send(self, event: Event) -> None:
-        """Send an event to the upstream, as records if it speaks TLS."""
+        """Send an event to the upstream, as records if TLS is used."""
         tls = self._tls
         if tls is None:
             self._link.up.feed_far(event)

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 
 from faultkit.base.address import Endpoint
 from faultkit.faults.events import Event
+from faultkit.plan import Flow
 from faultkit.proxy.active_plan import ActiveStreamRule
 from faultkit.proxy.dial import DialAttempt, literal_address
 from faultkit.proxy.direction import CHUNK, Direction
 from faultkit.proxy.direction_output import DirectionOutput
-from faultkit.proxy.eventloop import ENDED, FAILED, READABLE, WRITABLE
+from faultkit.proxy.event_loop import ENDED, FAILED, READABLE, WRITABLE
 from faultkit.proxy.plane_events import Closed, DialFailed
 from faultkit.proxy.proxy_state import ProxyState
 from faultkit.proxy.rule_binding import judge_name, rebind_rules
@@ -76,8 +77,8 @@ class Link:
         """No rule acts on it: its upstream is not among those that the user wants broken."""
         self.layer: ProtocolLayer | None = None
         self.opened_at = services.loop.clock()
-        self.up = Direction(self, services, "to_upstream", client, NO_SOCKET)
-        self.down = Direction(self, services, "to_client", NO_SOCKET, client)
+        self.up = Direction(self, services, client, NO_SOCKET)
+        self.down = Direction(self, services, NO_SOCKET, client)
         self.hits: dict[ActiveStreamRule, bool] | None = None
         """Whether each rule that does not always act was drawn for this connection."""
         self._client_watched = False
@@ -117,7 +118,7 @@ class Link:
 
     def _watch_client(self) -> None:
         loop = self._services.loop
-        loop.handlers[self.client] = (self.up.ready, self.abort)
+        loop.handlers[self.client] = self.up.ready
         loop.poller.add(self.client)
         self._client_watched = True
 
@@ -145,9 +146,8 @@ class Link:
                     return
             reading.pump()
             if flags & FAILED and not self.dead and reading is self.up and reading.out_bytes:
-                # The client's bytes wait for a slow upstream, but the upstream must learn at once that the
-                # client is gone. Not the other way round: an answer is delivered though its sender has
-                # failed.
+                # The client's bytes wait for a slow upstream, but the upstream must see the reset at once.
+                # Not the other way round: an answer is delivered though its sender has failed.
                 self.reset()
         elif not writing.writable:
             writing.writable = True
@@ -236,7 +236,7 @@ class Link:
             self.dial(origin)
 
     def tls_failed(self, why: str) -> None:
-        """The upstream was reached, but the TLS handshake failed."""
+        """Report a failed TLS handshake as a failed dial."""
         self.hang_up()
         self._dial_failed(why)
 
@@ -275,7 +275,7 @@ class Link:
             self._dial_failed(_ITSELF)
             return
         try:
-            upstream = start_connect(address)
+            upstream = start_connect(address).detach()
         except OSError as error:
             self._dial_failed(error.strerror or str(error))
             return
@@ -293,7 +293,7 @@ class Link:
             return
         self._attach(result)
         if not self._client_watched:
-            # Most clients speak first, and at once: their bytes are often there, which saves an event.
+            # Most clients send first, and at once: their bytes have often arrived, which saves an event.
             self.up.readable = True
             self.up.pump()
             if not self.dead:
@@ -314,7 +314,7 @@ class Link:
 
     def _attach(self, upstream: int) -> None:
         self.upstream = upstream
-        self._services.loop.handlers[upstream] = (self.down.ready, self.abort)
+        self._services.loop.handlers[upstream] = self.down.ready
         self.up.target = self.down.source = upstream
         self.up.writable = True
 
@@ -375,7 +375,8 @@ class Link:
 
     def layer_wants_input(self, direction: Direction) -> bool:
         """Return whether the protocol layer takes more bytes from the source of `direction`."""
-        return self.layer is None or self.layer.wants_input(direction.flow)
+        flow: Flow = "to_upstream" if direction is self.up else "to_client"
+        return self.layer is None or self.layer.wants_input(flow)
 
     def on_drained(self, direction: DirectionOutput) -> None:
         """Let the layer take requests again, once a slow client has taken everything."""
@@ -413,7 +414,7 @@ class Link:
         """Give up a dial or handshake that takes too long, and a connection that both ends have left.
 
         The latter is one whose ends have both hung up while a fault holds back the rest. A half-closed client
-        may still be waiting, which cannot be told apart: hence the long time-out."""
+        that still waits looks the same: hence the long time-out."""
         if self._dial is not None:
             if self._dial.deadline <= now:
                 self._dial.give_up("timed out")

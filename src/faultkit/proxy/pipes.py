@@ -21,9 +21,13 @@ PIPE_SIZE = 1 << 20
 SPLICE_FLAGS = os.SPLICE_F_MOVE | os.SPLICE_F_NONBLOCK if CAN_SPLICE else 0
 
 _SET_PIPE_SIZE = 1031
+"""F_SETPIPE_SZ of Linux, as a number because `fcntl` lacks the name on other systems."""
 _GOOD_LOAD = 768 << 10
+"""Bytes after which `fill` stops collecting."""
 _IDLE_PIPES = 16
+"""Pipes that are kept for the next borrower."""
 _MOST_LENT = 256
+"""Pipes that may be lent at a time: each takes two descriptors."""
 
 
 @dataclass(slots=True, eq=False)
@@ -56,7 +60,7 @@ class Pipe:
         return self.filled
 
     def empty(self, target: int) -> int:
-        """Give what is inside to a socket; returns how much it did not take."""
+        """Write what is inside to a socket; return how many bytes it did not take."""
         try:
             while self.filled:
                 self.filled -= os.splice(self.outlet, target, self.filled, None, None, SPLICE_FLAGS)
@@ -149,8 +153,8 @@ class PipeQueue:
     def take(self, source: int, ending: bool) -> Parcel | None:
         """Take bytes from a socket; an empty parcel is its end, None means that no pipe is available.
 
-        Raises BlockingIOError when the socket has nothing to read. `ending` says that an end is there to
-        be read, behind whatever bytes there are.
+        Raises BlockingIOError when the socket has nothing to read. `ending`: the end of the stream follows
+        the bytes in the socket.
         """
         while True:
             if not self._pipes and not self._extend():

@@ -21,7 +21,7 @@ from faultkit.base.errors import InputError, RunError
 from faultkit.plan import Plan, Rule, check_network_plan, check_network_rule
 from faultkit.proxy.active_plan import ActivePlan
 from faultkit.proxy.data_plane import ALONE, Lateness, ProxySpec, Snapshot, Worker
-from faultkit.proxy.eventloop import Loop, Poller
+from faultkit.proxy.event_loop import Loop, Poller
 from faultkit.proxy.plane_events import PlaneEvent, RulesChanged
 from faultkit.proxy.proxy import Proxy
 from faultkit.proxy.proxy_state import LinkServices

@@ -111,7 +111,7 @@ class Proxy:
             self._report_trouble(f"cannot listen on {self.bound} again: {error}")
             loop.call_at(loop.clock() + _PAUSE_S, lambda at: self._open_or_shut(), None)
             return
-        loop.handlers[self._listener.fileno()] = (self._accept_ready, None)
+        loop.handlers[self._listener.fileno()] = self._accept_ready
         loop.poller.add_listener(self._listener.fileno())
         self._open, self._paused = True, False
 

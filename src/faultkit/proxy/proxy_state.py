@@ -15,7 +15,7 @@ from faultkit.plan import Flow
 from faultkit.proxy.active_plan import ActivePlan, ActiveStreamRule
 from faultkit.proxy.data_plane import Lateness, ProxySpec, Worker
 from faultkit.proxy.dial import Resolver, literal_address
-from faultkit.proxy.eventloop import Loop
+from faultkit.proxy.event_loop import Loop
 from faultkit.proxy.pipes import PipePool
 from faultkit.proxy.plane_events import Injected, PlaneEvent
 from faultkit.proxy.sockets import Address, connector_to
@@ -142,7 +142,7 @@ class ProxyState:
         return changed
 
     def understands_http(self) -> bool:
-        """Return whether requests are told apart. Only where some rule may act on them: it costs the fast
+        """Return whether requests are parsed. Only if a rule may act on them, because it costs the fast
         path."""
         return self.spec.speaks == "http" and self.services.active.plans(self.name, "http")
 

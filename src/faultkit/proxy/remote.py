@@ -22,7 +22,7 @@ from faultkit.base.address import Endpoint
 from faultkit.base.child_process import ChildProcess, Parent
 from faultkit.base.errors import InputError, RunError
 from faultkit.faults.fault import StreamFault
-from faultkit.faults.parse import dump_fault
+from faultkit.faults.fault_data import dump_fault
 from faultkit.plan import Plan, Rule, check_network_plan, check_network_rule
 from faultkit.proxy.data_plane import ALONE, Lateness, ProxySpec, Snapshot, Worker, merge_snapshots
 from faultkit.proxy.plane import Plane, undisturbed

@@ -114,8 +114,9 @@ if sys.platform == "linux":
         return fd
 
     def connector_to(address: Address) -> Callable[[], int]:
-        """Return `start_connect` for one address that is used again and again: it is packed into bytes
-        once."""
+        """Return a function that starts to connect to one address and returns the descriptor.
+
+        The address is used again and again, so it is packed into bytes once."""
         family, target = address
         host, port = str(target[0]), int(str(target[1]))
         packed = socket.inet_pton(family, host)
@@ -124,7 +125,7 @@ if sys.platform == "linux":
         elif len(target) == 2 or not any(target[2:]):
             place = struct.pack("=H", family) + struct.pack("!HI", port, 0) + packed + bytes(4)
         else:
-            return lambda: start_connect(address)  # With a scope id, which is rare.
+            return lambda: start_connect(address).detach()  # With a scope id, which is rare.
         size, kind, one = len(place), _STREAM | socket.SOCK_CLOEXEC, struct.pack("i", 1)
 
         def connect_again() -> int:
@@ -150,25 +151,25 @@ else:
             return NO_SOCKET
 
     def connector_to(address: Address) -> Callable[[], int]:
-        """Return `start_connect` for one address."""
-        return lambda: start_connect(address)
+        """Return a function that starts to connect to one address and returns the descriptor."""
+        return lambda: start_connect(address).detach()
 
 
-def start_connect(address: Address) -> int:
+def start_connect(address: Address) -> SocketType:
     """Start to connect a new non-blocking socket to `address`. Raises OSError if that fails at once."""
     family, target = address
-    upstream = SocketType(family, _STREAM)
+    sock = SocketType(family, _STREAM)
     try:
         if not _BORN_NONBLOCKING:
-            upstream.setblocking(False)
-        upstream.setsockopt(_TCP, _NO_DELAY, 1)
-        code = upstream.connect_ex(target)
+            sock.setblocking(False)
+        sock.setsockopt(_TCP, _NO_DELAY, 1)
+        code = sock.connect_ex(target)
         if code not in _UNDER_WAY:
             raise OSError(code, os.strerror(code))
     except BaseException:
-        upstream.close()
+        sock.close()
         raise
-    return upstream.detach()
+    return sock
 
 
 def is_connected(fd: int) -> bool:
@@ -179,6 +180,22 @@ def is_connected(fd: int) -> bool:
         except OSError:
             return False
         return True
+
+
+# Linux, struct tcp_info: tcpi_bytes_acked, which counts the SYN as one byte.
+_BYTES_ACKED = struct.Struct("@120xQ")
+
+
+def has_acknowledged(sock: SocketType, sent: int) -> bool:
+    """Return whether the peer's kernel has acknowledged the first `sent` bytes of `sock`.
+
+    A server that closes an idle connection does not acknowledge the request that crosses with it; one that
+    fails while it works on the request does. False where the system does not report it."""
+    if sys.platform != "linux":
+        return False
+    info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _BYTES_ACKED.size)
+    (acked,) = _BYTES_ACKED.unpack(info)
+    return bool(acked - 1 >= sent)
 
 
 def socket_error(fd: int) -> int:

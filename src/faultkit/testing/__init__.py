@@ -1,6 +1,6 @@
 """Public helpers for people who write faults or test with them. Nothing else in the package imports this.
 
-`faultkit.testing.strategies` has the hypothesis strategies; it is imported by name, for it needs hypothesis.
+`faultkit.testing.strategies` has hypothesis strategies. It is not imported here, because it needs hypothesis.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Hypothesis strategies for faults and streams, made from the table of faults.
+"""Hypothesis strategies for faults, made from their settings, and for streams.
 
-Needs `hypothesis`, which is why `faultkit.testing` does not import it by itself.
+It needs `hypothesis`, so `faultkit.testing` does not import it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from faultkit.faults.events import Close, Data, Eof, Event, Reset
 from faultkit.faults.fault import Fault, Setting
 
 _MOST = 1_000_000
-"""For numbers without a bound of their own."""
+"""Upper bound of numbers whose setting has none."""
 
 
 @st.composite
@@ -32,7 +32,7 @@ def faults(draw: st.DrawFn, cls: type[Fault]) -> Fault:
 
 @st.composite
 def streams(draw: st.DrawFn) -> list[Event]:
-    """Return a strategy of streams: chunks in the order of time, and perhaps an end."""
+    """Return a strategy of streams: chunks in order of time, and in some of them an end."""
     payloads = draw(st.lists(st.binary(min_size=1, max_size=64), max_size=6))
     repeats = st.sampled_from((1, 1, 40))
     times = list(accumulate(draw(st.floats(0, 2)) for _ in range(len(payloads) + 1)))

@@ -1,7 +1,7 @@
-"""Drive a stream fault in virtual time, and check the laws that every stream fault must keep.
+"""Drives a stream fault in virtual time, and checks the laws that every stream fault must keep.
 
-A new fault is tested by `check_stream_fault(MyFault(...))`; exact behaviour by comparing what
-`run_filter` gives with a list of events.
+`check_stream_fault(MyFault(...))` tests a new fault; a comparison of the result of `run_filter` with a list
+of events tests its exact behaviour.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SAMPLE: tuple[Event, ...] = (
     Data(2.0, b"x" * 3000),
     Eof(2.5),
 )
-"""Small and large chunks, back to back and apart, and an end."""
+"""Small and large chunks, at the same time and later, and an end."""
 
 
 def open_filter(
@@ -33,12 +33,12 @@ def open_filter(
     shared: dict[str, object] | None = None,
 ) -> StreamFilter:
     """Return the filter of a fault for a stream that begins at `at`. Its notes are added to `notes`."""
-    kept = [] if notes is None else notes
+    collected = [] if notes is None else notes
     return fault.open(
         Stream(
             at=at,
             rng=Rng.keyed(seed),
-            note=lambda effect, value: kept.append((effect, value)),
+            note=lambda effect, value: collected.append((effect, value)),
             shared={} if shared is None else shared,
         )
     )
@@ -63,7 +63,7 @@ def payload_of(events: Iterable[Event]) -> bytes:
 
 
 def check_stream_fault(fault: StreamFault, events: Sequence[Event] = SAMPLE, *, seed: object = 0) -> None:
-    """Raise AssertionError, with the law that is broken, unless the fault keeps them all."""
+    """Raise AssertionError that names the broken law, unless the fault keeps all laws."""
     _check_whole_run(fault, events, seed)
     _check_whole_run(fault, [single for event in events for single in _single_bytes(event)], seed)
     for taken in range(len(events) + 1):

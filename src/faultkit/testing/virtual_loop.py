@@ -1,4 +1,4 @@
-"""An asyncio loop whose clock is virtual: hours of timers pass in no time, and always the same way.
+"""An asyncio loop with a virtual clock: hours of timers pass at once, and in the same order each time.
 
 When nothing is ready the loop jumps to its next timer. Real sockets work too: `grace` is how many real
 seconds the loop waits for them before it jumps.
@@ -14,10 +14,12 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 _PATIENCE_S = 5.0
-"""Real seconds to wait where there is no timer to jump to: then only I/O or a thread can help."""
+"""Real seconds to wait if there is no timer to jump to: then only I/O or a thread can wake the loop."""
 
 
 class _JumpingSelector(selectors.DefaultSelector):
+    """A selector that advances the virtual clock where it would wait for a timer."""
+
     def __init__(self, grace: float) -> None:
         super().__init__()
         self.grace = grace

@@ -9,11 +9,11 @@ import pytest
 
 from faultkit.base.documents.key_tables import Key, KeyTable, markdown_of, schema_of
 from faultkit.base.documents.mapping_reader import MappingReader
-from faultkit.base.documents.values import TEXT_SCHEMA, text, whole
+from faultkit.base.documents.values import TEXT_SCHEMA, text, whole_number
 from faultkit.base.errors import InputError
 
 DOCS = Path(__file__).parent.parent.parent.parent / "docs"
-INNER = KeyTable(Key("size", whole(1, 9), {"type": "integer"}, 3, "How big."))
+INNER = KeyTable(Key("size", whole_number(1, 9), {"type": "integer"}, 3, "How big."))
 TABLE = KeyTable(
     Key("name", text, TEXT_SCHEMA, "", "The name.", "a name"),
     Key("box", schema=INNER),

@@ -1,4 +1,4 @@
-"""Which hosts and origins may call."""
+"""Hosts and origins that may call a local server."""
 
 from __future__ import annotations
 

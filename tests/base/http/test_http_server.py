@@ -1,4 +1,4 @@
-"""Our HTTP/1.1, both sides: good manners, bad ones on purpose, and bounds."""
+"""The HTTP/1.1 server and client: regular use, deliberate faults, and limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from faultkit.base.http.http_client import ConnectionLost, HttpClient
 from faultkit.base.http.http_server import Handler, HttpRequest, HttpServer, RequestLimits, ResponseWriter
 
-WITHIN_S = 5.0
+WITHIN_S = 20.0
 
 
 @asynccontextmanager
@@ -26,7 +26,7 @@ async def served(handler: Handler, limits: RequestLimits | None = None) -> Async
 
 
 async def raw_exchange(port: int, data: bytes) -> bytes:
-    """What comes back until the server closes."""
+    """Return what is received until the server closes."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(data)
     async with asyncio.timeout(WITHIN_S):

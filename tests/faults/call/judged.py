@@ -1,11 +1,11 @@
-"""What a fault makes of a call, for the tests of faults."""
+"""Helpers for tests of call faults: sample calls and replies, and what a fault makes of them."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from faultkit.base.rng import Rng
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Frame, Message, Verdict
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Frame, Message, Verdict
 
 CALL = Call("tools/call", "search", {"name": "search", "arguments": {"q": "x"}}, 7)
 MODERN = Call("tools/call", "search", {"name": "search"}, "a", era="modern", transport="http")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from faultkit.base.rng import Rng
 from faultkit.faults import CALL_FAULTS
-from faultkit.faults.call.call import (
+from faultkit.faults.call_fault import (
     ERAS,
     TRANSPORTS,
     Call,
@@ -101,7 +101,7 @@ def reply_of(data: st.DataObject, call: Call) -> Message:
 
 @KINDS
 @given(data=st.data())
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 def test_every_fault_of_calls_keeps_the_laws(kind: str, data: st.DataObject) -> None:
     fault = any_fault(data, kind)
     call = data.draw(calls(fault))

@@ -1,4 +1,4 @@
-"""Corrupt value: wrong, of the right type, and to be found again."""
+"""Corrupt value: a wrong value of the right type that can be traced."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from hypothesis import given as for_all
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from faultkit.faults.call.call import Send
 from faultkit.faults.call.corrupt_value import CorruptValue
-from faultkit.faults.call.leaves import Leaf
+from faultkit.faults.call_fault import Send
+from faultkit.faults.json_leaves import Leaf
 from tests.faults.call.judged import CALL, frames, given, judged, result
 
 

@@ -1,4 +1,4 @@
-"""Calls that fail: errors of tools, of the protocol, of HTTP, and connections that end."""
+"""Call faults that fail: errors of tools, of the protocol, of HTTP, and connections that end."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from faultkit.faults.call.call import CallFault, Disconnect, EndStream, Frame, Message, Send, Status
 from faultkit.faults.call.disconnect import Disconnect as DisconnectFault
 from faultkit.faults.call.fail_from import FailFrom
 from faultkit.faults.call.http_status import HttpStatus
@@ -15,6 +14,7 @@ from faultkit.faults.call.rate_limit import RateLimit
 from faultkit.faults.call.stream_end import StreamEnd
 from faultkit.faults.call.tcp_reset import TcpReset
 from faultkit.faults.call.tool_error import ToolError
+from faultkit.faults.call_fault import CallFault, Disconnect, EndStream, Frame, Message, Send, Status
 from tests.faults.call.judged import CALL, MODERN, error, frames, judged, result
 
 PLAIN = ("Content-Type", "text/plain; charset=utf-8")

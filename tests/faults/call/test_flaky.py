@@ -1,4 +1,4 @@
-"""Flaky: the rolls of the public test server, to the bit."""
+"""Flaky: draws that equal those of the public test server to the bit."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from faultkit.base.rng import Rng
-from faultkit.faults.call.call import Send
 from faultkit.faults.call.flaky import Flaky
+from faultkit.faults.call_fault import Send
 from tests.faults.call.judged import CALL, error, frames, given, judged, result
 
 GOLDEN = json.loads((Path(__file__).parents[2] / "golden/flaky.json").read_text("utf-8"))["golden"]

@@ -1,4 +1,4 @@
-"""Replies that are broken on their way: bytes, ids, order, number."""
+"""Call faults that break replies: bytes, ids, order, number."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from faultkit.faults.call.call import CallFault, Cut, Frame, Send, Verdict
 from faultkit.faults.call.duplicate_reply import DuplicateReply
 from faultkit.faults.call.malformed_json import MalformedJson
 from faultkit.faults.call.mistyped_id import MistypedId
@@ -16,6 +15,7 @@ from faultkit.faults.call.progress_storm import ProgressStorm
 from faultkit.faults.call.reply_after_cancel import ReplyAfterCancel
 from faultkit.faults.call.truncated_reply import TruncatedReply
 from faultkit.faults.call.wrong_id import WrongId
+from faultkit.faults.call_fault import CallFault, Cut, Frame, Send, Verdict
 from tests.faults.call.judged import CALL, REFUSED, REPLY, frames, judged
 
 

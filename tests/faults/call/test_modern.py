@@ -1,4 +1,4 @@
-"""What only the modern era can get wrong."""
+"""Faults that exist in the modern era only."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from faultkit.faults.call.call import Send, Status
 from faultkit.faults.call.dead_subscription import DeadSubscription
 from faultkit.faults.call.header_mismatch import HeaderMismatch
 from faultkit.faults.call.input_required_loop import InputRequiredLoop
 from faultkit.faults.call.stale_cache_hints import StaleCacheHints
 from faultkit.faults.call.unknown_result_type import UnknownResultType
 from faultkit.faults.call.unsupported_version import UnsupportedVersion
+from faultkit.faults.call_fault import Send, Status
 from tests.faults.call.judged import MODERN, error, frames, judged, result
 
 JSON = (("Content-Type", "application/json"),)

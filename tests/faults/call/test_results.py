@@ -1,4 +1,4 @@
-"""Results that are wrong though the protocol is in order."""
+"""Results that are wrong in replies that are valid."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from faultkit.faults.call.call import CallFault, Send
 from faultkit.faults.call.empty_result import EmptyResult
 from faultkit.faults.call.oversized_result import OversizedResult
 from faultkit.faults.call.prompt_injection import MARK, PromptInjection
 from faultkit.faults.call.schema_drift import SchemaDrift, drift
 from faultkit.faults.call.stale_value import StaleValue
 from faultkit.faults.call.vanished_tools import VanishedTools
+from faultkit.faults.call_fault import CallFault, Send
 from tests.faults.call.judged import CALL, REFUSED, REPLY, frames, given, judged, result
 
 LIST = replace(CALL, method="tools/list", name="", params={})

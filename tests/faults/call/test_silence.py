@@ -1,4 +1,4 @@
-"""Calls that are not answered, late, or answered a piece at a time."""
+"""Call faults that leave calls unanswered, or answer late or in pieces."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from faultkit.faults.call.call import CallFault, Drip, KeepAlive, Send, Verdict
 from faultkit.faults.call.frozen import Frozen
 from faultkit.faults.call.hang import Hang
 from faultkit.faults.call.keep_alive_only import KeepAliveOnly
@@ -16,6 +15,7 @@ from faultkit.faults.call.recover_after import RecoverAfter
 from faultkit.faults.call.slow import Slow
 from faultkit.faults.call.slow_drip import SlowDrip
 from faultkit.faults.call.wedged import Wedged
+from faultkit.faults.call_fault import CallFault, Drip, KeepAlive, Send, Verdict
 from faultkit.faults.stream.latency import Latency
 from tests.faults.call.judged import CALL, REPLY, error, frames, given, judged
 

@@ -1,4 +1,4 @@
-"""What becomes of requests and responses on one connection, with exact bytes and times."""
+"""Requests and responses on one connection, with exact bytes and times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is not HTTP, or stops being HTTP, passes an inline exchange as it is."""
+"""Bytes that are not HTTP, or no longer HTTP, pass an inline exchange unchanged."""
 
 from __future__ import annotations
 

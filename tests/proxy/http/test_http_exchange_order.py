@@ -79,7 +79,7 @@ def scripts(draw: st.DrawFn) -> list[Script]:
 
 
 class Talk:
-    """Feeds an exchange from two streams in small cuts, and keeps what comes out."""
+    """Feeds an exchange from two streams in small pieces, and keeps its outputs."""
 
     def __init__(self, exchange: HttpExchange, draw: Callable[[st.SearchStrategy[int]], int]) -> None:
         self.exchange = exchange
@@ -125,7 +125,7 @@ def judge_by(script: list[Script]) -> Callable[[RequestHead], HttpVerdict]:
     return judge
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(scripts(), st.data())
 def test_an_inline_exchange_keeps_order_and_bytes(script: list[Script], data: st.DataObject) -> None:
     talk = Talk(HttpExchange(judge_by(script)), data.draw)
@@ -152,7 +152,7 @@ def test_an_inline_exchange_keeps_order_and_bytes(script: list[Script], data: st
     assert talk.exchange.opaque_reason is None
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(scripts(), st.lists(st.sampled_from(["a", "b"]), min_size=7, max_size=7), st.data())
 def test_a_forward_exchange_sends_every_request_to_its_origin_in_order(
     script: list[Script], hosts: list[str], data: st.DataObject

@@ -1,4 +1,4 @@
-"""What one client connection does as a forward proxy: origins, tunnels, failures."""
+"""One client connection of a forward proxy: origins, tunnels, failures."""
 
 from __future__ import annotations
 

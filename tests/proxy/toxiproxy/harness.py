@@ -14,9 +14,9 @@ from typing import Any
 from faultkit.base.address import Endpoint
 from faultkit.proxy.toxiproxy.toxiproxy_server import ToxiproxyServer
 
-PATIENCE_S = 5.0
+PATIENCE_S = 20.0
 SILENCE_S = 0.2
-"""How long a test listens before it believes that nothing comes."""
+"""Seconds after which a test takes it that nothing arrives."""
 
 
 @dataclass(frozen=True)
@@ -115,10 +115,22 @@ class Wire:
 
 
 @contextmanager
-def wired() -> Iterator[Wire]:
-    with upstream() as listener, serving() as api:
+def wired_on(api: Api) -> Iterator[Wire]:
+    """Open the proxy `wire` on a running server, which has no proxies afterwards."""
+    with upstream() as listener:
         proxy = api.ok("POST", "/proxies", {"name": "wire", "upstream": text_of(listener)})
-        yield Wire(api, proxy["listen"], listener)
+        try:
+            yield Wire(api, proxy["listen"], listener)
+        finally:
+            for name in api.ok("GET", "/proxies"):
+                api.ok("DELETE", f"/proxies/{name}")
+
+
+@contextmanager
+def wired() -> Iterator[Wire]:
+    """Start a server of its own, whose seed has decided nothing yet, and open the proxy `wire` on it."""
+    with serving() as api, wired_on(api) as wire:
+        yield wire
 
 
 def read_exactly(sock: socket.socket, size: int) -> bytes:
@@ -150,7 +162,7 @@ def is_silent(sock: socket.socket) -> bool:
 
 
 def seen_by(sock: socket.socket, patience_s: float = PATIENCE_S) -> str:
-    """How the stream goes on, as a client sees it: bytes, EOF, the name of the error, or silence."""
+    """Return what a client reads next: bytes, EOF, the name of the error, or silence."""
     sock.settimeout(patience_s)
     try:
         piece = sock.recv(65536)

@@ -50,7 +50,7 @@ def refused(listen: str) -> bool:
     except ConnectionRefusedError:
         return True
     except ConnectionResetError:
-        pass  # Let in, and reset because nobody listens at the upstream.
+        pass  # Accepted, and reset because nothing listens at the upstream.
     return False
 
 

@@ -1,4 +1,4 @@
-"""The two faults that only this API can ask for, at exact instants."""
+"""The two faults that only this API has, at exact instants."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -74,7 +74,7 @@ def test_what_waits_for_the_reset_goes_on_when_the_toxic_is_taken_off() -> None:
 
 @pytest.mark.parametrize("cls", [JitteredLatency, ResetPeer])
 @given(data=st.data())
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 def test_both_keep_the_laws_of_filters(cls: type[StreamFault], data: st.DataObject) -> None:
     fault = data.draw(faults(cls))
     assert isinstance(fault, StreamFault)

@@ -1,4 +1,4 @@
-"""Toxics and what they become: tables of exact values."""
+"""Toxics and the rules that they become: tables of exact values."""
 
 import pytest
 from hypothesis import given

@@ -5,7 +5,9 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
+from functools import partial
 from typing import Any
 
 import pytest
@@ -20,9 +22,13 @@ from tests.proxy.toxiproxy.harness import (
     read_exactly,
     seen_by,
     send_if_open,
+    serving,
     text_of,
-    wired,
+    wired_on,
 )
+from tests.proxy.toxiproxy.harness import wired as freshly_wired
+
+Wired = Callable[[], AbstractContextManager[Wire]]
 
 ERRNO_TABLE: list[tuple[str, dict[str, Any], str]] = [
     ("noop", {}, "b'reply'"),
@@ -43,13 +49,20 @@ ERRNO_TABLE: list[tuple[str, dict[str, Any], str]] = [
 """A toxic on the downstream, and what the client's next read gives after the upstream has sent `reply`."""
 
 
+@pytest.fixture(scope="module")
+def wired() -> Iterator[Wired]:
+    """Opens the proxy `wire` on the server that the tests of this file share."""
+    with serving() as api:
+        yield partial(wired_on, api)
+
+
 def patience_s(view: str) -> float:
     return SILENCE_S if view == "silence" else PATIENCE_S
 
 
 @pytest.mark.parametrize(("type_name", "attributes", "view"), ERRNO_TABLE)
 def test_what_a_client_sees_on_a_new_connection(
-    type_name: str, attributes: dict[str, Any], view: str
+    wired: Wired, type_name: str, attributes: dict[str, Any], view: str
 ) -> None:
     with wired() as wire:
         wire.api.add_toxic(type_name, **attributes)
@@ -60,7 +73,7 @@ def test_what_a_client_sees_on_a_new_connection(
 
 @pytest.mark.parametrize(("type_name", "attributes", "view"), ERRNO_TABLE)
 def test_what_a_client_sees_when_the_toxic_comes_onto_a_live_connection(
-    type_name: str, attributes: dict[str, Any], view: str
+    wired: Wired, type_name: str, attributes: dict[str, Any], view: str
 ) -> None:
     with wired() as wire, wire.joined() as (client, server):
         server.sendall(b"before")
@@ -71,7 +84,9 @@ def test_what_a_client_sees_when_the_toxic_comes_onto_a_live_connection(
 
 
 @pytest.mark.parametrize(("type_name", "attributes", "_view"), ERRNO_TABLE)
-def test_toxicity_0_has_no_effect_at_all(type_name: str, attributes: dict[str, Any], _view: str) -> None:
+def test_toxicity_0_has_no_effect_at_all(
+    wired: Wired, type_name: str, attributes: dict[str, Any], _view: str
+) -> None:
     with wired() as wire, wire.joined() as (client, server):
         wire.api.add_toxic(type_name, "downstream", 0, **attributes)
         wire.api.add_toxic(type_name, "upstream", 0, **attributes)
@@ -85,14 +100,14 @@ def test_toxicity_0_has_no_effect_at_all(type_name: str, attributes: dict[str, A
         assert read_exactly(server, 11) == b"half-closed"
 
 
-def test_a_disabled_proxy_refuses() -> None:
+def test_a_disabled_proxy_refuses(wired: Wired) -> None:
     with wired() as wire:
         wire.api.ok("POST", "/proxies/wire", {"enabled": False})
         with pytest.raises(ConnectionRefusedError):
             connect(wire.listen)
 
 
-def test_a_toxic_acts_on_its_own_stream_only() -> None:
+def test_a_toxic_acts_on_its_own_stream_only(wired: Wired) -> None:
     with wired() as wire:
         wire.api.add_toxic("timeout", "upstream")
         with wire.joined() as (client, server):
@@ -102,7 +117,7 @@ def test_a_toxic_acts_on_its_own_stream_only() -> None:
             assert is_silent(server)
 
 
-def test_a_toxic_acts_on_its_own_proxy_only() -> None:
+def test_a_toxic_acts_on_its_own_proxy_only(wired: Wired) -> None:
     with wired() as wire:
         other = wire.api.ok("POST", "/proxies", {"name": "wire*", "upstream": text_of(wire.upstream)})
         wire.api.ok("POST", "/proxies/wire*/toxics", {"type": "timeout"})
@@ -112,7 +127,7 @@ def test_a_toxic_acts_on_its_own_proxy_only() -> None:
         assert wire.api.ok("GET", "/proxies/wire*")["listen"] == other["listen"]
 
 
-def test_latency_is_never_early_in_either_direction() -> None:
+def test_latency_is_never_early_in_either_direction(wired: Wired) -> None:
     with wired() as wire:
         wire.api.add_toxic("latency", "downstream", latency=60)
         wire.api.add_toxic("latency", "upstream", latency=40)
@@ -126,7 +141,7 @@ def test_latency_is_never_early_in_either_direction() -> None:
             assert time.monotonic() - began >= 0.100
 
 
-def test_bandwidth_is_never_faster_than_its_rate() -> None:
+def test_bandwidth_is_never_faster_than_its_rate(wired: Wired) -> None:
     with wired() as wire:
         wire.api.add_toxic("bandwidth", rate=100)
         with wire.joined() as (client, server):
@@ -136,7 +151,7 @@ def test_bandwidth_is_never_faster_than_its_rate() -> None:
             assert time.monotonic() - began >= 0.195
 
 
-def test_a_rate_of_0_holds_bytes_back_until_the_toxic_goes() -> None:
+def test_a_rate_of_0_holds_bytes_back_until_the_toxic_goes(wired: Wired) -> None:
     with wired() as wire, wire.joined() as (client, server):
         wire.api.add_toxic("bandwidth", rate=0)
         server.sendall(b"held")
@@ -145,7 +160,7 @@ def test_a_rate_of_0_holds_bytes_back_until_the_toxic_goes() -> None:
         assert read_exactly(client, 4) == b"held"
 
 
-def test_slow_close_delays_the_end_but_no_bytes() -> None:
+def test_slow_close_delays_the_end_but_no_bytes(wired: Wired) -> None:
     with wired() as wire:
         wire.api.add_toxic("slow_close", delay=100)
         with wire.joined() as (client, server):
@@ -157,12 +172,12 @@ def test_slow_close_delays_the_end_but_no_bytes() -> None:
             assert time.monotonic() - began >= 0.100
 
 
-def test_a_talkative_peer_cannot_put_a_timeout_off() -> None:
+def test_a_talkative_peer_cannot_put_a_timeout_off(wired: Wired) -> None:
     with wired() as wire:
         wire.api.add_toxic("timeout", timeout=100)
         with wire.joined() as (client, server):
             client.settimeout(0.01)
-            deadline = time.monotonic() + 5
+            deadline = time.monotonic() + 20
             while time.monotonic() < deadline:
                 server.sendall(b"chatter")
                 try:
@@ -173,7 +188,7 @@ def test_a_talkative_peer_cannot_put_a_timeout_off() -> None:
             assert time.monotonic() < deadline
 
 
-def test_taking_a_timeout_off_closes_the_connections_that_lost_bytes_and_no_others() -> None:
+def test_taking_a_timeout_off_closes_the_connections_that_lost_bytes_and_no_others(wired: Wired) -> None:
     with wired() as wire, wire.joined() as (hit, hit_server), wire.joined() as (spared, spared_server):
         wire.api.add_toxic("timeout")
         hit_server.sendall(b"lost")
@@ -185,7 +200,7 @@ def test_taking_a_timeout_off_closes_the_connections_that_lost_bytes_and_no_othe
 
 
 @pytest.mark.parametrize("stream", ["upstream", "downstream"])
-def test_reset_peer_resets_both_ends_and_lets_nothing_pass(stream: str) -> None:
+def test_reset_peer_resets_both_ends_and_lets_nothing_pass(wired: Wired, stream: str) -> None:
     with wired() as wire:
         wire.api.add_toxic("reset_peer", stream, timeout=100)
         with wire.joined() as (client, server):
@@ -200,7 +215,7 @@ def test_reset_peer_resets_both_ends_and_lets_nothing_pass(stream: str) -> None:
                 sender.recv(1)
 
 
-def test_a_slicer_loses_nothing() -> None:
+def test_a_slicer_loses_nothing(wired: Wired) -> None:
     payload = bytes(range(256)) * 40
     with wired() as wire:
         wire.api.add_toxic("slicer", average_size=100, size_variation=30, delay=10)
@@ -210,7 +225,7 @@ def test_a_slicer_loses_nothing() -> None:
             assert read_all(client) == payload
 
 
-def test_packet_loss_costs_time_and_no_bytes() -> None:
+def test_packet_loss_costs_time_and_no_bytes(wired: Wired) -> None:
     payload = bytes(range(256)) * 400
     with wired() as wire:
         wire.api.add_toxic("packet_loss", loss_rate=0.05, correlation=0.2)
@@ -220,7 +235,7 @@ def test_packet_loss_costs_time_and_no_bytes() -> None:
             assert read_all(client) == payload
 
 
-def test_limit_data_lets_exactly_so_many_bytes_pass() -> None:
+def test_limit_data_lets_exactly_so_many_bytes_pass(wired: Wired) -> None:
     with wired() as wire:
         wire.api.add_toxic("limit_data", bytes=10_000)
         with wire.joined() as (client, server):
@@ -228,7 +243,7 @@ def test_limit_data_lets_exactly_so_many_bytes_pass() -> None:
             assert read_all(client) == b"x" * 10_000
 
 
-def test_toxics_of_a_stream_work_together() -> None:
+def test_toxics_of_a_stream_work_together(wired: Wired) -> None:
     with wired() as wire:
         wire.api.add_toxic("slicer", average_size=2)
         wire.api.add_toxic("limit_data", bytes=5)
@@ -237,7 +252,7 @@ def test_toxics_of_a_stream_work_together() -> None:
             assert read_all(client) == b"01234"
 
 
-def test_a_timeout_swallows_the_end_that_another_toxic_made() -> None:
+def test_a_timeout_swallows_the_end_that_another_toxic_made(wired: Wired) -> None:
     with wired() as wire:
         wire.api.add_toxic("limit_data", bytes=5)
         wire.api.add_toxic("timeout", timeout=0)
@@ -246,7 +261,7 @@ def test_a_timeout_swallows_the_end_that_another_toxic_made() -> None:
             assert is_silent(client)
 
 
-def test_an_update_acts_on_live_connections() -> None:
+def test_an_update_acts_on_live_connections(wired: Wired) -> None:
     with wired() as wire, wire.joined() as (client, server):
         wire.api.add_toxic("bandwidth", rate=0)
         server.sendall(b"held")
@@ -256,7 +271,7 @@ def test_an_update_acts_on_live_connections() -> None:
         assert read_exactly(client, 4) == b"held"
 
 
-def test_reset_frees_what_toxics_hold_back() -> None:
+def test_reset_frees_what_toxics_hold_back(wired: Wired) -> None:
     with wired() as wire, wire.joined() as (client, server):
         wire.api.add_toxic("latency", latency=60_000)
         server.sendall(b"held")
@@ -274,7 +289,7 @@ def hit(wire: Wire) -> bool:
 def test_toxicity_hits_the_same_connections_for_the_same_seed() -> None:
     runs = []
     for _ in range(2):
-        with wired() as wire:
+        with freshly_wired() as wire:
             wire.api.add_toxic("reset_peer", toxicity=0.5)
             runs.append([hit(wire) for _ in range(20)])
     assert runs[0] == runs[1]
@@ -282,7 +297,7 @@ def test_toxicity_hits_the_same_connections_for_the_same_seed() -> None:
 
 
 def test_changes_of_other_toxics_do_not_roll_the_dice_again() -> None:
-    with wired() as wire, ExitStack() as stack:
+    with freshly_wired() as wire, ExitStack() as stack:
         wire.api.add_toxic("bandwidth", toxicity=0.5, rate=0)
         pairs = [stack.enter_context(wire.joined()) for _ in range(8)]
         for _, server in pairs:
@@ -298,7 +313,7 @@ def test_changes_of_other_toxics_do_not_roll_the_dice_again() -> None:
         assert [seen_by(client, SILENCE_S) == "silence" for client, _ in pairs] == first
 
 
-def test_toxics_come_and_go_under_load_and_lose_no_byte() -> None:
+def test_toxics_come_and_go_under_load_and_lose_no_byte(wired: Wired) -> None:
     payload = bytes(range(256)) * 40_000
     chain: dict[str, dict[str, Any]] = {
         "latency": {"latency": 2, "jitter": 4},
@@ -332,7 +347,7 @@ def test_toxics_come_and_go_under_load_and_lose_no_byte() -> None:
         assert received == [payload]
 
 
-def test_an_update_of_a_timeout_keeps_the_silence() -> None:
+def test_an_update_of_a_timeout_keeps_the_silence(wired: Wired) -> None:
     with wired() as wire, wire.joined() as (client, server):
         wire.api.add_toxic("timeout")
         server.sendall(b"lost")
@@ -342,7 +357,7 @@ def test_an_update_of_a_timeout_keeps_the_silence() -> None:
         assert is_silent(client)
 
 
-def test_an_update_of_limit_data_counts_from_0_again() -> None:
+def test_an_update_of_limit_data_counts_from_0_again(wired: Wired) -> None:
     with wired() as wire, wire.joined() as (client, server):
         wire.api.add_toxic("limit_data", bytes=5)
         server.sendall(b"1234")

@@ -82,7 +82,7 @@ def number(value: object, what: str, path: str) -> float:
     return value
 
 
-def whole(value: object, what: str, path: str) -> int:
+def whole_number(value: object, what: str, path: str) -> int:
     """Return a whole number."""
     if isinstance(value, bool) or not isinstance(value, int):
         raise InputError(path, f"expected {what}, got {shown(value)}")

@@ -35,6 +35,8 @@ class Key:
     """The meaning in a sentence, for editors and docs."""
     required: str = ""
     """What was expected, for the error if the key is missing. Empty: the key may be missing."""
+    docs_help: str = ""
+    """The meaning for the docs alone, where editors find it elsewhere: behind a `$ref`, or in a long enum."""
 
 
 class KeyTable:
@@ -117,8 +119,8 @@ def _rows(table: KeyTable, prefix: str) -> Iterator[tuple[str, str, str]]:
             yield from _rows(key.schema, f"{prefix}{key.name}.")
             continue
         schema = value_schema(key)
-        meaning = schema.get("description", "")
-        if len(schema.get("enum", ())) > 1:
+        meaning = key.docs_help or schema.get("description", "")
+        if len(schema.get("enum", ())) > 1 and not key.docs_help:
             meaning = f"{meaning} One of {', '.join(f'`{each}`' for each in schema['enum'])}.".lstrip()
         default = f"`{json.dumps(schema['default'])}`" if schema.get("default", []) not in ([], {}) else ""
         yield f"{prefix}{key.name}", meaning.replace("|", "\\|"), "required" if key.required else default

@@ -1,4 +1,5 @@
-"""Readers of single values: texts, numbers and times. Each returns the checked value or raises InputError.
+"""Readers of single values: texts, numbers, times and seeds. Each returns the checked value or raises
+InputError.
 
 The errors have no path: the caller knows the place of the value.
 """
@@ -7,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import isfinite
+from typing import TypeGuard
 
 from faultkit.base.documents.checks import advice, shown
 from faultkit.base.documents.checks import number as any_number
 from faultkit.base.documents.checks import text as any_text
-from faultkit.base.documents.checks import whole as any_whole
+from faultkit.base.documents.checks import whole_number as any_whole
 from faultkit.base.documents.key_tables import Schema
 from faultkit.base.errors import InputError
 from faultkit.base.units import parse_duration
@@ -76,7 +78,7 @@ def number(expected: str, fits: Callable[[float], bool] = isfinite) -> Callable[
     return read
 
 
-def whole(least: int, most: int) -> Callable[[object], int]:
+def whole_number(least: int, most: int) -> Callable[[object], int]:
     """Return a reader of a whole number within bounds."""
     expected = f"a whole number from {least} to {most}"
 
@@ -137,3 +139,35 @@ def _seconds(value: object) -> float | None:
         return parse_duration(value)
     except ValueError:
         return None
+
+
+# --- seeds: formats differ in what they accept, hence the parameters ---------------------------
+
+SEED_FORM = "a whole number of at least 0 or a text"
+
+
+def is_seed(value: object, *, negative: bool = False, empty: bool = False) -> TypeGuard[int | str]:
+    """Return whether a value of a document is a seed.
+
+    negative: whether numbers below 0 are accepted, as in chaos experiments
+    empty:    whether an empty text is accepted"""
+    if isinstance(value, str):
+        return empty or value != ""
+    return isinstance(value, int) and not isinstance(value, bool) and (negative or value >= 0)
+
+
+def read_seed(value: object, *, negative: bool = False, empty: bool = False) -> int | str:
+    """Return the seed in a document, or raise InputError; see `is_seed`."""
+    if not is_seed(value, negative=negative, empty=empty):
+        form = "a whole number or a text" if negative else SEED_FORM
+        raise InputError("", f"expected {form}, got {shown(value)}")
+    return value
+
+
+def seed_of_text(text: str, longest: int | None = None) -> int | str:
+    """Return the seed that a command line gives: digits are a number, as they are in a document.
+
+    More than `longest` digits stay a text. Without a limit, more digits than Python reads as a number (4,300)
+    raise ValueError."""
+    is_number = text.isascii() and text.isdigit() and (longest is None or len(text) <= longest)
+    return int(text) if is_number else text

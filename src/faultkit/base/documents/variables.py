@@ -3,7 +3,7 @@
 A name stands for a value of the document's own, else for an environment variable. `otherwise` is used as a
 shell does it: also for an environment variable that is set to nothing. Keys are left as they are. The
 `${args.city}` of a mock's answers is another thing: a path into the arguments of each call, see
-`faultkit.mcp.mock.answer_template`.
+`faultkit.mcp.mock.expressions`.
 """
 
 from __future__ import annotations

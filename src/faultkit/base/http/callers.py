@@ -1,7 +1,7 @@
 """Which callers a local HTTP server accepts: Host and Origin checks, CORS, and the address it listens on.
 
 A web page can make a browser call a server on loopback under a host name of its own (DNS rebinding). Servers
-must therefore validate Host and Origin (RFC 6454 says what an origin is).
+must therefore validate Host and Origin (RFC 6454).
 """
 
 from __future__ import annotations

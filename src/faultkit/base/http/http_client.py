@@ -49,6 +49,7 @@ class HttpReply:
 
     @property
     def is_stream(self) -> bool:
+        """True for a stream of server-sent events."""
         kind = self.headers.get("content-type", "").partition(";")[0]
         return kind.strip().lower() == "text/event-stream"
 
@@ -74,7 +75,7 @@ class HttpReply:
 
     def close(self) -> None:
         """Discard the rest of the response. May be called at any time."""
-        self._connection.leave()
+        self._connection.release()
 
 
 class HttpClient:
@@ -116,7 +117,7 @@ class HttpClient:
         try:
             return await connection.ask(raw, is_head=method == "HEAD")
         except BaseException:
-            connection.leave()
+            connection.release()
             raise
 
     async def _connect(self) -> _Connection:
@@ -137,6 +138,7 @@ class HttpClient:
             connection.drop()
 
     def close(self) -> None:
+        """Close every connection."""
         for connection in (*self._idle, *self._busy):
             connection.drop()
         self._idle.clear()
@@ -144,6 +146,8 @@ class HttpClient:
 
 
 class _Connection(asyncio.Protocol):
+    """One connection of the pool; it is the protocol object of httptools too."""
+
     def __init__(self, pool: HttpClient) -> None:
         self._pool = pool
         self._transport: asyncio.Transport | None = None
@@ -207,9 +211,9 @@ class _Connection(asyncio.Protocol):
             self._transport.resume_reading()
         return part
 
-    def leave(self) -> None:
+    def release(self) -> None:
         if self._asked and not self._complete:
-            self._lost = self._lost or ConnectionLost("we left", began=True)
+            self._lost = self._lost or ConnectionLost("the response was discarded", began=True)
             self.drop()
         self._release()
 

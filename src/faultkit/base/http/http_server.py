@@ -19,6 +19,8 @@ from typing import TypeAlias
 
 import httptools
 
+from faultkit.base.address import Endpoint
+
 MOST_HEADER_BYTES = 64 << 10
 MOST_BODY_BYTES = 64 << 20
 HEADER_TIME_S = 20.0
@@ -59,11 +61,11 @@ Handler: TypeAlias = Callable[[HttpRequest, "ResponseWriter"], None]
 class ResponseWriter:
     """Writes the response to one request. Every method is safe to call after the client has disconnected."""
 
-    __slots__ = ("_connection", "_gone", "began", "ended", "extra_headers")
+    __slots__ = ("_connection", "_on_disconnect", "began", "ended", "extra_headers")
 
     def __init__(self, connection: _Connection) -> None:
         self._connection = connection
-        self._gone: list[Callable[[], object]] = []
+        self._on_disconnect: list[Callable[[], object]] = []
         self.extra_headers: Headers = []
         """Headers that are added to those of the response."""
         self.began = False
@@ -79,7 +81,7 @@ class ResponseWriter:
         if self._connection.transport is None and not self.ended:
             callback()
         else:
-            self._gone.append(callback)
+            self._on_disconnect.append(callback)
 
     def respond(self, status: int, headers: Iterable[tuple[str, str]] = (), body: bytes = b"") -> None:
         """Send a complete response."""
@@ -96,10 +98,12 @@ class ResponseWriter:
             self._connection.write(self._head(status, headers, "transfer-encoding: chunked") + _chunk(first))
 
     def write(self, data: bytes) -> None:
+        """Send one chunk of a chunked response."""
         if data and not self.ended:
             self._connection.write(_chunk(data))
 
     def end(self) -> None:
+        """End a chunked response."""
         if not self.ended:
             self._connection.write(b"0\r\n\r\n")
             self._end()
@@ -113,10 +117,12 @@ class ResponseWriter:
             self._connection.write(self._head(status, headers, f"content-length: {size}") + first)
 
     def write_sized(self, data: bytes) -> None:
+        """Send a part of a response whose length is known."""
         if not self.ended:
             self._connection.write(data)
 
     def end_sized(self) -> None:
+        """End a response whose length is known."""
         if not self.ended:
             self._end()
 
@@ -149,12 +155,13 @@ class ResponseWriter:
 
     def _end(self) -> None:
         self.ended = True
-        self._gone.clear()
+        self._on_disconnect.clear()
         self._connection.answered()
 
-    def client_left(self) -> None:
+    def client_disconnected(self) -> None:
+        """Call the callbacks of `on_disconnect`, unless the response has ended."""
         if not self.ended:
-            callbacks, self._gone = self._gone, []
+            callbacks, self._on_disconnect = self._on_disconnect, []
             for callback in callbacks:
                 callback()
 
@@ -175,14 +182,10 @@ _PHRASES = {status.value: status.phrase for status in HTTPStatus}
 
 
 @lru_cache(maxsize=1024)
-def _name_of(name: bytes) -> tuple[str, str]:
+def _header_name(name: bytes) -> tuple[str, str]:
     """Return a header name as received and in lower case; cached, because requests share few names."""
     called = name.decode("latin-1")
     return called, called.lower()
-
-
-def _shown(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 class _Connection(asyncio.Protocol):
@@ -220,7 +223,7 @@ class _Connection(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
         peer = transport.get_extra_info("peername")
-        self._peer = _shown(peer[0], peer[1]) if isinstance(peer, tuple) else ""
+        self._peer = str(Endpoint(peer[0], peer[1])) if isinstance(peer, tuple) else ""
         self._connections.add(self)
         self._expect(self._limits.header_s)
 
@@ -234,7 +237,7 @@ class _Connection(asyncio.Protocol):
         self.resume_writing()
         if self._current is not None:
             current, self._current = self._current, None
-            current.client_left()
+            current.client_disconnected()
 
     def data_received(self, data: bytes) -> None:
         try:
@@ -272,10 +275,10 @@ class _Connection(asyncio.Protocol):
         self._count(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        called, key = _name_of(name)
-        said = value.decode("latin-1")
-        self._lines.append((called, said))
-        self._headers[key] = said.strip(" \t")
+        called, key = _header_name(name)
+        text = value.decode("latin-1")
+        self._lines.append((called, text))
+        self._headers[key] = text.strip(" \t")
         self._count(len(name) + len(value) + 4)
 
     def _count(self, size: int) -> None:
@@ -319,6 +322,7 @@ class _Connection(asyncio.Protocol):
             self.transport.write(data)
 
     def answered(self) -> None:
+        """Go on with the next request, or close."""
         self._current = None
         if not self._keep_alive:
             if self.transport is not None:
@@ -361,7 +365,7 @@ class _Connection(asyncio.Protocol):
         self._handler(request, answer)
 
     def _expect(self, within_s: float) -> None:
-        """Expect data within this time."""
+        """Set the time within which data must arrive."""
         self._due_s = due_s = self._loop.time() + within_s
         # A timer that fires too early is set again, which is cheaper than a new one for each request.
         if self._timer is None or self._timer.when() > due_s:
@@ -370,18 +374,18 @@ class _Connection(asyncio.Protocol):
     def _set_timer(self, at_s: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = self._loop.call_at(at_s, self._ring)
+        self._timer = self._loop.call_at(at_s, self._timer_due)
 
-    def _ring(self) -> None:
+    def _timer_due(self) -> None:
         self._timer = None
         # None: a response is due, and the client may wait for it without limit.
         if self._due_s is not None:
             if self._loop.time() < self._due_s:
                 self._set_timer(self._due_s)
             else:
-                self._late()
+                self._time_out()
 
-    def _late(self) -> None:
+    def _time_out(self) -> None:
         if self._in_request:
             self._refuse(408, "the request did not come in time")
         elif self.transport is not None:
@@ -398,10 +402,10 @@ class _Connection(asyncio.Protocol):
         self._due_s = None
         if not transport.is_closing():
             transport.write_eof()
-            transport.set_protocol(_Rest(self, transport))
+            transport.set_protocol(_RestReader(self, transport))
 
 
-class _Rest(asyncio.Protocol):
+class _RestReader(asyncio.Protocol):
     """Reads and discards what a refused client still sends. Closing with unread data would reset the
     connection, and the client might lose the response (RFC 9112 §9.6)."""
 

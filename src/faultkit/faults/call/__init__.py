@@ -1,1 +1,1 @@
-"""Faults that act on the calls of a protocol of requests and replies: MCP, wherever we stand in it."""
+"""Call faults, one a file: they act on the calls of an MCP client, in a mock or a gateway."""

@@ -1,7 +1,7 @@
-"""Corrupt value: one value of the result is another one of the same type, and nothing says so.
+"""Corrupt value: one value of the result is replaced by another of the same type, without a sign of it.
 
-A text becomes a marker that stands nowhere else, so that its way into later calls and answers can be found.
-A value that the tool's output schema binds (a choice, a pattern) is left alone if there is a free one, and a
+A text becomes a marker that is unique, so that it can be traced into later calls and answers. A value that
+the tool's output schema restricts (a choice, a pattern) is replaced only if there is no free one, and a
 number stays within its bounds.
 """
 
@@ -11,9 +11,9 @@ import json
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Verdict
-from faultkit.faults.call.leaves import Leaf, leaves_of, put, value_at
-from faultkit.faults.call.reply import changed_result, items, marker_from, text_of
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Verdict
+from faultkit.faults.call_replies import changed_result, items, marker_from, text_of
+from faultkit.faults.json_leaves import Leaf, leaves_of, put, value_at
 
 _BLOCKS = {"tools/call": "content", "resources/read": "contents"}
 
@@ -29,32 +29,33 @@ class CorruptValue(CallFault):
 
     def judge(self, call: Call, given: Circumstances) -> Verdict:
         marker = marker_from(given.rng)
-        lie = Lie(marker, given.rng.uniform(), given.rng.below(900_000) + 100_000)
+        substitute = Substitute(marker, given.rng.uniform(), given.rng.below(900_000) + 100_000)
         key = _BLOCKS.get(call.method, "content")
         schema = given.output_schema
 
         def corrupted(result: dict[str, Any]) -> dict[str, Any]:
             if "structuredContent" not in result:
-                return _with_wrong_text(result, key, lie)
-            return _with_wrong_structure(result, key, lie, schema)
+                return _with_wrong_text(result, key, substitute)
+            return _with_wrong_structure(result, key, substitute, schema)
 
         return Verdict(frames=changed_result(corrupted), effect=self.kind, marker=marker)
 
 
 @dataclass(frozen=True, slots=True)
-class Lie:
-    """What is said in place of the truth, drawn beforehand."""
+class Substitute:
+    """What replaces the value, drawn before the reply is known."""
 
     marker: str
     pick: float
-    """Which of the values is wrong, as a share of all."""
+    """Which of the values is replaced: its place among all, from 0 to 1."""
     number: int
 
-    def chosen(self, leaves: list[Leaf]) -> Leaf:
+    def pick_leaf(self, leaves: list[Leaf]) -> Leaf:
+        """Return the leaf to replace."""
         return leaves[int(self.pick * len(leaves))]
 
-    def about(self, leaf: Leaf, value: object) -> object:
-        """Another value of the same type, within what the schema allows."""
+    def value_for(self, leaf: Leaf, value: object) -> object:
+        """Return another value of the same type that the schema allows."""
         if isinstance(value, str):
             return leaf.other_text(value, self.marker)
         if isinstance(value, bool):
@@ -62,21 +63,23 @@ class Lie:
         return leaf.other_number(value, self.number) if isinstance(value, int | float) else value
 
 
-def _with_wrong_structure(result: dict[str, Any], key: str, lie: Lie, schema: Any) -> dict[str, Any]:
+def _with_wrong_structure(
+    result: dict[str, Any], key: str, substitute: Substitute, schema: Any
+) -> dict[str, Any]:
     before = result["structuredContent"]
     leaves = leaves_of(before, schema)
     if not leaves:
-        return _with_wrong_text(result, key, lie)
-    leaf = lie.chosen(leaves)
+        return _with_wrong_text(result, key, substitute)
+    leaf = substitute.pick_leaf(leaves)
     truth = value_at(before, leaf.path)
-    wrong = lie.about(leaf, truth)
+    wrong = substitute.value_for(leaf, truth)
     after = put(before, leaf.path, wrong)
-    blocks = [_retold(block, before, after, truth, wrong) for block in items(result, key)]
+    blocks = [_matching_block(block, before, after, truth, wrong) for block in items(result, key)]
     return {**result, key: blocks, "structuredContent": after}
 
 
-def _retold(block: Any, before: Any, after: Any, truth: object, wrong: object) -> Any:
-    """The same lie where a block tells in text what the structure tells."""
+def _matching_block(block: Any, before: Any, after: Any, truth: object, wrong: object) -> Any:
+    """Return a block with the same replacement, if its text repeats the structured content."""
     if not _has_text(block):
         return block
     text: str = block["text"]
@@ -87,22 +90,22 @@ def _retold(block: Any, before: Any, after: Any, truth: object, wrong: object) -
     return {**block, "text": text.replace(str(truth), str(wrong))}
 
 
-def _with_wrong_text(result: dict[str, Any], key: str, lie: Lie) -> dict[str, Any]:
+def _with_wrong_text(result: dict[str, Any], key: str, substitute: Substitute) -> dict[str, Any]:
     blocks = items(result, key)
     place = next((index for index, block in enumerate(blocks) if _has_text(block)), None)
     if place is None:
         return result
-    block = {**blocks[place], "text": _wrong_text(blocks[place]["text"], lie)}
+    block = {**blocks[place], "text": _wrong_text(blocks[place]["text"], substitute)}
     return {**result, key: [*blocks[:place], block, *blocks[place + 1 :]]}
 
 
-def _wrong_text(text: str, lie: Lie) -> str:
+def _wrong_text(text: str, substitute: Substitute) -> str:
     parsed = _parsed(text)
     if isinstance(parsed, dict | list) and (leaves := leaves_of(parsed, None)):
-        leaf = lie.chosen(leaves)
-        return text_of(put(parsed, leaf.path, lie.about(leaf, value_at(parsed, leaf.path))))
+        leaf = substitute.pick_leaf(leaves)
+        return text_of(put(parsed, leaf.path, substitute.value_for(leaf, value_at(parsed, leaf.path))))
     words = text.split(" ")
-    words[int(lie.pick * len(words))] = lie.marker
+    words[int(substitute.pick * len(words))] = substitute.marker
     return " ".join(words)
 
 

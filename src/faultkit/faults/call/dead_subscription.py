@@ -1,12 +1,12 @@
-"""Dead subscription: the server says that it will tell of changes, and then never does."""
+"""Dead subscription: the server acknowledges a subscription and then never sends a notification."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Era, Message, Send, Verdict
-from faultkit.faults.call.reply import LIMIT_S, always, result_of
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Era, Message, Send, Verdict
+from faultkit.faults.call_replies import LIMIT_S, always, result_of
 from faultkit.faults.fault import setting
 
 _ID_KEY = "io.modelcontextprotocol/subscriptionId"
@@ -28,8 +28,8 @@ class DeadSubscription(CallFault):
 
     def judge(self, call: Call, given: Circumstances) -> Verdict:
         meta: dict[str, Any] = {_ID_KEY: call.id}
-        wanted = call.params.get("notifications")
-        agreed = {"_meta": meta, "notifications": wanted if isinstance(wanted, dict) else {}}
+        requested = call.params.get("notifications")
+        agreed = {"_meta": meta, "notifications": requested if isinstance(requested, dict) else {}}
         acknowledged: Message = {
             "jsonrpc": "2.0",
             "method": "notifications/subscriptions/acknowledged",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Verdict
-from faultkit.faults.call.call import Disconnect as DisconnectFrame
-from faultkit.faults.call.reply import always
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Verdict
+from faultkit.faults.call_fault import Disconnect as DisconnectFrame
+from faultkit.faults.call_replies import always
 from faultkit.faults.fault import setting
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Frame, Message, Send, Verdict
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Frame, Message, Send, Verdict
 from faultkit.faults.fault import setting
 
 

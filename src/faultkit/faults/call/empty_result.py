@@ -1,12 +1,12 @@
-"""Empty result: all is well, says the reply, and there is nothing in it."""
+"""Empty result: the reply is a success, and its result is empty."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Verdict
-from faultkit.faults.call.reply import changed_result, frame_of_result
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Verdict
+from faultkit.faults.call_replies import changed_result, frame_of_result
 
 _EMPTY: dict[str, str] = {
     "tools/call": "content",
@@ -17,7 +17,7 @@ _EMPTY: dict[str, str] = {
     "prompts/list": "prompts",
     "prompts/get": "messages",
 }
-"""The list that a result of each method must have, whatever is in it."""
+"""The list that a result of each method must have, even if it is empty."""
 
 
 @dataclass(frozen=True)

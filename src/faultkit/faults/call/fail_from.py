@@ -1,12 +1,12 @@
-"""Fail from: the first calls are answered, and from one on all fail. A server that goes down while in use."""
+"""Fail from: the first calls are answered, all later ones fail: a server that goes down while in use."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Send, Verdict
-from faultkit.faults.call.reply import always, failure_of, subject_of
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Send, Verdict
+from faultkit.faults.call_replies import always, failure_of, subject_of
 from faultkit.faults.fault import setting
 
 

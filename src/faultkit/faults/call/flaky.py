@@ -1,8 +1,8 @@
-"""Flaky: each call fails by a roll that can be computed beforehand.
+"""Flaky: each call fails with a given probability, by a draw that can be computed beforehand.
 
-With a seed, the k-th call of a name (counted from 0) has the roll of `seed|k`, to the bit as the public
-mcp-test server rolls for its tool of this name. It is the one fault with a rate of its own, because that roll
-is its point.
+With a seed, the k-th call of a name (counted from 0) draws the number of `seed|k`, equal to the bit to the
+one that the public mcp-test server draws for its tool of this name. It is the only fault with a rate of its
+own, because that draw is its purpose.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from faultkit.base.rng import Rng
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Send, Verdict
-from faultkit.faults.call.reply import INTERNAL_ERROR, always, error_of, failure_of
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Send, Verdict
+from faultkit.faults.call_replies import INTERNAL_ERROR, always, error_of, failure_of
 from faultkit.faults.fault import setting
 
 
@@ -31,6 +31,7 @@ class Flaky(CallFault):
     )
 
     def roll(self, call: Call, rng: Rng) -> float:
+        """Return the number that decides about a call; below `fail_rate` it fails."""
         return (Rng.keyed(self.seed, call.nth) if self.seed else rng).uniform()
 
     def judge(self, call: Call, given: Circumstances) -> Verdict:

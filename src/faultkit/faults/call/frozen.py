@@ -1,13 +1,12 @@
-"""Frozen: from the first call that it hits on, the whole session stands still, pings and lists too."""
+"""Frozen: from the first call that is hit, nothing of the session is answered, not even pings and lists."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Verdict
-from faultkit.faults.call.hang import hanging
-from faultkit.faults.call.reply import LIMIT_S
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Verdict
+from faultkit.faults.call_replies import LIMIT_S, hanging
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,13 @@
-"""Hang: the call is taken and never answered, while everything else goes on."""
+"""Hang: the call is received and never answered; everything else is."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Verdict
-from faultkit.faults.call.reply import LIMIT_S, always, unresponsive
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Verdict
+from faultkit.faults.call_replies import LIMIT_HELP, LIMIT_S, hanging
 from faultkit.faults.fault import setting
-
-LIMIT_HELP = "After this time the call ends with an error, so that nothing waits for ever."
-
-
-def hanging(call: Call, effect: str, limit_s: float) -> Verdict:
-    """Return the verdict for a call that gets no reply for so long; the server is not asked."""
-    return Verdict(ask=False, frames=always(unresponsive(call, limit_s)), effect=effect)
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,12 @@
-"""Header mismatch: the server says that a header and the body contradict each other, though they do not."""
+"""Header mismatch: the server reports a header that contradicts the body, though none does."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Era, Transport, Verdict
-from faultkit.faults.call.http_status import refusal
-from faultkit.faults.call.reply import always, error_of
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Era, Transport, Verdict
+from faultkit.faults.call_replies import always, error_of, refusal
 from faultkit.faults.fault import setting
 
 HEADER_MISMATCH = -32020

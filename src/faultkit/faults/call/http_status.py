@@ -1,7 +1,7 @@
-"""HTTP status: the endpoint answers the POST with a status of our choice.
+"""HTTP status: the endpoint answers the POST with a given status.
 
-401 and 403 are lost rights, 404 is what a client of the legacy era gets when its session is lost, 429 says
-when to come back, and 503 may.
+401 and 403 stand for lost permissions, 404 for a lost session (legacy era). 429 carries Retry-After, and 503
+may carry it (RFC 9110 §10.2.3).
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Message, Status, Transport, Verdict
-from faultkit.faults.call.reply import UNRESPONSIVE, always, error_of
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Message, Transport, Verdict
+from faultkit.faults.call_replies import UNRESPONSIVE, always, error_of, refusal
 from faultkit.faults.fault import setting
 
 _WAITING = (429, 503)
@@ -27,19 +27,6 @@ _TEXTS = {
     503: "service unavailable",
     504: "gateway timeout",
 }
-
-
-def refusal(
-    status: int, body: Message | bytes, retry_after_s: int | None = None, *, challenge: bool = False
-) -> Status:
-    """Return an HTTP response without a JSON-RPC reply, with the headers that belong to its status."""
-    kind = "text/plain; charset=utf-8" if isinstance(body, bytes) else "application/json"
-    headers = [("Content-Type", kind)] if body else []
-    if retry_after_s is not None:
-        headers.append(("Retry-After", str(retry_after_s)))
-    if challenge:
-        headers.append(("WWW-Authenticate", 'Bearer error="invalid_token"'))
-    return Status(status, tuple(headers), body)
 
 
 @dataclass(frozen=True)

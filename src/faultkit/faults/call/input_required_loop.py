@@ -1,4 +1,4 @@
-"""Input required, for ever: each attempt is answered with one more question."""
+"""Input required loop: each attempt is answered with a request for more input."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Era, Send, Verdict
-from faultkit.faults.call.reply import always, result_of
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Era, Send, Verdict
+from faultkit.faults.call_replies import always, result_of
 
 _CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
 _STATE = "faultkit-round-"

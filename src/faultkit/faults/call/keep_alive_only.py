@@ -1,13 +1,12 @@
-"""Keep-alive only: the stream is alive, says so again and again, and never has a reply."""
+"""Keep-alive only: the SSE stream sends comments, and never a reply."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, KeepAlive, Transport, Verdict
-from faultkit.faults.call.hang import LIMIT_HELP
-from faultkit.faults.call.reply import LIMIT_S, always, unresponsive
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, KeepAlive, Transport, Verdict
+from faultkit.faults.call_replies import LIMIT_HELP, LIMIT_S, always, unresponsive
 from faultkit.faults.fault import setting
 
 

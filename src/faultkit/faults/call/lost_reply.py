@@ -1,13 +1,12 @@
-"""Lost reply: the server does its work, and its reply is dropped. A client that retries has it done twice."""
+"""Lost reply: the server does its work, and its reply is dropped. A retry makes it do the work twice."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Verdict
-from faultkit.faults.call.hang import LIMIT_HELP
-from faultkit.faults.call.reply import LIMIT_S, always, unresponsive
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Verdict
+from faultkit.faults.call_replies import LIMIT_HELP, LIMIT_S, always, unresponsive
 from faultkit.faults.fault import setting
 
 

@@ -1,12 +1,12 @@
-"""Malformed JSON: what comes in place of the reply cannot be parsed."""
+"""Malformed JSON: the reply cannot be parsed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Frame, Message, Send, Verdict
-from faultkit.faults.call.reply import text_of
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Frame, Message, Send, Verdict
+from faultkit.faults.call_replies import text_of
 from faultkit.faults.fault import setting
 
 

@@ -1,12 +1,12 @@
-"""Mistyped id: the right id in another JSON type, as servers send it that keep ids as text."""
+"""Mistyped id: the right id in another JSON type, as from a server that keeps ids as text."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Verdict
-from faultkit.faults.call.reply import changed
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Verdict
+from faultkit.faults.call_replies import changed
 
 _LONGEST_NUMBER = 15
 

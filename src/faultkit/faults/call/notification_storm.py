@@ -1,12 +1,12 @@
-"""Notification storm: log messages without number come before the reply."""
+"""Notification storm: very many log messages precede the reply."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Frame, Message, Send, Verdict
-from faultkit.faults.call.reply import spaced
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Frame, Message, Send, Verdict
+from faultkit.faults.call_replies import spaced
 from faultkit.faults.fault import setting
 
 
@@ -28,5 +28,5 @@ class NotificationStorm(CallFault):
         return Verdict(frames=storm, effect=self.kind, amount=float(self.count))
 
     def _notice(self, number: int) -> Message:
-        said = {"level": "info", "logger": "faultkit", "data": f"storm {number} of {self.count}"}
-        return {"jsonrpc": "2.0", "method": "notifications/message", "params": said}
+        params = {"level": "info", "logger": "faultkit", "data": f"storm {number} of {self.count}"}
+        return {"jsonrpc": "2.0", "method": "notifications/message", "params": params}

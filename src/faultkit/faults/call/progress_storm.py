@@ -1,12 +1,12 @@
-"""Progress storm: step after step is reported before the reply, which keeps patient clients waiting."""
+"""Progress storm: many progress notifications precede the reply and keep the client waiting."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Frame, Message, Send, Verdict
-from faultkit.faults.call.reply import spaced
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Frame, Message, Send, Verdict
+from faultkit.faults.call_replies import spaced
 from faultkit.faults.fault import setting
 
 UNASKED = "faultkit"
@@ -34,5 +34,5 @@ class ProgressStorm(CallFault):
         return Verdict(frames=storm, effect=self.kind, amount=float(self.count))
 
     def _report(self, token: Any, number: int) -> Message:
-        said = {"progressToken": token, "progress": number, "total": self.count}
-        return {"jsonrpc": "2.0", "method": "notifications/progress", "params": said}
+        params = {"progressToken": token, "progress": number, "total": self.count}
+        return {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}

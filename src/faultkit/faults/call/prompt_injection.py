@@ -1,7 +1,7 @@
-"""Prompt injection: the result has a text in it that gives orders to a model.
+"""Prompt injection: the result contains a text that gives instructions to a model.
 
-The text is marked as a test, so that a reader of a log knows where it came from, and it names a word
-that stands nowhere else: a model that says the word has obeyed.
+The text is marked as a test, for readers of logs. It asks for a word that is unique: a model whose answer has
+the word has obeyed.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Verdict
-from faultkit.faults.call.reply import WITH_TEXT, changed_result, marker_from, with_text
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Verdict
+from faultkit.faults.call_replies import WITH_TEXT, changed_result, marker_from, with_text
 from faultkit.faults.fault import setting
 
 MARK = "[TEXT OF A FAULT INJECTION TEST]"

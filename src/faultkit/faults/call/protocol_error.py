@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import ClassVar
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Send, Verdict
-from faultkit.faults.call.reply import INTERNAL_ERROR, always, error_of
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Send, Verdict
+from faultkit.faults.call_replies import INTERNAL_ERROR, always, error_of
 from faultkit.faults.fault import setting
 
 _MOST = 2**53 - 1

@@ -1,13 +1,12 @@
-"""Rate limit: the server has had enough for now, in one of the four ways in which real servers say it."""
+"""Rate limit: the server refuses the call for now, in one of the four forms that real servers use."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Era, Frame, Send, Transport, Verdict
-from faultkit.faults.call.http_status import refusal
-from faultkit.faults.call.reply import always, error_of, result_of, text_of, tool_error_of
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Era, Frame, Send, Transport, Verdict
+from faultkit.faults.call_replies import always, error_of, refusal, result_of, text_of, tool_error_of
 from faultkit.faults.fault import setting
 
 _OF_TOOLS = ("tool_error", "hidden")

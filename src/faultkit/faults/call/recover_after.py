@@ -1,6 +1,7 @@
-"""Recover after: the first calls hang, then the server is well again. What retries are made for.
+"""Recover after: the first calls hang, then the server works again, so that retries succeed.
 
-The calls are counted over all that the rule covers, whatever their names: it is the server that recovers.
+All calls that the rule covers are counted together, whatever their names, because it is the server that
+recovers.
 """
 
 from __future__ import annotations
@@ -8,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Verdict
-from faultkit.faults.call.hang import LIMIT_HELP, hanging
-from faultkit.faults.call.reply import LIMIT_S
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Verdict
+from faultkit.faults.call_replies import LIMIT_HELP, LIMIT_S, hanging
 from faultkit.faults.fault import setting
 
 

@@ -1,11 +1,11 @@
-"""Reply after cancel: the server does not hear that the call was cancelled, and answers late all the same."""
+"""Reply after cancel: the server ignores that the call was cancelled, and answers late."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from faultkit.faults.call.call import (
+from faultkit.faults.call_fault import (
     Call,
     CallFault,
     Circumstances,

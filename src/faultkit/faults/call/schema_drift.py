@@ -1,4 +1,4 @@
-"""Schema drift: the list of tools describes other arguments than the tools take."""
+"""Schema drift: the list of tools describes arguments that differ from those the tools take."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, ClassVar, Literal
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Verdict
-from faultkit.faults.call.reply import changed_result, items
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Verdict
+from faultkit.faults.call_replies import changed_result, items
 from faultkit.faults.fault import setting
 
 ADDED = "faultkit_required"
@@ -21,7 +21,7 @@ class SchemaDrift(CallFault):
     main: ClassVar[str] = "change"
     methods: ClassVar[tuple[str, ...]] = ("tools/list",)
     only: ClassVar[tuple[str, ...]] = ("tools/list",)
-    instead: ClassVar[str] = "its setting `tools` says which tools drift"
+    instead: ClassVar[str] = "its setting `tools` names the tools that drift"
 
     change: Literal["rename", "require", "retype", "drop"] = setting(
         "rename",

@@ -1,11 +1,11 @@
-"""Slow: the server gets the call later, and so the reply comes later, byte for byte as it was."""
+"""Slow: the server gets the call later, so the reply comes later. Its bytes do not change."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Verdict
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Verdict
 from faultkit.faults.distribution import MOST_DELAY_MS, check_distribution, draw_ms, least_ms
 from faultkit.faults.fault import setting
 

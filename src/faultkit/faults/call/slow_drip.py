@@ -1,11 +1,11 @@
-"""Slow drip: the reply comes a few bytes at a time, so a client that waits for some byte is kept waiting."""
+"""Slow drip: the reply comes a few bytes at a time, so a timeout between two bytes never fires."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Drip, Frame, Message, Verdict
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Drip, Frame, Message, Verdict
 from faultkit.faults.fault import setting
 
 

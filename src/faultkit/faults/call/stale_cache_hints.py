@@ -1,12 +1,12 @@
-"""Stale cache hints: the result says that it holds for long, though it does not."""
+"""Stale cache hints: the result allows caches to keep it for too long."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Era, Verdict
-from faultkit.faults.call.reply import changed_result
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Era, Verdict
+from faultkit.faults.call_replies import changed_result
 from faultkit.faults.fault import setting
 
 _CACHED = ("tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read")
@@ -15,7 +15,7 @@ _CACHED = ("tools/list", "prompts/list", "resources/list", "resources/templates/
 @dataclass(frozen=True)
 class StaleCacheHints(CallFault):
     kind: ClassVar[str] = "stale_cache_hints"
-    summary: ClassVar[str] = "Lists and resources say that they may be cached for far too long."
+    summary: ClassVar[str] = "Lists and resources may be cached for far too long, by their hints."
     main: ClassVar[str] = "ttl_ms"
     methods: ClassVar[tuple[str, ...]] = _CACHED
     only: ClassVar[tuple[str, ...]] = _CACHED
@@ -23,10 +23,10 @@ class StaleCacheHints(CallFault):
     instead: ClassVar[str] = "only lists and resources/read of the modern era have hints; use stale_value"
 
     ttl_ms: int = setting(
-        86_400_000, "How long the result is said to hold.", unit="ms", minimum=0, maximum=2**53 - 1
+        86_400_000, "How long the result may be cached, by its hint.", unit="ms", minimum=0, maximum=2**53 - 1
     )
     scope: Literal["public", "private"] = setting(
-        "public", "Who may keep it, it says.", choices=("public", "private")
+        "public", "Which caches may keep it, by its hint.", choices=("public", "private")
     )
 
     def judge(self, call: Call, given: Circumstances) -> Verdict:

@@ -1,6 +1,6 @@
-"""Stale value: the answer to the same question as before, as if nothing had changed since.
+"""Stale value: later calls with the same arguments get the result of an earlier one.
 
-The server is asked all the same, so that writes happen and only the reading is old.
+The server is called each time, so writes happen and only the result is old.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import json
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Message, Verdict
-from faultkit.faults.call.reply import changed
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Message, Verdict
+from faultkit.faults.call_replies import changed
 from faultkit.faults.fault import setting
 
 _MOST_QUESTIONS = 10_000
-"""What is asked beyond these is answered truly: memory has an end."""
+"""Different calls that are remembered; further ones get their own result. This bounds memory."""
 
 
 @dataclass(frozen=True)
@@ -30,16 +30,18 @@ class StaleValue(CallFault):
     )
 
     def judge(self, call: Call, given: Circumstances) -> Verdict:
-        seen: dict[str, int] = given.memory.setdefault("seen", {})
+        counts: dict[str, int] = given.memory.setdefault("counts", {})
         results: dict[str, Any] = given.memory.setdefault("results", {})
         question = _question(call)
-        if question not in seen and len(seen) >= _MOST_QUESTIONS:
+        if question not in counts and len(counts) >= _MOST_QUESTIONS:
             return Verdict()
-        asked = seen.get(question, 0)
-        seen[question] = asked + 1
-        if asked < self.fresh:
-            return Verdict(frames=changed(lambda reply: _kept(reply, results, question)))
-        return Verdict(frames=changed(lambda reply: _old(reply, results, question)), effect=self.kind)
+        count = counts.get(question, 0)
+        counts[question] = count + 1
+        if count < self.fresh:
+            return Verdict(frames=changed(lambda reply: _remember(reply, results, question)))
+        return Verdict(
+            frames=changed(lambda reply: _with_old_result(reply, results, question)), effect=self.kind
+        )
 
 
 def _question(call: Call) -> str:
@@ -47,14 +49,14 @@ def _question(call: Call) -> str:
     return json.dumps([call.method, call.name, params], sort_keys=True)
 
 
-def _kept(reply: Message, results: dict[str, Any], question: str) -> Message:
+def _remember(reply: Message, results: dict[str, Any], question: str) -> Message:
     if "result" in reply:
         results[question] = reply["result"]
     return reply
 
 
-def _old(reply: Message, results: dict[str, Any], question: str) -> Message:
-    """As it came where the earlier answer is not there yet, or was an error."""
+def _with_old_result(reply: Message, results: dict[str, Any], question: str) -> Message:
+    """Return the earlier result; the reply itself if there is none yet, or if either is an error."""
     if question not in results or "result" not in reply:
         return reply
     return {**reply, "result": results[question]}

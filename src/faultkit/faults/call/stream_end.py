@@ -1,12 +1,12 @@
-"""Stream end: the HTTP answer begins and ends in good order, but no reply is in it."""
+"""Stream end: the HTTP response begins and ends in good order, but contains no reply."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, EndStream, Transport, Verdict
-from faultkit.faults.call.reply import always
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, EndStream, Transport, Verdict
+from faultkit.faults.call_replies import always
 from faultkit.faults.fault import setting
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Disconnect, Transport, Verdict
-from faultkit.faults.call.reply import always
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Disconnect, Transport, Verdict
+from faultkit.faults.call_replies import always
 from faultkit.faults.fault import setting
 
 

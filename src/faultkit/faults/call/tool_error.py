@@ -1,12 +1,12 @@
-"""Tool error: the tool says that it failed. The protocol is in order, so a model gets to see the text."""
+"""Tool error: the tool reports that it failed. The reply itself is valid, so a model sees the text."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Send, Verdict
-from faultkit.faults.call.reply import always, tool_error_of
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Send, Verdict
+from faultkit.faults.call_replies import always, tool_error_of
 from faultkit.faults.fault import setting
 
 
@@ -18,7 +18,7 @@ class ToolError(CallFault):
     only: ClassVar[tuple[str, ...]] = ("tools/call",)
     instead: ClassVar[str] = "use protocol_error for methods other than tools/call"
 
-    text: str = setting("injected tool error", "What the tool says.")
+    text: str = setting("injected tool error", "Text of the error.")
     call_upstream: bool = setting(False, "Let the server do its work, then throw its reply away.")
 
     def judge(self, call: Call, given: Circumstances) -> Verdict:

@@ -1,12 +1,12 @@
-"""Unknown result type: the result is of a type that the client must not take for a complete one."""
+"""Unknown result type: the result has a type that a client must not treat as complete."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Era, Verdict
-from faultkit.faults.call.reply import changed_result
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Era, Verdict
+from faultkit.faults.call_replies import changed_result
 from faultkit.faults.fault import setting
 
 

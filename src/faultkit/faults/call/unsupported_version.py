@@ -1,13 +1,12 @@
-"""Unsupported version: the server no longer speaks the version that the client does."""
+"""Unsupported version: the server refuses the protocol version of the client."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Era, Frame, Send, Verdict
-from faultkit.faults.call.http_status import refusal
-from faultkit.faults.call.reply import always, error_of
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Era, Frame, Send, Verdict
+from faultkit.faults.call_replies import always, error_of, refusal
 from faultkit.faults.fault import setting
 
 UNSUPPORTED_VERSION = -32022

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, ClassVar
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Verdict
-from faultkit.faults.call.reply import changed_result, items
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Verdict
+from faultkit.faults.call_replies import changed_result, items
 from faultkit.faults.fault import setting
 
 
@@ -18,16 +18,15 @@ class VanishedTools(CallFault):
     main: ClassVar[str] = "tools"
     methods: ClassVar[tuple[str, ...]] = ("tools/list",)
     only: ClassVar[tuple[str, ...]] = ("tools/list",)
-    instead: ClassVar[str] = "its setting `tools` says which tools are missing"
+    instead: ClassVar[str] = "its setting `tools` names the tools that are missing"
 
     tools: str = setting("*", "Which tools are missing: a name or a glob.")
 
     def judge(self, call: Call, given: Circumstances) -> Verdict:
+        def vanishes(tool: Any) -> bool:
+            return isinstance(tool, dict) and fnmatchcase(str(tool.get("name")), self.tools)
+
         def without(result: dict[str, Any]) -> dict[str, Any]:
-            left = [tool for tool in items(result, "tools") if not self._vanishes(tool)]
-            return {**result, "tools": left}
+            return {**result, "tools": [tool for tool in items(result, "tools") if not vanishes(tool)]}
 
         return Verdict(frames=changed_result(without), effect=self.kind)
-
-    def _vanishes(self, tool: Any) -> bool:
-        return isinstance(tool, dict) and fnmatchcase(str(tool.get("name")), self.tools)

@@ -1,4 +1,4 @@
-"""Wedged: to the client the same as a hang. The name records the intent: a backend in a deadlock."""
+"""Wedged: the same as hang to a client. The name records the intent: a backend in a deadlock."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""Wrong id: the reply has the id of a request that was never made, and the real one stays open."""
+"""Wrong id: the reply has the id of a request that was never made; the real request stays open."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from faultkit.faults.call.call import Call, CallFault, Circumstances, Verdict
-from faultkit.faults.call.reply import changed
+from faultkit.faults.call_fault import Call, CallFault, Circumstances, Verdict
+from faultkit.faults.call_replies import changed
 from faultkit.faults.fault import setting
 
 _FAR = 1_000_003

@@ -1,4 +1,4 @@
-"""Refuse: a new connection is turned away."""
+"""Refuse: a new connection is refused."""
 
 from __future__ import annotations
 

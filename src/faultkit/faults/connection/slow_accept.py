@@ -1,4 +1,4 @@
-"""Slow accept: a new connection waits before anything is done with it."""
+"""Slow accept: a new connection waits before it is served."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTTP delay: a request waits before it goes on."""
+"""HTTP delay: a request waits before it is sent to the upstream."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""HTTP error: a request is answered with a status of our choice.
+"""HTTP error: a request is answered with a given status.
 
-Statuses below 200 are no answers (a client would go on waiting), so they are not accepted here.
+Statuses below 200 are not accepted, because a client would go on waiting for the final one (RFC 9110 §15.2).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Bandwidth: bytes pass at a given rate.
 
-A virtual clock says until when the line is paid for. Each piece moves it by size/rate and leaves when
-its last byte is paid, so errors of the real clock never add up. An idle line saves no credit beyond
-`burst_bytes`.
+A virtual clock (`paid_until`) holds the time until which the line is in use. Each piece moves it by size/rate
+and leaves when its last byte is paid for, so errors of the real clock never add up. An idle line saves no
+credit beyond `burst_bytes`.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Bandwidth(StreamFault):
 
     @property
     def rate_bps(self) -> float:
-        """In bytes a second."""
+        """The rate in bytes a second."""
         return self.rate * UNITS[self.unit]
 
     @property

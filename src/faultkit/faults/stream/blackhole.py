@@ -1,7 +1,7 @@
-"""Blackhole: nothing comes through.
+"""Blackhole: nothing passes.
 
-`stall` stops reading at the first bytes, so the sender's buffers fill up; what was read is kept and
-comes out when the fault is taken off. `discard` reads and drops, so the sender believes that all is well.
+`stall` stops reading at the first bytes, so the sender's buffers fill up; what was read is kept and passed on
+when the fault is removed. `discard` reads and drops, so the sender notices nothing.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from typing import ClassVar, Literal
 
 from faultkit.faults.events import Data, Event, moved
 from faultkit.faults.fault import FOREVER, Stream, StreamFault, StreamFilter, setting
-from faultkit.faults.stream.cut import CutFilter, close_at
-from faultkit.faults.stream.discard import DiscardFilter
+from faultkit.faults.stream_filters import CutFilter, DiscardFilter, close_at
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Corrupt: now and then a bit is flipped.
+"""Corrupt: some bits are flipped.
 
 The stream is cut into virtual segments at fixed offsets; of a segment that is hit, one random bit is
 flipped. Which bits these are does not depend on how the bytes were read.
@@ -53,7 +53,7 @@ class _CorruptFilter(StreamFilter):
         return (Data(event.at, bytes(payload)),)
 
     def _draw(self) -> None:
-        """The next bit to flip: `_flip_at` is the offset of its byte in the stream."""
+        """Draw the next bit to flip: `_flip_at` is the offset of its byte in the stream."""
         rng, size = self._stream.rng, self._fault.segment_bytes
         self._segment += 1 + rng.gap(self._fault.rate)
         byte, bit = divmod(rng.below(size * 8), 8)

@@ -1,7 +1,7 @@
-"""Half-open: one direction falls silent without a word, and the other lives on.
+"""Half-open: one direction goes silent, without FIN or RST, and the other continues.
 
-After `after_bytes` nothing more passes: no bytes and no end. When the fault is taken off, an end that
-was kept back comes out; if bytes were lost, the connection closes, for TCP has no holes.
+After `after_bytes` nothing more passes: no bytes and no end. When the fault is removed, an end that was held
+back is passed on; if bytes were lost, the connection closes, because TCP has no holes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Jitter: the delay changes all the time.
+"""Jitter: the delay of bytes changes with time.
 
 Time since the filter's start is cut into windows of 1/frequency seconds, each with a delay of its own.
-A window's delay hangs on its number alone, so it is the same whatever the traffic does.
+The delay of a window depends on its number only, so it is the same whatever the traffic is.
 """
 
 from __future__ import annotations

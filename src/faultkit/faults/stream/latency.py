@@ -1,7 +1,7 @@
 """Latency: bytes arrive later than they were sent.
 
-The delay counts from the instant at which the bytes reached the proxy, so it adds to whatever time
-the peer took and never overlaps it. Order is kept: what follows a late chunk waits for it.
+The delay counts from the instant at which the bytes reached the proxy, so it adds to the time that the peer
+took. Order is kept: bytes that follow a late chunk wait for it.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Latency(StreamFault):
         return _LatencyFilter(self, stream)
 
     def draw_ms(self, rng: Rng) -> float:
-        """One delay."""
+        """Draw one delay."""
         return draw_ms(self, rng)
 
 

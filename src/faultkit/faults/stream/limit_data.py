@@ -1,7 +1,7 @@
 """Limit data: exactly so many bytes pass, then the connection closes.
 
-Close comes with the last byte that passes. With a limit of 0 it comes in place of the first byte, so
-that a peer may still speak the other way before it is cut off.
+Close comes with the last byte that passes. With a limit of 0 it comes in place of the first byte, so that the
+other direction can still be used before that.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from faultkit.faults.events import Close, Data, Event
 from faultkit.faults.fault import Stream, StreamFault, StreamFilter, setting
-from faultkit.faults.stream.cut import CutFilter
+from faultkit.faults.stream_filters import CutFilter
 
 
 @dataclass(frozen=True)

@@ -14,19 +14,14 @@ from typing import ClassVar, Literal
 
 from faultkit.faults.events import Data, Event, moved
 from faultkit.faults.fault import Stream, StreamFault, StreamFilter, setting
-from faultkit.faults.stream.loss_chain import (
-    FIVE_STATE,
-    LossChain,
-    LossWalk,
-    gilbert_elliott,
-    independent,
-)
+from faultkit.faults.loss_chain import FIVE_STATE, LossChain, LossWalk, gilbert_elliott, independent
 
 _MAX_RTO_MS = 120_000.0
 _MAX_LOSSES = 16
-"""Of one segment: the first sending and 15 retries, as on Linux, which takes 924.6 s. The next try passes."""
+"""Most losses of one segment: the first sending and 15 retries, as on Linux (924.6 s). The next try
+passes."""
 _FOLLOWERS = 3
-"""So many later segments give the duplicate acknowledgements that start a fast retransmit."""
+"""Later segments whose duplicate acknowledgements start a fast retransmit (RFC 5681 §3.2)."""
 
 
 @dataclass(frozen=True)

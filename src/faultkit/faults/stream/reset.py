@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 from faultkit.faults.events import Data, Event
 from faultkit.faults.events import Reset as ResetEvent
 from faultkit.faults.fault import FOREVER, Stream, StreamFault, StreamFilter, setting
-from faultkit.faults.stream.cut import CutFilter
+from faultkit.faults.stream_filters import CutFilter
 
 
 @dataclass(frozen=True)

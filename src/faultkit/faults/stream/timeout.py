@@ -1,7 +1,7 @@
 """Timeout: all bytes are dropped, and after a while the connection closes.
 
-The time counts from the fault's start and is never wound up again, so a talkative peer cannot keep the
-connection alive.
+The time counts from the fault's start and is never extended, so a peer that keeps sending cannot keep the
+connection open.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from faultkit.faults.fault import Stream, StreamFault, StreamFilter, setting
-from faultkit.faults.stream.cut import close_at
-from faultkit.faults.stream.discard import DiscardFilter
+from faultkit.faults.stream_filters import DiscardFilter, close_at
 
 
 @dataclass(frozen=True)

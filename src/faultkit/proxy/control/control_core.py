@@ -11,8 +11,11 @@
 
 `proxy/control/control_server.py` serves it for a data plane (starlette, in a thread), `mcp/gateway` for a
 gateway (the project's own HTTP server). An adapter checks the caller (`check_caller`), reads the body, writes
-the document as JSON, and calls `expire` in time. The core keeps the leases; it starts no thread and takes no
-lock.
+the document as JSON, and calls `expire` in time. The core starts no thread and takes no lock.
+
+Every change is a lease: it expires, and what was before it returns. `Leases` are pure values; plans form a
+stack. The top one is in force, and the one below it returns when it expires. The lowest one never expires. A
+rule that was added belongs to the plan on top.
 """
 
 from __future__ import annotations
@@ -22,12 +25,108 @@ import json
 import math
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 from faultkit.base.address import LOOPBACK_NAMES, Endpoint
 from faultkit.base.errors import InputError, RunError
 from faultkit.plan import Plan, Rule, dump_plan, dump_rule, parse_plan, parse_rule, read_document
-from faultkit.proxy.control.leases import NEVER, Leases
+
+NEVER = math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class LeasedRule:
+    """A rule and when it expires."""
+
+    rule: Rule
+    until: float = NEVER
+
+
+@dataclass(frozen=True, slots=True)
+class LeasedPlan:
+    """One plan of the stack and when it expires."""
+
+    rules: tuple[LeasedRule, ...]
+    seed: int | str
+    until: float = NEVER
+
+
+@dataclass(frozen=True, slots=True)
+class Leases:
+    """A stack of plans. Every method returns a new value."""
+
+    plans: tuple[LeasedPlan, ...]
+    """At least one; the last one is in force."""
+
+    @classmethod
+    def of(cls, plan: Plan) -> Leases:
+        """Return a stack of one plan, which never expires."""
+        return cls((_leased_plan(plan, NEVER),))
+
+    @property
+    def plan(self) -> Plan:
+        """The plan in force."""
+        top = self.plans[-1]
+        return Plan(tuple(leased.rule for leased in top.rules), top.seed)
+
+    @property
+    def until(self) -> dict[str, float]:
+        """When each rule of the plan expires, by name: at its own time or at that of its plan."""
+        top = self.plans[-1]
+        return {leased.rule.name: min(leased.until, top.until) for leased in top.rules}
+
+    @property
+    def next_expiry(self) -> float:
+        """When the next rule or plan expires."""
+        times = [leased_plan.until for leased_plan in self.plans]
+        times += [leased.until for leased_plan in self.plans for leased in leased_plan.rules]
+        return min(times)
+
+    def replaced(self, plan: Plan, until: float = NEVER) -> Leases:
+        """Put another plan on top. Plans that expire before it would never be in force again, so they are
+        dropped."""
+        below = tuple(leased_plan for leased_plan in self.plans if leased_plan.until > until)
+        return Leases((*below, _leased_plan(plan, until)))
+
+    def added(self, rule: Rule, until: float = NEVER) -> Leases:
+        """Add a rule to the plan on top."""
+        return self._with_rules((*self.plans[-1].rules, LeasedRule(rule, until)))
+
+    def removed(self, name: str) -> Leases:
+        """Remove a rule from the plan on top."""
+        return self._with_rules(tuple(leased for leased in self.plans[-1].rules if leased.rule.name != name))
+
+    def renewed(self, name: str, until: float) -> Leases:
+        """Let a rule expire at another time."""
+        rules = self.plans[-1].rules
+        return self._with_rules(
+            tuple(replace(each, until=until) if each.rule.name == name else each for each in rules)
+        )
+
+    def at(self, now: float) -> Leases:
+        """Drop what has expired by `now`."""
+        if now < self.next_expiry:
+            return self
+        return Leases(
+            tuple(
+                replace(
+                    leased_plan, rules=tuple(leased for leased in leased_plan.rules if leased.until > now)
+                )
+                for leased_plan in self.plans
+                if leased_plan.until > now
+            )
+        )
+
+    def _with_rules(self, rules: tuple[LeasedRule, ...]) -> Leases:
+        return Leases((*self.plans[:-1], replace(self.plans[-1], rules=rules)))
+
+
+def _leased_plan(plan: Plan, until: float) -> LeasedPlan:
+    return LeasedPlan(tuple(LeasedRule(rule) for rule in plan.rules), plan.seed, until)
+
+
+# --- the API ---------------------------------------------------------------------------------
 
 USUAL_TTL_S = 600.0
 LONGEST_TTL_S = 86_400.0
@@ -40,7 +139,7 @@ EVENTS_KEEP_ALIVE = ": still here\n\n"
 
 
 class Problem(Exception):
-    """A refusal: an HTTP status, and the document that says what was wrong and where."""
+    """A refusal: an HTTP status, and a document with the problem and its place."""
 
     def __init__(self, status: int, problem: str, path: str = "") -> None:
         super().__init__(problem)
@@ -103,7 +202,7 @@ def ttl_of(text: str | None) -> float:
 
 
 def expiry_of(ttl_s: float) -> dict[str, Any]:
-    """Return the members of a reply that say when a change expires."""
+    """Return the members of a reply that hold the expiry of a change."""
     at = time.gmtime(time.time() + ttl_s) if ttl_s else None
     return {
         "expires_in_s": ttl_s or None,
@@ -199,7 +298,10 @@ class ControlCore:
             case "POST", "/rules":
                 return self._post_rule(ttl_of(query.get("ttl")), body)
             case "PATCH", "/rules/":
-                return self._renew_rule(name, ttl_of(query.get("ttl")))
+                ttl_s = ttl_of(query.get("ttl"))
+                until = self._until(ttl_s)
+                plan = self._change(lambda leases: leases.renewed(_known(leases, name), until)).plan
+                return 200, {"renewed": name, "digest": plan.digest, **expiry_of(ttl_s)}
             case "DELETE", "/rules/":
                 plan = self._change(lambda leases: leases.removed(_known(leases, name))).plan
                 return 200, {"removed": name, "digest": plan.digest}
@@ -234,10 +336,6 @@ class ControlCore:
 
         plan = self._change(add).plan
         return 201, {"rule": dump_rule(added[0]), "digest": plan.digest, **expiry_of(ttl_s)}
-
-    def _renew_rule(self, name: str, ttl_s: float) -> Reply:
-        plan = self._change(lambda leases: leases.renewed(_known(leases, name), self._until(ttl_s))).plan
-        return 200, {"renewed": name, "digest": plan.digest, **expiry_of(ttl_s)}
 
     def _status(self) -> Reply:
         leases = self._change(lambda leases: leases)

@@ -96,10 +96,10 @@ class ControlServer:
         """True while a client reads `/events`, so the plane should record every event."""
         return bool(self._readers)
 
-    def publish(self, happenings: list[PlaneEvent]) -> None:
+    def publish(self, events: list[PlaneEvent]) -> None:
         """Send events to the clients that read `/events`. Any thread may call."""
-        if happenings and self._readers:
-            self._send_to_readers(list(happenings))
+        if events and self._readers:
+            self._send_to_readers(list(events))
 
     def tick(self) -> None:
         """Undo the changes that have expired. Call it a few times a second."""

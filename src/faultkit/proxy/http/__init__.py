@@ -3,8 +3,7 @@
     heads            the head of a request or response, and the body it announces (RFC 9112 §6)
     framing          where messages begin and end in a stream of bytes (RFC 9112 §2, §7)
     request_target   the origin a request is meant for, and heads rewritten for it (RFC 9112 §3.2)
-    turns            values: one request's turn, own answers, what an exchange asks of the link
-    response_order   which request is answered next, when legs end, what is held back
+    response_order   which request is answered next, when legs end, what is held back; own answers
     exchange         one client connection: faults, reverse and forward proxying
 
 Own code instead of h11, because bytes must pass unchanged, and h11 normalises what it parses.
@@ -14,7 +13,7 @@ Nothing here knows sockets, asyncio or a clock.
 from faultkit.proxy.http.exchange import HttpExchange
 from faultkit.proxy.http.heads import RequestHead, ResponseHead
 from faultkit.proxy.http.request_target import Origin, host_field, origin_of
-from faultkit.proxy.http.turns import Dial, Hangup, Output, ToClient, ToUpstream
+from faultkit.proxy.http.response_order import Dial, Hangup, Output, ToClient, ToUpstream
 
 __all__ = [
     "Dial",

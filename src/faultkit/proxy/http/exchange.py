@@ -1,4 +1,4 @@
-"""One client connection that speaks HTTP/1.1: which bytes go where, and when.
+"""One client connection with HTTP/1.1: which bytes go where, and when.
 
 Requests are judged one by one as their heads arrive. What no verdict touches passes byte for byte,
 as it comes. Answers of our own are written in their turn among the upstream's responses.
@@ -20,14 +20,13 @@ from faultkit.faults.fault import HttpVerdict
 from faultkit.proxy.http.framing import Blank, Body, End, Opaque, ResponseFramer
 from faultkit.proxy.http.heads import RequestHead, ResponseHead
 from faultkit.proxy.http.request_target import Origin, for_origin, origin_of, with_host
-from faultkit.proxy.http.response_order import Order
-from faultkit.proxy.http.turns import ESTABLISHED, Hangup, Output, OwnAnswer, Turn
+from faultkit.proxy.http.response_order import ESTABLISHED, Hangup, Output, OwnAnswer, ResponseOrder, Turn
 
 Mode: TypeAlias = Literal["inline", "reverse", "forward"]
 Judge: TypeAlias = Callable[[RequestHead], HttpVerdict]
 
 
-class HttpExchange(Order):
+class HttpExchange(ResponseOrder):
     """An HTTP connection: feed it the events of both legs, and carry out what it returns, in order.
 
     After a `Hangup`, events of that leg are not to be fed any more.
@@ -36,7 +35,7 @@ class HttpExchange(Order):
     __slots__ = ("_host", "_judge", "_mode")
 
     def __init__(self, judge: Judge, mode: Mode = "inline", host: str | None = None) -> None:
-        """`host` is what the Host field says in reverse mode (see `host_field`)."""
+        """`host` is the value of the Host field in reverse mode (see `host_field`)."""
         if mode == "reverse" and not host:
             raise ValueError(f"host: expected host[:port] in reverse mode, got {host!r}")
         super().__init__(forward=mode == "forward")
@@ -199,7 +198,7 @@ class HttpExchange(Order):
     def _request_ended(self, event: Data, run: list[bytes]) -> None:
         turn, self._current = self._current, None
         assert turn is not None
-        turn.whole = True
+        turn.complete = True
         if not turn.sent:
             self._flush_up(run, event)
             if turn.answer is not None and not turn.due:
@@ -220,8 +219,8 @@ class HttpExchange(Order):
         self.opaque_reason = self.opaque_reason or reason
         self._raw_up = True
         if self._current is not None:
-            # No more will ever be known of this request.
-            self._current.whole = True
+            # The end of this request cannot be found any more.
+            self._current.complete = True
             self._current = None
         run.append(raw)
         if not self._turns:
@@ -229,7 +228,7 @@ class HttpExchange(Order):
             self._raw_down = True
 
     def _refuse(self, problem: str, at: float) -> None:
-        """The client's bytes cannot be read any further: send 400 in its turn, then close (RFC 9112 §2.2)."""
+        """Send 400 in its turn, then close: the client's bytes cannot be read any further (RFC 9112 §2.2)."""
         self._ignores_client = True
         turn, self._current = self._current, None
         if turn is None:
@@ -301,7 +300,7 @@ class HttpExchange(Order):
                     turn.started = True
                     run.append(piece.raw)
                     if self._forward and not piece.interim:
-                        # One of the two heads told the peer that the connection ends here.
+                        # Connection: close in either head ends the connection (RFC 9112 §9.6).
                         turn.closing = not (piece.keep_alive and turn.keeps_alive)
                 elif piece.status == 100:
                     # The upstream wants the body, and the client may be waiting for this (RFC 9110 §10.1.1).
@@ -336,7 +335,7 @@ class HttpExchange(Order):
             self._drained()
 
     def _switched(self, turn: Turn, reason: str, event: Data, run: list[bytes]) -> None:
-        """The upstream agreed to another protocol (101, or a CONNECT tunnel)."""
+        """Pass bytes without reading them: the upstream agreed to another protocol (101, or a tunnel)."""
         if turn.answer is not None:
             self._flush_down(run, event)
             self._drop_upstream()
@@ -347,7 +346,7 @@ class HttpExchange(Order):
         self._go_raw(reason)
 
     def _upstream_unframed(self, raw: bytes, event: Data, run: list[bytes]) -> None:
-        """The upstream's bytes are no response, or one without a safe end."""
+        """Handle bytes of the upstream that are no response, or one without a safe end."""
         front = self._turns[0] if self._turns else None
         if front.answer is not None if front is not None else self._forward:
             self._flush_down(run, event)
@@ -366,7 +365,7 @@ class HttpExchange(Order):
             self._turns.pop()
 
     def _pass_partial_response(self, at: float) -> None:
-        """Pass the kept part of a response head to the client, if the response would have gone there."""
+        """Pass the kept part of a response head to the client, if it is for the client."""
         rest = self._responses.take_rest()
         if rest and (self._turns[0].answer is None if self._turns else not self._forward):
             self._to_client(Data(at, rest))

@@ -3,8 +3,8 @@
 A framer is fed bytes and returns pieces in order; the raw bytes of all pieces, joined, are exactly what was
 fed. Bodies are streamed. Only a head or a chunk-size line that is not complete yet is kept.
 
-Bytes that cannot be framed safely make a framer opaque for good: `opaque_reason` says why, and all further
-bytes come out as `Opaque`. What that means for a connection is decided by its exchange.
+Bytes that cannot be framed safely make a framer opaque for good: `opaque_reason` is set, and all further
+bytes come out as `Opaque`. The exchange decides what that means for the connection.
 """
 
 from __future__ import annotations
@@ -263,7 +263,7 @@ class ResponseFramer(_Framer):
         self._methods: deque[str] = deque()
 
     def expect(self, method: str) -> None:
-        """Note that a request with this method goes to the upstream."""
+        """Add a request with this method to those whose responses are expected."""
         self._methods.append(method)
 
     @property
@@ -292,7 +292,7 @@ class ResponseFramer(_Framer):
                 self.become_opaque("upgraded to another protocol")
             return head
         method = self._methods[0]
-        # RFC 9112 §6.3, rule 1: these have no body, whatever the header fields say.
+        # RFC 9112 §6.3, rule 1: these have no body, whatever their header fields are.
         if method == "HEAD" or status == 204 or status == 304:
             self._step = ResponseFramer._end
         # Rule 2: a successful response to CONNECT turns the connection into a tunnel.

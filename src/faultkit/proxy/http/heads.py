@@ -1,8 +1,8 @@
 """The head of a request or response: its raw bytes, its fields, and the body that it announces.
 
-Header fields are parsed when first read: most heads pass through without being looked at. A head that two
-readers might frame in two ways is refused with a ValueError that says why, because a request could otherwise
-be smuggled past a fault (RFC 9112 §11.2).
+Header fields are parsed when first read: most heads pass through without that. A head that two readers might
+frame in two ways is refused with a ValueError, because a request could otherwise be smuggled past a fault
+(RFC 9112 §11.2).
 
 Own code instead of h11, because bytes must pass unchanged, and h11 normalises what it parses.
 """
@@ -50,7 +50,7 @@ class _Head:
 
     @property
     def keep_alive(self) -> bool:
-        """Whether the sender means to use the connection again (RFC 9112 §9.3)."""
+        """Whether the sender keeps the connection for another message (RFC 9112 §9.3)."""
         tokens = {token.strip() for token in (self.header("connection") or "").lower().split(",")}
         return "close" not in tokens and (self.minor == 1 or "keep-alive" in tokens)
 
@@ -133,7 +133,7 @@ ABSENT = -1
 """No framing field: no body in a request, a body up to the end of the stream in a response (§6.3, rules 7 and
 8)."""
 CHUNKED = -2
-"""`Transfer-Encoding` whose last coding is chunked: the chunks say where the body ends (§6.3, rule 4)."""
+"""`Transfer-Encoding` whose last coding is chunked: the chunks determine the end (§6.3, rule 4)."""
 OTHER_CODING = -3
 """A transfer coding whose last step is not chunked: the body of a response ends with the stream (§6.3, rule
 4)."""

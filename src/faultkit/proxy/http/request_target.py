@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from faultkit.base.address import url_host
 from faultkit.proxy.http.heads import RequestHead
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
@@ -28,12 +29,12 @@ class Origin:
     tls: bool = False
 
     def __str__(self) -> str:
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return f"{url_host(self.host)}:{self.port}"
 
 
 def host_field(host: str, port: int, tls: bool) -> str:
     """Return the Host field of this origin: the port only where it is not the default (RFC 9110 §7.2)."""
-    name = f"[{host}]" if ":" in host else host
+    name = url_host(host)
     return name if port == _DEFAULT_PORTS["https" if tls else "http"] else f"{name}:{port}"
 
 

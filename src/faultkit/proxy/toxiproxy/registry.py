@@ -32,7 +32,7 @@ ANY_PORT = "localhost:0"
 
 @dataclass(frozen=True, slots=True)
 class WantedProxy:
-    """A proxy as a client asked for it. The texts are kept, because the API returns them."""
+    """A proxy as a client requested it. The texts are kept, because the API returns them."""
 
     name: str
     listen: str
@@ -180,7 +180,9 @@ class Registry:
 
     def delete_proxy(self, name: str) -> None:
         with self._lock:
-            self._remove(self._entry(name))
+            self._give_port_back(self._entry(name))
+            del self._entries[name]
+            self._apply()
 
     def populate(self, document: object) -> list[Document]:
         """Create or replace these proxies. One with the same addresses is kept, with its toxics."""
@@ -271,11 +273,6 @@ class Registry:
             self._apply()
             raise
         return entry
-
-    def _remove(self, entry: _Entry) -> None:
-        self._give_port_back(entry)
-        del self._entries[entry.wanted.name]
-        self._apply()
 
     def _is_same(self, entry: _Entry, wanted: WantedProxy) -> bool:
         """Return whether the proxy has these addresses; port 0 matches any port."""

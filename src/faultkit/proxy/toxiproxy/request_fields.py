@@ -72,7 +72,7 @@ def number(body: Mapping[str, object], name: str, default: float) -> float:
     return value
 
 
-def whole(body: Mapping[str, object], name: str, default: int) -> int:
+def whole_number(body: Mapping[str, object], name: str, default: int) -> int:
     """Return a field that is a whole number; 100.0 is one too."""
     value = number(body, name, default)
     if not math.isfinite(value) or value != int(value) or abs(value) > MOST_WHOLE:

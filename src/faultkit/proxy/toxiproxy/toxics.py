@@ -16,7 +16,6 @@ from faultkit.faults.events import Reset as ResetEvent
 from faultkit.faults.fault import FOREVER, Stream, StreamFault, StreamFilter, setting
 from faultkit.faults.stream.bandwidth import Bandwidth
 from faultkit.faults.stream.blackhole import Blackhole
-from faultkit.faults.stream.cut import CutFilter
 from faultkit.faults.stream.latency import Latency
 from faultkit.faults.stream.limit_data import LimitData
 from faultkit.faults.stream.packet_loss import PacketLoss
@@ -24,6 +23,7 @@ from faultkit.faults.stream.reset import Reset
 from faultkit.faults.stream.slicer import Slicer
 from faultkit.faults.stream.slow_close import SlowClose
 from faultkit.faults.stream.timeout import Timeout
+from faultkit.faults.stream_filters import CutFilter
 from faultkit.plan import Match, Rule, Side, Trigger
 from faultkit.proxy.toxiproxy import request_fields as fields
 from faultkit.proxy.toxiproxy.request_fields import bad_body, invalid_stream, invalid_type
@@ -72,28 +72,12 @@ def _bandwidth(given: Attributes) -> StreamFault:
     return Bandwidth(rate=min(given["rate"], _MOST_KBPS), unit="KBps")
 
 
-def _slow_close(given: Attributes) -> StreamFault:
-    return SlowClose(delay_ms=given["delay"])
-
-
-def _timeout(given: Attributes) -> StreamFault:
-    return Timeout(timeout_ms=given["timeout"])
-
-
-def _reset_peer(given: Attributes) -> StreamFault:
-    return ResetPeer(after_ms=given["timeout"], on="data")
-
-
 def _slicer(given: Attributes) -> StreamFault:
     return Slicer(
         average_bytes=max(1, int(given["average_size"])),
         variation_bytes=max(0, int(given["size_variation"])),
         delay_us=max(0, given["delay"]),
     )
-
-
-def _limit_data(given: Attributes) -> StreamFault:
-    return LimitData(bytes=int(given["bytes"]))
 
 
 def _packet_loss(given: Attributes) -> StreamFault:
@@ -107,16 +91,14 @@ def _packet_loss(given: Attributes) -> StreamFault:
     )
 
 
-def _noop(given: Attributes) -> None:
-    return None
-
-
 TOXIC_TYPES: dict[str, ToxicType] = {
     "latency": ToxicType(_latency, (Attribute("latency", minimum=None), Attribute("jitter", minimum=None))),
     "bandwidth": ToxicType(_bandwidth, (Attribute("rate"),)),
-    "slow_close": ToxicType(_slow_close, (Attribute("delay"),)),
-    "timeout": ToxicType(_timeout, (Attribute("timeout"),)),
-    "reset_peer": ToxicType(_reset_peer, (Attribute("timeout"),)),
+    "slow_close": ToxicType(lambda given: SlowClose(delay_ms=given["delay"]), (Attribute("delay"),)),
+    "timeout": ToxicType(lambda given: Timeout(timeout_ms=given["timeout"]), (Attribute("timeout"),)),
+    "reset_peer": ToxicType(
+        lambda given: ResetPeer(after_ms=given["timeout"], on="data"), (Attribute("timeout"),)
+    ),
     "slicer": ToxicType(
         _slicer,
         (
@@ -125,7 +107,7 @@ TOXIC_TYPES: dict[str, ToxicType] = {
             Attribute("delay", minimum=None),
         ),
     ),
-    "limit_data": ToxicType(_limit_data, (Attribute("bytes"),)),
+    "limit_data": ToxicType(lambda given: LimitData(bytes=int(given["bytes"])), (Attribute("bytes"),)),
     "packet_loss": ToxicType(
         _packet_loss,
         (
@@ -133,7 +115,7 @@ TOXIC_TYPES: dict[str, ToxicType] = {
             Attribute("correlation", is_whole=False, minimum=None),
         ),
     ),
-    "noop": ToxicType(_noop),
+    "noop": ToxicType(lambda given: None),
 }
 
 
@@ -148,6 +130,7 @@ class Toxic:
     attributes: Attributes
 
     def document(self) -> dict[str, object]:
+        """Return the toxic as the API shows it."""
         return {
             "attributes": dict(self.attributes),
             "name": self.name,
@@ -157,6 +140,7 @@ class Toxic:
         }
 
     def fault(self) -> StreamFault | None:
+        """Return the fault that it becomes; None if it does nothing."""
         return TOXIC_TYPES[self.type].fault(self.attributes)
 
 
@@ -195,7 +179,11 @@ def _attributes(type_name: str, document: Mapping[str, object], before: Attribut
     for attribute in TOXIC_TYPES[type_name].attributes:
         name = attribute.name
         old = before.get(name, 0)
-        value = fields.whole(given, name, int(old)) if attribute.is_whole else fields.number(given, name, old)
+        value = (
+            fields.whole_number(given, name, int(old))
+            if attribute.is_whole
+            else fields.number(given, name, old)
+        )
         if attribute.minimum is not None and value < attribute.minimum:
             raise bad_body(f"{name}: expected at least {attribute.minimum}, got {value}")
         values[name] = value

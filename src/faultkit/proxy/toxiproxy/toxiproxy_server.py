@@ -74,9 +74,11 @@ class ToxiproxyServer:
             raise InputError(str(config), refusal.message.removeprefix("bad request body: ")) from None
 
     def run(self) -> None:
+        """Serve until `stop` is called."""
         self._server.run(sockets=[self._listener])
 
     def stop(self) -> None:
+        """Let `run` return. Any thread may call."""
         self._server.should_exit = True
 
     def close(self) -> None:
@@ -121,7 +123,7 @@ def build_app(registry: Registry, *, local_only: bool = True) -> Starlette:
         return Route(path, _endpoint(work, status), methods=[method])
 
     def both(path: str, work: Work) -> list[Route]:
-        """Updates come by POST from older clients and by PATCH from newer ones."""
+        """Return routes for POST, which older clients use for updates, and PATCH, which newer ones use."""
         return [route(path, "POST", work), route(path, "PATCH", work)]
 
     a_proxy, a_toxic = "/proxies/{proxy}", "/proxies/{proxy}/toxics/{toxic}"

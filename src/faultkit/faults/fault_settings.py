@@ -1,7 +1,7 @@
-"""One field of a fault: what users need to know of it, and which values it takes.
+"""One setting of a fault: what users need to know of it, and which values it takes.
 
-The facts stand once, at the field. Checks and schemas are derived here, flags and variables in `flag_names`;
-whole faults are parsed in `parse`.
+The facts are declared once, at the field. Checks and schemas are derived here, flags and variables in
+`flag_names`; complete faults are parsed in `fault_data`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _TYPES: dict[object, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What the table tells about one field of a fault: enough for YAML, flags, schemas and help."""
+    """The facts of one field of a fault, from which YAML, flags, schemas and help are derived."""
 
     help: str
     unit: str = ""
@@ -33,11 +33,11 @@ class Setting:
     above: float | None = None
     choices: tuple[str, ...] = ()
     flag: str | None = None
-    """The command-line name where it is not the field's own without its unit."""
+    """Command-line name, if it is not the field's name without its unit."""
     flag_sets: str | None = None
-    """The flag is a switch that sets this value."""
+    """The value that the flag sets, if the flag is a switch."""
     env: str | None = None
-    """The environment variable where it is not FAULT_<FAULT>_<FLAG>."""
+    """Environment variable, if it is not FAULT_<FAULT>_<FLAG>."""
 
 
 def setting(default: Any = MISSING, /, help: str = "", **facts: Any) -> Any:
@@ -76,7 +76,7 @@ def schema_of(type_: object, fact: Setting, default: object) -> dict[str, object
 
 
 def _base(type_: object) -> tuple[type, bool]:
-    """The plain type below `Literal[...]` and `... | None`, and whether None is a value."""
+    """Return the type below `Literal[...]` and `... | None`, and whether None is a value."""
     if isinstance(type_, type):
         return type_, False
     arguments = get_args(type_)
@@ -112,7 +112,7 @@ def _expected(base: type, fact: Setting) -> str:
 
 
 def _shown(value: object) -> str:
-    """A value as users write it in YAML or JSON."""
+    """Return a value as users write it in YAML or JSON."""
     if value is None:
         return "nothing"
     return str(value).lower() if isinstance(value, bool) else repr(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from faultkit.base.documents.seeds import read_seed, seed_of_text
+from faultkit.base.documents.values import read_seed, seed_of_text
 from faultkit.base.errors import InputError
 
 

@@ -1,6 +1,7 @@
-"""The single values inside a JSON value, and what a JSON Schema allows in their places.
+"""The leaves of a JSON value, and what a JSON Schema allows in their places. Pure.
 
-Only what is needed to put another value there that a validator lets pass: types, choices, bounds, lengths.
+It reads only the parts of a schema that are needed to replace a leaf by a value that still validates: types,
+choices, bounds and lengths.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ Path: TypeAlias = tuple[str | int, ...]
 
 _MOST_LEAVES = 10_000
 _SHORTEST = 8
-"""A text of fewer characters could not be told from others."""
+"""A marker of fewer characters would not be unique."""
 _BINDING = ("enum", "const", "pattern", "format")
 
 
@@ -27,13 +28,14 @@ class Leaf:
 
     @property
     def bound(self) -> bool:
-        """Return whether the schema restricts the value."""
+        """Whether the schema restricts the value."""
         longest = self.schema.get("maxLength")
         return any(key in self.schema for key in _BINDING) or (
             isinstance(longest, int) and longest < _SHORTEST
         )
 
     def other_text(self, text: str, marker: str) -> str:
+        """Return the marker, or another text that the schema allows; the same text if there is none."""
         choices = self.schema.get("enum")
         if isinstance(choices, list):
             others = [choice for choice in choices if isinstance(choice, str) and choice != text]

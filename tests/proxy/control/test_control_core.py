@@ -1,4 +1,4 @@
-"""Changes that expire: what holds at each instant."""
+"""Leases: which plan is in force at each instant."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from faultkit.faults.connection.refuse import Refuse
 from faultkit.plan import Plan, Rule
-from faultkit.proxy.control.leases import Leases
+from faultkit.proxy.control.control_core import Leases
 
 
 def plan(*names: str, seed: int = 0) -> Plan:
@@ -41,12 +41,12 @@ def test_a_plan_that_expires_below_another_one_does_not_come_back() -> None:
     assert [names(leases.at(t)) for t in (4, 5, 10)] == ["c", "b", "a"]
     longer = Leases.of(plan("a")).replaced(plan("b"), until=10).replaced(plan("c"), until=20)
     assert [names(longer.at(t)) for t in (10, 19, 20)] == ["c", "c", "a"]
-    assert len(longer.layers) == 2
+    assert len(longer.plans) == 2
 
 
 def test_a_plan_without_an_end_replaces_all_before_it() -> None:
     leases = Leases.of(plan("a")).replaced(plan("b"), until=10).replaced(plan("c"))
-    assert len(leases.layers) == 1
+    assert len(leases.plans) == 1
     assert names(leases.at(1e18)) == "c"
 
 
@@ -77,7 +77,7 @@ def test_whatever_is_put_on_top_something_holds_and_nothing_is_past_its_time(
     later = leases.at(now)
     assert later.next_expiry > now
     assert later.plan.rules
-    # Each layer outlives the one above it, so the pile stays as small as it can be.
-    times = [layer.until for layer in leases.layers]
+    # Each plan outlives the one above it, so the stack stays as small as it can be.
+    times = [plan.until for plan in leases.plans]
     assert times == sorted(times, reverse=True)
     assert len(set(times)) == len(times)

@@ -1,8 +1,8 @@
-"""The values between a call-level fault and its interpreter: the call and the verdict. No wire, no clock.
+"""Call faults: the call that a fault decides about, and its verdict. No wire, no clock.
 
-A fault decides about a call before the server is asked, in one verdict: whether the
-server is asked at all, how late, and which timed frames the client gets in place of the reply.
-`faultkit.mcp.interpreter` executes verdicts, so a fault means the same in front of any server.
+A fault decides about a call before the server is asked, in one verdict: whether the server is asked at all,
+how late, and which timed frames the client gets in place of the reply. `faultkit.mcp.interpreter` executes
+verdicts, so a fault has the same meaning in front of any server.
 """
 
 from __future__ import annotations
@@ -32,34 +32,33 @@ class Call:
     method: str
     """Such as `tools/call`."""
     name: str
-    """Of the tool or prompt, or the URI of the resource, that it is about; empty if it is about none."""
+    """Name of the tool or prompt, or URI of the resource; empty for other methods."""
     params: Mapping[str, Any]
     id: str | int
     server: str = ""
     transport: Transport = "stdio"
     era: Era = "legacy"
     ordinal: int = 0
-    """How many calls the rule has covered before this one."""
+    """Number of calls that the rule has covered before this one."""
     nth: int = 0
-    """How many of those had the same method and name. It does not hang on how calls of other names fall in
-    between."""
+    """Number of those with the same method and name, so calls of other names in between do not count."""
 
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """A whole frame: a line of stdio, an event of an SSE stream, or the body of an HTTP answer."""
+    """A complete frame: a line of stdio, an event of an SSE stream, or the body of an HTTP response."""
 
     message: Message | bytes
-    """Bytes stand in place of the JSON text and need not be JSON."""
+    """Bytes are sent in place of the JSON text and need not be JSON."""
     after_s: float = 0.0
-    """Since the frame before it was over (a Drip or a KeepAlive takes its time); of the first, since the
-    reply came or, if none was asked for, since the verdict."""
+    """Seconds since the end of the frame before it (a Drip or a KeepAlive takes time). For the first frame:
+    since the reply came or, if the server was not asked, since the verdict."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """The first part of a frame, and then nothing more of it: a line that ends in its middle, an event or
-    a body whose connection closes before its end."""
+    """The first part of a frame, without the rest: a line that ends in its middle, or an event or a body
+    whose connection closes before its end."""
 
     message: Message | bytes
     share: float = 0.5
@@ -68,7 +67,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Drip:
-    """A whole frame, a few bytes at a time."""
+    """A complete frame, a few bytes at a time."""
 
     message: Message | bytes
     chunk_bytes: int
@@ -87,14 +86,14 @@ class KeepAlive:
 
 @dataclass(frozen=True, slots=True)
 class EndStream:
-    """The answer of this call ends in good order, with what it has by then. Over HTTP only."""
+    """The regular end of the response to this call, with what it contains by then. Over HTTP only."""
 
     after_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Disconnect:
-    """The connection ends: by FIN or by RST over HTTP, by closing the pipes over stdio."""
+    """The end of the connection: by FIN or by RST over HTTP, by closing the pipes over stdio."""
 
     reset: bool = False
     after_s: float = 0.0
@@ -102,7 +101,7 @@ class Disconnect:
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """An HTTP answer of its own."""
+    """An HTTP response without a JSON-RPC reply."""
 
     status: int
     headers: tuple[tuple[str, str], ...] = ()
@@ -113,7 +112,7 @@ class Status:
 Frame: TypeAlias = Send | Cut | Drip | KeepAlive | EndStream | Disconnect | Status
 
 Rewrite: TypeAlias = Callable[[Message | None], tuple[Frame, ...]]
-"""From the reply, or None if the server was not asked, to what the client gets."""
+"""Maps the reply (None if the server was not asked) to what the client gets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +120,9 @@ class Verdict:
     """The treatment of one call. By default the call passes unchanged."""
 
     delay_s: float = 0.0
-    """Wait so long before the server is asked."""
+    """Seconds to wait before the server is asked."""
     ask: bool = True
-    """The server gets the call, and may act on it."""
+    """True if the server gets the call, and may act on it."""
     frames: Rewrite | None = None
     """None: the reply as it came, byte for byte."""
     ignores_cancel: bool = False
@@ -133,10 +132,11 @@ class Verdict:
     freezes_session: bool = False
     """True if nothing of the session is answered from now on."""
     effect: str = ""
-    """What was injected, for recordings and counters: `delay_ms`, `hang` … Empty: nothing is, this time."""
+    """Name of what was injected, for recordings and counters: `delay_ms`, `hang` … Empty: nothing this
+    time."""
     amount: float | None = None
     marker: str = ""
-    """A text that stands nowhere but in what this verdict made: where it turns up, the fault has spread."""
+    """A text that occurs only in what this verdict created: where else it is found, the fault has spread."""
 
     @property
     def idle(self) -> bool:
@@ -146,12 +146,12 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Circumstances:
-    """What a fault may use to decide: its random numbers, and a memory that the calls of a rule share."""
+    """What a fault may use to decide: random numbers, and a memory that the calls of a rule share."""
 
     rng: Rng
     memory: dict[str, Any]
     output_schema: Mapping[str, Any] | None = None
-    """What the tool says of its structured results, if it is known."""
+    """The tool's schema of its structured results, if it is known."""
 
 
 @dataclass(frozen=True)
@@ -160,11 +160,11 @@ class CallFault(Fault):
 
     level: ClassVar[Level] = "call"
     main: ClassVar[str] = ""
-    """The setting that the short form names first: `500` in `slow:500`."""
+    """The setting whose value follows the kind in a spec: `500` in `slow:500`."""
     methods: ClassVar[tuple[str, ...]] = ("tools/call",)
-    """What it acts on where the rule names no method."""
+    """The methods that it acts on if the rule names none."""
     only: ClassVar[tuple[str, ...]] = ()
-    """The only methods that it makes sense for; any method if there are none."""
+    """The only methods that it makes sense for; empty means any method."""
     transports: ClassVar[tuple[Transport, ...]] = TRANSPORTS
     eras: ClassVar[tuple[Era, ...]] = ERAS
     instead: ClassVar[str] = ""
@@ -175,8 +175,9 @@ class CallFault(Fault):
         return transport in self.transports and era in self.eras
 
     def fitting_methods(self) -> tuple[str, ...]:
-        """Return the methods that it is limited to, with these settings; none means any method."""
+        """Return the methods that it is limited to with these settings; an empty tuple means any method."""
         return self.only
 
     def judge(self, call: Call, given: Circumstances) -> Verdict:
+        """Return what becomes of a call."""
         raise NotImplementedError

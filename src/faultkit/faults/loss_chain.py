@@ -15,17 +15,17 @@ class LossChain:
     """A channel with states. Before each segment but the first it moves, then it loses or not."""
 
     loss: tuple[float, ...]
-    """The chance of a loss in each state."""
+    """The probability of a loss in each state."""
     moves: tuple[tuple[float, ...], ...]
-    """moves[a][b] is the chance to go from a to b."""
+    """moves[a][b] is the probability of a move from state a to state b."""
     start: tuple[float, ...]
-    """The chance of each state for the first segment."""
+    """The probability of each state for the first segment."""
     mean_loss: float
-    """In the long run."""
+    """The long-run share of lost segments."""
 
 
 def independent(rate: float) -> LossChain:
-    """Build a chain with one state: each segment is lost with the same probability."""
+    """Return a chain with one state: each segment is lost with the same probability."""
     return LossChain(loss=(rate,), moves=((1.0,),), start=(1.0,), mean_loss=rate)
 
 

@@ -1,18 +1,67 @@
-"""Confidence intervals of measured figures, in closed form. Pure.
+"""Percentiles of sorted values, and confidence intervals of measured figures, in closed form. Pure.
 
-A percentile by order statistics (no assumption on the distribution), a proportion by Wilson, a mean
-by Student's t, a difference of two figures from their single intervals (MOVER, Zou and Donner).
-All of these are for independent values. For dependent ones, `effective` is the number of independent values
-that carry as much information. Own code, since SciPy is a large dependency for five formulas.
+Percentiles are by the R-6 definition (Weibull): the rank of a percentile among n sorted values is
+h = (n + 1)·p; between two ranks, values are interpolated, and outside of 1 … n the extreme value is taken.
+
+Intervals: a percentile by order statistics (no assumption on the distribution), a proportion by Wilson, a
+mean by Student's t, a difference of two figures from their single intervals (MOVER, Zou and Donner). All are
+for independent values. For dependent ones, `effective` is the number of independent values that carry as much
+information. Own code, because SciPy is a large dependency for five formulas.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
-from math import exp, inf, isqrt, lgamma, log, log1p, pi, sqrt
+from math import ceil, exp, floor, inf, isqrt, lgamma, log, log1p, pi, sqrt
 from statistics import NormalDist
 from typing import NamedTuple
+
+_CURVE_STEPS = 60
+
+
+def percentile(ordered: Sequence[float], percent: float) -> float:
+    """Return a percentile of at least one value; values are in ascending order."""
+    rank = _rank(len(ordered), percent)
+    below = floor(rank)
+    if below < 1:
+        return ordered[0]
+    if below >= len(ordered):
+        return ordered[len(ordered) - 1]
+    low, high = ordered[below - 1], ordered[below]
+    # Equal values and whole ranks need no interpolation, which could round, or give nan for infinite values.
+    return low if low == high or rank == below else min(low + (rank - below) * (high - low), high)
+
+
+def percentiles(ordered: Sequence[float], percents: Iterable[float]) -> list[float]:
+    """Return several percentiles of the same values."""
+    return [percentile(ordered, percent) for percent in percents]
+
+
+def percentile_count(count: int, percent: float) -> int:
+    """Return how many of `count` values are at or below the percentile: h rounded up, from 1 to `count`."""
+    return max(1, min(ceil(_rank(count, percent)), count))
+
+
+def curve(ordered: Sequence[float]) -> tuple[tuple[float, float], ...]:
+    """Return pairs of percent and value for drawing; each step shrinks the distance to 100 by one factor.
+
+    The last but one is at n/(n + 1): beyond it, n values determine only their maximum.
+    """
+    if not ordered:
+        return ()
+    steps = min(_CURVE_STEPS, len(ordered))
+    apart = len(ordered) + 1
+    percents = [round(100 * (1 - apart ** (-step / steps)), 9) for step in range(steps + 1)]
+    return tuple((percent, percentile(ordered, percent)) for percent in (*percents, 100.0))
+
+
+def _rank(count: int, percent: float) -> float:
+    """Return h, rounded so that a whole number is not missed by the last bit of a product."""
+    return round((count + 1) * percent / 100, 9)
+
+
+# --- confidence intervals --------------------------------------------------------------------
 
 CONFIDENCE = 0.95
 

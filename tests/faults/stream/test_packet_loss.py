@@ -8,7 +8,7 @@ import pytest
 from faultkit.base.rng import Rng
 from faultkit.faults.events import Data, Eof, Event
 from faultkit.faults.fault import Stream
-from faultkit.faults.stream.loss_chain import FIVE_STATE, LossChain, LossWalk, gilbert_elliott, independent
+from faultkit.faults.loss_chain import FIVE_STATE, LossChain, LossWalk, gilbert_elliott, independent
 from faultkit.faults.stream.packet_loss import PacketLoss
 from faultkit.testing import run_filter
 

@@ -18,7 +18,7 @@ from faultkit.proxy.control.control_server import ControlServer
 from faultkit.proxy.data_plane import ProxySpec
 from faultkit.proxy.plane import Plane
 
-PATIENCE_S = 5.0
+PATIENCE_S = 20.0
 TOKEN = "for-tests-only"
 SLOW = {"name": "slow", "fault": "latency", "with": {"mean_ms": 1.0}}
 PLAN = read_plan("seed: 3\nrules: [{fault: jitter}]")
@@ -46,7 +46,7 @@ class Api:
         headers: dict[str, str] | None = None,
         token: str | None = TOKEN,
     ) -> tuple[int, Any]:
-        """Status and JSON of one request."""
+        """Send one request; return its status and JSON."""
         connection = HTTPConnection(self.control.bound.host, self.control.bound.port, timeout=PATIENCE_S)
         sent = {} if token is None else {"Authorization": f"Bearer {token}"}
         if body is not None and not isinstance(body, bytes):

@@ -1,6 +1,6 @@
 """Faults from and to plain data, with errors that name the field.
 
-Where the data was written (YAML, flags, a tool call) is known to the caller alone.
+It does not know where the data was written (YAML, flags, a tool call): the caller adds the place.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from faultkit.base.errors import InputError
 from faultkit.base.text import did_you_mean
 from faultkit.faults import FAULTS
 from faultkit.faults.fault import Fault
-from faultkit.faults.settings import schema_of
+from faultkit.faults.fault_settings import schema_of
 
 
 def fault_type(kind: str) -> type[Fault]:
@@ -28,7 +28,9 @@ def parse_fault(kind: str, settings: Mapping[str, object]) -> Fault:
     names = cls.settings()
     for name in settings:
         if name not in names:
-            raise InputError(str(name), _unknown(f"setting of {kind}", name, names))
+            known = ", ".join(names) or "none"
+            problem = f"unknown setting of {kind} {name!r}{_guess(name, names)} (known: {known})"
+            raise InputError(str(name), problem)
     try:
         return cls(**settings)
     except ValueError as error:
@@ -53,11 +55,6 @@ def fault_schema(cls: type[Fault]) -> dict[str, object]:
         "properties": {f.name: schema_of(types[f.name], facts[f.name], f.default) for f in fields(cls)},
         "additionalProperties": False,
     }
-
-
-def _unknown(what: str, name: object, known: Iterable[str]) -> str:
-    names = list(known)
-    return f"unknown {what} {name!r}{_guess(name, names)} (known: {', '.join(names) or 'none'})"
 
 
 def _guess(name: object, known: Iterable[str]) -> str:

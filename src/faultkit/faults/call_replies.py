@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from faultkit.base.rng import Rng
-from faultkit.faults.call.call import Call, Frame, Message, Rewrite, Send
+from faultkit.faults.call_fault import Call, Frame, Message, Rewrite, Send, Status, Verdict
 
 LIMIT_S = 600.0
 """Ten minutes: longer than the timeout of any client, but finite."""
+LIMIT_HELP = "After this time the call ends with an error, so that nothing waits for ever."
+"""Help of the setting that limits a hang."""
 UNRESPONSIVE = -31001
 """The code of our own errors, outside the range that JSON-RPC keeps for itself."""
 INTERNAL_ERROR = -32603
@@ -33,7 +35,7 @@ def result_of(call: Call, result: dict[str, Any]) -> Message:
 
 
 def error_of(call: Call, code: int, message: str, data: object = None) -> Message:
-    """Build the JSON-RPC error response to a call."""
+    """Return the JSON-RPC error response to a call."""
     error: dict[str, Any] = {"code": code, "message": message}
     if data is not None:
         error["data"] = data
@@ -59,6 +61,11 @@ def unresponsive(call: Call, limit_s: float) -> Send:
     """Return the end of a call without a reply, which comes after any timeout of a client."""
     text = f"server unresponsive (fault injected): {subject_of(call)} got no reply for {limit_s:g} s"
     return Send(error_of(call, UNRESPONSIVE, text), after_s=limit_s)
+
+
+def hanging(call: Call, effect: str, limit_s: float) -> Verdict:
+    """Return the verdict for a call that gets no reply for so long; the server is not asked."""
+    return Verdict(ask=False, frames=always(unresponsive(call, limit_s)), effect=effect)
 
 
 def always(*frames: Frame) -> Rewrite:
@@ -120,3 +127,16 @@ def marker_from(rng: Rng) -> str:
 def spaced(messages: Iterable[Message], every_s: float) -> tuple[Send, ...]:
     """Return one frame for each message, at this interval."""
     return tuple(Send(message, after_s=every_s) for message in messages)
+
+
+def refusal(
+    status: int, body: Message | bytes, retry_after_s: int | None = None, *, challenge: bool = False
+) -> Status:
+    """Return an HTTP response without a JSON-RPC reply, with the headers that belong to its status."""
+    kind = "text/plain; charset=utf-8" if isinstance(body, bytes) else "application/json"
+    headers = [("Content-Type", kind)] if body else []
+    if retry_after_s is not None:
+        headers.append(("Retry-After", str(retry_after_s)))
+    if challenge:
+        headers.append(("WWW-Authenticate", 'Bearer error="invalid_token"'))
+    return Status(status, tuple(headers), body)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from faultkit.load.load import Load, instants
-from faultkit.load.window import window_count
+from faultkit.load.samples import window_count
 from tests.load.rows import row, tally_of
 
 CLOCKS = (0.0, 123_456.789012, 9_876_543.21)
