@@ -1,4 +1,4 @@
-"""A headless Chromium, driven over a pipe by its DevTools protocol: open a page, look at it, ask it things.
+"""A headless Chromium, driven over a pipe by its DevTools protocol: open a page, take pictures, run scripts.
 
 As little of the protocol as the tests of the HTML report need, and nothing of the report.
 """
@@ -43,17 +43,17 @@ os.dup2(read, 3)
 os.dup2(write, 4)
 os.execv(sys.argv[3], sys.argv[3:])
 """
-"""The protocol wants descriptors 3 and 4."""
+"""The protocol uses descriptors 3 and 4."""
 
 
 def chromium() -> str | None:
-    """Where it is installed, if it is."""
+    """Return the path of an installed Chromium; None if there is none."""
     names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
     return next((path for name in names if (path := shutil.which(name))), None)
 
 
 class Page:
-    """One tab. Whatever the browser reports while we wait for an answer is kept in `events`."""
+    """One tab. Events that arrive while a reply is awaited are kept in `events`."""
 
     def __init__(self, commands: int, answers: int) -> None:
         self._commands, self._answers = commands, answers
@@ -94,7 +94,7 @@ class Page:
         return decoded
 
     def show(self, path: Path, width: int = 1200, *, dark: bool = False, paper: bool = False) -> None:
-        """Open a file at a width, and wait until it is there."""
+        """Open a file at a width, and wait until it is loaded."""
         self.events.clear()
         phone = width < 600
         self.ask(
@@ -111,7 +111,7 @@ class Page:
             self.events.append(self._read())
 
     def value(self, expression: str) -> Any:
-        """What a JavaScript expression comes to in the page."""
+        """Return the value of a JavaScript expression in the page."""
         answer = self.ask("Runtime.evaluate", expression=expression, returnByValue=True)
         if "exceptionDetails" in answer:
             raise RuntimeError(str(answer["exceptionDetails"]))
@@ -142,7 +142,7 @@ class Page:
 
     @property
     def complaints(self) -> list[str]:
-        """Errors and warnings on the console."""
+        """Return errors and warnings on the console."""
         kinds = ("Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded")
         return [json.dumps(event["params"]) for event in self.events if event["method"] in kinds]
 

@@ -1,15 +1,17 @@
-"""The HTML report in a real browser: drawn, quiet, self-contained, and no wider than a phone."""
+"""The HTML report in a real browser: drawn, no console errors, self-contained, and no wider than a phone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from faultkit.scenario.report.report_model import Report
 from faultkit.scenario.report.scenario_page import render_html
-from tests.report.chromium import Page, browsing, chromium
+from tests.report.chromium import Page
 from tests.scenario.report import measured
 from tests.scenario.report.examples import ALL_KINDS, EMPTY, HOSTILE
 
@@ -50,15 +52,14 @@ TICKS = """
   ).map(([other]) => one + ' over ' + other));
 })
 """
-
-
-@pytest.fixture(scope="module")
-def page() -> Iterator[Page]:
-    program = chromium()
-    if program is None:
-        pytest.skip("chromium is not installed (Debian: apt-get install chromium)")
-    with browsing(program) as opened:
-        yield opened
+Measure = Callable[[str, int], dict[str, Any]]
+MEASURES = {
+    "boxes": BOXES,
+    "shapes": DRAWN,
+    "widths": "[document.documentElement.scrollWidth, innerWidth]",
+    "outside": OUTSIDE,
+    "overlapping ticks": TICKS,
+}
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +69,18 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     for name, path in found.items():
         path.write_text(render_html(REPORTS[name]), "utf-8")
     return found
+
+
+@pytest.fixture(scope="module")
+def measured_at(page: Page, files: dict[str, Path]) -> Measure:
+    """Return what a report measures at a width. It is laid out once for all tests of it."""
+
+    @cache
+    def measure(name: str, width: int) -> dict[str, Any]:
+        page.show(files[name], width)
+        return {key: page.value(expression) for key, expression in MEASURES.items()}
+
+    return measure
 
 
 @pytest.mark.parametrize("name", REPORTS)
@@ -81,12 +94,11 @@ def test_a_page_opens_without_complaint_and_without_a_request(
 
 @pytest.mark.parametrize("name", ["showcase", "edges", "all-kinds", "hostile"])
 @pytest.mark.parametrize("width", [360, 1200])
-def test_charts_are_drawn(page: Page, files: dict[str, Path], name: str, width: int) -> None:
-    page.show(files[name], width)
-    boxes = page.value(BOXES)
+def test_charts_are_drawn(measured_at: Measure, name: str, width: int) -> None:
+    boxes = measured_at(name, width)["boxes"]
     assert {kind for kind, _, _ in boxes} >= {"drawing", "lines", "windows", "stack"}
     assert [box for box in boxes if box[1] < 50 or box[2] < 8] == []
-    shapes = page.value(DRAWN)
+    shapes = measured_at(name, width)["shapes"]
     assert len(shapes) > 20
     assert min(shapes) > 0
 
@@ -113,24 +125,20 @@ def test_each_kind_of_chart_is_on_the_page(page: Page, files: dict[str, Path]) -
 @pytest.mark.parametrize(
     "name",
     [
-        # Two hundred cards are laid out as fifteen are, and measured for a long time.
+        # Two hundred cards are laid out like fifteen, but measuring them takes long.
         pytest.param(name, marks=pytest.mark.thorough if name == "many" else ())
         for name in REPORTS
     ],
 )
-def test_nothing_is_wider_than_a_phone(page: Page, files: dict[str, Path], name: str) -> None:
-    page.show(files[name], 360)
-    assert page.value("[document.documentElement.scrollWidth, innerWidth]") == [360, 360]
-    assert page.value(OUTSIDE) == []
+def test_nothing_is_wider_than_a_phone(measured_at: Measure, name: str) -> None:
+    assert measured_at(name, 360)["widths"] == [360, 360]
+    assert measured_at(name, 360)["outside"] == []
 
 
 @pytest.mark.parametrize("name", ["showcase", "edges", "all-kinds"])
 @pytest.mark.parametrize("width", [360, 1200])
-def test_labels_of_axes_do_not_lie_on_each_other(
-    page: Page, files: dict[str, Path], name: str, width: int
-) -> None:
-    page.show(files[name], width)
-    assert page.value(TICKS) == []
+def test_labels_of_axes_do_not_lie_on_each_other(measured_at: Measure, name: str, width: int) -> None:
+    assert measured_at(name, width)["overlapping ticks"] == []
 
 
 CONTRAST = """
@@ -163,7 +171,7 @@ CONTRAST = """
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_every_text_stands_out_from_what_is_behind_it(page: Page, files: dict[str, Path], dark: bool) -> None:
+def test_every_text_has_enough_contrast(page: Page, files: dict[str, Path], dark: bool) -> None:
     page.show(files["all-kinds"], dark=dark)
     assert page.value("matchMedia('(prefers-color-scheme: dark)').matches") is dark
     assert page.value(CONTRAST) == []

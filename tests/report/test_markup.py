@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.report.markup import Markup, element, joined, number, percent
+from faultkit.report.markup import Markup, element, join_markup, number, percent
 
 
 def test_text_and_attributes_are_escaped_and_markup_is_not() -> None:
@@ -58,6 +58,6 @@ def test_no_text_breaks_out_of_its_element(inside: str, value: str) -> None:
     made.encode("utf-8")
 
 
-def test_what_is_joined_is_markup() -> None:
-    assert isinstance(joined(["<", Markup("<br>")]), Markup)
-    assert joined(["<", Markup("<br>")]) == "&lt;<br>"
+def test_joined_children_are_markup() -> None:
+    assert isinstance(join_markup(["<", Markup("<br>")]), Markup)
+    assert join_markup(["<", Markup("<br>")]) == "&lt;<br>"

@@ -46,7 +46,7 @@ def test_a_table_of_few_rows_is_turned_where_its_columns_find_no_room() -> None:
     ]
 
 
-def test_a_table_of_many_rows_is_told_row_by_row() -> None:
+def test_a_table_of_many_rows_becomes_a_paragraph_for_each_row() -> None:
     assert text_table(COLUMNS, ROWS * 2, 36)[:3] == [
         "Run with faults, Target Rate",
         "  29.95/s, Achieved Rate 29.95/s,",

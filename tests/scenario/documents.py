@@ -7,7 +7,7 @@ from typing import Any, get_args
 from hypothesis import strategies as st
 
 from faultkit.faults import NETWORK_FAULTS
-from faultkit.faults.parse import dump_fault
+from faultkit.faults.fault_data import dump_fault
 from faultkit.plan import Direction, Side
 from faultkit.scenario.written_faults import ALIASES, PROBABILITY, TYPES
 from faultkit.testing.strategies import faults
@@ -22,7 +22,7 @@ DURATIONS = st.sampled_from(("10s", "1h 30m", "250ms", "0.1s", " 2 s "))
 
 
 def some(**values: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    """Any of these keys, each perhaps without a value."""
+    """Return a strategy for mappings with any of these keys, each perhaps without a value."""
     return st.fixed_dictionaries({}, optional={key: st.none() | value for key, value in values.items()})
 
 
@@ -104,7 +104,7 @@ def contexts(draw: st.DrawFn) -> dict[str, Any]:
             ),
         )
     )
-    # Shares of the run need the load that they are shares of.
+    # Shares of the run need the duration of a load.
     return {**context, "strategy": strategy} if periods is not PERIODS else context
 
 

@@ -1,4 +1,4 @@
-"""An impact run is a scenario of one item: the same one that a file could have written."""
+"""An impact run as a scenario of one item, equal to one from a file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,14 @@ from faultkit.plan import Match, Rule, Trigger
 from faultkit.scenario.impact import SLOS, Impact, scenario_of
 from faultkit.scenario.routes import FORWARD, FRONT, routes_of
 from faultkit.scenario.scenario_keys import parse_scenario
-from faultkit.scenario.scenario_model import Call, Expect, Item, LoadStrategy, Scenario, WrittenFault
+from faultkit.scenario.scenario_model import (
+    Expectation,
+    HttpCall,
+    LoadStrategy,
+    Scenario,
+    ScenarioItem,
+    WrittenFault,
+)
 from faultkit.scenario.written_faults import TYPES
 
 URL = "http://localhost:9090"
@@ -31,21 +38,21 @@ def test_the_defaults_are_those_of_the_original() -> None:
     assert scenario_of(Impact(URL, (SLOW,))) == Scenario(
         "Evaluating runtime performance of http://localhost:9090",
         (
-            Item(
-                Call("GET", URL, timeout_s=10.0),
+            ScenarioItem(
+                HttpCall("GET", URL, timeout_s=10.0),
                 (WrittenFault("latency", SLOW),),
                 LoadStrategy(Load(10.0, 3.0, keep_alive=False), 1, 3.0),
                 slos=(
                     Slo("latency", "99% @ 350ms", 99.0, 350.0),
                     Slo("latency", "95% @ 200ms", 95.0, 200.0),
                 ),
-                expect=Expect(),
+                expect=Expectation(),
             ),
         ),
     )
 
 
-def test_it_is_what_a_scenario_file_would_say() -> None:
+def test_an_impact_run_equals_a_scenario_from_a_file() -> None:
     document: dict[str, Any] = {
         "title": f"Evaluating runtime performance of {URL}/todos?id=1",
         "items": [
@@ -113,7 +120,7 @@ def test_every_kind_that_a_scenario_may_have_can_be_measured() -> None:
         assert scenario_of(Impact(URL, (rule,))).items[0].faults[0].rule == rule
 
 
-def test_a_body_is_json_unless_a_header_says_otherwise() -> None:
+def test_a_body_is_json_unless_a_header_has_another_content_type() -> None:
     def headers(**given: Any) -> tuple[tuple[str, str], ...]:
         return scenario_of(Impact(URL, (SLOW,), **given)).items[0].call.headers
 
@@ -174,9 +181,9 @@ AGAIN = (parse_map("34000=a.test:80"), parse_map("34001=b.test:80"), parse_map("
     [
         ({"url": "localhost:9090"}, "url: expected an absolute URL such as"),
         ({"url": "ftp://localhost/"}, "url: expected an absolute URL such as"),
-        ({"url": f"{URL}/a b"}, "url: expected an URL with other characters percent-encoded"),
+        ({"url": f"{URL}/a b"}, "url: expected a URL with other characters percent-encoded"),
         ({"url": f"{URL}/todos/{{id}}"}, "url: expected a URL whose segments are filled in"),
-        ({"url": "http://me:secret@localhost/"}, "url: expected an URL without a user"),
+        ({"url": "http://me:secret@localhost/"}, "url: expected a URL without a user"),
         ({"url": "http://localhost:99999/"}, "url: expected a port from 0 to 65535"),
         ({"url": "http://localhost:0/"}, "url: expected a port from 1 to 65535"),
         ({"method": "GE T"}, "method: expected an HTTP method such as GET"),
@@ -198,7 +205,7 @@ AGAIN = (parse_map("34000=a.test:80"), parse_map("34001=b.test:80"), parse_map("
         ),
     ],
 )
-def test_what_is_wrong_is_told_by_the_name_of_the_argument(wrong: dict[str, Any], problem: str) -> None:
+def test_errors_name_the_argument(wrong: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError, match=f"^{problem}"):
         scenario_of(replace(GOOD, **wrong))
 

@@ -8,15 +8,17 @@ from faultkit.base.address import Endpoint, UpstreamSet, parse_map
 from faultkit.faults import NETWORK_FAULTS
 from faultkit.plan import Rule
 from faultkit.scenario.routes import FORWARD, FRONT, origin_of, route_text, routes_of, target_of
-from faultkit.scenario.scenario_model import Call, Item, WrittenFault
+from faultkit.scenario.scenario_model import HttpCall, ScenarioItem, WrittenFault
 
-PLAIN = Call("GET", "http://service.test:8080/a")
-SECURE = Call("GET", "https://service.test/a")
+PLAIN = HttpCall("GET", "http://service.test:8080/a")
+SECURE = HttpCall("GET", "https://service.test/a")
 
 
-def item(call: Call, kind: str = "latency", upstreams: tuple[str, ...] = (), **others: object) -> Item:
+def item(
+    call: HttpCall, kind: str = "latency", upstreams: tuple[str, ...] = (), **others: object
+) -> ScenarioItem:
     fault = WrittenFault(kind, Rule(kind, NETWORK_FAULTS[kind]()))
-    return Item(call, (fault,), upstreams=UpstreamSet.parse(upstreams), **others)  # type: ignore[arg-type]
+    return ScenarioItem(call, (fault,), upstreams=UpstreamSet.parse(upstreams), **others)  # type: ignore[arg-type]
 
 
 def test_without_upstreams_and_maps_the_faults_act_on_the_calls_own_host() -> None:
@@ -82,7 +84,7 @@ def test_faults_on_requests_meet_https_in_a_front_that_speaks_tls_for_the_client
 
 def test_a_call_without_a_limit_gets_one() -> None:
     assert target_of(PLAIN, routes_of(item(PLAIN, http_proxy=False)), {}).timeout_s == 30.0
-    given = Call("GET", PLAIN.url, timeout_s=0.5)
+    given = HttpCall("GET", PLAIN.url, timeout_s=0.5)
     assert target_of(given, routes_of(item(given, http_proxy=False)), {}).timeout_s == 0.5
 
 
@@ -98,7 +100,7 @@ def test_the_origin_of_a_url_has_a_port(url: str, origin: Endpoint) -> None:
     assert origin_of(url) == origin
 
 
-def test_a_route_says_what_leads_where() -> None:
+def test_a_route_shows_its_address_and_target() -> None:
     (forward,) = routes_of(item(PLAIN)).proxies
     bound = Endpoint("127.0.0.1", 40000)
     assert route_text(forward, bound) == (

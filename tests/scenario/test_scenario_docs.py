@@ -1,4 +1,4 @@
-"""Every example of docs/scenarios.md is a scenario, and the page leaves nothing out."""
+"""Every example in docs/scenarios.md is a valid scenario, and the page names every key."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from faultkit.scenario.http_call import CALL
 from faultkit.scenario.scenario_file import read_scenarios
 from faultkit.scenario.scenario_keys import CONTEXT, EXPECT, ITEM, PROXY, SCENARIO, SLO, scenario_schema
-from faultkit.scenario.scenario_model import LoadStrategy, Repeat, Single
+from faultkit.scenario.scenario_model import LoadStrategy, RepeatStrategy, SingleStrategy
 from faultkit.scenario.strategy import STRATEGIES
 from faultkit.scenario.written_faults import ALIASES, COMMON_KEYS, TYPES
 
@@ -31,7 +31,11 @@ def test_every_example_parses_and_suits_the_schema(text: str) -> None:
 
 def test_there_is_an_example_of_each_strategy() -> None:
     found = [each for text in EXAMPLES for each in read_scenarios(text)[0]]
-    assert {type(item.strategy) for each in found for item in each.items} == {Single, Repeat, LoadStrategy}
+    assert {type(item.strategy) for each in found for item in each.items} == {
+        SingleStrategy,
+        RepeatStrategy,
+        LoadStrategy,
+    }
 
 
 KEYS = {

@@ -226,11 +226,11 @@ def test_faults_of_one_kind_get_names_of_their_own() -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_told_in_the_words_of_the_file(document: object, messages: list[str]) -> None:
+def test_errors_use_the_names_of_the_file(document: object, messages: list[str]) -> None:
     assert problems_of(document) == messages
 
 
-def test_a_bad_period_is_an_error_and_says_what_a_period_is() -> None:
+def test_an_invalid_period_is_an_error_that_shows_the_form_of_a_period() -> None:
     (message,) = problems_of({"type": "jitter", "period": "from:1s"})
     assert message.startswith('faults[0].period: expected periods joined by ";", each of start:T')
     assert message.endswith('got "from:1s"')

@@ -52,7 +52,7 @@ def test_a_folder_gives_its_yaml_files_in_order_and_those_below_it(tmp_path: Pat
     assert [each.title for each in load_scenarios(tmp_path)] == ["a.yaml", "b.yml", "c/deep/x.yaml"]
 
 
-def test_all_mistakes_of_all_files_are_told_and_the_first_is_raised(
+def test_all_mistakes_of_all_files_are_reported_and_the_first_is_raised(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -87,7 +87,7 @@ def test_a_path_that_has_no_scenario_is_refused(tmp_path: Path, monkeypatch: pyt
         assert str(caught.value) == message
 
 
-def test_what_stands_before_broken_yaml_is_checked_too() -> None:
+def test_documents_before_broken_yaml_are_checked_too() -> None:
     assert messages(GOOD.format(title="''") + "---\nb: [\n") == [
         'x.yaml: line 1: title: expected a text, got ""',
         "x.yaml: line 6, column 1: expected the node content, but found '<stream end>'",
@@ -147,7 +147,7 @@ URL = 'expected an absolute URL such as "http://localhost:8080/path"'
         ("{method: GET, url: 'ftp://h/'}", f'url: {URL}, got "ftp://h/"'),
         ("{method: GET, url: 'http:///x'}", f'url: {URL}, got "http:///x"'),
         ("{method: GET, url: 'http://[::1/x'}", f'url: {URL}, got "http://[::1/x": invalid ipv6 url'),
-        ("{method: GET, url: 'http://:80/x'}", 'url: expected an URL with a host, got "http://:80/x"'),
+        ("{method: GET, url: 'http://:80/x'}", 'url: expected a URL with a host, got "http://:80/x"'),
         (
             "{method: GET, url: 'http://h:99999/x'}",
             'url: expected a port from 0 to 65535, got "99999" in "h:99999"',
@@ -158,12 +158,12 @@ URL = 'expected an absolute URL such as "http://localhost:8080/path"'
         ),
         (
             "{method: GET, url: 'http://u:p@h/x'}",
-            'url: expected an URL without a user, got "http://xxxxxx@h/x"',
+            'url: expected a URL without a user, got "http://xxxxxx@h/x"',
         ),
-        ("{method: GET, url: 'http://h/#x'}", 'url: expected an URL without a fragment, got "http://h/#x"'),
+        ("{method: GET, url: 'http://h/#x'}", 'url: expected a URL without a fragment, got "http://h/#x"'),
         (
             "{method: GET, url: 'http://h/a b'}",
-            'url: expected an URL with other characters percent-encoded, got "http://h/a b"',
+            'url: expected a URL with other characters percent-encoded, got "http://h/a b"',
         ),
         (
             "{method: GET, url: 'http://h/{id}/{other}'}",

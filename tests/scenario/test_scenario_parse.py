@@ -14,12 +14,12 @@ from faultkit.load.slo import Slo
 from faultkit.plan import Match, Rule, parse_schedule
 from faultkit.scenario.scenario_keys import parse_scenario
 from faultkit.scenario.scenario_model import (
-    Call,
-    Expect,
-    Item,
+    Expectation,
+    HttpCall,
     LoadStrategy,
     Scenario,
-    Single,
+    ScenarioItem,
+    SingleStrategy,
     Strategy,
     WrittenFault,
 )
@@ -35,12 +35,12 @@ def scenario_of(document: object) -> Scenario:
     return scenario
 
 
-def call_of(config: dict[str, Any] | None = None, **call: Any) -> Call:
+def call_of(config: dict[str, Any] | None = None, **call: Any) -> HttpCall:
     document = {"title": "a", "config": {"http": config}, "items": [{"call": {**CALL, **call}}]}
     return scenario_of(document).items[0].call
 
 
-def item_of(**context: Any) -> Item:
+def item_of(**context: Any) -> ScenarioItem:
     return scenario_of({"title": "a", "items": [{"call": CALL, "context": context}]}).items[0]
 
 
@@ -83,8 +83,8 @@ def test_a_whole_scenario_becomes_a_value() -> None:
         }
     )
     rule = Rule("latency", Latency(mean_ms=80, stddev_ms=5), Match())
-    item = Item(
-        Call(
+    item = ScenarioItem(
+        HttpCall(
             "POST",
             "https://example.com:8443/users/a%2Fb%20c?copy=a%2Fb%20c",
             (("accept", "*/*"), ("X-Id", "1")),
@@ -104,7 +104,7 @@ def test_a_whole_scenario_becomes_a_value() -> None:
             Slo("error", "error", 99.0, 1.0, 5.0),
             Slo("availability", "availability", 99.9, None),
         ),
-        Expect(200, 250.0, True),
+        Expectation(200, 250.0, True),
         UpstreamSet((Upstream("db.example", 443), Upstream("*.example.com"), Upstream("cache", 6379))),
         (ProxyMap(Endpoint("127.0.0.1", 9090), Endpoint("example.com", 443), tls=True, speaks="http"),),
         http_proxy=False,
@@ -113,11 +113,11 @@ def test_a_whole_scenario_becomes_a_value() -> None:
 
 
 def test_almost_everything_may_be_left_out() -> None:
-    item = Item(Call("GET", "http://localhost/"))
+    item = ScenarioItem(HttpCall("GET", "http://localhost/"))
     assert scenario_of({"title": "a", "items": [{"call": CALL}]}).items == (item,)
     empty = dict.fromkeys(("upstreams", "faults", "strategy", "slo", "proxy", "runs_on"))
     assert item_of(**empty) == item
-    assert item_of(strategy={"mode": "single"}).strategy == Single()
+    assert item_of(strategy={"mode": "single"}).strategy == SingleStrategy()
 
 
 def test_headers_of_a_call_win_over_those_of_config() -> None:
@@ -178,7 +178,7 @@ def test_times_of_objectives_and_expectations_may_have_units() -> None:
     slo = {"type": "latency", "objective": 99, "threshold": "1.1ms"}
     assert item_of(slo=[slo]).slos == (Slo("latency", "latency", 99.0, 1.1),)
     document = {"title": "a", "items": [{"call": CALL, "expect": {"response_time_under": "2s"}}]}
-    assert scenario_of(document).items[0].expect == Expect(response_time_under_ms=2000.0)
+    assert scenario_of(document).items[0].expect == Expectation(response_time_under_ms=2000.0)
 
 
 def test_several_maps_may_leave_their_port_to_the_system() -> None:

@@ -1,4 +1,4 @@
-"""The JSON Schema of a scenario takes what the parser takes, and knows the usual mistakes."""
+"""The JSON Schema of a scenario accepts what the parser accepts, and rejects the usual mistakes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.scenario.documents import scenario_documents
 SCHEMA = scenario_schema()
 DEFS = SCHEMA["$defs"]
 VALIDATOR = Draft202012Validator(SCHEMA)
-SLOW = settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+SLOW = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def problems_of(document: object) -> list[InputError]:
@@ -46,13 +46,13 @@ def test_no_setting_of_a_fault_has_the_name_of_a_common_key() -> None:
 
 @SLOW
 @given(scenario_documents())
-def test_parser_and_schema_both_take_what_the_format_allows(document: dict[str, Any]) -> None:
+def test_parser_and_schema_both_accept_every_valid_document(document: dict[str, Any]) -> None:
     assert problems_of(document) == []
     assert [error.message for error in VALIDATOR.iter_errors(document)] == []
 
 
 def places(node: Any) -> list[tuple[Any, Any]]:
-    """Every container and key (or index) of a document."""
+    """Yield every container of a document with each of its keys or indexes."""
     if isinstance(node, dict):
         return [(node, key) for key in node] + [place for each in node.values() for place in places(each)]
     if isinstance(node, list):

@@ -28,8 +28,7 @@ class Axis:
     log: bool = False
 
     def at(self, value: float) -> float:
-        """Return the place of a value between the ends, from 0 to 1; values beyond an end are placed on
-        it."""
+        """Return the place of a value between the ends, from 0 to 1; values beyond an end are clamped."""
         if self.log:
             if value <= self.low:
                 return 0.0

@@ -33,8 +33,8 @@ from faultkit.report.style import STYLE
 from faultkit.report.svg import stacked_bar
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-"""The content security policy of the page: whatever gets into it, the browser fetches nothing and runs
-nothing."""
+"""The content security policy of the page: the browser fetches nothing and runs no script, even if one got
+into the page."""
 
 
 def render_page(page: Page) -> str:
@@ -60,7 +60,10 @@ def _body(page: Page) -> Iterator[Markup | None]:
     yield from map(_callout, page.notes)
     if page.overview is not None:
         yield element(
-            "nav", element("h2", "Overview"), table(page.overview.table), aria_label=page.overview.label
+            "nav",
+            element("h2", "Overview"),
+            table_markup(page.overview.table),
+            aria_label=page.overview.label,
         )
     empty = [element("p", page.if_empty, class_="empty")] if page.if_empty and not page.sections else []
     yield element("main", *map(_section, page.sections), *empty)
@@ -106,7 +109,7 @@ def _section(section: Section) -> Markup:
 def _card(card: Card) -> Markup:
     return element(
         "details",
-        element("summary", badge(card.badge), element("h3", card.title)),
+        element("summary", badge_markup(card.badge), element("h3", card.title)),
         element("div", *map(_block, card.blocks), class_="inside"),
         class_=f"card {card.badge.mood}",
         id=card.anchor,
@@ -128,7 +131,7 @@ def _block(block: Block) -> Markup:
         case Tiles(tiles):
             return element("dl", *map(_tile, tiles), class_="tiles")
         case Table():
-            return table(block)
+            return table_markup(block)
         case Drawing(markup):
             return markup
         case Preformatted(text):
@@ -175,7 +178,7 @@ def _tile(tile: Tile) -> Markup:
     )
 
 
-def table(given: Table) -> Markup:
+def table_markup(given: Table) -> Markup:
     """Return a table in a box of its own, which scrolls if the table is wider than the page."""
     head = [
         element("th", name, scope="col", class_="n" if index in given.numeric else None)
@@ -209,7 +212,7 @@ def _cell(cell: str, is_numeric: bool) -> Markup:
 # Parts of a line or a cell
 
 
-def badge(given: Badge) -> Markup:
+def badge_markup(given: Badge) -> Markup:
     """Return a verdict as a coloured label with a sign."""
     return element(
         "span",
@@ -219,7 +222,7 @@ def badge(given: Badge) -> Markup:
     )
 
 
-def met(passed: bool | None) -> Markup:
+def met_sign(passed: bool | None) -> Markup:
     """Return the sign for a condition that was met, was missed, or was not judged."""
     words = {True: ("good", "✓", "met"), False: ("bad", "✕", "missed"), None: ("open", "–", "not judged")}
     kind, sign, word = words[passed]
@@ -231,7 +234,7 @@ def met(passed: bool | None) -> Markup:
     )
 
 
-def url(text: str) -> Markup:
+def breakable_url(text: str) -> Markup:
     """Return a URL that may be broken after each slash."""
     parts = text.split("/")
     pieces = [piece for part in parts[:-1] for piece in (part, "/", element("wbr"))] + [parts[-1]]
@@ -243,7 +246,7 @@ def spanning_cell(title: str, columns: int) -> Markup:
     return element("th", title, colspan=columns, scope="rowgroup", class_="group")
 
 
-def utc(iso: str) -> str:
+def utc_text(iso: str) -> str:
     """Return an ISO 8601 instant as `2026-03-04 09:15:00 UTC`; other text unchanged."""
     text = instant_to_second(iso)
     return iso if text == iso else f"{text.replace('T', ' ')} UTC"

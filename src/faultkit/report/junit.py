@@ -1,4 +1,4 @@
-"""JUnit XML, for CI systems. The only writer of it.
+"""JUnit XML, for CI systems. The only module that writes it.
 
 The output keeps to what the strictest of the schemas in use (Ant's) allows: the attributes and children
 below, and no properties of a case. Figures of a case are properties of its suite.
@@ -16,7 +16,7 @@ from xml.etree import ElementTree as ET
 from faultkit.base.numbers import decimals, instant_to_second
 from faultkit.base.text import printable_line
 
-_INVALID = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_INVALID_IN_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """The characters that XML 1.0 cannot hold, not even escaped (section 2.2)."""
 _NO_TIME = "1970-01-01T00:00:00"
 """Schemas require a timestamp, and a run that never started has none."""
@@ -65,7 +65,7 @@ def render_junit_suites(suites: Iterable[JUnitSuite]) -> str:
 
 def _suite(number: int, suite: JUnitSuite) -> ET.Element:
     tags = [case.problem.tag for case in suite.cases if case.problem is not None]
-    made = ET.Element(
+    node = ET.Element(
         "testsuite",
         id=str(number),
         name=_name(suite.name),
@@ -78,35 +78,37 @@ def _suite(number: int, suite: JUnitSuite) -> ET.Element:
         time=_seconds(sum(case.seconds for case in suite.cases)),
         timestamp=instant_to_second(suite.started_at) if suite.started_at else _NO_TIME,
     )
-    properties = ET.SubElement(made, "properties")
+    properties = ET.SubElement(node, "properties")
     for name, value in suite.properties:
-        ET.SubElement(properties, "property", name=_clean(name), value=_clean(value))
-    made.extend(map(_case, suite.cases))
-    ET.SubElement(made, "system-out").text = _clean(suite.output)
-    ET.SubElement(made, "system-err")
-    return made
+        ET.SubElement(properties, "property", name=_valid_text(name), value=_valid_text(value))
+    node.extend(map(_case, suite.cases))
+    ET.SubElement(node, "system-out").text = _valid_text(suite.output)
+    ET.SubElement(node, "system-err")
+    return node
 
 
 def _case(case: JUnitCase) -> ET.Element:
-    made = ET.Element(
+    node = ET.Element(
         "testcase", name=_name(case.name), classname=_name(case.classname), time=_seconds(case.seconds)
     )
     problem = case.problem
     if problem is not None:
         attributes = (
-            {"type": problem.type, "message": _clean(printable_line(problem.message))} if problem.type else {}
+            {"type": problem.type, "message": _valid_text(printable_line(problem.message))}
+            if problem.type
+            else {}
         )
-        ET.SubElement(made, problem.tag, attributes).text = _clean(problem.text) or None
-    return made
+        ET.SubElement(node, problem.tag, attributes).text = _valid_text(problem.text) or None
+    return node
 
 
 def _name(text: str) -> str:
-    return _clean(printable_line(text)) or "unnamed"
+    return _valid_text(printable_line(text)) or "unnamed"
 
 
 def _seconds(seconds: float) -> str:
     return decimals(seconds, 3) if isfinite(seconds) else "0.000"
 
 
-def _clean(text: str) -> str:
-    return _INVALID.sub("", text)
+def _valid_text(text: str) -> str:
+    return _INVALID_IN_XML.sub("", text)

@@ -77,7 +77,9 @@ def table_row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]], numeric: Iterable[int] = ()) -> list[str]:
+def table_lines(
+    heads: Sequence[str], rows: Iterable[Sequence[str]], numeric: Iterable[int] = ()
+) -> list[str]:
     """Return the lines of a table. The cells are escaped already; columns in `numeric` are aligned right."""
     right = set(numeric)
     rule = "".join("---:|" if index in right else "---|" for index in range(len(heads)))

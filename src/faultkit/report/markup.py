@@ -28,16 +28,16 @@ Attribute: TypeAlias = str | float | bool | None
 """True gives an attribute without a value; False and None are left out."""
 
 
-def safe(text: str) -> Markup:
+def escaped(text: str) -> Markup:
     """Return the text escaped, with U+FFFD in place of characters that a page must not hold."""
     return Markup(escape(_UNPRINTABLE.sub("\ufffd", text)))
 
 
-def joined(children: Iterable[Child]) -> Markup:
+def join_markup(children: Iterable[Child]) -> Markup:
     """Return the children as one piece of markup."""
     return Markup(
         "".join(
-            child if isinstance(child, Markup) else safe(child) for child in children if child is not None
+            child if isinstance(child, Markup) else escaped(child) for child in children if child is not None
         )
     )
 
@@ -47,7 +47,7 @@ def element(name: str, /, *children: Child, **attributes: Attribute) -> Markup:
     head = name + "".join(
         _attribute(key.rstrip("_").replace("_", "-"), value) for key, value in attributes.items()
     )
-    return Markup(f"<{head}>" if name in _VOID else f"<{head}>{joined(children)}</{name}>")
+    return Markup(f"<{head}>" if name in _VOID else f"<{head}>{join_markup(children)}</{name}>")
 
 
 def _attribute(name: str, value: Attribute) -> str:
@@ -55,7 +55,7 @@ def _attribute(name: str, value: Attribute) -> str:
         return ""
     if value is True:
         return f" {name}"
-    return f' {name}="{safe(value) if isinstance(value, str) else number(value)}"'
+    return f' {name}="{escaped(value) if isinstance(value, str) else number(value)}"'
 
 
 def number(value: float) -> str:

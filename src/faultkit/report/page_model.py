@@ -73,6 +73,8 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
+    """A row of large figures."""
+
     tiles: Sequence[Tile]
 
 
@@ -105,7 +107,7 @@ class Preformatted:
 
 @dataclass(frozen=True, slots=True)
 class Quotation:
-    """What a program said, under a title."""
+    """Text of another program or person, under a title."""
 
     title: str
     text: str
@@ -143,7 +145,7 @@ Block: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One item of the report: a title with its verdict, and what is known about it."""
+    """One item of the report: a title with its verdict, and blocks of details."""
 
     title: str
     badge: Badge
@@ -161,7 +163,7 @@ class Section:
     cards: Sequence[Card]
     paragraphs: Sequence[Paragraph] = ()
     if_empty: str = ""
-    """What is written in place of cards if there are none."""
+    """The text in place of cards if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +179,7 @@ class Page:
     """A whole report."""
 
     kind: str
-    """What the report is, after the name of the product: `resilience report`."""
+    """The kind of report, after the name of the product: `resilience report`."""
     title: str
     headline: str
     """The verdict in a few words."""
@@ -189,9 +191,9 @@ class Page:
     counts: Sequence[VerdictCount] = ()
     """How many of each verdict, as a bar."""
     show_counts: bool = True
-    """Whether the counts are written out, too."""
+    """Whether the counts are also shown as text."""
     notes: Sequence[Callout] = ()
     overview: Overview | None = None
     sections: Sequence[Section] = ()
     if_empty: str = ""
-    """What is written in place of sections if there are none."""
+    """The text in place of sections if there are none."""

@@ -1,4 +1,4 @@
-"""SARIF 2.1.0, for code scanning services. The only maker of it: plain data that `json` can write.
+"""SARIF 2.1.0, for code scanning services, as plain data for `json`. The only module that builds it.
 
 Lines and columns count from 1, columns in characters. Paths are relative to the folder that the command ran
 in.
@@ -16,7 +16,7 @@ from faultkit import __version__
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
-Level: TypeAlias = Literal["note", "warning", "error"]
+SarifLevel: TypeAlias = Literal["note", "warning", "error"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class SarifRule:
 
     id: str
     summary: str
-    level: Level
+    level: SarifLevel
     more: Mapping[str, Any] = field(default_factory=dict)
     """Other members of the descriptor, such as `help`."""
 
@@ -35,16 +35,16 @@ class SarifResult:
     """A `result` (SARIF 3.27) at one place of one file."""
 
     rule: str
-    level: Level
+    level: SarifLevel
     text: str
     file: str
     region: Mapping[str, int]
     """`startLine` and, where they are known, `startColumn`, `endLine`, `endColumn`."""
     inside: tuple[str, str] | None = None
-    """The name and the kind of what holds the place: `("load", "function")`."""
+    """The name and the kind of the enclosing code: `("load", "function")`."""
     identity: tuple[str, ...] = ()
-    """What makes two results of different runs the same one; the fingerprint is made of it. It should hold
-    neither line numbers nor figures. Empty: no fingerprint."""
+    """Texts that are the same for the same result of another run; the fingerprint is computed from them. They
+    should hold neither line numbers nor figures. Empty: no fingerprint."""
     more: Mapping[str, Any] = field(default_factory=dict)
     """Other members of the result, such as `rank`."""
 
@@ -112,7 +112,7 @@ def _relative_uri(file: str) -> str:
 
 
 def _fingerprints(identity: tuple[str, ...], seen: dict[str, int]) -> dict[str, str]:
-    """Results with the same identity are told apart by their order."""
+    """Return the fingerprint. Results with the same identity are numbered in their order."""
     key = "\0".join(identity)
     seen[key] = seen.get(key, 0) + 1
     return {"faultkit/v1": sha256(f"{key}\0{seen[key]}".encode("utf-8", "replace")).hexdigest()[:32]}

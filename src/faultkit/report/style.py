@@ -1,7 +1,7 @@
 """The style sheet of HTML reports: light, dark and print; from a phone to a large screen.
 
-The colours can be told apart with the common forms of colour blindness: blue, orange and grey, with signs and
-dashes beside them.
+The colours differ with the common forms of colour blindness too: blue, orange and grey, with signs and dashes
+beside them.
 """
 
 from __future__ import annotations

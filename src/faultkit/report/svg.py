@@ -14,12 +14,12 @@ from typing import TypeAlias
 
 from faultkit.base.numbers import share_of, tick
 from faultkit.report.axis import Axis
-from faultkit.report.markup import Markup, element, joined, number, percent
+from faultkit.report.markup import Markup, element, join_markup, number, percent
 
 PLOT_PX = 200
 AXIS_PX = 26
 _STRETCH = 1000
-"""The width of a stretched drawing in its own units."""
+"""The width of a stretch drawing in its own units."""
 
 Point: TypeAlias = tuple[float, float]
 """Shares from 0 to 1: from left to right, and from the bottom up."""
@@ -50,8 +50,8 @@ def height_px(share: float, tall: float = PLOT_PX) -> float:
 
 def grid(up: Axis, tall: float = PLOT_PX) -> Markup:
     """Return a horizontal line with its value for each tick of the vertical axis."""
-    return joined(
-        joined(
+    return join_markup(
+        join_markup(
             [
                 element("line", class_="grid", x1=0, x2="100%", y1=y, y2=y),
                 element("text", tick(value), class_="tick", x=-8, y=y, dy=".32em", text_anchor="end"),
@@ -63,7 +63,7 @@ def grid(up: Axis, tall: float = PLOT_PX) -> Markup:
 
 def ticks_below(marks: Iterable[tuple[float, str]], foot: float, room: bool = False) -> Markup:
     """Return the labels below a chart. `room`: a label may reach beyond the right end."""
-    return joined(
+    return join_markup(
         element(
             "text",
             label,
@@ -76,8 +76,8 @@ def ticks_below(marks: Iterable[tuple[float, str]], foot: float, room: bool = Fa
     )
 
 
-def stretched(drawn: Iterable[Markup | None], tall: float = PLOT_PX) -> Markup | None:
-    """Return lines in the units of `path`, as wide as the available room and `tall` pixels high."""
+def stretch(drawn: Iterable[Markup | None], tall: float = PLOT_PX) -> Markup | None:
+    """Return lines in the units of `line_path`, as wide as the available room and `tall` pixels high."""
     lines = [line for line in drawn if line]
     if not lines:
         return None
@@ -91,7 +91,7 @@ def stretched(drawn: Iterable[Markup | None], tall: float = PLOT_PX) -> Markup |
     )
 
 
-def path(rows: Sequence[Sequence[Point]], kind: str) -> Markup | None:
+def line_path(rows: Sequence[Sequence[Point]], kind: str) -> Markup | None:
     """Return a line through each row of points; None if no row has two."""
     drawn = "".join(_steps(row, "M") for row in rows if len(row) > 1)
     return element("path", class_=f"line {kind}", d=drawn) if drawn else None
@@ -114,7 +114,7 @@ def _steps(row: Sequence[Point], first: str) -> str:
 
 def lone_dots(rows: Sequence[Sequence[Point]], kind: str) -> Markup:
     """Return a dot for each row of one point, because a single point makes no line."""
-    return joined(
+    return join_markup(
         element("circle", class_=f"dot {kind}", cx=percent(x), cy=height_px(y), r=4)
         for row in rows
         if len(row) == 1

@@ -26,23 +26,18 @@ _NUMERIC = re.compile(r"[+\-]?[\d.,]+(\s?(ms|%|/s|\(.*%\)))?|-")
 
 
 def text_table(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
-    """Return the lines of a table. Numbers are aligned right, words left; cells too long for the page
-    wrap."""
-    whole = [[_glued(cell) for cell in row] for row in (columns, *rows)]
-    if _fits(whole, width):
-        return _aligned(whole, width)
-    turned = [list(row) for row in zip(*whole, strict=True)]
+    """Return the lines of a table. Numbers are aligned right, words left; long cells wrap."""
+    # A no-break space keeps a figure and its unit on one line.
+    cells = [[_UNIT.sub(_GLUE, printable_line(cell)) for cell in row] for row in (columns, *rows)]
+    if _fits(cells, width):
+        return _align(cells, width)
+    turned = [list(row) for row in zip(*cells, strict=True)]
     if len(rows) <= _FEW_ROWS and _fits(turned, width):
-        return _aligned(turned, width)
-    return [line for row in whole[1:] for line in _paragraph(columns, row, width)]
+        return _align(turned, width)
+    return [line for row in cells[1:] for line in _paragraph(columns, row, width)]
 
 
-def _glued(cell: str) -> str:
-    """Return the cell with a no-break space between a figure and its unit."""
-    return _UNIT.sub(_GLUE, printable_line(cell))
-
-
-def _wrapped(text: str, width: int, indent: str = "") -> list[str]:
+def _wrap_text(text: str, width: int, indent: str = "") -> list[str]:
     return [line.replace(_GLUE, " ") for line in wrap(text, width, subsequent_indent=indent)]
 
 
@@ -62,7 +57,7 @@ def _floors(rows: Sequence[Sequence[str]]) -> list[int]:
     ]
 
 
-def _aligned(rows: Sequence[Sequence[str]], width: int) -> list[str]:
+def _align(rows: Sequence[Sequence[str]], width: int) -> list[str]:
     right = [all(_NUMERIC.fullmatch(row[i]) for row in rows[1:]) for i in range(len(rows[0]))]
     widths = _widths(rows, width)
     return [line for row in rows for line in _cells(row, widths, right)]
@@ -84,7 +79,7 @@ def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
 
 
 def _cells(row: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> Iterator[str]:
-    folded = [_wrapped(cell, width) or [""] for cell, width in zip(row, widths, strict=True)]
+    folded = [_wrap_text(cell, width) or [""] for cell, width in zip(row, widths, strict=True)]
     for number in range(max(map(len, folded))):
         cells = (lines[number] if number < len(lines) else "" for lines in folded)
         placed = (
@@ -97,4 +92,4 @@ def _cells(row: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> 
 def _paragraph(columns: Sequence[str], row: Sequence[str], width: int) -> list[str]:
     """Return one row as wrapped text: `Call 5, Step 500, Status 200, …`."""
     text = ", ".join(f"{name} {cell}" for name, cell in zip(columns, row, strict=True) if cell)
-    return _wrapped(text, width, _GAP)
+    return _wrap_text(text, width, _GAP)

@@ -1,8 +1,8 @@
-"""A timeline: a lane for each thing that happened, with bars and marks over a common time axis.
+"""A timeline: lanes with bars and marks over a common time axis.
 
-A lane is a name and beside it a small `svg`, so that names keep their size and wrap on a phone. One stretch
-of time, such as the time in which something was broken, can be shaded in all lanes. Shapes differ as well as
-colours, because colour alone is invisible to some readers.
+A lane is a name and beside it a small `svg`, so that names keep their size and wrap on a phone. Times, such
+as those in which something was broken, can be shaded in all lanes. Shapes differ as well as colours, because
+colour alone is invisible to some readers.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from typing import Literal, TypeAlias
 
 from faultkit.base.numbers import tick
 from faultkit.report.axis import Axis, time_axis
-from faultkit.report.markup import Markup, element, joined, percent
+from faultkit.report.markup import Markup, element, join_markup, percent
 from faultkit.report.svg import figure
 
 LANE_PX = 24
 _MIDDLE = LANE_PX / 2
 _TICKS_PX = 20
 _NARROWEST = 0.006
-"""The least width of a bar as a share of the axis: what took no time is still visible."""
+"""The least width of a bar as a share of the axis, so that every bar is visible."""
 _ROOM_FOR_A_CAPTION = 0.11
 
 Shape: TypeAlias = Literal["circle", "square", "diamond", "line", "limit"]
@@ -28,7 +28,7 @@ Shape: TypeAlias = Literal["circle", "square", "diamond", "line", "limit"]
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Something that lasted. `kind` is a class of the style sheet."""
+    """A span of time. `kind` is a class of the style sheet."""
 
     start_s: float
     end_s: float
@@ -41,7 +41,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Something that happened at one moment. `kind` is a class of the style sheet."""
+    """An instant. `kind` is a class of the style sheet."""
 
     at_s: float
     shape: Shape
@@ -62,7 +62,7 @@ class Lane:
     note: str = ""
     """A second, smaller line below the name."""
     is_shaded: bool = True
-    """Whether the shaded stretches are shown in this lane."""
+    """Whether the shaded times are shown in this lane."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +89,8 @@ def draw_timeline(timeline: Timeline) -> Markup:
 
 
 class _Drawing:
+    """Draws one timeline."""
+
     def __init__(self, timeline: Timeline) -> None:
         self.timeline = timeline
         self.axis: Axis = time_axis(timeline.end_s, timeline.most_ticks)
@@ -105,10 +107,10 @@ class _Drawing:
                     element("small", lane.note) if lane.note else None,
                     class_="lane",
                 )
-                yield _svg(joined(self._lane(lane)), LANE_PX, lane.label)
+                yield _svg(join_markup(self._lane(lane)), LANE_PX, lane.label)
         if self.timeline.axis_label is not None:
             yield element("span", class_="lane")
-            yield _svg(joined(map(self._tick, self.axis.ticks)), _TICKS_PX, self.timeline.axis_label)
+            yield _svg(join_markup(map(self._tick, self.axis.ticks)), _TICKS_PX, self.timeline.axis_label)
 
     def _lane(self, lane: Lane) -> Iterator[Markup]:
         yield element("rect", class_="rail", x=0, y=1, width="100%", height=LANE_PX - 2, rx=4)

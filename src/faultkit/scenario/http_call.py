@@ -1,6 +1,6 @@
-"""The call of an item: method, URL with its segments filled in, headers, body, time-out.
+"""The call of an item: method, URL with its segments filled in, headers, body, timeout.
 
-Also what `config` gives to all calls of a scenario. Nothing is sent here.
+Also the settings of `config`, which apply to all calls of a scenario. Nothing is sent here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from faultkit.base.errors import InputError
 from faultkit.base.secrets import mask_url, sounds_secret
 from faultkit.load.load import Target
 from faultkit.load.route import route_of
-from faultkit.scenario.scenario_model import Call
+from faultkit.scenario.scenario_model import HttpCall
 
 URL = 'an absolute URL such as "http://localhost:8080/path"'
 METHOD = "an HTTP method such as GET"
@@ -48,16 +48,16 @@ def parse_config(reader: MappingReader) -> CallConfig:
     return CallConfig(http.take("headers"), tuple(http.inner("paths").take("segments").items()))
 
 
-def parse_call(reader: MappingReader, config: CallConfig) -> Call:
+def parse_call(reader: MappingReader, config: CallConfig) -> HttpCall:
     """Return the call of an item, with the headers and segments of `config`."""
     body, is_json = reader.take("body")
-    headers = _merged(config.headers, reader.take("headers"))
+    headers = _merge_headers(config.headers, reader.take("headers"))
     if is_json and not any(name.lower() == _JSON_HEADER[0] for name, _ in headers):
         headers = (*headers, _JSON_HEADER)
     segments = dict(config.segments)
-    call = Call(
+    call = HttpCall(
         reader.take("method"),
-        reader.need("url", lambda value: _url(value, segments), "", URL),
+        reader.need("url", lambda value: _parse_url(value, segments), "", URL),
         headers,
         body,
         reader.take("timeout"),
@@ -72,7 +72,7 @@ def parse_call(reader: MappingReader, config: CallConfig) -> Call:
     return call
 
 
-def _method(value: object) -> str:
+def _parse_method(value: object) -> str:
     if not isinstance(value, str) or not _TOKEN.fullmatch(value):
         raise InputError("", f"expected {METHOD}, got {shown(value)}")
     if value.upper() == "CONNECT":
@@ -80,10 +80,10 @@ def _method(value: object) -> str:
     return value.upper()
 
 
-def _url(value: object, segments: Mapping[str, str]) -> str:
+def _parse_url(value: object, segments: Mapping[str, str]) -> str:
     if not isinstance(value, str):
         raise InputError("", f"expected {URL}, got {shown(value)}")
-    url = _filled(value.strip(), segments)
+    url = _fill_segments(value.strip(), segments)
     try:
         parts = urlsplit(url)
     except ValueError as error:
@@ -91,17 +91,17 @@ def _url(value: object, segments: Mapping[str, str]) -> str:
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise InputError("", f"expected {URL}, got {shown(value)}")
     if not _URL_CHARACTERS.fullmatch(url):
-        raise InputError("", f"expected an URL with other characters percent-encoded, got {shown(value)}")
+        raise InputError("", f"expected a URL with other characters percent-encoded, got {shown(value)}")
     for mark, part, what in (("@", parts.netloc, "a user"), ("#", url, "a fragment")):
         if mark in part:
-            raise InputError("", f"expected an URL without {what}, got {shown(mask_url(value))}")
+            raise InputError("", f"expected a URL without {what}, got {shown(mask_url(value))}")
     if parts.netloc.startswith(":"):
-        raise InputError("", f"expected an URL with a host, got {shown(value)}")
+        raise InputError("", f"expected a URL with a host, got {shown(value)}")
     parse_endpoint(parts.netloc, SCHEMES[parts.scheme].port, path="")
     return url
 
 
-def _filled(url: str, segments: Mapping[str, str]) -> str:
+def _fill_segments(url: str, segments: Mapping[str, str]) -> str:
     for name in _SEGMENT.findall(url):
         if name not in segments:
             raise InputError(
@@ -113,12 +113,8 @@ def _filled(url: str, segments: Mapping[str, str]) -> str:
     return filled
 
 
-def _segments(value: object) -> dict[str, str]:
-    return dict(_texts(value, "names of segments to texts"))
-
-
-def _headers(value: object) -> Headers:
-    headers = _texts(value, "header names to texts", may_be_empty=True)
+def _parse_headers(value: object) -> Headers:
+    headers = _parse_texts(value, "header names to texts", may_be_empty=True)
     names: set[str] = set()
     for name, content in headers:
         if not _TOKEN.fullmatch(name):
@@ -132,7 +128,7 @@ def _headers(value: object) -> Headers:
     return headers
 
 
-def _texts(value: object, what: str, *, may_be_empty: bool = False) -> tuple[tuple[str, str], ...]:
+def _parse_texts(value: object, what: str, *, may_be_empty: bool = False) -> tuple[tuple[str, str], ...]:
     if not isinstance(value, Mapping):
         raise InputError("", f"expected a mapping of {what}, got {shown(value)}")
     for name, content in value.items():
@@ -145,26 +141,26 @@ def _texts(value: object, what: str, *, may_be_empty: bool = False) -> tuple[tup
     return tuple(value.items())
 
 
-def _merged(common: Headers, own: Headers) -> Headers:
+def _merge_headers(common: Headers, own: Headers) -> Headers:
     names = {name.lower() for name, _ in own}
     return (*(pair for pair in common if pair[0].lower() not in names), *own)
 
 
-def _body(value: object) -> tuple[str | None, bool]:
+def _parse_body(value: object) -> tuple[str | None, bool]:
     """Return the body, and whether it was converted to JSON."""
     if isinstance(value, str):
         return value, False
     if not isinstance(value, Mapping | list):
         raise InputError("", f"expected a text, or a mapping or a list to send as JSON, got {shown(value)}")
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_not_json), True
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, default=_refuse_value), True
     except ValueError:
         raise InputError("", "expected values that JSON has, got a number without an end") from None
     except TypeError:
         raise InputError("", "expected texts as the keys of JSON, got others") from None
 
 
-def _not_json(value: object) -> object:
+def _refuse_value(value: object) -> object:
     raise InputError("", f"expected values that JSON has, got {shown(value)} (text needs quotes)")
 
 
@@ -181,7 +177,7 @@ CONFIG = KeyTable(
         schema=KeyTable(
             Key(
                 "headers",
-                _headers,
+                _parse_headers,
                 _HEADERS,
                 (),
                 "Headers of every call; a call's own headers take precedence.",
@@ -191,7 +187,7 @@ CONFIG = KeyTable(
                 schema=KeyTable(
                     Key(
                         "segments",
-                        _segments,
+                        lambda value: dict(_parse_texts(value, "names of segments to texts")),
                         {"type": "object", "additionalProperties": TEXT_SCHEMA},
                         {},
                         "Values for {name} in URLs; they are percent-encoded.",
@@ -206,7 +202,7 @@ CONFIG = KeyTable(
 CALL = KeyTable(
     Key(
         "method",
-        _method,
+        _parse_method,
         {"type": "string", "pattern": f"^{TOKEN}$"},
         "GET",
         sentence(METHOD),
@@ -218,10 +214,10 @@ CALL = KeyTable(
         help=sentence(f"{URL}; {{name}} stands for a segment of config"),
         required=URL,
     ),
-    Key("headers", _headers, _HEADERS, (), "Names and texts; numbers need quotes."),
+    Key("headers", _parse_headers, _HEADERS, (), "Names and texts; numbers need quotes."),
     Key(
         "body",
-        _body,
+        _parse_body,
         {"type": ["string", "object", "array"]},
         (None, False),
         "Text as it is; a mapping or a list is sent as JSON, with a content type unless there is one.",

@@ -1,7 +1,7 @@
 """An impact run as a scenario: one call, one load, and faults during all of it. Pure.
 
-Errors name the arguments of the impact tools: `url`, `rps`, `proxies[1]`. Limits on what a caller may ask for
-are not known here.
+Errors name the arguments of the impact tools: `url`, `rps`, `proxies[1]`. Limits on the arguments are the
+caller's concern.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from faultkit.load.load import Load
 from faultkit.load.slo import Slo
 from faultkit.plan import Rule
 from faultkit.scenario.http_call import CALL, CallConfig, parse_call
-from faultkit.scenario.scenario_model import Call, Item, LoadStrategy, Scenario, WrittenFault
+from faultkit.scenario.scenario_model import HttpCall, LoadStrategy, Scenario, ScenarioItem, WrittenFault
 from faultkit.scenario.written_faults import TYPES
 
 TITLE = "Evaluating runtime performance of"
-"""The URL follows."""
+"""The beginning of the scenario's title; the URL follows."""
 SLOS = (Slo("latency", "99% @ 350ms", 99.0, 350.0), Slo("latency", "95% @ 200ms", 95.0, 200.0))
 
 _JSON = ("content-type", "application/json")
 _WRITTEN = {kind: type_ for type_, kind in TYPES.items()}
-"""The type that scenario files have for a kind: the older name where there is one."""
+"""By kind: its type in scenario files, the older name where there is one."""
+_ANY_ADDRESS = ("0.0.0.0", "::")
 _ARGUMENTS = {"duration_s": "duration", "rate_rps": "rps", "clients": "num_clients"}
 
 
@@ -55,7 +56,7 @@ class Impact:
 def scenario_of(impact: Impact) -> Scenario:
     """Return the impact run as a scenario with one item. Raises InputError."""
     _check_maps(impact)
-    item = Item(
+    item = ScenarioItem(
         _call(impact),
         tuple(WrittenFault(_WRITTEN.get(rule.fault.kind, rule.fault.kind), rule) for rule in impact.rules),
         LoadStrategy(_load(impact), impact.clients, impact.rps),
@@ -66,7 +67,7 @@ def scenario_of(impact: Impact) -> Scenario:
     return Scenario(f"{TITLE} {mask_url(impact.url)}", (item,))
 
 
-def _call(impact: Impact) -> Call:
+def _call(impact: Impact) -> HttpCall:
     if {"{", "}"} & set(impact.url):
         raise InputError("url", f"expected a URL whose segments are filled in, got {shown(impact.url)}")
     headers = dict(impact.headers)
@@ -94,17 +95,18 @@ def _load(impact: Impact) -> Load:
 def _check_maps(impact: Impact) -> None:
     needs_http = any(rule.fault.level == "http" for rule in impact.rules)
     for index, given in enumerate(impact.proxies):
-        problem = _problem(given, impact.proxies[:index], needs_http=needs_http)
+        problem = _map_problem(given, impact.proxies[:index], needs_http=needs_http)
         if problem is not None:
             raise InputError(f"proxies[{index}]", problem)
 
 
-def _problem(given: ProxyMap, before: Sequence[ProxyMap], *, needs_http: bool) -> str | None:
+def _map_problem(given: ProxyMap, before: Sequence[ProxyMap], *, needs_http: bool) -> str | None:
     if not given.listen.port:
         return "expected a port from 1 to 65535 left of the =, since the service must know it, got 0"
     if given.listen in (other.listen for other in before):
         return f"expected each map to listen elsewhere, got {given.listen} again"
-    if given.upstream.port == given.listen.port and _is_this_machine(given.upstream.host):
+    upstream = given.upstream
+    if upstream.port == given.listen.port and (is_loopback(upstream.host) or upstream.host in _ANY_ADDRESS):
         return f"expected an upstream elsewhere, got {given.upstream}, which is the map itself"
     if needs_http and given.speaks != "http":
         return (
@@ -112,7 +114,3 @@ def _problem(given: ProxyMap, before: Sequence[ProxyMap], *, needs_http: bool) -
             f'requests, got "{given}"'
         )
     return None
-
-
-def _is_this_machine(host: str) -> bool:
-    return is_loopback(host) or host in ("0.0.0.0", "::")

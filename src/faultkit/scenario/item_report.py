@@ -1,4 +1,4 @@
-"""The part of the report on one item, from its measurements: figures, objectives, verdict. Pure."""
+"""Builds the report of one item from its measurements: figures, objectives, verdict. Pure."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from faultkit.plan import Rule, dump_rule
 from faultkit.proxy.data_plane import Snapshot
 from faultkit.scenario.measure import Measurements
 from faultkit.scenario.report import report_model as report
-from faultkit.scenario.report.fault_description import describe
+from faultkit.scenario.report.wording import describe_rule
 from faultkit.scenario.scenario_model import (
-    Call,
-    Expect,
-    Item,
+    Expectation,
+    HttpCall,
     LoadStrategy,
-    Repeat,
-    Single,
+    RepeatStrategy,
+    ScenarioItem,
+    SingleStrategy,
     Strategy,
     WrittenFault,
 )
-from faultkit.scenario.verdict import Evidence, judge
+from faultkit.scenario.verdict import VerdictEvidence, judge_item
 
 RARE = 0.01
-"""A fault that acts on fewer requests than this share is worth a warning."""
+"""A fault that acts on a smaller share of the requests than this gets a warning."""
 
 
-def assemble(
-    item: Item,
+def item_report(
+    item: ScenarioItem,
     measured: Measurements,
     after: Snapshot,
     *,
@@ -42,10 +42,11 @@ def assemble(
     started_at: str,
     routes: Sequence[str],
     cut_short: str | None,
-) -> report.Item:
+) -> report.ItemReport:
     """Return the report of an item.
 
-    `after`: the proxies' counts at the end. `gates`: objectives that must hold besides the item's own."""
+    `after`: the proxies' counts at the end. `gates`: objectives that must hold besides the item's own.
+    """
     load = item.strategy.load if isinstance(item.strategy, LoadStrategy) else None
     duration_s = None if load is None else load.duration_s
     run = measured.faults.summary(load, total_s=measured.faults_s)
@@ -55,57 +56,59 @@ def assemble(
         before = doubts_about_baseline(baseline, load)
     slos = judge_all((*item.slos, *gates), measured.faults, sending_time(load, measured.faults_s), load)
     must_hold = slos if item.expect.all_slo_are_valid else slos[len(item.slos) :]
-    faults = tuple(fault_of(fault, duration_s, after.injected) for fault in item.faults)
-    found = doubts(run, load, lateness=measured.lateness, least_delay_ms=_least_delay_ms(item))
-    verdict, reasons = judge(
-        Evidence(
+    faults = tuple(reported_fault(fault, duration_s, after.injected) for fault in item.faults)
+    delays = (fault.rule.fault.least_delay_ms for fault in item.faults)
+    least_delay_ms = min((delay for delay in delays if delay is not None), default=None)
+    found = doubts(run, load, lateness=measured.lateness, least_delay_ms=least_delay_ms)
+    verdict, reasons = judge_item(
+        VerdictEvidence(
             item.expect,
-            run.requests,
-            measured.missed,
-            measured.first_miss,
-            must_hold,
-            faults,
-            found.reasons,
-            cut_short,
-            next((made.why_not for made in measured.calls if made.baseline), None),
+            calls=run.requests,
+            unmet=measured.missed,
+            first_miss=measured.first_miss,
+            slos=must_hold,
+            faults=faults,
+            doubts=found.reasons,
+            cut_short=cut_short,
+            baseline_miss=next((call.why_not for call in measured.calls if call.baseline), None),
         )
     )
-    return report.Item(
-        call_of(item.call),
-        strategy_of(item),
-        faults,
-        expectation_of(item.expect),
-        verdict,
-        reasons,
-        (*found.warnings, *before.warnings, *_rare(faults, run.requests)),
-        started_at,
-        run,
-        baseline,
-        () if baseline is None else impact(baseline, run),
-        slos,
-        _calls(item, measured),
-        measured.missed,
-        _injection(measured.before, after),
-        tuple(routes),
+    return report.ItemReport(
+        call=reported_call(item.call),
+        strategy=reported_strategy(item),
+        faults=faults,
+        expectation=reported_expectation(item.expect),
+        verdict=verdict,
+        reasons=reasons,
+        warnings=(*found.warnings, *before.warnings, *_rare_fault_warnings(faults, run.requests)),
+        started_at=started_at,
+        run=run,
+        baseline=baseline,
+        impact=() if baseline is None else impact(baseline, run),
+        slos=slos,
+        calls=_calls(item, measured),
+        expectation_failures=measured.missed,
+        injection=_injection(measured.before, after),
+        routes=tuple(routes),
     )
 
 
-def _calls(item: Item, measured: Measurements) -> tuple[report.CallResult, ...]:
+def _calls(item: ScenarioItem, measured: Measurements) -> tuple[report.CallResult, ...]:
     expects = item.expect.status is not None or item.expect.response_time_under_ms is not None
     return tuple(
-        call_result_of(
+        call_result(
             number,
-            made.sample,
-            baseline=made.baseline,
-            stepped_value=made.stepped_value,
-            met=made.why_not is None if expects else None,
-            why=made.why_not,
+            call.sample,
+            baseline=call.baseline,
+            stepped_value=call.stepped_value,
+            met=call.why_not is None if expects else None,
+            why=call.why_not,
         )
-        for number, made in enumerate(measured.calls)
+        for number, call in enumerate(measured.calls)
     )
 
 
-def _rare(faults: Sequence[report.Fault], requests: int) -> list[str]:
+def _rare_fault_warnings(faults: Sequence[report.ReportedFault], requests: int) -> list[str]:
     return [
         f"{fault.written} acted {count_of(fault.injected, 'time')} in {requests} requests: too rare to tell."
         for fault in faults
@@ -113,35 +116,31 @@ def _rare(faults: Sequence[report.Fault], requests: int) -> list[str]:
     ]
 
 
-def _injection(before: Snapshot | None, after: Snapshot) -> report.Injection:
+def _injection(before: Snapshot | None, after: Snapshot) -> report.InjectionSummary:
     def grown(name: str) -> int:
         now: int = sum(getattr(proxy, name) for proxy in after.proxies)
         return now - sum(getattr(proxy, name) for proxy in before.proxies) if before else now
 
     late = after.lateness
-    return report.Injection(
-        grown("accepted"),
-        grown("requests"),
-        sum(after.injected.values()),
-        late.count,
-        late.p50_us,
-        late.p99_us,
-        late.max_us,
+    return report.InjectionSummary(
+        connections=grown("accepted"),
+        requests=grown("requests"),
+        injected=sum(after.injected.values()),
+        releases=late.count,
+        lateness_p50_us=late.p50_us,
+        lateness_p99_us=late.p99_us,
+        lateness_max_us=late.max_us,
     )
 
 
-def _least_delay_ms(item: Item) -> float | None:
-    delays = (fault.rule.fault.least_delay_ms for fault in item.faults)
-    return min((delay for delay in delays if delay is not None), default=None)
-
-
-WHOLE = ((0.0, 1.0),)
+WHOLE_RUN = ((0.0, 1.0),)
+"""The windows of a rule that acts from the start of a run to its end."""
 _MOST_WINDOWS = 500
 
 
-def call_of(call: Call) -> report.Call:
+def reported_call(call: HttpCall) -> report.ReportedCall:
     """Return the call for the report, without secrets."""
-    return report.Call(
+    return report.ReportedCall(
         call.method,
         mask_url(call.url),
         None if call.timeout_s is None else call.timeout_s * 1000,
@@ -151,17 +150,17 @@ def call_of(call: Call) -> report.Call:
     )
 
 
-def strategy_of(item: Item) -> report.Strategy:
+def reported_strategy(item: ScenarioItem) -> report.ReportedStrategy:
     """Return the strategy for the report."""
     strategy: Strategy = item.strategy
     match strategy:
-        case Single():
-            return report.Strategy("single")
-        case Repeat():
+        case SingleStrategy():
+            return report.ReportedStrategy("single")
+        case RepeatStrategy():
             stepped = ", ".join(
                 f"{item.faults[number].written}.{setting}" for number, setting in strategy.stepped
             )
-            return report.Strategy(
+            return report.ReportedStrategy(
                 "repeat",
                 count=strategy.count,
                 step=strategy.step,
@@ -171,7 +170,7 @@ def strategy_of(item: Item) -> report.Strategy:
                 failfast=strategy.failfast,
             )
         case LoadStrategy(load=load):
-            return report.Strategy(
+            return report.ReportedStrategy(
                 "load",
                 duration_s=load.duration_s,
                 clients=strategy.clients,
@@ -182,22 +181,24 @@ def strategy_of(item: Item) -> report.Strategy:
             )
 
 
-def fault_of(fault: WrittenFault, total_s: float | None, injected: Mapping[str, int]) -> report.Fault:
+def reported_fault(
+    fault: WrittenFault, total_s: float | None, injected: Mapping[str, int]
+) -> report.ReportedFault:
     """Return the fault for the report, with the count of its injections."""
-    return report.Fault(
+    return report.ReportedFault(
         fault.rule.fault.kind,
         fault.written,
-        describe(fault.rule, fault.written),
+        describe_rule(fault.rule, fault.written),
         mask_rule(dump_rule(fault.rule)),
-        shares(fault.rule, total_s),
+        active_windows(fault.rule, total_s),
         injected.get(fault.rule.name, 0),
     )
 
 
-def shares(rule: Rule, total_s: float | None) -> tuple[tuple[float, float], ...]:
+def active_windows(rule: Rule, total_s: float | None) -> tuple[tuple[float, float], ...]:
     """Return when the rule acts within a run of `total_s`, as shares of the run."""
     if total_s is None:
-        return WHOLE
+        return WHOLE_RUN
     windows = rule.schedule.resolve(total_s)
     found: list[tuple[float, float]] = []
     at = 0.0
@@ -211,12 +212,12 @@ def shares(rule: Rule, total_s: float | None) -> tuple[tuple[float, float], ...]
     return tuple(found)
 
 
-def expectation_of(expect: Expect) -> report.Expectation:
+def reported_expectation(expect: Expectation) -> report.ReportedExpectation:
     """Return the expectation for the report."""
-    return report.Expectation(expect.status, expect.response_time_under_ms, expect.all_slo_are_valid)
+    return report.ReportedExpectation(expect.status, expect.response_time_under_ms, expect.all_slo_are_valid)
 
 
-def call_result_of(
+def call_result(
     number: int,
     sample: Sample,
     *,

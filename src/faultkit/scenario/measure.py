@@ -1,6 +1,7 @@
-"""Measuring one item: its calls, or its load without and with the faults, through proxies that are open.
+"""Measures one item: its calls, or its load without and with the faults, through proxies that are open.
 
-It knows how to call and when to change the plan. Other modules judge the figures.
+This module makes calls and changes the plan of the proxies. It does not judge the figures: `verdict` and
+`item_report` do.
 """
 
 from __future__ import annotations
@@ -18,35 +19,35 @@ from faultkit.load.workers import LoadResult, run_load
 from faultkit.plan import Plan, Rule
 from faultkit.proxy.data_plane import Lateness, Snapshot
 from faultkit.proxy.remote import PlaneProcess
-from faultkit.scenario.run_events import CallProgress, LoadProgress, PhaseBegan, Watch
-from faultkit.scenario.scenario_model import Item, LoadStrategy, Repeat
+from faultkit.scenario.run_events import CallProgress, LoadProgress, PhaseBegan, RunListener
+from faultkit.scenario.scenario_model import LoadStrategy, RepeatStrategy, ScenarioItem
 from faultkit.scenario.strategy import stepped_rules, stepped_value
-from faultkit.scenario.verdict import Misses, why_not_met
+from faultkit.scenario.verdict import MissCounter, why_not_met
 
 
 class _Stopped(Exception):
     """The run was stopped in the middle of a call."""
 
 
-class Meter:
-    """Measures one item into `measured`, which keeps what was measured if it fails half-way."""
+class ItemMeter:
+    """Measures one item into `measured`, which keeps the figures so far if the run fails half-way."""
 
     def __init__(
         self,
-        item: Item,
+        item: ScenarioItem,
         target: Target,
         plane: PlaneProcess,
         measured: Measurements,
         *,
         seed: int | str,
-        watch: Watch,
+        notify: RunListener,
         stop: Flag,
     ) -> None:
         self._item = item
         self._target = target
         self._plane = plane
         self._seed = seed
-        self._watch = watch
+        self._notify = notify
         self._stop = stop
         self.measured = measured
 
@@ -54,26 +55,26 @@ class Meter:
         """Run the same load twice: without the faults, then with them."""
         load = replace(strategy.load, seed=self._seed)
         if baseline and self._item.faults:
-            self._watch(PhaseBegan("baseline", load.duration_s))
-            result = self._run(load, workers, lambda began: None, None)
+            self._notify(PhaseBegan("baseline", load.duration_s))
+            result = self._run_load(load, workers, lambda began: None, None)
             self.measured.baseline, self.measured.baseline_s = result.tally, result.total_s
             if self.measured.cut_short:
                 return
         self.measured.before = self._plane.snapshot()
-        self._watch(PhaseBegan("faults", load.duration_s))
+        self._notify(PhaseBegan("faults", load.duration_s))
         rules = tuple(fault.rule for fault in self._item.faults)
-        misses = Misses(self._item.expect)
-        result = self._run(
-            load, workers, lambda began: self._break(rules, load.duration_s, began), misses.add
+        misses = MissCounter(self._item.expect)
+        result = self._run_load(
+            load, workers, lambda began: self._set_rules(rules, load.duration_s, began), misses.add
         )
         self.measured.faults, self.measured.faults_s = result.tally, result.total_s
         self.measured.missed, self.measured.first_miss = misses.count, misses.first
         # The faults stay until the proxies close: without them, a blackhole would release its bytes.
 
-    def calls(self, repeat: Repeat) -> None:
+    def calls(self, repeat: RepeatStrategy) -> None:
         """Make one call after the other; a single call is a repeat of one without steps."""
         calls = repeat.count + repeat.add_baseline_call
-        self._watch(PhaseBegan("calls", 0.0))
+        self._notify(PhaseBegan("calls", 0.0))
         began = time.monotonic()
         for number in range(calls):
             if (number and self._stop.wait(repeat.wait_s)) or self._stop.is_set():
@@ -87,36 +88,39 @@ class Meter:
             except _Stopped:
                 self.measured.cut_short = True
                 break
-            self._watch(CallProgress(number + 1, calls))
+            self._notify(CallProgress(number + 1, calls))
             if why is not None and repeat.failfast:
                 break
-        made = [made.sample for made in self.measured.calls if not made.baseline]
-        self.measured.faults.add(Samples.of(made))
-        misses = Misses(self._item.expect)
-        misses.add(made)
+        samples = [call.sample for call in self.measured.calls if not call.baseline]
+        self.measured.faults.add(Samples.of(samples))
+        misses = MissCounter(self._item.expect)
+        misses.add(samples)
         self.measured.missed, self.measured.first_miss = misses.count, misses.first
         self.measured.faults_s = time.monotonic() - began
 
-    def _call(self, repeat: Repeat, turn: int | None, began: float) -> str | None:
+    def _call(self, repeat: RepeatStrategy, turn: int | None, began: float) -> str | None:
         """Make one call. `turn` counts the calls with the fault; None is the baseline call."""
         value = None
         if turn is not None:
             rules = stepped_rules(self._item, turn)
-            value = _stepped_value(repeat, rules)
-            self._break(rules, None, began)
+            if repeat.stepped:
+                # Of several stepped settings, the report shows the first.
+                index, setting = repeat.stepped[0]
+                value = stepped_value(rules[index], setting)
+            self._set_rules(rules, None, began)
         sample = call_once(self._target, self._stop.is_set)
         if sample is None:
             raise _Stopped
         at = time.monotonic() - began - sample.total_s
         sample = sample._replace(intended=at, started=at)
         why = why_not_met(self._item.expect, sample)
-        self.measured.calls.append(MadeCall(sample, turn is None, value, why))
+        self.measured.calls.append(MeasuredCall(sample, turn is None, value, why))
         return why
 
-    def _break(self, rules: tuple[Rule, ...], total_s: float | None, began: float | None) -> None:
+    def _set_rules(self, rules: tuple[Rule, ...], total_s: float | None, began: float | None) -> None:
         self._plane.set_plan(Plan(rules, self._seed), total_s, origin=began)
 
-    def _run(
+    def _run_load(
         self,
         load: Load,
         workers: int,
@@ -129,23 +133,15 @@ class Meter:
             workers=workers,
             on_begin=on_begin,
             on_samples=on_samples,
-            on_progress=lambda progress: self._watch(LoadProgress(progress)),
+            on_progress=lambda progress: self._notify(LoadProgress(progress)),
             stop=self._stop,
         )
         self.measured.cut_short = result.cut_short
         return result
 
 
-def _stepped_value(repeat: Repeat, rules: tuple[Rule, ...]) -> float | None:
-    """Return the value of the first stepped setting in this call."""
-    if not repeat.stepped:
-        return None
-    number, setting = repeat.stepped[0]
-    return stepped_value(rules[number], setting)
-
-
 @dataclass(frozen=True, slots=True)
-class MadeCall:
+class MeasuredCall:
     """The measurements of one call of a single or repeat strategy."""
 
     sample: Sample
@@ -160,8 +156,10 @@ class Measurements:
     """The measurements of one item so far."""
 
     faults: Tally = field(default_factory=Tally)
+    """The requests with the faults."""
     baseline: Tally | None = None
-    calls: list[MadeCall] = field(default_factory=list)
+    """The requests of the same load without the faults; None if it was not run."""
+    calls: list[MeasuredCall] = field(default_factory=list)
     baseline_s: float = 0.0
     faults_s: float = 0.0
     before: Snapshot | None = None
@@ -169,6 +167,7 @@ class Measurements:
     missed: int = 0
     """Requests with the faults that missed the expectation."""
     first_miss: str | None = None
+    """What the first of them missed."""
     lateness: Lateness = field(default_factory=Lateness)
     """How late the proxies released bytes."""
     cut_short: bool = False

@@ -1,6 +1,6 @@
-"""Which proxies an item needs, and which way its calls go. Pure: it opens nothing.
+"""Which proxies an item needs, and the route of its calls. Pure: it opens nothing.
 
-calls            faults on             way
+calls            faults on             route
 http://a         a                     forward proxy, absolute form
 https://a        a                     forward proxy, CONNECT: faults see encrypted bytes
 https://a        a, of level http      an own reverse proxy: clear text to it, TLS from it
@@ -17,11 +17,12 @@ from faultkit.base.address import LOOPBACK, Endpoint, Upstream, UpstreamSet
 from faultkit.load.load import Target
 from faultkit.plan import fresh_name
 from faultkit.proxy.data_plane import ProxySpec
-from faultkit.scenario.scenario_model import Call, Item
+from faultkit.scenario.scenario_model import HttpCall, ScenarioItem
 
 FORWARD = "http"
 """The forward proxy's name for `match.proxy`, as in `fault run`."""
 FRONT = "front"
+"""The name of the reverse proxy in front of an https target."""
 FORWARD_PORT = 3180
 """The port on which a service under test expects the forward proxy."""
 TIMEOUT_S = 30.0
@@ -37,11 +38,12 @@ class Routes:
     """The proxy that the calls themselves go through, if any."""
 
 
-def routes_of(item: Item, listen: Endpoint | None = None, verify: bool = True) -> Routes:
+def routes_of(item: ScenarioItem, listen: Endpoint | None = None, verify: bool = True) -> Routes:
     """Return the proxies of an item. `listen` is the address of the forward proxy.
 
     By default the proxy takes a free port. If it breaks hosts other than the call's own, it takes
-    FORWARD_PORT, because the service must know in advance where to send those requests."""
+    FORWARD_PORT, because the service must know in advance where to send those requests.
+    """
     maps: list[ProxySpec] = []
     for given in item.maps:
         name = fresh_name(str(given.listen.port), {FORWARD, FRONT, *(spec.name for spec in maps)})
@@ -56,7 +58,8 @@ def routes_of(item: Item, listen: Endpoint | None = None, verify: bool = True) -
         broken = UpstreamSet((Upstream(own.host, own.port),))
     if not item.http_proxy or not broken.upstreams:
         return Routes(tuple(maps), None)
-    if broken.covers(own.host, own.port) and item.call.url.startswith("https:") and _needs_http(item):
+    needs_http = any(fault.rule.fault.level == "http" for fault in item.faults)
+    if broken.covers(own.host, own.port) and item.call.url.startswith("https:") and needs_http:
         front = ProxySpec(FRONT, Endpoint(LOOPBACK, 0), own, tls=True, speaks="http", verify=verify)
         return Routes((*maps, front), FRONT)
     if listen is None:
@@ -65,7 +68,7 @@ def routes_of(item: Item, listen: Endpoint | None = None, verify: bool = True) -
     return Routes((*maps, ProxySpec(FORWARD, listen, broken=broken, verify=verify)), FORWARD)
 
 
-def target_of(call: Call, routes: Routes, bound: Mapping[str, Endpoint], verify: bool = True) -> Target:
+def target_of(call: HttpCall, routes: Routes, bound: Mapping[str, Endpoint], verify: bool = True) -> Target:
     """Return the call for the load engine, once the proxies are open."""
     through = None if routes.through is None else bound[routes.through]
     return Target(
@@ -92,7 +95,3 @@ def route_text(spec: ProxySpec, bound: Endpoint) -> str:
         hosts = ", ".join(str(upstream) for upstream in spec.broken.upstreams) if spec.broken else "any host"
         return f"{bound} → any host (HTTP proxy; faults act on {hosts})"
     return f"{bound} → {spec.upstream}"
-
-
-def _needs_http(item: Item) -> bool:
-    return any(fault.rule.fault.level == "http" for fault in item.faults)

@@ -1,4 +1,4 @@
-"""Events of a run in progress, for a live view or for progress over a wire. Plain values."""
+"""Events of a run in progress, for a live view or for progress notifications. Plain values."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from faultkit.load.load import Progress
-from faultkit.scenario.report.report_model import Item as ItemReport
-from faultkit.scenario.scenario_model import Item
+from faultkit.scenario.report.report_model import ItemReport
+from faultkit.scenario.scenario_model import ScenarioItem
 
 Phase: TypeAlias = Literal["baseline", "faults", "calls"]
 
@@ -20,8 +20,9 @@ class ItemBegan:
     number: int
     """The number of the item, from 1, over all scenarios of the run."""
     of: int
+    """The number of items in all."""
     title: str
-    item: Item
+    item: ScenarioItem
     seconds: float
     """The expected duration; 0 if unknown."""
 
@@ -32,6 +33,7 @@ class PhaseBegan:
 
     phase: Phase
     seconds: float
+    """The expected duration; 0 if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class CallProgress:
 
     done: int
     of: int
+    """The number of calls in all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,5 +59,5 @@ class ItemEnded:
     report: ItemReport
 
 
-Event: TypeAlias = ItemBegan | PhaseBegan | LoadProgress | CallProgress | ItemEnded
-Watch: TypeAlias = Callable[[Event], None]
+RunEvent: TypeAlias = ItemBegan | PhaseBegan | LoadProgress | CallProgress | ItemEnded
+RunListener: TypeAlias = Callable[[RunEvent], None]

@@ -1,9 +1,8 @@
-"""Scenarios from files and folders. Every error has its file, document and line."""
+"""Reads scenarios from files and folders. Every error names its file, document and line."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 from faultkit.base.documents.yaml_text import Document, read_documents
@@ -26,12 +25,12 @@ def load_scenarios(path: str | os.PathLike[str]) -> list[Scenario]:
 
 
 def validate(path: str | os.PathLike[str]) -> list[InputError]:
-    """Return every mistake, in order of files and documents."""
+    """Return every mistake in a file or folder, in order of files and documents."""
     return _read(path)[1]
 
 
 def read_scenarios(text: str, source: str = "scenario") -> tuple[list[Scenario], list[InputError]]:
-    """Return the scenarios of a YAML text that are right, and every mistake of the others."""
+    """Return the valid scenarios of a YAML text, and every mistake of the others."""
     documents: list[Document] = []
     broken: list[InputError] = []
     try:
@@ -50,11 +49,11 @@ def read_scenarios(text: str, source: str = "scenario") -> tuple[list[Scenario],
         if scenario is not None:
             scenarios.append(scenario)
         found.sort(key=lambda error: document.line_of(error.path))
-        problems.extend(_placed(error, source, document, alone=len(documents) == 1) for error in found)
+        problems.extend(_error_at(error, source, document, alone=len(documents) == 1) for error in found)
     return scenarios, problems + broken
 
 
-def _placed(error: InputError, source: str, document: Document, *, alone: bool) -> InputError:
+def _error_at(error: InputError, source: str, document: Document, *, alone: bool) -> InputError:
     place = f"line {document.line_of(error.path)}"
     if not alone:
         place = f"document {document.number}, {place}"
@@ -66,37 +65,27 @@ def _read(path: str | os.PathLike[str]) -> tuple[list[Scenario], list[InputError
     problems: list[InputError] = []
     try:
         for file in _files(path):
-            found, wrong = _read_file(file)
+            try:
+                found, invalid = read_scenarios(read_text(file), file)
+            except InputError as error:
+                found, invalid = [], [error]
             scenarios += found
-            problems += wrong
+            problems += invalid
     except InputError as error:
         problems.append(error)
     return scenarios, problems
-
-
-def _read_file(file: str) -> tuple[list[Scenario], list[InputError]]:
-    try:
-        return read_scenarios(read_text(file), file)
-    except InputError as error:
-        return [], [error]
 
 
 def _files(path: str | os.PathLike[str]) -> list[str]:
     """Return the file itself, or the YAML files of a folder without hidden ones."""
     if not Path(path).is_dir():
         return [os.fspath(path)]
-    found = sorted(
-        Path(folder) / name
-        for folder, names in _folders(path)
-        for name in names
-        if name.endswith(_ENDINGS) and not name.startswith(".")
-    )
-    if not found:
-        raise InputError(os.fspath(path), "expected YAML files (*.yaml, *.yml), got a folder without any")
-    return [str(file) for file in found]
-
-
-def _folders(path: str | os.PathLike[str]) -> Iterator[tuple[str, list[str]]]:
+    found: list[Path] = []
     for folder, below, names in os.walk(path):
         below[:] = [name for name in below if not name.startswith(".")]
-        yield folder, names
+        found += (
+            Path(folder) / name for name in names if name.endswith(_ENDINGS) and not name.startswith(".")
+        )
+    if not found:
+        raise InputError(os.fspath(path), "expected YAML files (*.yaml, *.yml), got a folder without any")
+    return [str(file) for file in sorted(found)]

@@ -1,9 +1,9 @@
 """The keys of scenario files: from a document (YAML data) to a scenario, and the JSON Schema of such files.
 
 Each mapping is declared once as a table of keys. Every mistake is reported with its path, not only the first.
-Calls, faults and strategies have files of their own; `faultkit.scenario.scenario_file` adds files and lines.
-The schema accepts everything that the parser accepts. Mistakes that only several keys together can make (such
-as a step that leads below 0) are left to the parser.
+The tables of calls, faults and strategies are in `http_call`, `written_faults` and `strategy`;
+`faultkit.scenario.scenario_file` adds file names and lines. The schema accepts everything that the parser
+accepts. Only the parser finds mistakes in the combination of keys, such as a step that leads below 0.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ from faultkit.base.documents.values import (
     span_schema,
     switch,
     text,
-    whole,
+    whole_number,
 )
 from faultkit.base.errors import InputError
 from faultkit.load.slo import Slo, SloKind
 from faultkit.plan import plan_schema
 from faultkit.scenario.http_call import CALL, CONFIG, HEADERS_SCHEMA, CallConfig, parse_call, parse_config
 from faultkit.scenario.scenario_model import (
-    Expect,
-    Item,
+    Expectation,
     LoadStrategy,
     Scenario,
-    Single,
+    ScenarioItem,
+    SingleStrategy,
     Strategy,
     WrittenFault,
 )
@@ -62,13 +62,13 @@ _OBJECTIVE = "a percentage above 0 and below 100"
 _ERROR_THRESHOLD = "a percentage above 0 and at most 100"
 
 
-def _items(value: object) -> list[object]:
+def _parse_items(value: object) -> list[object]:
     if not isinstance(value, list) or not value:
         raise InputError("", f"expected {_ITEMS}, got {'an empty list' if value == [] else shown(value)}")
     return value
 
 
-def _slo_rules() -> Schema:
+def _slo_schema_rules() -> Schema:
     thresholds: dict[str, Schema] = {
         "latency": {"not": {"type": "null"}},
         "error": {
@@ -116,7 +116,7 @@ SLO = KeyTable(
         'as "500ms". Error: a percentage of errors. Availability: the time within which an answer counts.',
     ),
     Key("window", duration_s, DURATION_SCHEMA, help="Every window of this length must keep the objective."),
-    rules=_slo_rules,
+    rules=_slo_schema_rules,
 )
 
 PROXY = KeyTable(
@@ -164,7 +164,7 @@ CONTEXT = KeyTable(
 EXPECT = KeyTable(
     Key(
         "status",
-        whole(100, 599),
+        whole_number(100, 599),
         {"type": "integer", "minimum": 100, "maximum": 599},
         help="The status of each answer.",
     ),
@@ -194,7 +194,7 @@ SCENARIO = KeyTable(
     Key("config", schema=CONFIG),
     Key(
         "items",
-        _items,
+        _parse_items,
         {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/item"}},
         (),
         "The calls, made one after the other.",
@@ -213,14 +213,15 @@ def parse_scenario(
     title, description = reader.take("title"), reader.take("description")
     config = parse_config(reader.inner("config"))
     items = [
-        _item(value, f"items[{index}]", problems, config) for index, value in enumerate(reader.take("items"))
+        _parse_item(value, f"items[{index}]", problems, config)
+        for index, value in enumerate(reader.take("items"))
     ]
     if len(problems) > before:
         return None
     return Scenario(title, tuple(items), description, file, number)
 
 
-def _item(value: object, path: str, problems: list[InputError], config: CallConfig) -> Item:
+def _parse_item(value: object, path: str, problems: list[InputError], config: CallConfig) -> ScenarioItem:
     reader = MappingReader(value, ITEM, path, problems)
     reader.require("call", ITEM["call"].required)
     call = parse_call(reader.inner("call"), config) if "call" in reader.given else None
@@ -228,34 +229,34 @@ def _item(value: object, path: str, problems: list[InputError], config: CallConf
     if "runs_on" in context.given:
         problem = "expected nothing, got a platform: scenarios run on this machine only"
         context.note("runs_on", InputError("", problem))
-    faults = _faults(context)
-    strategy: Strategy = Single()
+    faults = _parse_faults(context)
+    strategy: Strategy = SingleStrategy()
     if "strategy" in context.given:
         strategy = parse_strategy(context.given["strategy"], f"{context.path}.strategy", problems, faults)
     _check_periods(context, faults or (), strategy)
-    maps, http_proxy = _proxy(context, has_faults=bool(context.given.get("faults")))
+    maps, http_proxy = _parse_proxy(context, has_faults=bool(context.given.get("faults")))
     expect = reader.inner("expect")
     item: dict[str, Any] = {
         "call": call,
         "faults": tuple(faults or ()),
         "strategy": strategy,
-        "slos": tuple(_slo(each, where, problems) for where, each in context.each("slo", "objectives")),
-        "expect": Expect(*(expect.take(key) for key in EXPECT.names)),
-        "upstreams": UpstreamSet(tuple(_upstreams(context))),
+        "slos": tuple(_parse_slo(each, where, problems) for where, each in context.each("slo", "objectives")),
+        "expect": Expectation(*(expect.take(key) for key in EXPECT.names)),
+        "upstreams": UpstreamSet(tuple(_parse_upstreams(context))),
         "maps": maps,
         "http_proxy": http_proxy,
     }
-    return Item(**item)
+    return ScenarioItem(**item)
 
 
-def _faults(context: MappingReader) -> list[WrittenFault] | None:
-    """Return the faults; None if one of them is wrong."""
+def _parse_faults(context: MappingReader) -> list[WrittenFault] | None:
+    """Return the faults; None if one of them is invalid."""
     taken: set[str] = set()
     faults = [
         parse_fault(value, path, context.problems, taken) for path, value in context.each("faults", "faults")
     ]
-    sound = [fault for fault in faults if fault is not None]
-    return sound if len(sound) == len(faults) else None
+    valid = [fault for fault in faults if fault is not None]
+    return valid if len(valid) == len(faults) else None
 
 
 def _check_periods(context: MappingReader, faults: Sequence[WrittenFault], strategy: Strategy) -> None:
@@ -276,17 +277,17 @@ def _check_periods(context: MappingReader, faults: Sequence[WrittenFault], strat
             context.problems.append(InputError(path, problem).within(context.path))
 
 
-def _upstreams(context: MappingReader) -> list[Upstream]:
+def _parse_upstreams(context: MappingReader) -> list[Upstream]:
     found = []
     for path, value in context.each("upstreams", "hosts"):
         try:
-            found.append(_upstream(value))
+            found.append(_parse_upstream_text(value))
         except InputError as error:
             context.problems.append(InputError(path, error.problem))
     return found
 
 
-def _upstream(value: object) -> Upstream:
+def _parse_upstream_text(value: object) -> Upstream:
     if not isinstance(value, str) or not value.strip():
         raise InputError("", f"expected a host or a URL, got {shown(value)}")
     scheme, marks, rest = value.strip().partition("://")
@@ -294,7 +295,7 @@ def _upstream(value: object) -> Upstream:
     return parse_upstream(f"{scheme}://{rest.partition('/')[0]}" if marks else value)
 
 
-def _proxy(context: MappingReader, *, has_faults: bool) -> tuple[tuple[ProxyMap, ...], bool]:
+def _parse_proxy(context: MappingReader, *, has_faults: bool) -> tuple[tuple[ProxyMap, ...], bool]:
     reader = context.inner("proxy")
     disabled = reader.take("disable_http_proxies")
     maps: list[ProxyMap] = []
@@ -313,7 +314,7 @@ def _proxy(context: MappingReader, *, has_faults: bool) -> tuple[tuple[ProxyMap,
     return tuple(maps), not disabled
 
 
-def _slo(value: object, path: str, problems: list[InputError]) -> Slo | None:
+def _parse_slo(value: object, path: str, problems: list[InputError]) -> Slo | None:
     before = len(problems)
     reader = MappingReader(value, SLO, path, problems)
     if {"type", "slo_type"} <= set(reader.given):
@@ -322,13 +323,13 @@ def _slo(value: object, path: str, problems: list[InputError]) -> Slo | None:
     reader.require(key, f"one of {', '.join(SLO_KINDS)}")
     kind = reader.take(key)
     objective = reader.take("objective")
-    threshold = _threshold(reader, kind)
+    threshold = _parse_threshold(reader, kind)
     title = reader.take("title") or kind
     window_s = reader.take("window")
     return Slo(kind, title, objective, threshold, window_s) if len(problems) == before else None
 
 
-def _threshold(reader: MappingReader, kind: str | None) -> float | None:
+def _parse_threshold(reader: MappingReader, kind: str | None) -> float | None:
     if kind == "error":
         read = number(_ERROR_THRESHOLD, lambda share: 0 < share <= 100)
         return reader.need("threshold", read, None, _ERROR_THRESHOLD)

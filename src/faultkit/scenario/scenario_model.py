@@ -1,4 +1,4 @@
-"""A scenario as the user wrote it: calls, the faults around them, how often to call, what to expect. Pure.
+"""A scenario as plain values: calls, the faults around them, how often to call, what to expect. Pure.
 
 `faultkit.scenario.scenario_keys` makes these values from YAML; `faultkit.scenario.scenario_run` runs them.
 """
@@ -15,7 +15,7 @@ from faultkit.plan import Rule
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class HttpCall:
     """The request of an item."""
 
     method: str
@@ -25,16 +25,18 @@ class Call:
     """Headers of `config` and of the call; those of the call take precedence."""
     body: str | None = None
     timeout_s: float | None = None
+    """None: the default of `faultkit.scenario.routes`."""
     operation_id: str | None = None
+    """The operation of an API document, shown in reports."""
 
 
 @dataclass(frozen=True, slots=True)
-class Single:
+class SingleStrategy:
     """The strategy `single`: one call."""
 
 
 @dataclass(frozen=True, slots=True)
-class Repeat:
+class RepeatStrategy:
     """The strategy `repeat`: calls one after another, with a fault that grows."""
 
     step: float
@@ -42,8 +44,11 @@ class Repeat:
     stepped: tuple[tuple[int, str], ...]
     """The settings that grow by `step` with each call: pairs of the index of a fault and its setting."""
     wait_s: float = 0.0
+    """The pause between two calls."""
     failfast: bool = False
+    """Stop at the first call that misses the expectation."""
     add_baseline_call: bool = False
+    """Begin with a call without faults."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +61,11 @@ class LoadStrategy:
     """Requests a second of each client; None if not given."""
 
 
-Strategy: TypeAlias = Single | Repeat | LoadStrategy
+Strategy: TypeAlias = SingleStrategy | RepeatStrategy | LoadStrategy
 
 
 @dataclass(frozen=True, slots=True)
-class Expect:
+class Expectation:
     """The expectation of an item; None where it expects nothing."""
 
     status: int | None = None
@@ -78,14 +83,14 @@ class WrittenFault:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class ScenarioItem:
     """One call with its faults, strategy and expectations."""
 
-    call: Call
+    call: HttpCall
     faults: tuple[WrittenFault, ...] = ()
-    strategy: Strategy = Single()
+    strategy: Strategy = SingleStrategy()
     slos: tuple[Slo, ...] = ()
-    expect: Expect = Expect()
+    expect: Expectation = Expectation()
     upstreams: UpstreamSet = UpstreamSet()  # noqa: RUF009
     """Hosts whose traffic through the forward proxy is broken. Empty, with no maps: the call's own host."""
     maps: tuple[ProxyMap, ...] = ()
@@ -99,7 +104,7 @@ class Scenario:
     """One document of a scenario file."""
 
     title: str
-    items: tuple[Item, ...]
+    items: tuple[ScenarioItem, ...]
     description: str | None = None
     file: str | None = None
     document: int = 1

@@ -1,7 +1,6 @@
-"""Runs scenarios, item by item: open the proxies, measure, judge, and make a report.
+"""Runs scenarios, item by item: opens the proxies, measures, and builds the report.
 
-A run that is stopped, whose target cannot be reached, or that could not be finished still gives its report,
-marked as partial.
+A run that is stopped, fails, or cannot reach its target still returns its report, marked as partial.
 """
 
 from __future__ import annotations
@@ -19,20 +18,27 @@ from faultkit.load.slo import Slo
 from faultkit.plan import Plan
 from faultkit.proxy.data_plane import LatenessSummary, Snapshot
 from faultkit.proxy.remote import PlaneProcess
-from faultkit.scenario.item_report import assemble
-from faultkit.scenario.measure import Measurements, Meter
+from faultkit.scenario.item_report import item_report
+from faultkit.scenario.measure import ItemMeter, Measurements
 from faultkit.scenario.report import report_model as report
 from faultkit.scenario.routes import origin_of, route_text, routes_of, target_of
-from faultkit.scenario.run_events import ItemBegan, ItemEnded, Watch
-from faultkit.scenario.scenario_model import Item, LoadStrategy, Repeat, Scenario, Single
+from faultkit.scenario.run_events import ItemBegan, ItemEnded, RunListener
+from faultkit.scenario.scenario_model import (
+    LoadStrategy,
+    RepeatStrategy,
+    Scenario,
+    ScenarioItem,
+    SingleStrategy,
+)
 
 _REACH_S = 5.0
-_ONCE = Repeat(step=0.0, count=1, stepped=())
-_NOTHING = Snapshot((), (), {}, LatenessSummary(), 0, 0)
+"""The time limit for the connection that checks whether the target is there."""
+_ONCE = RepeatStrategy(step=0.0, count=1, stepped=())
+_NO_COUNTS = Snapshot((), (), {}, LatenessSummary(), 0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class RunSettings:
     """How scenarios are run."""
 
     seed: int | str = 0
@@ -40,15 +46,17 @@ class Settings:
     baseline: bool = True
     """Run each load once without its faults, to measure what they change."""
     workers: int = 1
+    """Processes that send a load."""
     listen: Endpoint | None = None
-    """The address of the forward proxy; None: chosen by `routes`."""
+    """The address of the forward proxy; None: `routes_of` chooses it."""
     verify: bool = True
+    """Check certificates of TLS servers."""
     slos: tuple[Slo, ...] = ()
     """Objectives for each item besides its own; missing one fails the item."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunOutcome:
     """The report of a run, and the error that cut it short."""
 
     report: report.Report
@@ -58,47 +66,52 @@ class Outcome:
 
 def run_scenarios(
     scenarios: Sequence[Scenario],
-    settings: Settings,
-    watch: Watch = lambda event: None,
+    settings: RunSettings,
+    notify: RunListener = lambda event: None,
     stop: Flag | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """Run the scenarios. Raises InputError before anything runs; later errors are in the outcome."""
     _check_gates(scenarios, settings)
     stop = stop or Flag()
     started_at = _now()
     total = sum(len(scenario.items) for scenario in scenarios)
-    done: list[report.Scenario] = []
+    done: list[report.ScenarioReport] = []
     trouble: FaultkitError | None = None
     number = 0
     for scenario in scenarios:
-        items: list[report.Item] = []
+        items: list[report.ItemReport] = []
         for index, item in enumerate(scenario.items):
-            if stop.is_set() or _is_ours(trouble):
+            # An unavailable target affects its own item only, any other error all items.
+            if stop.is_set() or not (trouble is None or isinstance(trouble, TargetError)):
                 break
             number += 1
-            watch(ItemBegan(number, total, scenario.title, item, _seconds(item, settings)))
+            notify(ItemBegan(number, total, scenario.title, item, _expected_seconds(item, settings)))
             own = replace(settings, seed=f"{settings.seed}/{scenario.title}/{index}")
-            ran, problem = _run_item(item, own, watch, stop)
+            ran, problem = _run_item(item, own, notify, stop)
             trouble = trouble or problem
             items.append(ran)
-            watch(ItemEnded(ran))
+            notify(ItemEnded(ran))
         if items:
-            done.append(_scenario(scenario, items))
+            done.append(
+                report.ScenarioReport(
+                    scenario.title, scenario.description, scenario.file, scenario.document, tuple(items)
+                )
+            )
     partial = "it was stopped" if stop.is_set() else None if trouble is None else str(trouble)
-    whole = report.Report(f"faultkit {__version__}", started_at, _now(), settings.seed, tuple(done), partial)
-    return Outcome(whole, trouble)
+    full = report.Report(f"faultkit {__version__}", started_at, _now(), settings.seed, tuple(done), partial)
+    return RunOutcome(full, trouble)
 
 
 def _run_item(
-    item: Item, settings: Settings, watch: Watch, stop: Flag
-) -> tuple[report.Item, FaultkitError | None]:
+    item: ScenarioItem, settings: RunSettings, notify: RunListener, stop: Flag
+) -> tuple[report.ItemReport, FaultkitError | None]:
     """Return the report of an item, and the error if it could not be run to its end."""
     started_at = _now()
-    ways: list[str] = []
-    measured, after, problem = Measurements(), _NOTHING, None
+    route_texts: list[str] = []
+    measured, after, problem = Measurements(), _NO_COUNTS, None
     try:
         with PlaneProcess(Plan(seed=settings.seed)) as plane:
-            _measure(item, settings, plane, measured, ways, watch, stop)
+            _measure(item, settings, plane, measured, route_texts, notify, stop)
             after, measured.lateness = plane.measured()
     except InputError:
         raise
@@ -107,26 +120,32 @@ def _run_item(
     cut_short = str(problem) if problem else None
     if measured.cut_short:
         cut_short = "the run was stopped before its end"
-    ran = assemble(
-        item, measured, after, gates=settings.slos, started_at=started_at, routes=ways, cut_short=cut_short
+    ran = item_report(
+        item,
+        measured,
+        after,
+        gates=settings.slos,
+        started_at=started_at,
+        routes=route_texts,
+        cut_short=cut_short,
     )
     return ran, problem
 
 
 def _measure(
-    item: Item,
-    settings: Settings,
+    item: ScenarioItem,
+    settings: RunSettings,
     plane: PlaneProcess,
     measured: Measurements,
-    ways: list[str],
-    watch: Watch,
+    route_texts: list[str],
+    notify: RunListener,
     stop: Flag,
 ) -> None:
     routes = routes_of(item, settings.listen, settings.verify)
     bound: dict[str, Endpoint] = {}
     for spec in routes.proxies:
         bound[spec.name] = plane.open_proxy(spec)
-        ways.append(route_text(spec, bound[spec.name]))
+        route_texts.append(route_text(spec, bound[spec.name]))
     origin = origin_of(item.call.url)
     if stop.is_set():
         measured.cut_short = True
@@ -134,17 +153,17 @@ def _measure(
     if (why := why_unreachable(origin, _REACH_S)) is not None:
         raise TargetError(f"cannot reach {origin}: {why}")
     target = target_of(item.call, routes, bound, settings.verify)
-    meter = Meter(item, target, plane, measured, seed=settings.seed, watch=watch, stop=stop)
+    meter = ItemMeter(item, target, plane, measured, seed=settings.seed, notify=notify, stop=stop)
     match item.strategy:
         case LoadStrategy():
             meter.load(item.strategy, baseline=settings.baseline, workers=settings.workers)
-        case Repeat():
+        case RepeatStrategy():
             meter.calls(item.strategy)
-        case Single():
+        case SingleStrategy():
             meter.calls(_ONCE)
 
 
-def _check_gates(scenarios: Sequence[Scenario], settings: Settings) -> None:
+def _check_gates(scenarios: Sequence[Scenario], settings: RunSettings) -> None:
     """Refuse an item that expects its objectives to hold and has none: it could only pass."""
     for scenario in scenarios:
         for index, item in enumerate(scenario.items):
@@ -155,18 +174,7 @@ def _check_gates(scenarios: Sequence[Scenario], settings: Settings) -> None:
                 )
 
 
-def _is_ours(trouble: FaultkitError | None) -> bool:
-    """Return whether to go on: a target that is unavailable affects its own item, other errors affect all."""
-    return trouble is not None and not isinstance(trouble, TargetError)
-
-
-def _scenario(scenario: Scenario, items: list[report.Item]) -> report.Scenario:
-    return report.Scenario(
-        scenario.title, scenario.description, scenario.file, scenario.document, tuple(items)
-    )
-
-
-def _seconds(item: Item, settings: Settings) -> float:
+def _expected_seconds(item: ScenarioItem, settings: RunSettings) -> float:
     if not isinstance(item.strategy, LoadStrategy):
         return 0.0
     turns = 2 if settings.baseline and item.faults else 1

@@ -1,10 +1,13 @@
-"""The strategy of an item: one call, repeated calls with a fault that grows, or a load."""
+"""The strategy of an item: one call, repeated calls with a fault that grows, or a load. Pure.
+
+Parses `strategy` of a scenario file, and computes the rules for each call of a repeat.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 from faultkit.base.documents.checks import advice, join_path, shown
 from faultkit.base.documents.key_tables import Key, KeyTable, sentence
@@ -21,7 +24,7 @@ from faultkit.base.documents.values import (
     span_schema,
     switch,
     text,
-    whole,
+    whole_number,
 )
 from faultkit.base.errors import InputError
 from faultkit.faults.fault import Fault
@@ -31,11 +34,18 @@ from faultkit.faults.stream.latency import Latency
 from faultkit.faults.stream.packet_loss import PacketLoss
 from faultkit.load.load import Load, Model, Spacing
 from faultkit.plan import Rule
-from faultkit.scenario.scenario_model import Item, LoadStrategy, Repeat, Single, Strategy, WrittenFault
+from faultkit.scenario.scenario_model import (
+    LoadStrategy,
+    RepeatStrategy,
+    ScenarioItem,
+    SingleStrategy,
+    Strategy,
+    WrittenFault,
+)
 from faultkit.scenario.written_faults import PROBABILITY, setting_named
 
 MOST_CALLS = 10_000
-"""The most calls of `repeat`, whose faults are all checked beforehand; use a load for more."""
+"""The most calls of `repeat`, because the faults of all calls are checked beforehand."""
 MOST_CLIENTS = 1_000_000
 MOST_IN_FLIGHT = 1_000_000
 MODELS: tuple[str, ...] = get_args(Model)
@@ -64,7 +74,7 @@ STRATEGIES: dict[str, KeyTable] = {
         ),
         Key(
             "count",
-            whole(1, MOST_CALLS),
+            whole_number(1, MOST_CALLS),
             {"type": "integer", "minimum": 1, "maximum": MOST_CALLS},
             1,
             f"Calls with the fault, at most {MOST_CALLS}.",
@@ -92,7 +102,7 @@ STRATEGIES: dict[str, KeyTable] = {
         Key("duration", duration_s, DURATION_SCHEMA, 1.0, sentence(DURATION), DURATION),
         Key(
             "clients",
-            whole(1, MOST_CLIENTS),
+            whole_number(1, MOST_CLIENTS),
             {"type": "integer", "minimum": 1, "maximum": MOST_CLIENTS},
             1,
             "How many clients send requests.",
@@ -123,7 +133,7 @@ STRATEGIES: dict[str, KeyTable] = {
         ),
         Key(
             "max_in_flight",
-            whole(1, MOST_IN_FLIGHT),
+            whole_number(1, MOST_IN_FLIGHT),
             {"type": "integer", "minimum": 1, "maximum": MOST_IN_FLIGHT},
             1000,
             "For an open load: with this many requests in flight, a new one is dropped and counted.",
@@ -140,15 +150,15 @@ STRATEGIES: dict[str, KeyTable] = {
 def parse_strategy(
     value: object, path: str, problems: list[InputError], faults: Sequence[WrittenFault] | None
 ) -> Strategy:
-    """Return the strategy. With faults None (some are wrong), checks that depend on them are skipped."""
-    mode = _mode(value, path, problems)
+    """Return the strategy. If `faults` is None (some are invalid), checks that need them are skipped."""
+    mode = _parse_mode(value, path, problems)
     if mode is None:
-        return Single()
+        return SingleStrategy()
     reading = MappingReader(value, STRATEGIES[mode], path, problems)
     return _PARSERS[mode](reading, faults)
 
 
-def _mode(value: object, path: str, problems: list[InputError]) -> str | None:
+def _parse_mode(value: object, path: str, problems: list[InputError]) -> str | None:
     if not isinstance(value, Mapping):
         problems.append(InputError(path, f"expected a mapping, got {shown(value)}"))
         return None
@@ -161,18 +171,14 @@ def _mode(value: object, path: str, problems: list[InputError]) -> str | None:
     return None
 
 
-def _single(reading: MappingReader, faults: Sequence[WrittenFault] | None) -> Strategy:
-    return Single()
-
-
-def _repeat(reading: MappingReader, faults: Sequence[WrittenFault] | None) -> Strategy:
+def _parse_repeat(reading: MappingReader, faults: Sequence[WrittenFault] | None) -> Strategy:
     before = len(reading.problems)
     step, count = reading.take("step"), reading.take("count")
     stepped: Stepped = ()
     step_of = reading.take("step_of")
     if faults is not None and len(reading.problems) == before:
-        stepped = _stepped(reading, faults, step, count, step_of)
-    return Repeat(
+        stepped = _parse_steps(reading, faults, step, count, step_of)
+    return RepeatStrategy(
         step,
         count,
         stepped,
@@ -182,10 +188,10 @@ def _repeat(reading: MappingReader, faults: Sequence[WrittenFault] | None) -> St
     )
 
 
-def _stepped(
+def _parse_steps(
     reading: MappingReader, faults: Sequence[WrittenFault], step: float, count: int, step_of: str | None
 ) -> Stepped:
-    stepped = usual_steps(faults) if step_of is None else chosen_steps(faults, step_of)
+    stepped = default_steps(faults) if step_of is None else chosen_steps(faults, step_of)
     if not stepped and step_of is not None:
         reading.note(
             "step_of", InputError("", f"expected a number that one of the faults has, got {shown(step_of)}")
@@ -203,7 +209,7 @@ def _stepped(
     return stepped
 
 
-def _load(reading: MappingReader, faults: Sequence[WrittenFault] | None) -> Strategy:
+def _parse_load(reading: MappingReader, faults: Sequence[WrittenFault] | None) -> Strategy:
     before = len(reading.problems)
     model, clients = reading.take("model"), reading.take("clients")
     if model == "open":
@@ -228,33 +234,35 @@ def _load(reading: MappingReader, faults: Sequence[WrittenFault] | None) -> Stra
             load = Load(**values)
         except ValueError as error:
             field, _, problem = str(error).partition(": ")
-            reading.note(_WRITTEN.get(field, field), InputError("", problem))
+            reading.note(_KEYS.get(field, field), InputError("", problem))
     return LoadStrategy(load, clients, rps)
 
 
-_WRITTEN = {"duration_s": "duration", "rate_rps": "rps", "ramp_s": "ramp", "most_in_flight": "max_in_flight"}
+_KEYS = {"duration_s": "duration", "rate_rps": "rps", "ramp_s": "ramp", "most_in_flight": "max_in_flight"}
+"""By field of `Load`: its key in the file."""
 
 
 _PARSERS: dict[str, Callable[[MappingReader, Sequence[WrittenFault] | None], Strategy]] = {
-    "single": _single,
-    "repeat": _repeat,
-    "load": _load,
+    "single": lambda reading, faults: SingleStrategy(),
+    "repeat": _parse_repeat,
+    "load": _parse_load,
 }
 
 
-Stepped = tuple[tuple[int, str], ...]
+Stepped: TypeAlias = tuple[tuple[int, str], ...]
+"""Settings that grow: pairs of the index of a fault and the name of its setting."""
 
 _DIGITS = 9
 """Sums are rounded, because sums of floats are off by the last bit: 0.1 and 2 steps of 0.1 must be 0.3."""
 
 
-def usual_steps(faults: Sequence[WrittenFault]) -> Stepped:
-    """Return the settings that grow by default: those that make a fault stronger or weaker."""
-    found = ((index, _usual(fault.rule.fault)) for index, fault in enumerate(faults))
+def default_steps(faults: Sequence[WrittenFault]) -> Stepped:
+    """Return the settings that grow by default: the one of each fault that makes it stronger or weaker."""
+    found = ((index, _default_setting(fault.rule.fault)) for index, fault in enumerate(faults))
     return tuple((index, name) for index, name in found if name)
 
 
-def _usual(fault: Fault) -> str | None:
+def _default_setting(fault: Fault) -> str | None:
     match fault:
         case Latency(distribution="normal" | "pareto-normal"):
             return "mean_ms"
@@ -270,23 +278,24 @@ def chosen_steps(faults: Sequence[WrittenFault], name: str) -> Stepped:
     found = []
     for index, fault in enumerate(faults):
         target = setting_named(fault.rule.fault.kind, name)
-        if target is not None and (target == PROBABILITY or _is_number(getattr(fault.rule.fault, target))):
+        if target is None:
+            continue
+        value = None if target == PROBABILITY else getattr(fault.rule.fault, target)
+        # True and False are ints in Python.
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        if target == PROBABILITY or is_number:
             found.append((index, target))
-    chancy = [pair for pair in found if faults[pair[0]].rule.trigger.probability != 1]
+    by_chance = [pair for pair in found if faults[pair[0]].rule.trigger.probability != 1]
     # A probability of 1 is stepped only if every fault has it.
-    if chancy and all(target == PROBABILITY for _, target in found):
-        return tuple(chancy)
+    if by_chance and all(target == PROBABILITY for _, target in found):
+        return tuple(by_chance)
     return tuple(found)
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def stepped_rules(item: Item, call_number: int) -> tuple[Rule, ...]:
+def stepped_rules(item: ScenarioItem, call_number: int) -> tuple[Rule, ...]:
     """Return the rules for one call of an item. Calls count from 0, without the baseline call."""
     rules = tuple(fault.rule for fault in item.faults)
-    if not isinstance(item.strategy, Repeat):
+    if not isinstance(item.strategy, RepeatStrategy):
         return rules
     return step_rules(rules, item.strategy.stepped, item.strategy.step * call_number)
 
@@ -295,7 +304,7 @@ def step_rules(rules: Iterable[Rule], stepped: Stepped, by: float) -> tuple[Rule
     """Return the rules with the stepped settings raised by `by`. Raises ValueError for an invalid value."""
     moved = list(rules)
     for index, name in stepped:
-        moved[index] = _moved(moved[index], name, by)
+        moved[index] = _step_rule(moved[index], name, by)
     return tuple(moved)
 
 
@@ -305,7 +314,7 @@ def stepped_value(rule: Rule, name: str) -> float:
     return value
 
 
-def _moved(rule: Rule, name: str, by: float) -> Rule:
+def _step_rule(rule: Rule, name: str, by: float) -> Rule:
     value = stepped_value(rule, name)
     moved = round(value + by, _DIGITS)
     if name == PROBABILITY:

@@ -1,4 +1,4 @@
-"""The verdict on an item, from its measurements. Pure.
+"""The verdict on an item, and on each call whether it met the expectation. Pure.
 
 An expectation applies to every call, also to each request of a load. A transport failure never meets it,
 however fast it was. An item with a fault that never acted does not pass.
@@ -13,11 +13,11 @@ from faultkit.base.text import count_of
 from faultkit.load.response import Failure
 from faultkit.load.samples import Sample
 from faultkit.load.slo import SloResult
-from faultkit.scenario.report.report_model import Fault, Verdict
-from faultkit.scenario.scenario_model import Expect
+from faultkit.scenario.report.report_model import ReportedFault, Verdict
+from faultkit.scenario.scenario_model import Expectation
 
 
-def why_not_met(expect: Expect, sample: Sample) -> str | None:
+def why_not_met(expect: Expectation, sample: Sample) -> str | None:
     """Return what one call missed of the expectation; None if nothing. SLOs are judged elsewhere."""
     if expect.status is None and expect.response_time_under_ms is None:
         return None
@@ -35,17 +35,18 @@ def why_not_met(expect: Expect, sample: Sample) -> str | None:
     return None
 
 
-class Misses:
+class MissCounter:
     """Counts requests that missed an expectation, without keeping them."""
 
-    def __init__(self, expect: Expect) -> None:
+    def __init__(self, expect: Expectation) -> None:
         self.count = 0
         self.first: str | None = None
         self._expect = expect
-        self._is_idle = expect.status is None and expect.response_time_under_ms is None
+        self._expects_nothing = expect.status is None and expect.response_time_under_ms is None
 
     def add(self, samples: Iterable[Sample]) -> None:
-        if self._is_idle:
+        """Count the samples that missed the expectation."""
+        if self._expects_nothing:
             return
         for sample in samples:
             why = why_not_met(self._expect, sample)
@@ -55,26 +56,29 @@ class Misses:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class VerdictEvidence:
     """The facts for a verdict."""
 
-    expect: Expect
+    expect: Expectation
     calls: int
     unmet: int
+    """Calls that missed the expectation."""
     first_miss: str | None
+    """What the first of them missed."""
     slos: Sequence[SloResult]
     """The objectives that must hold: all with `all_slo_are_valid`, else only those of command line flags."""
-    faults: Sequence[Fault]
+    faults: Sequence[ReportedFault]
     doubts: Sequence[str] = ()
     """Reasons why the figures are inconclusive."""
     cut_short: str | None = None
+    """Why the run ended early; None if it did not."""
     baseline_miss: str | None = None
     """What the baseline call of a repeat missed; then the service fails without any fault."""
 
 
-def judge(evidence: Evidence) -> tuple[Verdict, tuple[str, ...]]:
+def judge_item(evidence: VerdictEvidence) -> tuple[Verdict, tuple[str, ...]]:
     """Return the verdict and its reasons."""
-    missed = _missed(evidence)
+    missed = _missed_reasons(evidence)
     idle = [
         f"{fault.written} never acted: no request met it" for fault in evidence.faults if not fault.injected
     ]
@@ -94,7 +98,7 @@ def judge(evidence: Evidence) -> tuple[Verdict, tuple[str, ...]]:
     return ("inconclusive", tuple(undecided)) if undecided else ("passed", ())
 
 
-def _missed(evidence: Evidence) -> list[str]:
+def _missed_reasons(evidence: VerdictEvidence) -> list[str]:
     missed: list[str] = []
     if evidence.unmet:
         first = f", first: {evidence.first_miss}" if evidence.first_miss else ""

@@ -16,7 +16,7 @@ from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.documents.values import SWITCH_SCHEMA, switch
 from faultkit.base.errors import InputError
 from faultkit.faults import NETWORK_FAULTS
-from faultkit.faults.parse import fault_schema
+from faultkit.faults.fault_data import fault_schema
 from faultkit.plan import Direction, Side, fresh_name, parse_rule
 from faultkit.plan.plan_keys import MATCH, TRIGGER
 from faultkit.scenario.scenario_model import WrittenFault
@@ -87,11 +87,11 @@ def _setting_schema(type_: str, name: str) -> Schema:
     kind = TYPES[type_]
     settings: Any = fault_schema(NETWORK_FAULTS[kind])["properties"]
     schema: Schema = dict(settings[name])
-    usual: dict[str, object] = {"model": "five-state"} if type_ == "packetloss" else {}
+    defaults: dict[str, object] = {"model": "five-state"} if type_ == "packetloss" else {}
     if type_ == "latency":
-        usual = {name: value for values in LATENCY_DEFAULTS.values() for name, value in values.items()}
-    if name in usual:
-        schema["default"] = usual[name]
+        defaults = {name: value for values in LATENCY_DEFAULTS.values() for name, value in values.items()}
+    if name in defaults:
+        schema["default"] = defaults[name]
     if kind == "latency" and name == "distribution":
         schema["enum"] = [*schema["enum"], "pareto_normal"]
     return schema
@@ -105,9 +105,9 @@ def _alias_schema(type_: str, name: str) -> Schema:
 
 
 def _fault_rules(kind: str) -> Schema:
-    barred = [never_both(name, meant) for name, meant in ALIASES.get(kind, {}).items()]
+    exclusive = [never_both(name, meant) for name, meant in ALIASES.get(kind, {}).items()]
     description = {"description": fault_schema(NETWORK_FAULTS[kind])["description"]}
-    return {**description, "allOf": barred} if barred else description
+    return {**description, "allOf": exclusive} if exclusive else description
 
 
 def setting_named(kind: str, name: str) -> str | None:
@@ -119,12 +119,12 @@ def setting_named(kind: str, name: str) -> str | None:
 def parse_fault(value: object, path: str, problems: list[InputError], taken: set[str]) -> WrittenFault | None:
     """Return the fault of a mapping; None if it has problems, which are added to the list."""
     before = len(problems)
-    type_ = _type(value, path, problems)
+    type_ = _parse_type(value, path, problems)
     if type_ is None:
         return None
-    reading = MappingReader(value, fault_keys(type_), path, problems)
-    document, written = _rule_document(type_, reading)
-    _check_sections(document, written, reading)
+    reader = MappingReader(value, fault_keys(type_), path, problems)
+    document, written = _rule_document(type_, reader)
+    _check_sections(document, written, reader)
     if len(problems) > before:
         return None
     rule = parse_rule({**document, "name": fresh_name(TYPES[type_], taken)})
@@ -132,7 +132,7 @@ def parse_fault(value: object, path: str, problems: list[InputError], taken: set
     return WrittenFault(type_, rule)
 
 
-def _type(value: object, path: str, problems: list[InputError]) -> str | None:
+def _parse_type(value: object, path: str, problems: list[InputError]) -> str | None:
     if not isinstance(value, Mapping):
         problems.append(InputError(path, f"expected a mapping, got {shown(value)}"))
         return None
@@ -147,40 +147,40 @@ def _type(value: object, path: str, problems: list[InputError]) -> str | None:
     return None
 
 
-def _rule_document(type_: str, reading: MappingReader) -> tuple[dict[str, object], dict[str, str]]:
+def _rule_document(type_: str, reader: MappingReader) -> tuple[dict[str, object], dict[str, str]]:
     """Return the fault as a rule of a plan file, and the key in the scenario file of each of its settings."""
     kind = TYPES[type_]
     aliases = ALIASES.get(kind, {})
     settings: dict[str, object] = {}
     trigger: dict[str, object] = {}
     written: dict[str, str] = {meant: name for name, meant in aliases.items() if meant != "per"}
-    for key, value in reading.given.items():
+    for key, value in reader.given.items():
         meant = aliases.get(key, key)
         home = trigger if meant in TRIGGER_KEYS else settings
         if meant not in TRIGGER_KEYS and meant not in NETWORK_FAULTS[kind].settings():
             continue
         if meant in home:
             also = written.get(meant, meant)
-            reading.note(key, InputError("", f'expected it or "{also}", got both'))
+            reader.note(key, InputError("", f'expected it or "{also}", got both'))
             continue
         written[meant] = key
-        home[meant] = _translated(reading, key, value)
-    for name, default in usual_settings(type_, settings).items():
+        home[meant] = _translate(reader, key, value)
+    for name, default in default_settings(type_, settings).items():
         settings.setdefault(name, default)
-    match = dict(reading.inner("match", MATCH_KEYS).given)
-    match.update({key: reading.given[key] for key in FLOW_KEYS if key in reading.given})
+    match = dict(reader.inner("match", MATCH_KEYS).given)
+    match.update({key: reader.given[key] for key in FLOW_KEYS if key in reader.given})
     document: dict[str, object] = {"fault": kind, "with": settings, "match": match, "trigger": trigger}
-    if "period" in reading.given:
-        document["schedule"] = reading.given["period"]
+    if "period" in reader.given:
+        document["schedule"] = reader.given["period"]
     return document, written
 
 
-def _translated(reading: MappingReader, key: str, value: object) -> object:
+def _translate(reader: MappingReader, key: str, value: object) -> object:
     translate = _TRANSLATIONS.get((key, type(value)))
     if translate is not None:
         return translate(value)
     if key == "global":
-        reading.take(key, switch, True)
+        reader.take(key, switch, True)
         return "connection"
     return value
 
@@ -191,8 +191,8 @@ _TRANSLATIONS: dict[tuple[str, type], Callable[[object], object]] = {
 }
 
 
-def usual_settings(type_: str, settings: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the settings that scenario files give by default, beside these."""
+def default_settings(type_: str, settings: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the defaults of scenario files for settings that are not given."""
     if type_ == "latency":
         return LATENCY_DEFAULTS.get(str(settings.get("distribution", "normal")), {})
     if type_ == "packetloss" and set(settings) <= set(_OTHER_LOSS_SETTINGS):
@@ -201,7 +201,7 @@ def usual_settings(type_: str, settings: Mapping[str, object]) -> Mapping[str, o
 
 
 def _check_sections(
-    document: Mapping[str, object], written: Mapping[str, str], reading: MappingReader
+    document: Mapping[str, object], written: Mapping[str, str], reader: MappingReader
 ) -> None:
     """Check each section of the rule by itself, so that no mistake hides another."""
     for section in ("with", "match", "trigger", "schedule"):
@@ -211,7 +211,7 @@ def _check_sections(
             parse_rule({"fault": document["fault"], section: document[section]})
         except InputError as error:
             path = _path_in_file(error.path, written)
-            reading.problems.append(InputError(path, error.problem).within(reading.path))
+            reader.problems.append(InputError(path, error.problem).within(reader.path))
 
 
 def _path_in_file(path: str, written: Mapping[str, str]) -> str:

@@ -1,4 +1,4 @@
-"""The operations of documents, each as a call that can be made."""
+"""The operations of documents as calls."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from faultkit.base.errors import InputError
-from faultkit.scenario.openapi.openapi_document import read_spec, source_of
+from faultkit.scenario.openapi.openapi_document import read_openapi, source_of
 from faultkit.scenario.openapi.operations import Operation, operations_of
 from tests.scenario.openapi.documents import SPECS, operation, spec_of
 
@@ -17,7 +17,7 @@ UUID = "3fa85f64-5717-4562-b3fc-2c963f66afa6"
 
 
 def operations(name: str) -> dict[str, Operation]:
-    return {each.operation_id: each for each in operations_of(read_spec(source_of(str(SPECS / name))))}
+    return {each.operation_id: each for each in operations_of(read_openapi(source_of(str(SPECS / name))))}
 
 
 LIBRARY, ORDERS = operations("library.yaml"), operations("orders.json")
@@ -71,7 +71,7 @@ def test_a_path_value_whose_marks_must_stay_stands_in_the_url() -> None:
     assert call.config_headers == {"Authorization": "Basic REPLACE_ME_basic"}
 
 
-def test_where_nobody_must_show_anything_nothing_is_shown() -> None:
+def test_an_optional_credential_is_left_out() -> None:
     call = LIBRARY["listBooks_2"]
     assert (call.config_headers, call.body, call.status) == ({}, None, None)
 
@@ -206,7 +206,7 @@ def test_the_innermost_servers_win() -> None:
     assert [each.base for each in operations_of(spec)] == ["http://own", "http://path", "http://root"]
 
 
-def test_paths_may_have_marks_queries_fragments_and_parts_that_nobody_describes() -> None:
+def test_paths_may_have_marks_queries_fragments_and_undescribed_parts() -> None:
     assert operation({}, "/a b/{x}/{y}.{z}").url == "http://localhost/a%20b/{x}/{y}.{z}"
     assert operation({}, "/a/{x}").segments == {"x": "1"}
     needed = [{"name": "q", "in": "query", "required": True, "schema": {"const": "v"}}]
@@ -243,7 +243,7 @@ def test_json_goes_before_other_types() -> None:
     assert (call.headers["Content-Type"], call.body) == ("application/json; charset=utf-8", "[1]")
 
 
-def test_odd_documents_give_what_they_can() -> None:
+def test_odd_documents_give_valid_operations() -> None:
     paths: Any = {
         "/a": None,
         "/b": {"get": None, "post": {"parameters": [None, {"in": "query"}, 5]}},

@@ -1,4 +1,4 @@
-"""Reports written by hand, of every kind there is: what renderers are tested with.
+"""Handwritten reports of every kind, for the tests of renderers.
 
 Figures come from short lists of times and plain sums, so that a renderer's test needs no load engine.
 """
@@ -19,18 +19,18 @@ from faultkit.load.impact import Difference
 from faultkit.load.slo import Slo, SloResult
 from faultkit.load.summary import Distribution, Part, Percentile, Slice, Starts, Summary
 from faultkit.plan import Match, Rule, Trigger, dump_rule, parse_schedule
-from faultkit.scenario.report.fault_description import describe
 from faultkit.scenario.report.report_model import (
-    Call,
     CallResult,
-    Expectation,
-    Fault,
-    Injection,
-    Item,
+    InjectionSummary,
+    ItemReport,
     Report,
-    Scenario,
-    Strategy,
+    ReportedCall,
+    ReportedExpectation,
+    ReportedFault,
+    ReportedStrategy,
+    ScenarioReport,
 )
+from faultkit.scenario.report.wording import describe_rule
 
 TOOL = "faultkit 0.1.0"
 PERCENTS = (25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9)
@@ -40,7 +40,7 @@ NO_TIMES = Distribution(0, 0.0, 0.0, 0.0, 0.0, tuple(Percentile(p, 0.0, 0, 0.0, 
 
 
 def waving(count: int, low_ms: float, swing_ms: float) -> list[float]:
-    """Times that look like measured ones and are the same each time."""
+    """Return times that look like measured ones and are the same in every run."""
     return [round(low_ms + swing_ms * (0.5 + 0.5 * sin(0.7 * i)) ** 2, 3) for i in range(count)]
 
 
@@ -79,7 +79,7 @@ def summary(
     queued_ms: float = 0.0,
     starts: Starts = ON_TIME,
 ) -> Summary:
-    """`times_ms` from the intended start; `queued_ms` of each were spent before the send."""
+    """Return a summary of `times_ms` from the intended start; `queued_ms` of each are before the send."""
     lost = failures or {}
     errors, count = sum(lost.values()), len(times_ms)
     service = [max(ms - queued_ms, 0.1) for ms in times_ms]
@@ -107,7 +107,7 @@ def summary(
 
 
 def _timeline(times_ms: Sequence[float], errors: int, total_s: float) -> tuple[Slice, ...]:
-    """Ten slices; all errors fall into the fourth."""
+    """Return ten slices; all errors fall into the fourth."""
     width = len(times_ms) // 10
     if not width:
         return ()
@@ -147,11 +147,11 @@ def impact(baseline: Summary, run: Summary) -> tuple[Difference, ...]:
 
 def applied(
     rule: Rule, written: str, injected: int, windows: tuple[tuple[float, float], ...] = ((0.0, 1.0),)
-) -> Fault:
-    return Fault(
+) -> ReportedFault:
+    return ReportedFault(
         kind=rule.fault.kind,
         written=written,
-        description=describe(rule, written),
+        description=describe_rule(rule, written),
         rule=dump_rule(rule),
         windows=windows,
         injected=injected,
@@ -169,19 +169,19 @@ BROKEN = Rule("http_error", HttpError(status=503), trigger=Trigger(probability=0
 LOST = Rule("packet_loss", PacketLoss(), match=Match(side="client", direction="egress"))
 DARK = Rule("blackhole", Blackhole(), match=Match(direction="egress"))
 
-_CALL = Call("GET", "http://localhost:9090/", 10_000, {}, has_body=False)
-_QUIET = Injection(0, 0, 0, 0, 0.0, 0.0, 0.0)
+_CALL = ReportedCall("GET", "http://localhost:9090/", 10_000, {}, has_body=False)
+_QUIET = InjectionSummary(0, 0, 0, 0, 0.0, 0.0, 0.0)
 _STARTED = "2025-06-27T14:14:36.689011165Z"
 _ENDED = "2025-06-27T14:14:47.020905358Z"
 
 
-def report(*items: Item, title: str = "Example", partial: str | None = None) -> Report:
-    scenario = Scenario(title, None, "example.yaml", 1, items)
+def report(*items: ItemReport, title: str = "Example", partial: str | None = None) -> Report:
+    scenario = ScenarioReport(title, None, "example.yaml", 1, items)
     return Report(TOOL, _STARTED, _ENDED, 42, (scenario,), partial)
 
 
 def _sample() -> Report:
-    """The sample of the original's documentation: its figures, and nothing beyond them."""
+    """Return the sample of the original's documentation: its figures only."""
     figures = {25: (133.61, 8), 50: (199.92, 16), 75: (235.69, 24), 95: (269.28, 31), 99: (272.49, 31)}
     times = Distribution(
         count=31,
@@ -197,11 +197,11 @@ def _sample() -> Report:
     )
     tight = Slo("latency", "95% @ 200ms", 95, 200)
     wide = Slo("latency", "99% @ 350ms", 99, 350)
-    item = Item(
+    item = ItemReport(
         call=replace(_CALL, url="http://localhost:9090"),
-        strategy=Strategy("load", duration_s=10, clients=1, rps=3),
+        strategy=ReportedStrategy("load", duration_s=10, clients=1, rps=3),
         faults=(applied(SHAKY, "jitter", 31),),
-        expectation=Expectation(),
+        expectation=ReportedExpectation(),
         verdict="passed",
         reasons=(),
         warnings=(),
@@ -215,17 +215,17 @@ def _sample() -> Report:
         ),
         calls=(),
         expectation_failures=0,
-        injection=Injection(31, 31, 31, 31, 61.0, 240.0, 380.0),
+        injection=InjectionSummary(31, 31, 31, 31, 61.0, 240.0, 380.0),
         routes=("127.0.0.1:3180 → any host",),
     )
     return report(item, title="Evaluating runtime performance of http://localhost:9090")
 
 
-def _single() -> Item:
+def _single() -> ItemReport:
     run = summary([312.4], total_s=0.3124)
     call = CallResult(0, False, None, 200, None, 312.4, 311.9, 0.21, 0.11, None, 230, True)
-    return Item(
-        call=Call(
+    return ItemReport(
+        call=ReportedCall(
             "POST",
             "https://xxxxxx@shop.example/orders?token=xxxxxx&page=2",
             None,
@@ -233,9 +233,9 @@ def _single() -> Item:
             has_body=True,
             operation_id="create_order",
         ),
-        strategy=Strategy("single"),
+        strategy=ReportedStrategy("single"),
         faults=(applied(SLOW, "latency", 1),),
-        expectation=Expectation(status=200, response_time_under_ms=490),
+        expectation=ReportedExpectation(status=200, response_time_under_ms=490),
         verdict="passed",
         reasons=(),
         warnings=(),
@@ -246,12 +246,12 @@ def _single() -> Item:
         slos=(),
         calls=(call,),
         expectation_failures=0,
-        injection=Injection(1, 0, 1, 1, 55.0, 55.0, 55.0),
+        injection=InjectionSummary(1, 0, 1, 1, 55.0, 55.0, 55.0),
         routes=("127.0.0.1:3180 → shop.example:443",),
     )
 
 
-def _repeat() -> Item:
+def _repeat() -> ItemReport:
     times = [110.0, 210.5, 311.2, 409.9, 510.3]
     calls = [CallResult(0, True, None, 200, None, 11.2, 10.9, None, 0.1, None, 230, None)]
     for number, ms in enumerate(times, 1):
@@ -273,13 +273,13 @@ def _repeat() -> Item:
                 None if met else f"response time: expected under 490 ms, got {ms:.2f} ms",
             )
         )
-    return Item(
+    return ItemReport(
         call=_CALL,
-        strategy=Strategy(
+        strategy=ReportedStrategy(
             "repeat", count=5, step=100, stepped="latency.mean_ms", baseline_call=True, wait_ms=50
         ),
         faults=(applied(Rule("latency", Latency(mean_ms=100, stddev_ms=30)), "latency", 5),),
-        expectation=Expectation(status=200, response_time_under_ms=490),
+        expectation=ReportedExpectation(status=200, response_time_under_ms=490),
         verdict="failed",
         reasons=("Call 5: response time: expected under 490 ms, got 510.30 ms",),
         warnings=(),
@@ -290,13 +290,13 @@ def _repeat() -> Item:
         slos=(),
         calls=tuple(calls),
         expectation_failures=1,
-        injection=Injection(6, 6, 5, 5, 58.0, 61.0, 61.0),
+        injection=InjectionSummary(6, 6, 5, 5, 58.0, 61.0, 61.0),
         routes=("127.0.0.1:3180 → localhost:9090",),
     )
 
 
-def _load() -> Item:
-    """Three pulses of latency under load; the baseline has none."""
+def _load() -> ItemReport:
+    """Return an item with three pulses of latency under load; its baseline has none."""
     before = waving(300, 9.0, 4.0)
     windows = ((0.1, 0.25), (0.4, 0.55), (0.7, 0.85))
     during = [
@@ -306,11 +306,11 @@ def _load() -> Item:
     baseline = summary(before, total_s=10.012, target_rps=30.0)
     run = summary(during, total_s=10.158, target_rps=30.0, queued_ms=0.1)
     p95, p99 = run.response.percentiles[4].ms, run.response.percentiles[5].ms
-    return Item(
+    return ItemReport(
         call=_CALL,
-        strategy=Strategy("load", duration_s=10, clients=3, rps=10, keep_alive=True, ramp_s=1),
+        strategy=ReportedStrategy("load", duration_s=10, clients=3, rps=10, keep_alive=True, ramp_s=1),
         faults=(applied(PULSES, "latency", 135, windows),),
-        expectation=Expectation(all_slo_are_valid=True),
+        expectation=ReportedExpectation(all_slo_are_valid=True),
         verdict="passed",
         reasons=(),
         warnings=(),
@@ -335,12 +335,12 @@ def _load() -> Item:
         ),
         calls=(),
         expectation_failures=0,
-        injection=Injection(600, 600, 135, 135, 62.0, 210.0, 420.0),
+        injection=InjectionSummary(600, 600, 135, 135, 62.0, 210.0, 420.0),
         routes=("127.0.0.1:3180 → localhost:9090",),
     )
 
 
-def _failed() -> Item:
+def _failed() -> ItemReport:
     base = _load()
     baseline = summary(waving(160, 9.0, 4.0), total_s=8.011, target_rps=20.0)
     run = summary(
@@ -351,7 +351,7 @@ def _failed() -> Item:
     )
     return replace(
         base,
-        strategy=Strategy("load", duration_s=8, clients=5, rps=4),
+        strategy=ReportedStrategy("load", duration_s=8, clients=5, rps=4),
         faults=(applied(BROKEN, "httperror", 9), applied(LOST, "packetloss", 31)),
         verdict="failed",
         reasons=("SLO errors < 1%: 7.5 % of the requests failed, less than 1 % was wanted",),
@@ -363,11 +363,11 @@ def _failed() -> Item:
             SloResult(Slo("availability", "99% good", 99, None), False, 92.5, -6.5, 12, 160),
         ),
         expectation_failures=1,
-        injection=Injection(320, 320, 40, 31, 62.0, 230.0, 500.0),
+        injection=InjectionSummary(320, 320, 40, 31, 62.0, 230.0, 500.0),
     )
 
 
-def _inconclusive() -> Item:
+def _inconclusive() -> ItemReport:
     return replace(
         _load(),
         verdict="inconclusive",
@@ -381,7 +381,7 @@ def _inconclusive() -> Item:
     )
 
 
-def _not_exercised() -> Item:
+def _not_exercised() -> ItemReport:
     return replace(
         _load(),
         faults=(applied(DARK, "blackhole", 0, ((0.45, 0.55),)),),
@@ -394,8 +394,8 @@ def _not_exercised() -> Item:
     )
 
 
-def _unfinished() -> Item:
-    """The target was away from the first request on: no sample at all."""
+def _unfinished() -> ItemReport:
+    """Return an item whose target was unreachable from the first request on: it has no samples."""
     return replace(
         _load(),
         verdict="unfinished",
@@ -414,7 +414,7 @@ def _hostile() -> Report:
     evil = "a|b `c` <script>alert(1)</script> *d* \x1b[31m\n# e\x00 ]]> & \ufffe \"'"
     item = replace(
         _failed(),
-        call=Call(
+        call=ReportedCall(
             "GET", "http://h/a|b`c`\n<d>?q=\x1b[0m", 1.5, {"X|`y`": evil}, has_body=False, operation_id=evil
         ),
         reasons=(evil,),
@@ -424,7 +424,7 @@ def _hostile() -> Report:
         faults=(replace(applied(BROKEN, "httperror", 9), written=evil, description=evil),),
         calls=(replace(_single().calls[0], failure=evil, why=evil, status=0, met=False, first_byte_ms=None),),
     )
-    scenario = Scenario(evil, evil, evil, 2, (item,))
+    scenario = ScenarioReport(evil, evil, evil, 2, (item,))
     return Report(TOOL, _STARTED, _ENDED, "a|b`\n", (scenario,), partial=evil)
 
 
@@ -445,9 +445,11 @@ ALL_KINDS = Report(
     _ENDED,
     "a seed in words",
     (
-        Scenario("Calls", "One call, and some that grow slower.", "calls.yaml", 1, (_single(), _repeat())),
-        Scenario("Loads", None, "loads.yaml", 1, (_load(), _failed())),
-        Scenario(
+        ScenarioReport(
+            "Calls", "One call, and some that grow slower.", "calls.yaml", 1, (_single(), _repeat())
+        ),
+        ScenarioReport("Loads", None, "loads.yaml", 1, (_load(), _failed())),
+        ScenarioReport(
             "What proves nothing",
             None,
             "loads.yaml",

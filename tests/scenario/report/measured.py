@@ -1,7 +1,7 @@
-"""Reports with the figures of made-up services: what the HTML report and the review are tested with.
+"""Reports with the figures of simulated services, for the tests of the HTML report and the review.
 
-A service is a function from the start of a request to what became of it. Arrivals, summaries, impact and
-objectives are the real ones, so the figures hang together as those of a run do.
+A service is a function from the start of a request to its outcome. Arrivals, summaries, impact and objectives
+are the real ones, so the figures are consistent like those of a run.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from faultkit.load.samples import Sample, Samples
 from faultkit.load.slo import Slo, judge_all
 from faultkit.load.tally import Tally
 from faultkit.plan import Rule, Trigger, dump_rule
-from faultkit.scenario.report.fault_description import describe
 from faultkit.scenario.report.report_model import (
-    Call,
-    Expectation,
-    Fault,
-    Injection,
-    Item,
+    InjectionSummary,
+    ItemReport,
     Report,
-    Scenario,
-    Strategy,
+    ReportedCall,
+    ReportedExpectation,
+    ReportedFault,
+    ReportedStrategy,
+    ScenarioReport,
     Verdict,
 )
+from faultkit.scenario.report.wording import describe_rule
 
 Service: TypeAlias = Callable[[float, Rng], tuple[float, Failure]]
-"""From the start of a request, in seconds, to how long it took in ms, and how it failed."""
+"""Takes the start of a request in seconds; returns its response time in ms and its failure."""
 
 STARTED = "2026-03-04T09:15:00.25Z"
 ENDED = "2026-03-04T09:16:42.5Z"
 TIMEOUT_MS = 3000.0
 WHOLE = ((0.0, 1.0),)
 BEHIND = ("127.0.0.1:7072 → 127.0.0.1:5432",)
-"""A map to a dependency of the service."""
+"""Routes to a dependency of the service."""
 BEFORE = ("127.0.0.1:40123 → any host (HTTP proxy; faults act on 127.0.0.1:9090)",)
-"""The usual way: between the load and the service itself."""
+"""Routes to the service itself, the default."""
 
 
 def healthy(_: float, rng: Rng) -> tuple[float, Failure]:
@@ -52,7 +52,7 @@ def healthy(_: float, rng: Rng) -> tuple[float, Failure]:
 
 
 def added(delay_ms: float, start_s: float = 0.0, end_s: float = 1e9, times: float = 1) -> Service:
-    """Slower by `times` the delay between two instants."""
+    """Return a service that is slower by `times` the delay between two instants."""
 
     def serve(at: float, rng: Rng) -> tuple[float, Failure]:
         ms, _ = healthy(at, rng)
@@ -63,7 +63,7 @@ def added(delay_ms: float, start_s: float = 0.0, end_s: float = 1e9, times: floa
 
 
 def failing(share: float, start_s: float, end_s: float, failure: Failure, took_ms: float = 8.0) -> Service:
-    """A share of the requests fails between two instants."""
+    """Return a service that fails a share of the requests between two instants."""
 
     def serve(at: float, rng: Rng) -> tuple[float, Failure]:
         if start_s <= at < end_s and rng.chance(share):
@@ -95,15 +95,20 @@ def _tally(serve: Service, load: Load, key: str) -> Tally:
     return tally
 
 
-def fault(rule: Rule, injected: int, windows: tuple[tuple[float, float], ...] = WHOLE) -> Fault:
-    return Fault(
-        rule.fault.kind, rule.fault.kind, describe(rule, rule.fault.kind), dump_rule(rule), windows, injected
+def fault(rule: Rule, injected: int, windows: tuple[tuple[float, float], ...] = WHOLE) -> ReportedFault:
+    return ReportedFault(
+        rule.fault.kind,
+        rule.fault.kind,
+        describe_rule(rule, rule.fault.kind),
+        dump_rule(rule),
+        windows,
+        injected,
     )
 
 
 def load_item(
     serve: Service,
-    *faults: Fault,
+    *faults: ReportedFault,
     slos: tuple[Slo, ...] = (),
     verdict: Verdict = "passed",
     duration_s: float = 20.0,
@@ -111,17 +116,17 @@ def load_item(
     before: Service | None = healthy,
     url: str = "http://127.0.0.1:9090/orders",
     routes: tuple[str, ...] = BEHIND,
-) -> Item:
+) -> ItemReport:
     load = Load(duration_s, rps)
     run = _tally(serve, load, "run")
     baseline = _tally(before, load, "baseline").summary(load, total_s=duration_s) if before else None
     summary = run.summary(load, total_s=duration_s + 0.02)
     injected = sum(each.injected for each in faults)
-    return Item(
-        call=Call("GET", url, TIMEOUT_MS, {"Accept": "application/json"}, has_body=False),
-        strategy=Strategy("load", duration_s=duration_s, clients=1, rps=rps),
+    return ItemReport(
+        call=ReportedCall("GET", url, TIMEOUT_MS, {"Accept": "application/json"}, has_body=False),
+        strategy=ReportedStrategy("load", duration_s=duration_s, clients=1, rps=rps),
         faults=faults,
-        expectation=Expectation(all_slo_are_valid=True) if slos else Expectation(),
+        expectation=ReportedExpectation(all_slo_are_valid=True) if slos else ReportedExpectation(),
         verdict=verdict,
         reasons=(),
         warnings=(),
@@ -132,15 +137,17 @@ def load_item(
         slos=judge_all(slos, run, duration_s),
         calls=(),
         expectation_failures=0,
-        injection=Injection(
+        injection=InjectionSummary(
             2 * summary.requests, 2 * summary.requests, injected, injected, 64.0, 231.0, 512.0
         ),
         routes=routes,
     )
 
 
-def report_of(*items: Item, title: str = "Orders survive a slow warehouse") -> Report:
-    scenario = Scenario(title, "What a customer sees when the warehouse is slow.", "orders.yaml", 1, items)
+def report_of(*items: ItemReport, title: str = "Orders survive a slow warehouse") -> Report:
+    scenario = ScenarioReport(
+        title, "What a customer sees when the warehouse is slow.", "orders.yaml", 1, items
+    )
     return Report("faultkit 0.1.0", STARTED, ENDED, 42, (scenario,))
 
 
@@ -155,7 +162,7 @@ PROMISES = (
 )
 
 
-def spike() -> Item:
+def spike() -> ItemReport:
     item = load_item(
         added(120, 5, 12),
         fault(SLOW, 350, ((0.25, 0.6),)),
@@ -169,7 +176,7 @@ def spike() -> Item:
     )
 
 
-def hole() -> Item:
+def hole() -> ItemReport:
     item = load_item(
         failing(1.0, 6, 9, Failure.TIMEOUT, TIMEOUT_MS),
         fault(DARK, 150, ((0.3, 0.45),)),
@@ -180,7 +187,7 @@ def hole() -> Item:
     return replace(item, reasons=("2 SLOs were missed",), expectation_failures=1)
 
 
-def flaky() -> Item:
+def flaky() -> ItemReport:
     return load_item(
         failing(0.2, 0, 20, Failure.STATUS),
         fault(ERRORS, 201),
@@ -188,21 +195,21 @@ def flaky() -> Item:
     )
 
 
-def one_request() -> Item:
+def one_request() -> ItemReport:
     return load_item(added(120), fault(SLOW, 1), duration_s=1, rps=1, slos=PROMISES[:1])
 
 
-def zero_baseline() -> Item:
-    """All figures of the baseline are 0, as those of a mock may nearly be."""
+def zero_baseline() -> ItemReport:
+    """Return an item whose baseline figures are all 0, as those of a mock may nearly be."""
     return load_item(added(120), fault(SLOW, 1000), before=lambda _, __: (0.0, Failure.NONE))
 
 
-def long_run() -> Item:
+def long_run() -> ItemReport:
     return load_item(added(40), fault(SLOW, 7200), duration_s=3600, rps=2)
 
 
 def many(count: int = 200) -> Report:
-    """Each third fails, so that some cards are open and some folded."""
+    """Return a report in which every third item fails, so that some cards are open and some folded."""
     good = load_item(added(20), fault(SLOW, 200), duration_s=10, rps=20, slos=PROMISES[:1])
     bad = load_item(failing(0.3, 2, 6, Failure.RESET), fault(DARK, 24, ((0.2, 0.6),)), duration_s=10, rps=20)
     bad = replace(bad, verdict="failed", reasons=("30 requests failed",))
@@ -213,8 +220,8 @@ def many(count: int = 200) -> Report:
     ]
     half = count // 2
     scenarios = (
-        Scenario("Reads", None, "api.yaml", 1, tuple(items[:half])),
-        Scenario("Writes", None, "api.yaml", 2, tuple(items[half:])),
+        ScenarioReport("Reads", None, "api.yaml", 1, tuple(items[:half])),
+        ScenarioReport("Writes", None, "api.yaml", 2, tuple(items[half:])),
     )
     return Report("faultkit 0.1.0", STARTED, ENDED, 7, scenarios)
 

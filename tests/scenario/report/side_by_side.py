@@ -77,7 +77,7 @@ def side_by_side_page() -> str:
 
 
 def structure(text: str) -> list[str]:
-    """Headings, bold labels and heads of tables; what a user chose is left out of headings."""
+    """Return the headings, bold labels and heads of tables, without the user's texts."""
     found = []
     lines = text.splitlines()
     for line, following in zip_longest(lines, lines[1:], fillvalue=""):
@@ -99,7 +99,7 @@ def _without_choice(line: str) -> str:
 
 
 def _structure_table(sample: str, ours: str) -> str:
-    """Return the lines of the sample, each beside its equal of ours; lines without an equal are alone."""
+    """Return a table of the sample's lines, each beside its equal in our report; other lines stand alone."""
     left, rows = structure(sample), []
     for line in structure(ours):
         known = bool(left) and line == left[0]

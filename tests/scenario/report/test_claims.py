@@ -13,8 +13,8 @@ from faultkit.faults.stream.latency import Latency
 from faultkit.faults.stream.packet_loss import PacketLoss
 from faultkit.load.response import Failure
 from faultkit.plan import Rule, Trigger, dump_rule
-from faultkit.scenario.report.report_model import Item
-from faultkit.scenario.report.review import review
+from faultkit.scenario.report.report_model import ItemReport
+from faultkit.scenario.report.review import review_report
 from faultkit.scenario.report.review_model import Remark
 from tests.scenario.report.examples import NOT_EXERCISED, REPEAT
 from tests.scenario.report.measured import (
@@ -33,8 +33,8 @@ from tests.scenario.report.measured import (
 DELAYS = {"delay-passed-on", "delay-hidden", "delay-multiplied"}
 
 
-def found(item: Item) -> dict[str, Remark]:
-    return {finding.rule: finding.remark for finding in review(report_of(item)).findings}
+def found(item: ItemReport) -> dict[str, Remark]:
+    return {finding.rule: finding.remark for finding in review_report(report_of(item)).findings}
 
 
 # Faults that never acted
@@ -46,9 +46,9 @@ def test_of_several_faults_the_one_that_never_acted_is_named_and_so_are_the_othe
         faults=(fault(DARK, 0), fault(SLOW, 31), fault(ERRORS, 1)),
         injection=replace(NOT_EXERCISED.items[0].injection, connections=300),
     )
-    said = found(item)["not-exercised"]
-    assert said.what == "blackhole never acted, so this is not a pass."
-    assert said.much == (
+    result = found(item)["not-exercised"]
+    assert result.what == "blackhole never acted, so this is not a pass."
+    assert result.much == (
         "300 connections went through the proxy. What did act: latency 31 times, http_error 1 time."
     )
 
@@ -73,13 +73,13 @@ def test_a_baseline_that_fails_is_no_measure_of_a_delay() -> None:
 
 
 @pytest.mark.parametrize("requests", [10, 29])
-def test_few_requests_tell_nothing_about_a_delay(requests: int) -> None:
+def test_few_requests_show_nothing_about_a_delay(requests: int) -> None:
     item = load_item(added(120), fault(SLOW, requests), duration_s=1, rps=requests)
     assert item.run.requests == requests
     assert DELAYS & set(found(item)) == set()
 
 
-def noisy(delay_ms: float, spread_ms: float) -> Item:
+def noisy(delay_ms: float, spread_ms: float) -> ItemReport:
     def serve(_: float, rng: Rng) -> tuple[float, Failure]:
         return max(rng.normal(10 + delay_ms, spread_ms), 0.1), Failure.NONE
 
@@ -119,7 +119,7 @@ def test_what_grew_over_steps_is_not_called_a_median() -> None:
 # Breaking points
 
 
-def repeat(rule: Rule, stepped: str, met: str) -> Item:
+def repeat(rule: Rule, stepped: str, met: str) -> ItemReport:
     """`met`: a letter for each call, `+` or `-`."""
     item = REPEAT.items[0]
     call = item.calls[1]
@@ -145,36 +145,39 @@ def repeat(rule: Rule, stepped: str, met: str) -> Item:
     ],
 )
 def test_luck_has_no_breaking_point(rule: Rule, stepped: str) -> None:
-    said = found(repeat(rule, stepped, "++--"))
-    assert "breaking-point" not in said
-    assert said["expectation-missed"].what == "2 expectations not met."
+    result = found(repeat(rule, stepped, "++--"))
+    assert "breaking-point" not in result
+    assert result["expectation-missed"].what == "2 expectations not met."
 
 
 def test_a_magnitude_has_one() -> None:
-    said = found(repeat(Rule("latency", Latency(mean_ms=1)), "latency.mean_ms", "++--"))["breaking-point"]
-    assert (said.what, said.much) == ("It breaks at latency.mean_ms = 0.75.", "It still held at 0.5; no.")
+    result = found(repeat(Rule("latency", Latency(mean_ms=1)), "latency.mean_ms", "++--"))["breaking-point"]
+    assert (result.what, result.much) == ("It breaks at latency.mean_ms = 0.75.", "It still held at 0.5; no.")
 
 
 def test_a_magnitude_that_grows_milder_has_a_point_from_which_it_holds() -> None:
-    said = found(repeat(Rule("bandwidth", Bandwidth()), "bandwidth.rate", "--++"))["breaking-point"]
-    assert (said.what, said.much) == ("It holds only from bandwidth.rate = 0.75 on.", "It broke at 0.5; no.")
+    result = found(repeat(Rule("bandwidth", Bandwidth()), "bandwidth.rate", "--++"))["breaking-point"]
+    assert (result.what, result.much) == (
+        "It holds only from bandwidth.rate = 0.75 on.",
+        "It broke at 0.5; no.",
+    )
 
 
 def test_steps_that_fail_now_and_then_have_no_breaking_point() -> None:
-    said = found(repeat(Rule("latency", Latency(mean_ms=1)), "latency.mean_ms", "+-+-"))
-    assert "breaking-point" not in said
-    assert "expectation-missed" in said
+    result = found(repeat(Rule("latency", Latency(mean_ms=1)), "latency.mean_ms", "+-+-"))
+    assert "breaking-point" not in result
+    assert "expectation-missed" in result
 
 
-def test_a_service_that_never_holds_says_so() -> None:
-    said = found(repeat(Rule("latency", Latency(mean_ms=1)), "latency.mean_ms", "---"))["breaking-point"]
-    assert said.much == "It did not hold at the first step; no."
+def test_a_service_that_never_holds_is_reported_as_such() -> None:
+    result = found(repeat(Rule("latency", Latency(mean_ms=1)), "latency.mean_ms", "---"))["breaking-point"]
+    assert result.much == "It did not hold at the first step; no."
 
 
 # Recovery
 
 
-def ill_to_the_end() -> Item:
+def ill_to_the_end() -> ItemReport:
     return load_item(failing(1.0, 6, 20, Failure.STATUS), fault(DARK, 150, ((0.3, 0.45),)))
 
 
@@ -212,8 +215,8 @@ def test_recovery_to_the_errors_of_the_baseline_is_recovery() -> None:
     def worse(at: float, rng: Rng) -> tuple[float, Failure]:
         return failing(1.0, 6, 9, Failure.STATUS)(at, rng) if 6 <= at < 9 else always(at, rng)
 
-    said = found(load_item(worse, fault(DARK, 150, ((0.3, 0.45),)), before=always))["recovers"]
-    assert said.much == "Back to its usual p95 and its usual share of errors within 1 s after the fault."
+    result = found(load_item(worse, fault(DARK, 150, ((0.3, 0.45),)), before=always))["recovers"]
+    assert result.much == "Back to its usual p95 and its usual share of errors within 1 s after the fault."
 
 
 def test_a_baseline_that_is_slow_now_and_then_excuses_a_short_slow_end() -> None:

@@ -1,4 +1,4 @@
-"""Files: the renderer by the extension, checks before the run, and never half a report."""
+"""Report files: the renderer by the extension, checks before the run, and atomic writes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from faultkit.base.errors import InputError, RunError
-from faultkit.base.files import check_output_path, write_whole
+from faultkit.base.files import check_output_path, write_output
 from faultkit.scenario.report.report_files import RENDERERS, RESULT_EXTENSIONS, read_report, write_report
 from faultkit.scenario.report.results_document import to_json, to_yaml
 from faultkit.scenario.report.scenario_junit import render_junit
@@ -135,7 +135,7 @@ def test_a_terminal_is_written_to_and_stays_one(tmp_path: Path) -> None:
     ours, theirs = os.openpty()
     try:
         (tmp_path / "r.md").symlink_to(os.ttyname(theirs))
-        write_whole(tmp_path / "r.md", "a report")
+        write_output(tmp_path / "r.md", "a report")
         assert os.read(ours, 100) == b"a report"
         assert os.path.samestat(os.stat(tmp_path / "r.md"), os.fstat(theirs))
     finally:
@@ -147,7 +147,7 @@ def test_a_terminal_is_written_to_and_stays_one(tmp_path: Path) -> None:
 def test_an_open_pipe_by_its_number_is_no_file(tmp_path: Path) -> None:
     ours, theirs = os.pipe()
     try:
-        write_whole(f"/dev/fd/{theirs}", "a report")
+        write_output(f"/dev/fd/{theirs}", "a report")
         assert os.read(ours, 100) == b"a report"
     finally:
         os.close(ours)
@@ -159,7 +159,7 @@ def test_a_reader_that_goes_away_is_an_error_of_the_run(tmp_path: Path) -> None:
     os.mkfifo(path)
     # More than a pipe holds: the writer waits for its reader, which then closes the pipe.
     with reader_of(path, most=1), pytest.raises(RunError) as caught:
-        write_whole(path, "x" * 1_000_000)
+        write_output(path, "x" * 1_000_000)
     assert str(caught.value) == f"{path}: the report cannot be written: broken pipe"
     assert stat.S_ISFIFO(path.stat().st_mode)
 
@@ -167,7 +167,7 @@ def test_a_reader_that_goes_away_is_an_error_of_the_run(tmp_path: Path) -> None:
 def test_a_folder_in_the_place_of_a_report_stays_one(tmp_path: Path) -> None:
     (tmp_path / "r.md").mkdir()
     with pytest.raises(RunError, match=r"the report cannot be written: is a directory$"):
-        write_whole(tmp_path / "r.md", "a report")
+        write_output(tmp_path / "r.md", "a report")
     assert os.listdir(tmp_path) == ["r.md"]
 
 

@@ -11,10 +11,9 @@ from faultkit.faults.stream.reset import Reset
 from faultkit.load.response import Failure
 from faultkit.load.slo import Slo
 from faultkit.plan import Match, Rule, Trigger
-from faultkit.scenario.report.report_model import Item, Report
-from faultkit.scenario.report.review import render_review, review
-from faultkit.scenario.report.review_model import Finding, Remark, Severity
-from faultkit.scenario.report.review_rules import FIGURES, TRUST
+from faultkit.scenario.report.report_model import ItemReport, Report
+from faultkit.scenario.report.review import FIGURES, TRUST, render_review, review_report
+from faultkit.scenario.report.review_model import Remark, ReviewFinding, Severity
 from tests.scenario.report.examples import (
     ALL_KINDS,
     EMPTY,
@@ -46,15 +45,15 @@ from tests.scenario.report.measured import (
 )
 
 
-def found(item: Item) -> dict[str, Remark]:
-    return {finding.rule: finding.remark for finding in review(report_of(item)).findings}
+def found(item: ItemReport) -> dict[str, Remark]:
+    return {finding.rule: finding.remark for finding in review_report(report_of(item)).findings}
 
 
-def remark(item: Item, rule: str, severity: Severity) -> Remark:
-    said = found(item)
-    assert rule in said, f"said only {sorted(said)}"
-    assert said[rule].severity == severity
-    return said[rule]
+def remark(item: ItemReport, rule: str, severity: Severity) -> Remark:
+    result = found(item)
+    assert rule in result, f"found only {sorted(result)}"
+    assert result[rule].severity == severity
+    return result[rule]
 
 
 # Delays
@@ -63,17 +62,17 @@ def remark(item: Item, rule: str, severity: Severity) -> Remark:
 @pytest.mark.parametrize("times", [2, 3])
 def test_a_delay_that_is_paid_several_times_hints_at_calls_in_a_row(times: int) -> None:
     item = load_item(added(120, times=times), fault(SLOW, 1000 * times))
-    said = remark(item, "delay-multiplied", "risk")
-    assert said.what == f"Each request pays for the delay about {times} times."
-    assert said.much.startswith("120 ms were added, and the median grew by ")
-    assert said.cause is not None
-    assert "N+1" in said.cause
+    result = remark(item, "delay-multiplied", "risk")
+    assert result.what == f"Each request pays for the delay about {times} times."
+    assert result.much.startswith("120 ms were added, and the median grew by ")
+    assert result.cause is not None
+    assert "N+1" in result.cause
 
 
 def test_a_delay_on_every_read_is_not_taken_for_calls_in_a_row() -> None:
     rule = Rule("latency", Latency(mean_ms=120, per="operation"))
-    said = remark(load_item(added(120, times=3), fault(rule, 3000)), "delay-multiplied", "risk")
-    assert said.cause == "The delay is added to every read, and an answer comes in several of them."
+    result = remark(load_item(added(120, times=3), fault(rule, 3000)), "delay-multiplied", "risk")
+    assert result.cause == "The delay is added to every read, and an answer comes in several of them."
 
 
 def test_a_delay_that_is_paid_once_is_worth_knowing_and_no_more() -> None:
@@ -84,28 +83,28 @@ def test_a_delay_that_is_paid_once_is_worth_knowing_and_no_more() -> None:
 
 def test_a_delay_in_both_directions_counts_twice() -> None:
     both = Rule("latency", Latency(mean_ms=120), match=Match(direction="both"))
-    said = remark(load_item(added(240), fault(both, 2000)), "delay-passed-on", "note")
-    assert said.much.startswith("240 ms were added")
+    result = remark(load_item(added(240), fault(both, 2000)), "delay-passed-on", "note")
+    assert result.much.startswith("240 ms were added")
 
 
-def test_a_delay_that_nobody_feels_is_cached_or_asynchronous() -> None:
+def test_a_delay_that_users_do_not_see_is_cached_or_asynchronous() -> None:
     item = load_item(healthy, fault(SLOW, 1000))
     assert remark(item, "delay-hidden", "good").what == "The delay hardly reaches the user."
 
 
 def test_a_delay_that_hit_hardly_anything_is_not_praised() -> None:
     assert "good" not in {
-        said.severity
-        for name, said in found(load_item(healthy, fault(SLOW, 3))).items()
+        result.severity
+        for name, result in found(load_item(healthy, fault(SLOW, 3))).items()
         if name == "delay-hidden"
     }
 
 
 def test_a_delay_is_measured_while_it_acts() -> None:
     item = load_item(added(120, 5, 12), fault(SLOW, 350, ((0.25, 0.6),)))
-    said = found(item)
-    assert "delay-passed-on" in said
-    assert "tail-only" not in said
+    result = found(item)
+    assert "delay-passed-on" in result
+    assert "tail-only" not in result
 
 
 def test_a_delay_that_hits_by_chance_is_not_compared_with_the_median() -> None:
@@ -121,7 +120,7 @@ def test_delays_that_act_at_different_times_are_not_added_up() -> None:
     assert {"delay-passed-on", "delay-hidden", "delay-multiplied"} & set(found(item)) == set()
 
 
-def test_the_slope_of_stepped_calls_tells_how_often_a_delay_is_paid() -> None:
+def test_the_slope_of_stepped_calls_shows_how_often_a_delay_is_paid() -> None:
     twice = replace(
         REPEAT.items[0],
         calls=tuple(
@@ -141,8 +140,8 @@ def test_a_tail_that_grows_alone_is_a_risk() -> None:
         return ms + (400 if rng.chance(0.03) else 0), Failure.NONE
 
     sometimes = replace(SLOW, trigger=Trigger(probability=0.03))
-    said = remark(load_item(rarely, fault(sometimes, 30)), "tail-only", "risk")
-    assert said.what == "The tail grew, the median did not."
+    result = remark(load_item(rarely, fault(sometimes, 30)), "tail-only", "risk")
+    assert result.what == "The tail grew, the median did not."
 
 
 def test_no_difference_is_only_claimed_with_enough_requests() -> None:
@@ -157,8 +156,8 @@ def test_no_difference_is_only_claimed_with_enough_requests() -> None:
 
 
 def test_timeouts_at_the_limit_of_the_client_mean_that_the_service_has_none_of_its_own() -> None:
-    said = remark(hole(), "client-gave-up", "broken")
-    assert said.much == "150 requests (15 %) ended at the client's own limit of 3,000 ms."
+    result = remark(hole(), "client-gave-up", "broken")
+    assert result.much == "150 requests (15 %) ended at the client's own limit of 3,000 ms."
     assert "timeouts" not in found(hole())
 
 
@@ -219,26 +218,27 @@ def test_a_client_error_that_was_injected_is_not_counted_as_hidden() -> None:
 
 
 def test_errors_that_end_with_the_fault_show_recovery() -> None:
-    said = remark(hole(), "recovers", "good")
-    assert said.much == "Back to its usual p95 and without errors within 1 s after the fault."
+    result = remark(hole(), "recovers", "good")
+    assert result.much == "Back to its usual p95 and without errors within 1 s after the fault."
 
 
 def test_errors_that_go_on_show_none() -> None:
     item = load_item(failing(1.0, 6, 20, Failure.STATUS), fault(DARK, 150, ((0.3, 0.45),)))
-    said = remark(item, "no-recovery", "broken")
+    result = remark(item, "no-recovery", "broken")
     assert (
-        said.much == "The fault ended at 9 s; watched for 11 s, 100 % of the requests after it still failed."
+        result.much
+        == "The fault ended at 9 s; watched for 11 s, 100 % of the requests after it still failed."
     )
     assert "recovers" not in found(item)
 
 
 def test_slowness_that_goes_on_for_a_while_is_slow_recovery() -> None:
     item = load_item(added(120, 5, 15), fault(SLOW, 150, ((0.25, 0.5),)))
-    said = remark(item, "recovers", "risk")
-    assert said.much == "Back to its usual p95 and without errors within 6 s after the fault."
+    result = remark(item, "recovers", "risk")
+    assert result.much == "Back to its usual p95 and without errors within 6 s after the fault."
 
 
-def test_a_fault_that_acts_to_the_end_leaves_nothing_to_say_about_recovery() -> None:
+def test_a_fault_that_acts_to_the_end_gives_no_remark_about_recovery() -> None:
     item = load_item(failing(1.0, 0, 20, Failure.STATUS), fault(DARK, 1000))
     assert {"recovers", "no-recovery"} & set(found(item)) == set()
 
@@ -247,17 +247,17 @@ def test_a_fault_that_acts_to_the_end_leaves_nothing_to_say_about_recovery() -> 
 
 
 def test_a_missed_objective_comes_with_the_fault_if_the_baseline_keeps_it() -> None:
-    said = remark(spike(), "slo-missed", "broken")
-    assert said.what == "1 of 4 objectives missed."
-    assert said.much == "Nearly all within 100 ms: p99 156 ms."
-    assert said.cause == "The baseline keeps it, so it comes with the fault (latency)."
+    result = remark(spike(), "slo-missed", "broken")
+    assert result.what == "1 of 4 objectives missed."
+    assert result.much == "Nearly all within 100 ms: p99 156 ms."
+    assert result.cause == "The baseline keeps it, so it comes with the fault (latency)."
     assert "expectation-missed" not in found(spike())
 
 
 def test_an_objective_that_the_baseline_misses_is_not_the_doing_of_the_fault() -> None:
     item = load_item(added(120), fault(SLOW, 1000), slos=(Slo("latency", "", 95, 5),), verdict="failed")
-    said = remark(item, "baseline-misses-slo", "broken")
-    assert said.much.startswith("95% < 5ms: ")
+    result = remark(item, "baseline-misses-slo", "broken")
+    assert result.much.startswith("95% < 5ms: ")
     assert remark(item, "slo-missed", "broken").cause is None
 
 
@@ -274,13 +274,13 @@ def test_an_objective_that_is_kept_only_just_is_a_risk() -> None:
     assert "slo-margin-small" not in found(wide)
 
 
-def test_stepped_calls_tell_where_it_breaks() -> None:
-    said = remark(REPEAT.items[0], "breaking-point", "broken")
-    assert said.what == "It breaks at latency.mean_ms = 500."
-    assert said.much.startswith("It still held at 400; response time: expected under 490 ms")
+def test_stepped_calls_show_where_it_breaks() -> None:
+    result = remark(REPEAT.items[0], "breaking-point", "broken")
+    assert result.what == "It breaks at latency.mean_ms = 500."
+    assert result.much.startswith("It still held at 400; response time: expected under 490 ms")
 
 
-def test_an_expectation_that_no_other_rule_explains_is_told_with_its_reason() -> None:
+def test_an_expectation_that_no_other_rule_explains_is_reported_with_its_reason() -> None:
     item = SINGLE.items[0]
     why = "status: expected 200, got 503"
     missed = replace(
@@ -292,16 +292,16 @@ def test_an_expectation_that_no_other_rule_explains_is_told_with_its_reason() ->
 # Trust
 
 
-def test_an_item_that_was_not_exercised_tells_how_to_send_traffic_through_the_proxy() -> None:
+def test_an_item_that_was_not_exercised_gets_advice_to_send_traffic_through_the_proxy() -> None:
     item = replace(NOT_EXERCISED.items[0], routes=BEHIND)
-    said = remark(item, "not-exercised", "doubt")
-    assert said.much == "Nothing went through the proxy."
-    assert said.next is not None
-    assert "HTTP_PROXY" in said.next
-    assert "127.0.0.1:7072 → 127.0.0.1:5432" in said.next
+    result = remark(item, "not-exercised", "doubt")
+    assert result.much == "Nothing went through the proxy."
+    assert result.next is not None
+    assert "HTTP_PROXY" in result.next
+    assert "127.0.0.1:7072 → 127.0.0.1:5432" in result.next
 
 
-def test_traffic_that_no_rule_met_is_told_from_no_traffic() -> None:
+def test_traffic_that_no_rule_met_is_distinguished_from_no_traffic() -> None:
     item = NOT_EXERCISED.items[0]
     passed_by = replace(item, injection=replace(item.injection, connections=300))
     assert (
@@ -339,9 +339,9 @@ def test_starts_that_were_late_are_a_doubt() -> None:
 
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_every_report_has_a_review(name: str) -> None:
-    said = review(EXAMPLES[name])
-    assert render_review(said) == render_review(review(EXAMPLES[name]))
-    assert render_review(said).startswith("# Review\n\n")
+    result = review_report(EXAMPLES[name])
+    assert render_review(result) == render_review(review_report(EXAMPLES[name]))
+    assert render_review(result).startswith("# Review\n\n")
 
 
 def test_every_rule_has_a_name_of_its_own() -> None:
@@ -350,16 +350,16 @@ def test_every_rule_has_a_name_of_its_own() -> None:
 
 
 def test_the_gravest_findings_come_first() -> None:
-    order = [finding.remark.severity for finding in review(SHOWCASE).findings]
+    order = [finding.remark.severity for finding in review_report(SHOWCASE).findings]
     assert order == sorted(order, key=("broken", "risk", "doubt", "note", "good").index)
     assert order[0] == "broken"
 
 
 def test_items_are_numbered_over_the_whole_report() -> None:
-    said = review(ALL_KINDS)
-    assert {finding.item for finding in said.findings} <= set(range(1, 8))
-    assert [finding.rule for finding in said.of_item(6)] == ["not-exercised"]
-    assert said.of_item(6)[0].scenario == "What proves nothing"
+    result = review_report(ALL_KINDS)
+    assert {finding.item for finding in result.findings} <= set(range(1, 8))
+    assert [finding.rule for finding in result.of_item(6)] == ["not-exercised"]
+    assert result.of_item(6)[0].scenario == "What proves nothing"
 
 
 @pytest.mark.parametrize(
@@ -375,22 +375,22 @@ def test_items_are_numbered_over_the_whole_report() -> None:
     ],
 )
 def test_the_summary_counts_verdicts_and_what_broke(report: Report, summary: str) -> None:
-    assert review(report).summary == summary
+    assert review_report(report).summary == summary
 
 
 def test_hostile_texts_stay_on_their_line_and_are_not_markup() -> None:
-    text = render_review(review(HOSTILE))
+    text = render_review(review_report(HOSTILE))
     assert "<script>" not in text
     assert "\x1b" not in text
     assert all(line.startswith(("#", "- **", "Item ", "1 item")) for line in text.splitlines() if line)
 
 
 def test_a_finding_is_rendered_with_its_parts() -> None:
-    finding = Finding(
+    finding = ReviewFinding(
         "x", "Shop", 2, "GET http://h/", Remark("risk", "It is slow.", "3 ms.", "A cause.", "Do this.")
     )
-    said = replace(review(EMPTY), findings=(finding,))
-    assert render_review(said) == (
+    result = replace(review_report(EMPTY), findings=(finding,))
+    assert render_review(result) == (
         "# Review\n\nNothing was run.\n\n## 🟠 Risk\n\n### It is slow.\n\nItem 2, `GET http://h/` (Shop)\n\n"
         "- **How much**: 3 ms.\n- **Likely cause**: A cause.\n- **Try next**: Do this.\n"
     )

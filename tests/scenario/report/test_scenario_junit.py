@@ -1,4 +1,4 @@
-"""JUnit XML: the structure that the strictest usual schema asks for, and no pass that is none."""
+"""JUnit XML: the structure of the strictest schema in use, and only `passed` is a pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Markdown: the sample's form to the letter with any texts, and a reader of the sample reads ours."""
+"""Markdown: the sample's form to the letter with any texts; a parser of the sample reads our reports."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.scenario.report.report_model import Expectation, Report
+from faultkit.scenario.report.report_model import Report, ReportedExpectation
 from faultkit.scenario.report.scenario_markdown import render_markdown
 from tests.scenario.report.examples import (
     EMPTY,
@@ -28,6 +28,7 @@ from tests.scenario.report.examples import (
     ZERO_SAMPLES,
 )
 from tests.scenario.report.sample_parser import ParsedItem, cells, parse_report
+from tests.scenario.report.side_by_side import PAGE, side_by_side_page, structure
 
 SAMPLE_TEXT = (Path(__file__).parent / "sample.md").read_text("utf-8")
 
@@ -122,7 +123,7 @@ def test_the_samples_figures_give_the_samples_lines() -> None:
     assert ours[rule - 2 : rule + 3] == ["", "", "---", "", ""]
 
 
-def test_what_we_add_stands_between_the_samples_tables_and_its_rule() -> None:
+def test_our_sections_are_between_the_samples_tables_and_its_rule() -> None:
     sample = SAMPLE_TEXT.splitlines()
     ours = render_markdown(SAMPLE).splitlines()
     tables_end = sample.index("---") - 2
@@ -151,7 +152,7 @@ def test_the_parser_of_the_sample_reads_every_report_of_ours(report: Report) -> 
 # --- what the sample does not show -----------------------------------------------------------------
 
 
-def test_a_single_call_has_bullets_for_faults_and_says_what_is_expected() -> None:
+def test_a_single_call_has_bullets_for_faults_and_its_expectation() -> None:
     text = render_markdown(SINGLE)
     assert (
         "**Strategy**: single shot\n\n"
@@ -214,12 +215,12 @@ def test_response_time_and_service_time_stand_beside_each_other() -> None:
     assert "- There were too many requests to keep each: figures have 3 digits." in rows
 
 
-def test_errors_are_told_by_class_with_the_most_frequent_first() -> None:
+def test_errors_are_listed_by_class_with_the_most_frequent_first() -> None:
     rows = section(render_markdown(FAILED), "Errors by Class").splitlines()
     assert rows[2:5] == ["| status_5xx | 9 (5.6%) |", "| reset | 2 (1.2%) |", "| timeout | 1 (0.6%) |"]
 
 
-def test_the_load_tells_what_was_dropped_and_late() -> None:
+def test_the_load_shows_dropped_and_late_requests() -> None:
     rows = section(render_markdown(INCONCLUSIVE), "Load").splitlines()
     head, run = cells(rows[0]), cells(rows[2])
     assert dict(zip(head, run, strict=True)) == {
@@ -234,7 +235,7 @@ def test_the_load_tells_what_was_dropped_and_late() -> None:
     }
 
 
-def test_the_injection_tells_the_proxys_own_lateness() -> None:
+def test_the_injection_shows_the_proxys_own_lateness() -> None:
     rows = section(render_markdown(LOAD), "Injection").splitlines()
     assert rows[2] == "| 600 | 600 | 135 | 135 | 0.062 ms | 0.210 ms | 0.420 ms |"
     assert rows[4:6] == ["- latency: injected 135", "- proxy: 127.0.0.1:3180 → localhost:9090"]
@@ -250,7 +251,7 @@ def test_each_verdict_has_its_word_and_its_reasons(report: Report, word: str) ->
     assert ("**Reasons**:" in text) == (word != "Passed")
 
 
-def test_warnings_of_objectives_are_told_with_the_items_own() -> None:
+def test_warnings_of_objectives_are_listed_with_the_items_own() -> None:
     lines = section(render_markdown(INCONCLUSIVE), "Warnings").splitlines()
     assert lines[:2] == [
         "- 2.1 % of the starts were more than 10 ms late",
@@ -258,7 +259,7 @@ def test_warnings_of_objectives_are_told_with_the_items_own() -> None:
     ]
 
 
-def test_an_objective_with_windows_tells_which_one_was_the_worst() -> None:
+def test_an_objective_with_windows_names_the_worst_one() -> None:
     lines = section(render_markdown(LOAD), "Worst Windows").splitlines()
     assert lines[0] == "- SLO P99 < 300ms: the figures are of the 5 s from 5 s on"
     assert only_item(LOAD).slos[1]["Objective"] == "99% < 300ms (each 5s)"
@@ -280,7 +281,7 @@ def test_without_a_sample_there_are_dashes_and_no_figures() -> None:
     assert list(item.slos[0].values())[1:] == ["-", "95% < 300ms", "-", "0 (0.0%)"]
 
 
-def test_a_partial_report_says_so_before_anything_else() -> None:
+def test_a_partial_report_is_marked_before_anything_else() -> None:
     lines = render_markdown(PARTIAL).splitlines()
     assert lines[:3] == ["# Scenarios Report", "", "> **Partial report**: interrupted after 1 of 3 items"]
 
@@ -292,7 +293,7 @@ def test_no_faults_are_called_none() -> None:
 
 
 def test_no_expectation_has_no_line() -> None:
-    item = replace(LOAD.items[0], expectation=Expectation())
+    item = replace(LOAD.items[0], expectation=ReportedExpectation())
     report = replace(LOAD, scenarios=(replace(LOAD.scenarios[0], items=(item,)),))
     assert "**Expectation**" not in render_markdown(report)
     assert only_item(LOAD).expectation == "All SLO are valid"
@@ -360,3 +361,32 @@ def test_no_text_breaks_a_table_or_a_heading(text: str) -> None:
     assert [row["Pass?"] for row in read.slos] == ["✅", "✅"]
     assert [row["Timeline"] for row in read.faults] == ["0% `.xx.xx.xx.` 100%"] * 2
     assert read.overview == only_item(LOAD).overview
+
+
+# docs/report-side-by-side.md is current, and compares every part of the sample
+
+
+def test_the_page_is_what_the_reports_give() -> None:
+    assert PAGE.read_text("utf-8") == side_by_side_page(), (
+        "run `python -m tests.scenario.report.side_by_side`"
+    )
+
+
+def test_the_page_compares_every_heading_and_every_head_of_a_table() -> None:
+    assert structure(SAMPLE_TEXT) == [
+        "# Scenarios Report",
+        "Start: 0000-00-00 00:00:00.000000000 UTC",
+        "End: 0000-00-00 00:00:00.000000000 UTC",
+        "## Scenario: TITLE  (items: N)",
+        "### 🎯 `METHOD` URL | VERDICT",
+        "**Call**:",
+        "**Strategy**:",
+        "**Faults Applied**:",
+        "| Type | Timeline | Description |",
+        "**Run Overview**:",
+        "| Num. Requests | Num. Errors | Min. Response Time | Max Response Time | Mean Latency (ms) "
+        "| Expectation Failures | Total Time |",
+        "| Latency Percentile | Latency (ms) | Num. Requests (% of total) |",
+        "| SLO       | Pass? | Objective | Margin | Num. Requests Over Threshold (% of total) |",
+        "---",
+    ]

@@ -67,7 +67,7 @@ def test_a_page_is_well_formed_and_the_same_each_time(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", REPORTS)
-def test_a_page_runs_no_script_and_asks_for_nothing(name: str) -> None:
+def test_a_page_runs_no_script_and_sends_no_request(name: str) -> None:
     page = render_html(REPORTS[name])
     tree = Tree(page)
     assert {tag for tag, _ in tree.tags} & {"script", "img", "iframe", "object", "embed", "form"} == set()
@@ -87,7 +87,7 @@ def test_every_link_within_the_page_leads_somewhere_and_ids_are_unique(name: str
 
 
 @pytest.mark.parametrize("name", REPORTS)
-def test_every_drawing_has_a_text_for_those_who_do_not_see_it(name: str) -> None:
+def test_every_drawing_has_a_text_for_screen_readers(name: str) -> None:
     tree = Tree(render_html(REPORTS[name]))
     drawings = [attributes for tag, attributes in tree.tags if tag == "svg" and "viewbox" not in attributes]
     assert all(each.get("aria-label") or each.get("aria-hidden") for each in drawings)
@@ -129,7 +129,7 @@ def verdicts(*given: Verdict) -> Report:
         (EMPTY, "Nothing was run", "inconclusive"),
     ],
 )
-def test_the_headline_says_how_it_went(report: Report, headline: str, mood: str) -> None:
+def test_the_headline_sums_up_the_verdicts(report: Report, headline: str, mood: str) -> None:
     assert f'<p class="headline {mood}">{headline}</p>' in render_html(report)
 
 
@@ -143,7 +143,7 @@ def test_the_head_counts_every_verdict() -> None:
     ]
 
 
-def test_a_partial_report_says_so() -> None:
+def test_a_partial_report_is_marked() -> None:
     assert "This report is partial. interrupted after 1 of 3 items" in Tree(render_html(PARTIAL)).text
 
 
@@ -165,7 +165,7 @@ def test_a_repeat_item_shows_every_call_and_what_was_not_met() -> None:
     assert "It breaks at latency.mean_ms = 500." in text
 
 
-def test_where_a_fault_acts_is_said_in_words() -> None:
+def test_the_place_of_a_fault_is_shown_in_words() -> None:
     page = render_html(ALL_KINDS)
     assert "<td>answers</td>" in page
     assert "<td>requests</td>" in page

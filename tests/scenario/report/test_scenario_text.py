@@ -1,4 +1,4 @@
-"""Plain text: what was called, what was broken, figures, objectives, verdict; 100 columns, aligned."""
+"""Plain text: call, faults, figures, objectives and verdict in 100 columns, with aligned tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from faultkit.scenario.report.scenario_text import WIDTH, item_line, latency_tex
 from tests.scenario.report.examples import EXAMPLES, FAILED, LOAD, PARTIAL, SAMPLE, SINGLE, ZERO_SAMPLES
 
 
-def test_an_item_tells_its_story_from_top_to_bottom() -> None:
+def test_an_item_is_shown_from_its_verdict_to_its_sections() -> None:
     lines = render_item(SAMPLE.items[0])
     assert lines[:14] == [
         "PASSED: GET http://localhost:9090",
@@ -52,7 +52,7 @@ def test_a_failure_gives_its_reason_right_below_the_verdict_and_its_errors_by_cl
     assert "  errors      12 (7.5%): status_5xx 9, reset 2, timeout 1" in lines
 
 
-def test_a_partial_report_says_so_at_its_top_and_at_its_end() -> None:
+def test_a_partial_report_is_marked_at_its_top_and_at_its_end() -> None:
     lines = render_text(PARTIAL).splitlines()
     assert lines[3] == "PARTIAL     interrupted after 1 of 3 items"
     assert lines[-2:] == [
@@ -65,7 +65,7 @@ def test_without_a_sample_there_is_no_latency() -> None:
     assert latency_text(ZERO_SAMPLES.items[0].run.response) == "none measured"
 
 
-def test_one_line_tells_an_item() -> None:
+def test_an_item_fits_on_one_line() -> None:
     assert item_line(SINGLE.items[0]) == (
         "Passed        POST https://xxxxxx@shop.example/orders?token=xxxxxx&page=2 · latency · "
         "1 request, 0 errors (0.0%) · p95 312.40 ms"

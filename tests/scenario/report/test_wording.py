@@ -1,18 +1,40 @@
-"""Words: one and many, below and above, and figures that there are none of."""
+"""The words of a report: singular and plural, margins, missing figures, and descriptions of faults."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from faultkit.faults import NETWORK_FAULTS
+from faultkit.faults.connection.dns import Dns
+from faultkit.faults.connection.refuse import Refuse
+from faultkit.faults.fault import Fault, StreamFault
+from faultkit.faults.http.http_error import HttpError
+from faultkit.faults.stream.bandwidth import Bandwidth
+from faultkit.faults.stream.blackhole import Blackhole
+from faultkit.faults.stream.jitter import Jitter
+from faultkit.faults.stream.latency import Latency
+from faultkit.faults.stream.limit_data import LimitData
+from faultkit.faults.stream.packet_loss import PacketLoss
 from faultkit.load.slo import Slo, SloResult
-from faultkit.scenario.report.report_model import Strategy
-from faultkit.scenario.report.review import review
+from faultkit.plan import Direction, Match, Rule, Side, Trigger
+from faultkit.scenario.report.report_model import ReportedStrategy
+from faultkit.scenario.report.review import review_report
 from faultkit.scenario.report.scenario_markdown import render_markdown
 from faultkit.scenario.report.scenario_page import render_html
 from faultkit.scenario.report.scenario_text import render_text
-from faultkit.scenario.report.wording import margin_text, slo_measured, strategy_text
+from faultkit.scenario.report.wording import (
+    describe_rule,
+    margin_text,
+    slo_measured,
+    strategy_text,
+    timeline_cell,
+    timeline_marks,
+)
+from faultkit.testing.strategies import faults
 from tests.scenario.report.examples import LOAD
 from tests.scenario.report.measured import SLOW, added, fault, load_item, report_of
 from tests.scenario.report.sample_parser import parse_report
@@ -35,7 +57,7 @@ AVAILABILITY = Slo("availability", "there", 99, None)
         (SloResult(AVAILABILITY, None, 99.5, 0.5, 1, 200, "dropped"), "-"),
     ],
 )
-def test_a_margin_says_on_which_side_the_figure_lies(result: SloResult, text: str) -> None:
+def test_a_margin_shows_the_side_of_the_limit(result: SloResult, text: str) -> None:
     assert margin_text(result) == text
 
 
@@ -50,30 +72,32 @@ def test_an_objective_without_an_answer_is_shown_with_its_warning_everywhere() -
     assert warning in render_markdown(report)
     assert warning in " ".join(render_text(report).split())
     assert warning in render_html(report)
-    assert "fast: p95 without answer." in {finding.remark.much for finding in review(report).findings}
+    assert "fast: p95 without answer." in {finding.remark.much for finding in review_report(report).findings}
 
 
 @pytest.mark.parametrize(
     ("strategy", "text", "original"),
     [
         (
-            Strategy("load", duration_s=10, clients=1, rps=3),
+            ReportedStrategy("load", duration_s=10, clients=1, rps=3),
             "load for 10s with 1 client @ 3 RPS",
             "load for 10s with 1 clients @ 3 RPS",
         ),
         (
-            Strategy("load", duration_s=10, clients=2),
+            ReportedStrategy("load", duration_s=10, clients=2),
             "load for 10s with 2 clients, as fast as may be",
             "load for 10s with 2 clients, as fast as may be",
         ),
         (
-            Strategy("repeat", count=1, step=5),
+            ReportedStrategy("repeat", count=1, step=5),
             "repeat 1 time with a step of 5",
             "repeat 1 times with a step of 5",
         ),
     ],
 )
-def test_one_is_not_many_but_where_the_original_says_so(strategy: Strategy, text: str, original: str) -> None:
+def test_singular_and_plural_differ_except_in_the_originals_words(
+    strategy: ReportedStrategy, text: str, original: str
+) -> None:
     assert strategy_text(strategy) == text
     assert strategy_text(strategy, original=True) == original
 
@@ -105,3 +129,121 @@ def test_a_difference_without_an_interval_shows_none() -> None:
     rows = [line for line in render_markdown(few).splitlines() if line.endswith("too few requests |")]
     assert rows
     assert all(row.split("|")[5].strip() == "-" for row in rows)
+
+
+# Descriptions of faults: the original's forms to the letter, every fault of the table, and the timeline
+
+
+@pytest.mark.parametrize(
+    ("fault", "text"),
+    [
+        (Jitter(amplitude_ms=150, frequency_hz=5), "Jitter: ➡️🖧Amplitude: 150.00ms, Frequence 5.00Hz"),
+        (
+            Latency(mean_ms=80, stddev_ms=5),
+            "Latency: ➡️🖧, Per Read/Write Op.: false, Mean: 80.00 ms, Stddev: 5.00 ms",
+        ),
+        (
+            Latency(distribution="uniform", per="operation", min_ms=10, max_ms=20.5),
+            "Latency: ➡️🖧, Per Read/Write Op.: true, Distribution: uniform, Min: 10.00 ms, Max: 20.50 ms",
+        ),
+        (
+            Latency(distribution="pareto", shape=1.5, scale_ms=20),
+            "Latency: ➡️🖧, Per Read/Write Op.: false, Distribution: pareto, Shape: 1.50, Scale: 20.00 ms",
+        ),
+        (Bandwidth(rate=512, unit="KBps"), "Bandwidth: ➡️🖧, Rate: 512 KBps"),
+        (Bandwidth(burst_bytes=10), "Bandwidth: ➡️🖧, Rate: 1000 Bps, Burst: 10 bytes"),
+        (PacketLoss(rate=0.05), "Packet Loss: ➡️🖧, Model: random, Rate: 5%"),
+        (PacketLoss(model="five-state"), "Packet Loss: ➡️🖧, Model: five-state"),
+        (Blackhole(), "Blackhole: ➡️🖧, Mode: stall"),
+        (LimitData(), "Limit Data: ➡️🖧, Bytes: 1024"),
+        (Refuse(), "Refuse"),
+        (Dns(), "DNS: Outcome: fail"),
+        (HttpError(status=503, body="sorry\nno"), "HTTP Error: Status: 503, Body: sorry no"),
+    ],
+)
+def test_a_fault_is_described_in_a_few_words(fault: Fault, text: str) -> None:
+    assert describe_rule(Rule("rule", fault), fault.kind) == text
+
+
+@pytest.mark.parametrize(
+    ("side", "direction", "glyph"),
+    [
+        ("server", "ingress", "➡️🖧"),
+        ("server", "egress", "⬅️🖧"),
+        ("server", "both", "↔️🖧"),
+        ("client", "ingress", "🖥️⬅️"),
+        ("client", "egress", "🖥️➡️"),
+        ("client", "both", "🖥️↔️"),
+    ],
+)
+def test_the_glyph_shows_side_and_direction(side: Side, direction: Direction, glyph: str) -> None:
+    rule = Rule("rule", Blackhole(), match=Match(side=side, direction=direction))
+    assert describe_rule(rule, "blackhole") == f"Blackhole: {glyph}, Mode: stall"
+
+
+def test_a_description_has_match_and_trigger_but_no_header_value() -> None:
+    match = Match(method=("GET", "PUT"), path="/api/*", headers=(("Authorization", "Bearer s3cret"),))
+    rule = Rule("rule", HttpError(), match=match, trigger=Trigger(0.05, first=9, after=2, every=3))
+    assert describe_rule(rule, "httperror") == (
+        "HTTP Error: Status: 500, Method: GET, PUT, Path: /api/*, Headers: Authorization, "
+        "Probability: 5%, After: 2, First: 9, Every: 3"
+    )
+
+
+def test_another_name_in_the_users_file_is_the_title() -> None:
+    assert describe_rule(Rule("rule", Refuse()), "no-service") == "No Service"
+
+
+@pytest.mark.parametrize("kind", NETWORK_FAULTS)
+@given(data=st.data())
+def test_every_fault_of_the_table_has_a_description_of_one_line(kind: str, data: st.DataObject) -> None:
+    fault = data.draw(faults(NETWORK_FAULTS[kind]))
+    text = describe_rule(Rule("rule", fault), kind)
+    assert text.isprintable()
+    assert text.split(":")[0].lower().replace(" ", "_") == kind
+    assert ("🖧" in text) == isinstance(fault, StreamFault)
+
+
+@pytest.mark.parametrize("kind", NETWORK_FAULTS)
+def test_a_description_shows_settings_that_differ_from_the_default(kind: str) -> None:
+    fault = NETWORK_FAULTS[kind]()
+    plain = describe_rule(Rule("rule", fault), kind)
+    for name, value in (("delay_ms", 77.5), ("after_bytes", 4321), ("timeout_ms", 77.5), ("rate", 0.775)):
+        if name in NETWORK_FAULTS[kind].settings():
+            assert describe_rule(Rule("rule", replace(fault, **{name: value})), kind) != plain
+
+
+@pytest.mark.parametrize(
+    ("windows", "marks"),
+    [
+        (((0.0, 1.0),), "xxxxxxxxxx"),
+        ((), ".........."),
+        (((0.1, 0.25), (0.4, 0.55), (0.7, 0.85)), ".xx.xx.xx."),
+        (((0.2, 0.1 + 0.2),), "..x......."),
+        (((0.45, 0.451),), "....x....."),
+        (((0.999, 1.0),), ".........x"),
+        (((1.0, 1.2),), ".........x"),
+        (((0.5, 0.5),), ".........."),
+    ],
+)
+def test_the_bar_marks_each_tenth_in_which_the_fault_acted(
+    windows: tuple[tuple[float, float], ...], marks: str
+) -> None:
+    assert timeline_marks(windows) == marks
+    assert timeline_cell(windows) == f"0% `{marks}` 100%"
+
+
+UNTITLED_LATENCY = Slo("latency", "", 95, 200)
+
+
+@pytest.mark.parametrize(
+    ("result", "text"),
+    [
+        (SloResult(UNTITLED_LATENCY, True, 150.0, 50.0, 0, 200), "p95 150 ms"),
+        (SloResult(UNTITLED_LATENCY, False, None, None, 20, 200), "p95 without answer"),
+        (SloResult(UNTITLED_LATENCY, None, None, None, 0, 0), "nothing to judge"),
+        (SloResult(Slo("error", "", 99, 1), False, 2.5, -1.5, 5, 200), "2.5 % errors"),
+    ],
+)
+def test_the_measured_value_is_shown_in_a_few_words(result: SloResult, text: str) -> None:
+    assert slo_measured(result) == text

@@ -19,9 +19,9 @@ from typing import Any, TypeAlias, TypeGuard
 
 from jsonschema import Draft202012Validator
 
-from faultkit.scenario.openapi.references import Resolver
+from faultkit.scenario.openapi.openapi_document import ReferenceResolver
 
-Flat: TypeAlias = dict[str, Any]
+FlatSchema: TypeAlias = dict[str, Any]
 
 _SHAPE = frozenset({"properties", "required", "choices", "items"})
 """If a schema has one of these besides `allOf`, the examples of its parts are incomplete and are not used."""
@@ -29,7 +29,7 @@ _EXAMPLES = ("example", "examples", "default")
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class SchemaChoice:
     """The branches of one `oneOf` or `anyOf`."""
 
     branches: tuple[Any, ...]
@@ -40,40 +40,42 @@ class Choice:
 class Schemas:
     """The flat forms of the schemas of one document; each reference is resolved once."""
 
-    def __init__(self, resolver: Resolver) -> None:
+    def __init__(self, resolver: ReferenceResolver) -> None:
         self._resolver = resolver
-        self._known: dict[str, Flat] = {}
+        self._known: dict[str, FlatSchema] = {}
 
-    def flat(self, schema: Any, seen: frozenset[str] = frozenset()) -> Flat:
+    def flat(self, schema: Any, seen: frozenset[str] = frozenset()) -> FlatSchema:
         """Return the flat form of a schema. `seen` holds the references that led to it."""
         if not isinstance(schema, Mapping):
             return {}
         ref = schema.get("$ref")
         if not isinstance(ref, str):
-            return self._composed(schema, [], seen)
+            return self._compose(schema, [], seen)
         alone = len(schema) == 1 or self._resolver.minor == 0
         if alone and ref in self._known:
             return self._known[ref]
         target = {} if ref in seen else self.flat(self._resolver.at(ref), seen | {ref})
         if not alone:
-            return self._composed(schema, [target], seen)
+            return self._compose(schema, [target], seen)
         if not seen:
             self._known[ref] = target
         return target
 
-    def _composed(self, schema: Mapping[str, Any], parts: list[Flat], seen: frozenset[str]) -> Flat:
-        own = _normal({key: value for key, value in schema.items() if key not in ("$ref", "allOf")})
+    def _compose(
+        self, schema: Mapping[str, Any], parts: list[FlatSchema], seen: frozenset[str]
+    ) -> FlatSchema:
+        own = _normalize({key: value for key, value in schema.items() if key not in ("$ref", "allOf")})
         all_of = schema.get("allOf")
         parts = [*parts, *(self.flat(part, seen) for part in (all_of if isinstance(all_of, list) else ()))]
         if len(parts) > 1 or own.keys() & _SHAPE:
             parts = [_without_whole_examples(part) for part in parts]
-        result: Flat = {}
+        result: FlatSchema = {}
         for part in (*parts, own):
             result = merge_schemas(result, part)
         return result
 
 
-def _without_whole_examples(part: Flat) -> Flat:
+def _without_whole_examples(part: FlatSchema) -> FlatSchema:
     return {
         key: value
         for key, value in part.items()
@@ -81,7 +83,7 @@ def _without_whole_examples(part: Flat) -> Flat:
     }
 
 
-def _normal(schema: Flat) -> Flat:
+def _normalize(schema: FlatSchema) -> FlatSchema:
     kinds = schema.get("type")
     if isinstance(kinds, str):
         schema["type"] = [kinds]
@@ -95,19 +97,19 @@ def _normal(schema: Flat) -> Flat:
     return _with_choices(schema)
 
 
-def _with_choices(schema: Flat) -> Flat:
+def _with_choices(schema: FlatSchema) -> FlatSchema:
     discriminator = schema.get("discriminator")
     discriminator = discriminator if isinstance(discriminator, Mapping) else None
     choices = []
     for key in ("oneOf", "anyOf"):
         branches = schema.pop(key, None)
         if isinstance(branches, list) and branches:
-            choices.append(Choice(tuple(branches), key == "oneOf", discriminator))
+            choices.append(SchemaChoice(tuple(branches), key == "oneOf", discriminator))
             schema.pop("discriminator", None)
     return {**schema, "choices": choices} if choices else schema
 
 
-def merge_schemas(one: Flat, other: Flat) -> Flat:
+def merge_schemas(one: FlatSchema, other: FlatSchema) -> FlatSchema:
     """Return a schema that demands both. Where they cannot be combined, the keyword of the other counts."""
     result = dict(one)
     for key, value in other.items():
@@ -176,16 +178,16 @@ def fits(value: Any, schema: Any, schemas: Schemas) -> bool:
     return schema is not False and _fits(value, schemas.flat(schema), schemas, 0)
 
 
-def flat_fits(value: Any, flat: Flat, schemas: Schemas) -> bool:
+def flat_fits(value: Any, flat: FlatSchema, schemas: Schemas) -> bool:
     """Return whether a value fits a flat schema."""
     return _fits(value, flat, schemas, 0)
 
 
-def _fits(value: Any, flat: Flat, schemas: Schemas, depth: int) -> bool:
+def _fits(value: Any, flat: FlatSchema, schemas: Schemas, depth: int) -> bool:
     if depth > _DEEPEST:
         return True
     kinds = flat.get("type")
-    keywords: Flat = {"type": kinds} if isinstance(kinds, list) and _TYPES.issuperset(kinds) else {}
+    keywords: FlatSchema = {"type": kinds} if isinstance(kinds, list) and _TYPES.issuperset(kinds) else {}
     if not _keeps_bounds(value, flat, _SIZE_BOUNDS, keywords):
         return False
     # By Python's equality: the library raises or iterates over the characters if `enum` is not a list.
@@ -211,7 +213,7 @@ def _fits(value: Any, flat: Flat, schemas: Schemas, depth: int) -> bool:
     )
 
 
-def _object_fits(value: dict[str, Any], flat: Flat, schemas: Schemas, depth: int) -> bool:
+def _object_fits(value: dict[str, Any], flat: FlatSchema, schemas: Schemas, depth: int) -> bool:
     properties = flat.get("properties")
     properties = properties if isinstance(properties, Mapping) else {}
     for name in names_in(flat.get("required")):
@@ -233,7 +235,7 @@ def names_in(value: object) -> list[str]:
     return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
 
 
-def number_fits(value: float, flat: Flat) -> bool:
+def number_fits(value: float, flat: FlatSchema) -> bool:
     """Return whether a number keeps the bounds and the step of a schema."""
     if not _keeps_bounds(value, flat, _NUMBER_BOUNDS, {}):
         return False
@@ -241,7 +243,7 @@ def number_fits(value: float, flat: Flat) -> bool:
     return not _is_number(step) or step <= 0 or Fraction(str(value)) % Fraction(str(step)) == 0
 
 
-def _keeps_bounds(value: Any, flat: Flat, bounds: tuple[str, ...], keywords: Flat) -> bool:
+def _keeps_bounds(value: Any, flat: FlatSchema, bounds: tuple[str, ...], keywords: FlatSchema) -> bool:
     """Return whether a value meets the keywords and those of the bounds that are numbers."""
     checked = keywords | {key: flat[key] for key in bounds if _is_number(flat.get(key))}
     return not checked or Draft202012Validator(checked).is_valid(value)

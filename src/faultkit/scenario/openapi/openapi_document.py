@@ -1,6 +1,12 @@
-"""Reading an OpenAPI document: a file or an http(s) URL, JSON or YAML, to plain data with a known version.
+"""An OpenAPI document as plain data: reading it from a file or a URL, and following its references (`$ref`).
 
 The only module of this package that reads files and uses the network. It does not interpret the document.
+
+References may lead into other files of the document's folder. The references in a value from another file are
+rewritten, so that all of them are relative to the first document. Own code instead of the library
+`referencing`: its pointers do not lead through another `$ref` and do not find a key with an encoded slash
+(`#/paths/%2Fpets`), and its resolvers would have to accompany every value, which merged schemas of several
+files do not allow.
 """
 
 from __future__ import annotations
@@ -8,12 +14,16 @@ from __future__ import annotations
 import http.client
 import json
 import math
+import os
+import posixpath
 import re
 import urllib.error
 import urllib.request
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 import yaml
 
@@ -22,7 +32,7 @@ from faultkit.base.errors import InputError, TargetError
 
 MOST_BYTES = 32 * 1024 * 1024
 MOST_VALUES = 4_000_000
-"""A YAML file of a few lines can stand for billions of values: aliases repeat whole branches."""
+"""A limit of its own, because a YAML file of a few lines can stand for billions of values through aliases."""
 DEEPEST = 200
 TIMEOUT_S = 20.0
 
@@ -33,7 +43,7 @@ _FastLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class DocumentSource:
     """The place of a document: a file or a URL."""
 
     location: str
@@ -52,35 +62,36 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Spec:
+class OpenApiDocument:
     """An OpenAPI document with a supported version."""
 
-    source: Source
+    source: DocumentSource
     document: dict[str, Any]
     minor: int
     """0 or 1, for OpenAPI 3.0 or 3.1: they differ in keys beside `$ref`, `nullable` and exclusive bounds."""
 
     @property
     def title(self) -> str:
+        """The title of the API; empty if the document has none."""
         info = self.document.get("info")
         title = info.get("title") if isinstance(info, dict) else None
         return title if isinstance(title, str) else ""
 
 
-def source_of(text: str) -> Source:
+def source_of(text: str) -> DocumentSource:
     """Return the source of a text: a URL if it looks like one, else a path."""
-    return Source(text, text.lower().startswith(("http://", "https://")))
+    return DocumentSource(text, text.lower().startswith(("http://", "https://")))
 
 
-def read_spec(source: Source, timeout_s: float = TIMEOUT_S) -> Spec:
+def read_openapi(source: DocumentSource, timeout_s: float = TIMEOUT_S) -> OpenApiDocument:
     """Return the document of a source. Raises InputError if it is not an OpenAPI 3.x document."""
     document = read_data(source, timeout_s)
     if not isinstance(document, dict):
         raise InputError(source.shown, f"expected an OpenAPI 3.x document, got {shown(document)}")
-    return Spec(source, document, _minor(document, source))
+    return OpenApiDocument(source, document, _minor(document, source))
 
 
-def read_data(source: Source, timeout_s: float = TIMEOUT_S) -> Any:
+def read_data(source: DocumentSource, timeout_s: float = TIMEOUT_S) -> Any:
     """Return the data of a file or a URL, as JSON has it."""
     raw = _fetch(source, timeout_s) if source.is_url else _read(source)
     try:
@@ -91,7 +102,7 @@ def read_data(source: Source, timeout_s: float = TIMEOUT_S) -> Any:
     return _plain(_parse(text, source), source)
 
 
-def _minor(document: dict[str, Any], source: Source) -> int:
+def _minor(document: dict[str, Any], source: DocumentSource) -> int:
     if "swagger" in document:
         problem = f"expected OpenAPI 3.x, got Swagger {document['swagger']}: convert it to OpenAPI 3 first"
         raise InputError(source.shown, problem)
@@ -104,7 +115,7 @@ def _minor(document: dict[str, Any], source: Source) -> int:
     return int(match[1])
 
 
-def _read(source: Source) -> bytes:
+def _read(source: DocumentSource) -> bytes:
     try:
         with Path(source.location).open("rb") as file:
             raw = file.read(MOST_BYTES + 1)
@@ -116,25 +127,27 @@ def _read(source: Source) -> bytes:
     return _within_limit(raw, source)
 
 
-def _within_limit(raw: bytes, source: Source) -> bytes:
+def _within_limit(raw: bytes, source: DocumentSource) -> bytes:
     if len(raw) > MOST_BYTES:
         raise InputError(source.shown, f"expected at most {MOST_BYTES // 1024 // 1024} MiB, got more")
     return raw
 
 
-class _HttpOnly(urllib.request.HTTPRedirectHandler):
+class _HttpOnlyRedirects(urllib.request.HTTPRedirectHandler):
+    """Follows redirects to http and https only: `file:` and `ftp:` would read what the user did not name."""
+
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
         if not newurl.lower().startswith(("http://", "https://")):
             raise urllib.error.HTTPError(req.full_url, code, "redirected away from http", headers, fp)
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-def _fetch(source: Source, timeout_s: float) -> bytes:
+def _fetch(source: DocumentSource, timeout_s: float) -> bytes:
     try:
         request = urllib.request.Request(source.location, headers={"Accept": _ACCEPT})
         if request.type not in ("http", "https") or not request.host:
             raise ValueError("no host")
-        with urllib.request.build_opener(_HttpOnly).open(request, timeout=timeout_s) as answer:
+        with urllib.request.build_opener(_HttpOnlyRedirects).open(request, timeout=timeout_s) as answer:
             raw: bytes = answer.read(MOST_BYTES + 1)
     except urllib.error.HTTPError as error:
         with error:
@@ -179,7 +192,7 @@ _Loader.add_implicit_resolver(
 )
 
 
-def _parse(text: str, source: Source) -> object:
+def _parse(text: str, source: DocumentSource) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -199,7 +212,7 @@ def _parse(text: str, source: Source) -> object:
         raise InputError(source.shown, "expected an OpenAPI document, got one nested too deeply") from None
 
 
-def _check_depth(text: str, source: Source) -> None:
+def _check_depth(text: str, source: DocumentSource) -> None:
     """Refuse deep nesting before anything is built: the C loader overflows the stack."""
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
@@ -211,7 +224,7 @@ def _check_depth(text: str, source: Source) -> None:
             depth -= 1
 
 
-def _plain(document: object, source: Source) -> Any:
+def _plain(document: object, source: DocumentSource) -> Any:
     """Return a copy without aliases, with keys as text (`200:` is a number in YAML), and no infinities."""
     left = MOST_VALUES
 
@@ -239,3 +252,127 @@ def _key(key: object) -> str:
     if isinstance(key, bool):
         return "true" if key else "false"
     return "null" if key is None else str(key)
+
+
+# References
+
+
+MOST_FILES = 500
+"""The most files that the references of one document may lead to."""
+
+
+class ReferenceResolver:
+    """Finds the values that the references in one document lead to."""
+
+    def __init__(self, document: OpenApiDocument) -> None:
+        self.minor = document.minor
+        self._source = document.source
+        self._documents: dict[str, Any] = {"": document.document}
+        self._resolving: set[str] = set()
+
+    def follow(self, value: Any) -> Any:
+        """Return the value, or the one that its `$ref` leads to; from 3.1 on, with the keys beside it."""
+        beside: dict[str, Any] = {}
+        seen: list[str] = []
+        while isinstance(value, Mapping) and isinstance(value.get("$ref"), str):
+            ref = value["$ref"]
+            if ref in seen:
+                raise self.error(ref, "leads back to itself")
+            seen.append(ref)
+            if self.minor >= 1:
+                beside = {**{key: each for key, each in value.items() if key != "$ref"}, **beside}
+            value = self.at(ref)
+        return {**value, **beside} if beside and isinstance(value, Mapping) else value
+
+    def at(self, ref: str) -> Any:
+        """Return the value at a reference, without following a `$ref` in it."""
+        if ref in self._resolving:  # The pointer leads through itself.
+            raise self.error(ref, "leads back to itself")
+        self._resolving.add(ref)
+        try:
+            return self._at(ref)
+        finally:
+            self._resolving.discard(ref)
+
+    def _at(self, ref: str) -> Any:
+        file, pointer = urldefrag(ref)
+        file = posixpath.normpath(unquote(file)) if file and not self._source.is_url else file
+        value = self._document(file, ref)
+        if pointer and not pointer.startswith("/"):
+            raise self.error(ref, 'is not supported: expected a path such as "#/components/schemas/Pet"')
+        for step in pointer.split("/")[1:]:
+            # Percent first, then the tildes: %7E1 is ~1.
+            key = unquote(step).replace("~1", "/").replace("~0", "~")
+            if isinstance(value, Mapping) and isinstance(value.get("$ref"), str) and key not in value:
+                value = self.follow(value)
+            if isinstance(value, Mapping) and key in value:
+                value = value[key]
+            elif isinstance(value, list) and key.isascii() and key.isdigit() and int(key) < len(value):
+                value = value[int(key)]
+            else:
+                raise self.error(ref, "leads nowhere")
+        return value
+
+    def error(self, ref: str, problem: str) -> InputError:
+        """Return an error about a reference."""
+        return InputError(self._source.shown, f"$ref {shown(ref)} {problem}")
+
+    def _document(self, file: str, ref: str) -> Any:
+        if file not in self._documents:
+            if len(self._documents) >= MOST_FILES:
+                raise self.error(ref, f"is one file too many: expected at most {MOST_FILES}")
+            self._documents[file] = _rebase_refs(read_data(self._beside(file, ref)), file)
+        return self._documents[file]
+
+    def _beside(self, file: str, ref: str) -> DocumentSource:
+        """Return the source of another file, which must be in the document's folder or below it."""
+        if self._source.is_url:
+            url = urljoin(self._source.location, file)
+            here, there = urlsplit(self._source.location), urlsplit(url)
+            folder = posixpath.dirname(here.path) + "/"
+            path = posixpath.normpath(unquote(there.path))
+            inside = path.startswith(posixpath.normpath(unquote(folder)).rstrip("/") + "/")
+            if (there.scheme, there.netloc) != (here.scheme, here.netloc) or not inside:
+                raise self.error(ref, "leads out of the document's folder")
+            return DocumentSource(url, True)
+        folder_path = Path(self._source.location).parent
+        if "://" in ref or os.path.isabs(file) or "\0" in file:
+            raise self.error(ref, "leads out of the document's folder")
+        try:
+            inside = (folder_path / file).resolve().is_relative_to(folder_path.resolve())
+        except (OSError, RuntimeError):
+            raise self.error(ref, "leads nowhere") from None
+        if not inside:
+            raise self.error(ref, "leads out of the document's folder")
+        return DocumentSource(str(folder_path / file))
+
+
+def _rebase_refs(value: Any, file: str) -> Any:
+    """Return a copy whose references are relative to the first document instead of to `file`."""
+    if isinstance(value, list):
+        return [_rebase_refs(each, file) for each in value]
+    if not isinstance(value, dict):
+        return value
+    copy = {key: _rebase_refs(each, file) for key, each in value.items()}
+    if isinstance(value.get("$ref"), str):
+        copy["$ref"] = _join_ref(file, value["$ref"])
+    match value.get("discriminator"):
+        case {"mapping": dict(mapping)}:
+            refs = {
+                # An entry without these marks is the name of a schema, not a reference.
+                key: _join_ref(file, ref) if isinstance(ref, str) and any(c in ref for c in "#/.") else ref
+                for key, ref in mapping.items()
+            }
+            copy["discriminator"] = {**copy["discriminator"], "mapping": refs}
+    return copy
+
+
+def _join_ref(file: str, ref: str) -> str:
+    target, pointer = urldefrag(ref)
+    if not target:
+        return f"{file}#{pointer}"
+    if "://" in target or target.startswith("/"):
+        return ref
+    if "://" in file:
+        return f"{urljoin(file, target)}#{pointer}"
+    return f"{posixpath.normpath(posixpath.join(posixpath.dirname(file), target))}#{pointer}"

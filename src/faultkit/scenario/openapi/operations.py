@@ -1,6 +1,8 @@
-"""The operations of an OpenAPI document, each as a call that can be made: URL, headers, body, status.
+"""The operations of an OpenAPI document, each as a call that can be made: URL, headers, body, status. Pure.
 
-Faults are added by `faultkit.scenario.openapi.templates`.
+The URL begins with a server of the document, whose variables are filled in. Credentials are placeholders for
+the user to replace, never values that look like a secret. Faults are added by
+`faultkit.scenario.openapi.scenario_generator`.
 """
 
 from __future__ import annotations
@@ -9,23 +11,24 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urljoin, urlsplit, urlunsplit
 
+from faultkit.base.address import SCHEMES, parse_endpoint
+from faultkit.base.documents.checks import shown
+from faultkit.base.errors import InputError
 from faultkit.base.text import printable_line
-from faultkit.scenario.openapi.bodies import body_of
-from faultkit.scenario.openapi.openapi_document import Spec
-from faultkit.scenario.openapi.parameters import (
-    UNKNOWN,
+from faultkit.scenario.openapi.openapi_document import DocumentSource, OpenApiDocument, ReferenceResolver
+from faultkit.scenario.openapi.request_example import Examples
+from faultkit.scenario.openapi.request_parts import (
+    UNKNOWN_SEGMENT,
     RequestParameters,
+    body_of,
     encoded,
     header_text,
     is_header_name,
     merged_parameters,
     request_parameters,
 )
-from faultkit.scenario.openapi.references import Resolver
-from faultkit.scenario.openapi.request_example import Examples
-from faultkit.scenario.openapi.servers import base_url, checked_base
 
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 
@@ -61,24 +64,24 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class _Document:
-    spec: Spec
-    resolver: Resolver
+    spec: OpenApiDocument
+    resolver: ReferenceResolver
     examples: Examples
     schemes: Any
     server: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _DocumentedOperation:
     path: str
     item: Mapping[str, Any]
     method: str
     operation: Mapping[str, Any]
 
 
-def operations_of(spec: Spec, server: str | None = None) -> list[Operation]:
+def operations_of(spec: OpenApiDocument, server: str | None = None) -> list[Operation]:
     """Return all operations in the order of the document. `server` takes the place of its servers."""
-    resolver = Resolver(spec)
+    resolver = ReferenceResolver(spec)
     components = resolver.follow(spec.document.get("components"))
     document = _Document(
         spec,
@@ -89,11 +92,12 @@ def operations_of(spec: Spec, server: str | None = None) -> list[Operation]:
     )
     taken: set[str] = set()
     return [
-        _operation(document, entry, _fresh(_operation_id(entry), taken)) for entry in _entries(spec, resolver)
+        _operation(document, entry, _unique(_operation_id(entry), taken))
+        for entry in _entries(spec, resolver)
     ]
 
 
-def _entries(spec: Spec, resolver: Resolver) -> Iterator[_Entry]:
+def _entries(spec: OpenApiDocument, resolver: ReferenceResolver) -> Iterator[_DocumentedOperation]:
     paths = resolver.follow(spec.document.get("paths"))
     for path, raw in paths.items() if isinstance(paths, Mapping) else ():
         if not path.startswith("/"):  # An extension, such as x-internal.
@@ -102,10 +106,10 @@ def _entries(spec: Spec, resolver: Resolver) -> Iterator[_Entry]:
         for method in METHODS:
             operation = item.get(method)
             if isinstance(operation, Mapping):
-                yield _Entry(path, item, method, operation)
+                yield _DocumentedOperation(path, item, method, operation)
 
 
-def _path_item(raw: Any, resolver: Resolver) -> Mapping[str, Any]:
+def _path_item(raw: Any, resolver: ReferenceResolver) -> Mapping[str, Any]:
     """Return a path item with the keys beside its `$ref`, which count in 3.0 too."""
     item = resolver.follow(raw)
     if not isinstance(item, Mapping):
@@ -113,7 +117,7 @@ def _path_item(raw: Any, resolver: Resolver) -> Mapping[str, Any]:
     return {**item, **{key: each for key, each in raw.items() if key != "$ref"}}
 
 
-def _operation(document: _Document, entry: _Entry, operation_id: str) -> Operation:
+def _operation(document: _Document, entry: _DocumentedOperation, operation_id: str) -> Operation:
     resolver, examples, root = document.resolver, document.examples, document.spec.document
     item, operation, method = entry.item, entry.operation, entry.method.upper()
     servers = (level.get("servers") for level in (operation, item, root))
@@ -161,13 +165,13 @@ def _url(base: str, path: str, given: RequestParameters, access: Credentials) ->
         name = match[1]
         if name in given.inlined:
             return given.inlined[name]
-        segments[name] = given.segments.get(name, UNKNOWN)
+        segments[name] = given.segments.get(name, UNKNOWN_SEGMENT)
         return f"{{{name}}}"
 
     # A fragment never reaches a server; some documents use one to tell operations apart.
     template = path.partition("#")[0]
     names = [match[0] for match in _SEGMENT.finditer(template)]
-    texts = [quote(text, safe="/?:@!$&'()*+,;=~%") for text in _split(template, names)]
+    texts = [quote(text, safe="/?:@!$&'()*+,;=~%") for text in _texts_between(template, names)]
     filled = [_SEGMENT.sub(fill, name) for name in names]
     url = base + "".join(text + name for text, name in zip(texts, [*filled, ""], strict=True))
     pairs = "&".join(f"{name}={value}" for name, value in (*given.query, *access.query))
@@ -175,7 +179,7 @@ def _url(base: str, path: str, given: RequestParameters, access: Credentials) ->
     return f"{url}{mark}{pairs}" if pairs else url, segments
 
 
-def _split(text: str, names: list[str]) -> list[str]:
+def _texts_between(text: str, names: list[str]) -> list[str]:
     """Return the text between the names."""
     pieces = []
     for name in names:
@@ -184,7 +188,7 @@ def _split(text: str, names: list[str]) -> list[str]:
     return [*pieces, text]
 
 
-def _status(responses: object, resolver: Resolver) -> int | None:
+def _status(responses: object, resolver: ReferenceResolver) -> int | None:
     declared = resolver.follow(responses)
     statuses = [
         int(code.upper().replace("X", "0"))
@@ -194,7 +198,7 @@ def _status(responses: object, resolver: Resolver) -> int | None:
     return min(statuses, default=None)
 
 
-def _operation_id(entry: _Entry) -> str:
+def _operation_id(entry: _DocumentedOperation) -> str:
     given = entry.operation.get("operationId")
     if isinstance(given, str) and printable_line(given):
         return printable_line(given)
@@ -202,7 +206,7 @@ def _operation_id(entry: _Entry) -> str:
     return f"{entry.method}_{words}" if words else entry.method
 
 
-def _fresh(name: str, taken: set[str]) -> str:
+def _unique(name: str, taken: set[str]) -> str:
     fresh, number = name, 1
     while fresh in taken:
         number += 1
@@ -211,7 +215,7 @@ def _fresh(name: str, taken: set[str]) -> str:
     return fresh
 
 
-# Credentials are placeholders that the user replaces by real tokens, never values that look like a secret.
+# Credentials
 
 
 PLACEHOLDER = "REPLACE_ME"
@@ -229,7 +233,7 @@ class Credentials:
     """Each placeholder, and a description of its replacement."""
 
 
-def credentials(requirements: object, schemes: object, resolver: Resolver) -> Credentials:
+def credentials(requirements: object, schemes: object, resolver: ReferenceResolver) -> Credentials:
     """Return the credentials of the first security requirement; none if one of them is empty."""
     found = Credentials()
     ways = [way for way in requirements if isinstance(way, Mapping)] if isinstance(requirements, list) else []
@@ -262,3 +266,89 @@ def _add(found: Credentials, name: str, scheme: Mapping[str, Any]) -> None:
     elif kind in ("oauth2", "openIdConnect"):
         found.headers["Authorization"] = f"Bearer {placeholder}"
         found.placeholders[placeholder] = "an access token"
+
+
+# Servers
+
+
+DEFAULT_SERVER = "http://localhost"
+"""The server of a document that names none and was read from a file."""
+_VARIABLE = re.compile(r"\{([^{}]*)\}")
+
+
+def base_url(source: DocumentSource, *levels: object) -> str:
+    """Return the first http(s) server of the innermost level that has any, without a closing slash.
+
+    Levels go from the operation outward. A relative URL is resolved against the URL of the document, or
+    against `http://localhost` if the document is a file."""
+    for servers in levels:
+        found = servers if isinstance(servers, list) else []
+        urls = [_fill_variables(server, source) for server in found if isinstance(server, Mapping)]
+        usable = [url for url in (_absolute_url(url, source) for url in urls) if url is not None]
+        if usable:
+            return usable[0]
+    home = source.location if source.is_url else DEFAULT_SERVER
+    parts = urlsplit(home)
+    return _clean_url(f"{parts.scheme}://{parts.netloc}", source)
+
+
+def checked_base(url: str, path: str) -> str:
+    """Return the base URL that the user gave. Raises InputError if it is not an http or https URL."""
+    try:
+        parts = urlsplit(url.strip())
+        fits = parts.scheme in ("http", "https") and parts.hostname and not (parts.query or parts.fragment)
+    except ValueError:
+        fits = False
+    if not fits:
+        raise InputError(
+            path, f"expected an http or https URL such as {DEFAULT_SERVER}:8080, got {shown(url)}"
+        )
+    return _clean_url(url.strip(), DocumentSource(path))
+
+
+def origin(base: str) -> str:
+    """Return the scheme, host and port of a base URL."""
+    parts = urlsplit(base)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _fill_variables(server: Mapping[str, Any], source: DocumentSource) -> str:
+    url = server.get("url")
+    if not isinstance(url, str):
+        raise InputError(source.shown, f"servers: expected a url, got {shown(url)}")
+    variables = server.get("variables")
+    variables = variables if isinstance(variables, Mapping) else {}
+
+    def value_of(match: re.Match[str]) -> str:
+        variable = variables.get(match[1])
+        variable = variable if isinstance(variable, Mapping) else {}
+        choices = variable.get("enum")
+        value = variable.get("default", choices[0] if isinstance(choices, list) and choices else None)
+        if value is None:
+            name = shown(match[1])
+            raise InputError(source.shown, f"servers: the variable {name} of {shown(url)} has no default")
+        return str(value)
+
+    return _VARIABLE.sub(value_of, url.strip())
+
+
+def _absolute_url(url: str, source: DocumentSource) -> str | None:
+    """Return the URL of a server; None for other protocols than HTTP."""
+    try:
+        joined = urljoin(source.location if source.is_url else f"{DEFAULT_SERVER}/", url)
+        parts = urlsplit(joined)
+    except ValueError:
+        raise InputError(source.shown, f"expected a server's URL, got {shown(url)}") from None
+    return _clean_url(joined, source) if parts.scheme in ("http", "https") and parts.hostname else None
+
+
+def _clean_url(url: str, source: DocumentSource) -> str:
+    """Return the URL without user, query and closing slash. Raises InputError without a valid host."""
+    try:
+        parts = urlsplit(url)
+        host = parts.netloc.rpartition("@")[2]
+        parse_endpoint(host, SCHEMES[parts.scheme].port)
+    except (ValueError, InputError):
+        raise InputError(source.shown, f"expected a server's URL, got {shown(url)}") from None
+    path = quote(parts.path, safe="/:@!$&'()*+,;=~%").rstrip("/")
+    return urlunsplit((parts.scheme, host, path, "", ""))

@@ -2,8 +2,8 @@
 
 Read-only properties are left out. A schema that contains itself ends where it may: an optional property is
 left out, a list stays empty, another branch is taken. Own code, because hypothesis-jsonschema gives random
-values. `faultkit.base.documents.schema_example` is another function: the smallest value, without formats,
-patterns and checks. Mocks and probes send it, so its bytes must not change.
+values. `faultkit.base.documents.schema_example` builds other examples: the smallest value, without formats,
+patterns and checks. Mocks and probes send those, so their bytes must not change.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 from faultkit.scenario.openapi.flat_schema import (
-    Choice,
-    Flat,
+    FlatSchema,
+    SchemaChoice,
     Schemas,
     fits,
     flat_fits,
@@ -22,7 +22,7 @@ from faultkit.scenario.openapi.flat_schema import (
     names_in,
     number_fits,
 )
-from faultkit.scenario.openapi.references import Resolver
+from faultkit.scenario.openapi.openapi_document import ReferenceResolver
 from faultkit.scenario.openapi.scalar_example import number_for, string_for
 
 _DEEPEST = 40
@@ -46,49 +46,49 @@ class _Endless(Exception):
 
 
 class Examples:
-    """Makes examples of the schemas of one document."""
+    """Builds examples of the schemas of one document, and keeps those of references."""
 
-    def __init__(self, resolver: Resolver) -> None:
+    def __init__(self, resolver: ReferenceResolver) -> None:
         self._schemas = Schemas(resolver)
-        self._made: dict[str, Any] = {}
-        self._left = 0
+        self._by_ref: dict[str, Any] = {}
+        self._steps_left = 0
 
     def of(self, schema: Any) -> Any:
         """Return an example of a schema."""
-        self._left = _MOST_STEPS
+        self._steps_left = _MOST_STEPS
         try:
             return self._value(schema, ())
         except _Endless:
             return {"object": {}, "array": []}.get(_kind(self._schemas.flat(schema)))
 
-    def flat(self, schema: Any) -> Flat:
+    def flat(self, schema: Any) -> FlatSchema:
         """Return the flat form of a schema."""
         return self._schemas.flat(schema)
 
     def _value(self, schema: Any, trail: Trail) -> Any:
-        self._left -= 1
+        self._steps_left -= 1
         ref = _ref(schema)
-        if self._left < 0 or len(trail) > _DEEPEST or (ref and ref in trail):
+        if self._steps_left < 0 or len(trail) > _DEEPEST or (ref and ref in trail):
             raise _Endless
-        if ref in self._made and len(schema) == 1:
-            return self._made[ref]
+        if ref in self._by_ref and len(schema) == 1:
+            return self._by_ref[ref]
         made = self._of_flat(self._schemas.flat(schema), (*trail, ref))
         if ref and len(schema) == 1:
-            self._made[ref] = made
+            self._by_ref[ref] = made
         return made
 
-    def _of_flat(self, flat: Flat, trail: Trail) -> Any:
-        for value in _given(flat):
+    def _of_flat(self, flat: FlatSchema, trail: Trail) -> Any:
+        for value in _author_examples(flat):
             if flat_fits(value, flat, self._schemas):
                 return self._writable(value, flat)
         if flat.get("choices"):
-            return self._chosen(flat, trail)
-        flat, subtype = self._tagged(flat, trail)
+            return self._of_choice(flat, trail)
+        flat, subtype = self._with_tag(flat, trail)
         if subtype is not None:
             return self._value(subtype, trail)
         return _MAKERS[_kind(flat)](self, flat, trail)
 
-    def _writable(self, value: Any, flat: Flat) -> Any:
+    def _writable(self, value: Any, flat: FlatSchema) -> Any:
         """Return the author's example without its read-only properties."""
         properties = flat.get("properties")
         if not isinstance(value, dict) or not isinstance(properties, Mapping):
@@ -100,12 +100,16 @@ class Examples:
             if not flats[name].get("readOnly")
         }
 
-    def _chosen(self, flat: Flat, trail: Trail) -> Any:
+    def _of_choice(self, flat: FlatSchema, trail: Trail) -> Any:
         """Return an example of the first branch that ends and, for `oneOf`, that fits no other branch."""
-        choice: Choice = flat["choices"][0]
+        choice: SchemaChoice = flat["choices"][0]
         base = {**flat, "choices": flat["choices"][1:]}
         second_best: list[Any] = []
-        for branch in sorted(choice.branches, key=lambda each: self._is_null(each) or each is False):
+        # Null is rarely meant as an example, and False allows nothing: they come last.
+        for branch in sorted(
+            choice.branches,
+            key=lambda each: each is False or self._schemas.flat(each).get("type") == ["null"],
+        ):
             ref = _ref(branch)
             if ref and ref in trail:
                 continue
@@ -124,10 +128,7 @@ class Examples:
             raise _Endless
         return second_best[0]
 
-    def _is_null(self, schema: Any) -> bool:
-        return bool(self._schemas.flat(schema).get("type") == ["null"])
-
-    def _tagged(self, flat: Flat, trail: Trail) -> tuple[Flat, Any]:
+    def _with_tag(self, flat: FlatSchema, trail: Trail) -> tuple[FlatSchema, Any]:
         """Set the discriminator's property to the name of this schema; or return a subtype of it."""
         discriminator = flat.get("discriminator")
         name = discriminator.get("propertyName") if isinstance(discriminator, Mapping) else None
@@ -152,11 +153,11 @@ class Examples:
             return flat, None
         return merge_schemas(flat, {"properties": {name: {"const": tag}}, "required": [name]}), None
 
-    def _object(self, flat: Flat, trail: Trail) -> dict[str, Any]:
+    def _object(self, flat: FlatSchema, trail: Trail) -> dict[str, Any]:
         properties = flat.get("properties")
         properties = properties if isinstance(properties, Mapping) else {}
         additional = flat.get("additionalProperties")
-        required = _required(flat)
+        required = _required_names(flat)
         most = flat["maxProperties"] if isinstance(flat.get("maxProperties"), int) else len(properties)
         result: dict[str, Any] = {}
         for name in (*properties, *(name for name in required if name not in properties)):
@@ -166,13 +167,20 @@ class Examples:
                 continue
             if name in required:
                 result[name] = self._value(schema, (*trail, ""))
-            elif len(result) < max(most, 0) - _missing(required, result) and _is_cheap(member, not required):
-                self._add(result, name, schema, trail)
+            else:
+                missing = sum(each not in result for each in required)
+                if len(result) + missing < max(most, 0) and _is_cheap(member, not required):
+                    self._add(result, name, schema, trail)
         self._fill(result, flat, properties, additional, trail)
         return result
 
     def _fill(
-        self, result: dict[str, Any], flat: Flat, properties: Mapping[str, Any], additional: Any, trail: Trail
+        self,
+        result: dict[str, Any],
+        flat: FlatSchema,
+        properties: Mapping[str, Any],
+        additional: Any,
+        trail: Trail,
     ) -> None:
         """Add properties up to `minProperties`, and one to a map, to show its values."""
         least = flat.get("minProperties")
@@ -193,7 +201,7 @@ class Examples:
         except _Endless:
             return
 
-    def _array(self, flat: Flat, trail: Trail) -> list[Any]:
+    def _array(self, flat: FlatSchema, trail: Trail) -> list[Any]:
         least = flat["minItems"] if isinstance(flat.get("minItems"), int) else 0
         most = flat["maxItems"] if isinstance(flat.get("maxItems"), int) else least + 1
         count = min(max(least, 1), max(most, 0), _MOST_ITEMS)
@@ -221,7 +229,7 @@ class Examples:
         return items
 
 
-_MAKERS: dict[str, Callable[[Examples, Flat, Trail], Any]] = {
+_MAKERS: dict[str, Callable[[Examples, FlatSchema, Trail], Any]] = {
     "object": Examples._object,
     "array": Examples._array,
     "string": lambda _, flat, __: string_for(flat),
@@ -237,14 +245,14 @@ def _ref(schema: Any) -> str:
     return ref if isinstance(ref, str) else ""
 
 
-def _kind(flat: Flat) -> str:
+def _kind(flat: FlatSchema) -> str:
     kinds = [kind for kind in flat.get("type") or () if kind in _MAKERS]
     if kinds:
         return next((kind for kind in kinds if kind != "null"), "null")
     return next((kind for kind, keys in _HINTS if any(key in flat for key in keys)), "string")
 
 
-def _given(flat: Flat) -> Iterator[Any]:
+def _author_examples(flat: FlatSchema) -> Iterator[Any]:
     """Yield the author's examples, the best first and null last, which is rarely meant as one."""
     examples, enum = flat.get("examples"), flat.get("enum")
     if isinstance(examples, Mapping):  # The form of media types, which authors use in schemas too.
@@ -262,7 +270,7 @@ def _given(flat: Flat) -> Iterator[Any]:
         yield None
 
 
-def _required(flat: Flat) -> list[str]:
+def _required_names(flat: FlatSchema) -> list[str]:
     names = names_in(flat.get("required"))
     depends = flat.get("dependentRequired")
     if isinstance(depends, Mapping):
@@ -271,18 +279,14 @@ def _required(flat: Flat) -> list[str]:
     return names
 
 
-def _missing(required: list[str], result: Mapping[str, Any]) -> int:
-    return sum(name not in result for name in required)
-
-
-def _is_cheap(member: Flat, nothing_required: bool) -> bool:
+def _is_cheap(member: FlatSchema, nothing_required: bool) -> bool:
     """Return whether to add an optional property: it has an example, or the object would be empty."""
     if member.get("deprecated") or _kind(member) not in _SCALARS:
         return False
     return nothing_required or "example" in member or "examples" in member
 
 
-def _variants(item: Any, flat: Flat) -> Iterator[Any]:
+def _variants(item: Any, flat: FlatSchema) -> Iterator[Any]:
     """Yield the item and similar ones, for lists of unique items."""
     yield item
     enum = flat.get("enum")
@@ -299,7 +303,7 @@ def _variants(item: Any, flat: Flat) -> Iterator[Any]:
             yield f"{base}{number}"
 
 
-def _more_numbers(item: float, flat: Flat) -> Iterator[float]:
+def _more_numbers(item: float, flat: FlatSchema) -> Iterator[float]:
     step = flat["multipleOf"] if isinstance(flat.get("multipleOf"), int | float) else 1
     for direction in (1, -1):
         for number in range(1, _MOST_ITEMS + 1):

@@ -1,16 +1,20 @@
-"""Examples of texts (by format, pattern and length) and of numbers (a small one within the bounds). Pure."""
+"""Examples of texts (by format, pattern and length) and of numbers (a small one within the bounds). Pure.
+
+`text_matching` finds a text for the simple regular expressions that API documents have: literals, escapes,
+classes, groups, alternatives, repeats, anchors at the ends. For others (lookaround, back references) it
+returns None. Own code, because hypothesis and exrex give random texts.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+import string
+from collections.abc import Callable, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
-from faultkit.scenario.openapi.patterns import LONGEST, text_matching
-
-PLAIN = "string"
+PLAIN_TEXT = "string"
 
 FORMATS: dict[str, str] = {
     "date": "2024-01-15",
@@ -65,11 +69,13 @@ def string_for(schema: Mapping[str, Any]) -> str:
     if isinstance(pattern, str):
         # The example of the format is easier to read, and may match the pattern.
         for text in (base, text_matching(pattern, shortest, longest)):
-            if text is not None and _is_within(text, shortest, longest) and _matches(text, pattern):
+            if text is None or len(text) < shortest or (longest is not None and len(text) > longest):
+                continue
+            if _matches(text, pattern):
                 return text
     if base is not None:
         return _long_enough(base, str(format_), shortest)
-    text = PLAIN.ljust(shortest, "a")
+    text = PLAIN_TEXT.ljust(shortest, "a")
     return text if longest is None else text[:longest]
 
 
@@ -81,10 +87,6 @@ def _long_enough(base: str, format_: str, shortest: int) -> str:
         return "ZXhh" * (-(-missing // 4)) + base
     behind, before = _LONGER.get(format_, ("", ""))
     return before * missing + base + behind * missing
-
-
-def _is_within(text: str, shortest: int, longest: int | None) -> bool:
-    return shortest <= len(text) and (longest is None or len(text) <= longest)
 
 
 def _matches(text: str, pattern: str) -> bool:
@@ -153,3 +155,189 @@ def _exact(value: object) -> Fraction | None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return Fraction(str(value)) if isinstance(value, float) else Fraction(value)
+
+
+# Texts for a pattern
+
+
+TextMaker: TypeAlias = Callable[[int], str]
+"""Takes the number of extra repetitions of each repeat; returns a text."""
+
+LONGEST = 1000
+"""The most characters of an example."""
+_MOST_EXTRA = 64
+_LETTERS = string.ascii_lowercase + string.ascii_uppercase
+_KINDS = {"d": string.digits, "w": _LETTERS + string.digits + "_", "s": " "}
+_CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "f": "\f", "v": "\v"}
+_ANY = _LETTERS + string.digits + " !#%&'()*+,-./:;<=>?@[]^_`{|}~\"$\\"
+_REPEAT = re.compile(r"\{(\d{1,4})(?:(,)(\d{0,4}))?\}")
+
+
+def text_matching(pattern: str, shortest: int = 0, longest: int | None = None) -> str | None:
+    """Return a text that the pattern matches; None if the pattern is not simple or no text was found."""
+    try:
+        return _first_text(_PatternReader(pattern).read(), re.compile(pattern), shortest, longest)
+    except (_NotSimple, re.error, OverflowError, RecursionError):
+        return None
+
+
+def _first_text(
+    maker: TextMaker, compiled: re.Pattern[str], shortest: int, longest: int | None
+) -> str | None:
+    pattern = compiled.pattern
+    anchored = "^" in pattern or "$" in pattern
+    most = LONGEST if longest is None else min(longest, LONGEST)
+    for extra in range(_MOST_EXTRA + 1):
+        text = maker(extra)
+        if len(text) > most:
+            return None
+        if not anchored:
+            text = text.ljust(shortest, "a")
+        if len(text) >= shortest:
+            return text if compiled.search(text) else None
+    return None
+
+
+class _NotSimple(Exception):
+    """The pattern has a construct that is not supported."""
+
+
+class _PatternReader:
+    """A recursive descent parser of one pattern; each method reads one construct and returns its maker."""
+
+    def __init__(self, pattern: str) -> None:
+        self._pattern = pattern
+        self._at = 0
+
+    def read(self) -> TextMaker:
+        """Return the maker of texts for the whole pattern. Raises _NotSimple."""
+        maker = self._alternatives()
+        if self._at < len(self._pattern):
+            raise _NotSimple
+        return maker
+
+    def _alternatives(self) -> TextMaker:
+        """Return an example of the first alternative."""
+        first = self._sequence()
+        while self._take("|"):
+            self._sequence()
+        return first
+
+    def _sequence(self) -> TextMaker:
+        makers: list[TextMaker] = []
+        while self._at < len(self._pattern) and self._pattern[self._at] not in "|)":
+            atom = self._atom()
+            least, most = self._repeat()
+            makers.append(_repeat_maker(atom, least, most))
+        return lambda extra: "".join(maker(extra) for maker in makers)
+
+    def _atom(self) -> TextMaker:
+        mark = self._next()
+        if mark in "^$":
+            return _always("")
+        if mark == ".":
+            return _always("a")
+        if mark == "(":
+            if self._take("?") and not self._take(":"):
+                raise _NotSimple
+            inner = self._alternatives()
+            if not self._take(")"):
+                raise _NotSimple
+            return inner
+        if mark == "[":
+            return _always(self._class())
+        if mark == "\\":
+            return _always(self._escape(inside_class=False)[0])
+        if mark in "*+?{":
+            raise _NotSimple
+        return _always(mark)
+
+    def _repeat(self) -> tuple[int, int]:
+        least, most = 1, 1
+        if self._take("*"):
+            least, most = 0, LONGEST
+        elif self._take("+"):
+            least, most = 1, LONGEST
+        elif self._take("?"):
+            least, most = 0, 1
+        elif found := _REPEAT.match(self._pattern, self._at):
+            self._at = found.end()
+            least = int(found[1])
+            most = least if not found[2] else int(found[3]) if found[3] else LONGEST
+        else:
+            return 1, 1
+        if not self._take("?"):
+            self._take("+")
+        return least, max(least, most)
+
+    def _class(self) -> str:
+        """Return one character of a class."""
+        negated = self._take("^")
+        members = ""
+        while not self._take("]") or not members:
+            first = self._member()
+            following = self._pattern[self._at : self._at + 2]
+            if len(first) == 1 and following.startswith("-") and following[1:] != "]":
+                self._at += 1
+                last = self._member()
+                if len(last) != 1 or ord(last) < ord(first):
+                    raise _NotSimple
+                first = "".join(map(chr, range(ord(first), min(ord(last), ord(first) + 255) + 1)))
+            members += first
+        if not negated:
+            return next((mark for mark in "a1A0" if mark in members), members[0])
+        for mark in _ANY:
+            if mark not in members:
+                return mark
+        raise _NotSimple
+
+    def _member(self) -> str:
+        mark = self._next()
+        return self._escape(inside_class=True) if mark == "\\" else mark
+
+    def _escape(self, *, inside_class: bool) -> str:
+        """Return the characters that an escape stands for."""
+        mark = self._next()
+        if mark in _KINDS:
+            return _KINDS[mark]
+        if mark in _CONTROLS:
+            return _CONTROLS[mark]
+        if mark in ("x", "u"):
+            digits = self._pattern[self._at : self._at + (2 if mark == "x" else 4)]
+            self._at += len(digits)
+            try:
+                return chr(int(digits, 16))
+            except ValueError:
+                raise _NotSimple from None
+        if not inside_class and mark in ("D", "S", "W"):
+            return {"D": "a", "S": "a", "W": "-"}[mark]
+        if mark.isalnum():
+            raise _NotSimple
+        return mark
+
+    def _next(self) -> str:
+        if self._at >= len(self._pattern):
+            raise _NotSimple
+        self._at += 1
+        return self._pattern[self._at - 1]
+
+    def _take(self, mark: str) -> bool:
+        taken = self._pattern.startswith(mark, self._at)
+        self._at += len(mark) if taken else 0
+        return taken
+
+
+def _always(text: str) -> TextMaker:
+    return lambda extra: text
+
+
+def _repeat_maker(maker: TextMaker, least: int, most: int) -> TextMaker:
+    def make(extra: int) -> str:
+        piece = maker(extra)
+        times = min(least + extra, most)
+        if len(piece) * times > LONGEST:
+            # Longer than any result may be: nested repeats could fill the memory.
+            return piece[:1] * (LONGEST + 1)
+        return piece * times
+
+    return make

@@ -1,9 +1,13 @@
-"""From an OpenAPI document to scenario files: which operations, which files, and writing them."""
+"""From an OpenAPI document to scenario files: which operations, which files, and writing them.
+
+Each operation gets the eight scenarios of TEMPLATES. Their titles describe what the faults do. Scenarios are
+built as plain data in the format of scenario files.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -15,9 +19,8 @@ import yaml
 from faultkit.base.documents.checks import shown
 from faultkit.base.errors import InputError, RunError
 from faultkit.base.text import did_you_mean, printable_line
-from faultkit.scenario.openapi.openapi_document import Source, Spec, read_spec
-from faultkit.scenario.openapi.operations import Operation, operations_of
-from faultkit.scenario.openapi.templates import TEMPLATES, scenario_document
+from faultkit.scenario.openapi.openapi_document import DocumentSource, OpenApiDocument, read_openapi
+from faultkit.scenario.openapi.operations import Operation, operations_of, origin
 
 ONE_FILE = "scenarios.yaml"
 SUFFIXES = (".yaml", ".yml")
@@ -37,14 +40,14 @@ class GeneratedFile:
 
 
 def generate(
-    source: Source, *, operations: Sequence[str] = (), server: str | None = None, split: bool = False
+    source: DocumentSource, *, operations: Sequence[str] = (), server: str | None = None, split: bool = False
 ) -> list[GeneratedFile]:
     """Return one file with all scenarios or, with `split`, a file for each operation.
 
     `operations` selects by names or globs of the id, `METHOD /path` or `/path`; `server` is a base URL to use
     instead of the document's servers."""
-    spec = read_spec(source)
-    chosen = _chosen(operations_of(spec, server), operations, source)
+    spec = read_openapi(source)
+    chosen = _select(operations_of(spec, server), operations, source)
     if not split:
         return [_file(ONE_FILE, spec, chosen)]
     taken: set[str] = set()
@@ -80,12 +83,19 @@ def write_generated(files: Sequence[GeneratedFile], path: Path, *, force: bool =
     return targets
 
 
-def _chosen(found: list[Operation], wanted: Sequence[str], source: Source) -> list[Operation]:
+def _select(found: list[Operation], wanted: Sequence[str], source: DocumentSource) -> list[Operation]:
     if not found:
         raise InputError(source.shown, "expected at least one operation under paths, got none")
-    names = {operation.operation_id: _names(operation) for operation in found}
+    names = {
+        operation.operation_id: (
+            operation.operation_id,
+            f"{operation.method} {operation.path}",
+            operation.path,
+        )
+        for operation in found
+    }
     for pattern in wanted:
-        if not any(_is_meant(pattern, names[operation.operation_id]) for operation in found):
+        if not any(_matches(pattern, names[operation.operation_id]) for operation in found):
             guess = did_you_mean(pattern, names)
             raise InputError(
                 "operations", f"expected an operation of the document, got {shown(pattern)}{guess}"
@@ -95,19 +105,15 @@ def _chosen(found: list[Operation], wanted: Sequence[str], source: Source) -> li
     return [
         operation
         for operation in found
-        if any(_is_meant(pattern, names[operation.operation_id]) for pattern in wanted)
+        if any(_matches(pattern, names[operation.operation_id]) for pattern in wanted)
     ]
 
 
-def _names(operation: Operation) -> tuple[str, ...]:
-    return operation.operation_id, f"{operation.method} {operation.path}", operation.path
-
-
-def _is_meant(pattern: str, names: Iterable[str]) -> bool:
+def _matches(pattern: str, names: Iterable[str]) -> bool:
     return any(pattern == name or fnmatchcase(name, pattern) for name in names)
 
 
-def _file(name: str, spec: Spec, operations: list[Operation]) -> GeneratedFile:
+def _file(name: str, spec: OpenApiDocument, operations: list[Operation]) -> GeneratedFile:
     documents = [scenario_document(template, operation) for operation in operations for template in TEMPLATES]
     text = yaml.dump_all(
         documents, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110, explicit_start=True
@@ -116,7 +122,7 @@ def _file(name: str, spec: Spec, operations: list[Operation]) -> GeneratedFile:
     return GeneratedFile(name, _header(spec, operations) + text, ids, len(documents))
 
 
-def _header(spec: Spec, operations: list[Operation]) -> str:
+def _header(spec: OpenApiDocument, operations: list[Operation]) -> str:
     place = spec.source.shown if spec.source.is_url else Path(spec.source.location).name
     title = f" ({spec.title})" if spec.title else ""
     lines = [
@@ -129,12 +135,9 @@ def _header(spec: Spec, operations: list[Operation]) -> str:
         lines += [f"  {name}: {what}" for name, what in placeholders.items()]
     if any(urlsplit(operation.base).scheme == "https" for operation in operations):
         lines.append("The calls go to real servers: make sure that you may break them.")
-    return "".join(f"# {_comment(line)}\n" for line in lines)
-
-
-def _comment(text: str) -> str:
-    """Return a comment on one line, with its indentation."""
-    return " " * (len(text) - len(text.lstrip(" "))) + printable_line(text)
+    # `printable_line` removes the indentation.
+    indents = [" " * (len(line) - len(line.lstrip(" "))) for line in lines]
+    return "".join(f"# {indent}{printable_line(line)}\n" for indent, line in zip(indents, lines, strict=True))
 
 
 def _file_name(operation: Operation, taken: set[str]) -> str:
@@ -147,3 +150,168 @@ def _file_name(operation: Operation, taken: set[str]) -> str:
         fresh = f"{stem}-{number}"
     taken.add(fresh.lower())
     return f"{fresh}.yaml"
+
+
+# The scenarios of an operation
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioTemplate:
+    """The faults, strategy and limits of one of the eight scenarios."""
+
+    name: str
+    title: str
+    description: str
+    faults: tuple[Mapping[str, Any], ...]
+    strategy: Mapping[str, Any]
+    timeout_ms: int | None = None
+    response_time_under_ms: int | None = None
+
+
+SLOS: tuple[Mapping[str, Any], ...] = (
+    {"type": "latency", "title": "P95 < 300 ms", "objective": 95.0, "threshold": 300.0},
+    {"type": "error", "title": "Errors < 1 %", "objective": 99.0, "threshold": 1.0},
+)
+"""The objectives of every load."""
+
+
+def _load(duration: str, clients: int, rps: int) -> dict[str, Any]:
+    return {"mode": "load", "duration": duration, "clients": clients, "rps": rps}
+
+
+def _pulse(mean_ms: float, start_percent: int) -> dict[str, Any]:
+    return {
+        "type": "latency",
+        "side": "client",
+        "direction": "ingress",
+        "mean": mean_ms,
+        "period": f"start:{start_percent}%,duration:15%",
+    }
+
+
+TEMPLATES: tuple[ScenarioTemplate, ...] = (
+    ScenarioTemplate(
+        "latency-spike",
+        "One latency spike of about 800 ms",
+        "The request arrives about 800 ms late, once. Does the call still succeed?",
+        ({"type": "latency", "side": "client", "direction": "ingress", "mean": 800.0, "stddev": 100.0},),
+        {"mode": "single"},
+    ),
+    ScenarioTemplate(
+        "latency-steps",
+        "Latency that grows by 100 ms a call",
+        "A call without a fault, then five more, each about 100 ms slower than the one before.",
+        ({"type": "latency", "side": "client", "direction": "ingress", "mean": 100.0, "stddev": 30.0},),
+        {"mode": "repeat", "step": 100.0, "count": 5, "add_baseline_call": True},
+    ),
+    ScenarioTemplate(
+        "latency-pulses",
+        "Three pulses of latency, 150 to 250 ms, under load",
+        "Three times, for 15 % of the time each, requests arrive late. Watch the tail of the response times.",
+        (_pulse(150.0, 10), _pulse(250.0, 40), _pulse(150.0, 70)),
+        _load("10s", 3, 2),
+    ),
+    ScenarioTemplate(
+        "packet-loss",
+        "Packet loss on the way to the service",
+        "Parts of the request get lost and are sent again, as on a bad radio link.",
+        ({"type": "packetloss", "side": "server", "direction": "egress"},),
+        # Several calls instead of the original's one: a single call mostly loses no packet.
+        _load("10s", 2, 5),
+        timeout_ms=500,
+    ),
+    ScenarioTemplate(
+        "jitter",
+        "Jitter of up to 80 ms, 8 times a second",
+        "The answer comes in with delays that change all the time.",
+        (
+            {
+                "type": "jitter",
+                "side": "server",
+                "direction": "ingress",
+                "amplitude": 80.0,
+                "frequency": 8.0,
+            },
+        ),
+        {"mode": "single"},
+    ),
+    ScenarioTemplate(
+        "bandwidth",
+        "Bandwidth of 512 KBps under load",
+        "Answers come in at 512 kB a second. Large ones suffer first.",
+        ({"type": "bandwidth", "side": "server", "direction": "ingress", "rate": 512, "unit": "KBps"},),
+        _load("15s", 2, 1),
+    ),
+    ScenarioTemplate(
+        "http-errors",
+        "Status 500 for 1 call in 20 under load",
+        "Each call has a chance of 5 % to be answered with status 500.",
+        ({"type": "httperror", "status_code": 500, "probability": 0.05},),
+        _load("8s", 5, 4),
+    ),
+    ScenarioTemplate(
+        "blackhole",
+        "Requests vanish for 1 second of 10 under load",
+        "From 45 to 55 % of the time nothing reaches the service; calls give up after 500 ms.",
+        (
+            {
+                "type": "blackhole",
+                "side": "server",
+                "direction": "egress",
+                "period": "start:45%,duration:10%",
+            },
+        ),
+        _load("10s", 2, 3),
+        timeout_ms=500,
+    ),
+)
+
+
+def scenario_document(template: ScenarioTemplate, operation: Operation) -> dict[str, Any]:
+    """Return the scenario of a template for one operation, as a document of a scenario file."""
+    document: dict[str, Any] = {
+        "title": f"{template.title}: {operation.method} {operation.path}",
+        "description": template.description,
+    }
+    http: dict[str, Any] = {}
+    if operation.config_headers:
+        http["headers"] = dict(operation.config_headers)
+    if operation.segments:
+        http["paths"] = {"segments": dict(operation.segments)}
+    if http:
+        document["config"] = {"http": http}
+    item: dict[str, Any] = {"call": _call(template, operation), "context": _context(template, operation)}
+    expect = _expect(template, operation)
+    if expect:
+        item["expect"] = expect
+    return {**document, "items": [item]}
+
+
+def _call(template: ScenarioTemplate, operation: Operation) -> dict[str, Any]:
+    call: dict[str, Any] = {"method": operation.method, "url": operation.url}
+    if operation.headers:
+        call["headers"] = dict(operation.headers)
+    if operation.body is not None:
+        call["body"] = operation.body
+    if template.timeout_ms is not None:
+        call["timeout"] = template.timeout_ms
+    return {**call, "meta": {"operation_id": operation.operation_id}}
+
+
+def _context(template: ScenarioTemplate, operation: Operation) -> dict[str, Any]:
+    context: dict[str, Any] = {
+        "upstreams": [origin(operation.base)],
+        "faults": [dict(fault) for fault in template.faults],
+        "strategy": dict(template.strategy),
+    }
+    return {**context, "slo": [dict(slo) for slo in SLOS]} if template.strategy["mode"] == "load" else context
+
+
+def _expect(template: ScenarioTemplate, operation: Operation) -> dict[str, Any]:
+    """Return the expectation of single calls; a load has SLOs instead."""
+    if template.strategy["mode"] == "load":
+        return {}
+    expect: dict[str, Any] = {} if operation.status is None else {"status": operation.status}
+    if template.response_time_under_ms is not None:
+        expect["response_time_under"] = template.response_time_under_ms
+    return expect

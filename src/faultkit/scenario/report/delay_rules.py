@@ -1,5 +1,7 @@
-"""Rules about added delay: how response times grew, and whether the delay is multiplied, passed on or
-hidden."""
+"""Rules about added delay: how response times grew, and whether the delay is multiplied, passed on or hidden.
+
+A claim about the growth is made only if the whole 95 % interval supports it.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,8 @@ from dataclasses import dataclass
 from math import inf, sqrt
 from statistics import stdev
 
-from faultkit.base.intervals import Interval, bounds_percentile, difference_interval, t_quantile
 from faultkit.base.numbers import duration, rounded, signed_prose
+from faultkit.base.sample_statistics import Interval, bounds_percentile, difference_interval, t_quantile
 from faultkit.base.text import counted
 from faultkit.faults.connection.dns import Dns
 from faultkit.faults.connection.slow_accept import SlowAccept
@@ -22,21 +24,21 @@ from faultkit.plan.match import flows
 from faultkit.plan.rule import Rule
 from faultkit.scenario.report.item_evidence import (
     behind_service,
-    middle,
     phases,
     requests_and_errors,
     rules_of,
+    weighted_median,
 )
-from faultkit.scenario.report.report_model import Item
+from faultkit.scenario.report.report_model import ItemReport
 from faultkit.scenario.report.review_model import Remark
 
 FAILED = 0.05
-"""From this share of failed requests on, response times include failures and say nothing about a delay."""
+"""Above this share of failed requests, response times are not compared: they include those of failures."""
 _LEAST_REQUESTS = 30
 _LEAST_CALLS = 5
-"""The least number of stepped calls for a line: fewer may lie on one by chance."""
+"""The least number of stepped calls for a regression line: fewer may lie on one by chance."""
 _CONFIDENT = 0.975
-_WHOLE = ((0.0, 1.0),)
+_WHOLE_RUN = ((0.0, 1.0),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ class Growth:
 
     @property
     def times(self) -> float:
+        """The growth as a multiple of the delay."""
         return self.grown_ms / self.delay_ms
 
     def within(self, least: float, most: float) -> bool:
@@ -62,9 +65,8 @@ class Growth:
         return least * self.delay_ms <= low and high < most * self.delay_ms
 
 
-def growth(item: Item) -> Growth | None:
-    """Return the growth; None unless all faults are delays that hit every request, so that figures
-    compare."""
+def growth(item: ItemReport) -> Growth | None:
+    """Return the growth of response times; None unless all faults are delays that hit every request."""
     rules = rules_of(item)
     delays = [delay_ms(rule.fault) for rule in rules]
     known = [each for each in delays if each is not None]
@@ -72,14 +74,15 @@ def growth(item: Item) -> Growth | None:
         return None
     every_read = any(isinstance(rule.fault, Latency) and rule.fault.per == "operation" for rule in rules)
     if item.strategy.mode == "repeat":
-        return _stepped(item, _ways(rules[0]), every_read)
-    total = sum(delay * _ways(rule) for delay, rule in zip(known, rules, strict=True))
-    if total <= 0 or any(_act_apart(item)):
+        return _growth_over_steps(item, _directions(rules[0]), every_read)
+    total = sum(delay * _directions(rule) for delay, rule in zip(known, rules, strict=True))
+    # The sum means nothing if the faults act at different times.
+    if total <= 0 or any(fault.windows != item.faults[0].windows for fault in item.faults):
         return None
-    return _of_median(item, total, every_read)
+    return _growth_of_median(item, total, every_read)
 
 
-def _of_median(item: Item, total_ms: float, every_read: bool) -> Growth | None:
+def _growth_of_median(item: ItemReport, total_ms: float, every_read: bool) -> Growth | None:
     during = phases(item).during
     requests, errors = requests_and_errors(during)
     baseline = item.baseline
@@ -87,7 +90,7 @@ def _of_median(item: Item, total_ms: float, every_read: bool) -> Growth | None:
         return None
     if baseline.errors > FAILED * baseline.requests:
         return None
-    usual, found = _median(baseline.response.percentiles), _acting(item, during)
+    usual, found = _median(baseline.response.percentiles), _median_during_faults(item, during)
     if usual is None or found is None:
         return None
     (before, of_before), (after, of_after) = usual, found
@@ -102,11 +105,11 @@ def _median(percentiles: Iterable[Percentile]) -> tuple[float, Interval] | None:
     return None
 
 
-def _acting(item: Item, during: Sequence[Slice]) -> tuple[float, Interval] | None:
+def _median_during_faults(item: ItemReport, during: Sequence[Slice]) -> tuple[float, Interval] | None:
     """Return the median while the faults act; for part of a run it comes from the medians of its slices."""
-    if item.faults[0].windows == _WHOLE:
+    if item.faults[0].windows == _WHOLE_RUN:
         return _median(item.run.response.percentiles)
-    found = middle(during, lambda each: each.p50_ms)
+    found = weighted_median(during, lambda each: each.p50_ms)
     if found is None or len(during) < 2:
         return None
     spread = stdev([each.p50_ms for each in during])
@@ -114,16 +117,11 @@ def _acting(item: Item, during: Sequence[Slice]) -> tuple[float, Interval] | Non
     return found, Interval(found - half, found + half)
 
 
-def _act_apart(item: Item) -> Iterable[bool]:
-    """Return whether faults act at different times, which makes their sum meaningless."""
-    return (fault.windows != item.faults[0].windows for fault in item.faults)
-
-
-def _ways(rule: Rule) -> int:
+def _directions(rule: Rule) -> int:
     return len(flows(rule.match.side, rule.match.direction)) if rule.fault.level == "stream" else 1
 
 
-def _stepped(item: Item, ways: int, every_read: bool) -> Growth | None:
+def _growth_over_steps(item: ItemReport, ways: int, every_read: bool) -> Growth | None:
     """Return the growth over the steps: the least-squares slope of the response time times the span."""
     points = [
         (call.stepped_value, call.total_ms)
@@ -165,13 +163,13 @@ def delay_ms(fault: Fault) -> float | None:
     return None
 
 
-_ENOUGH = 100
+_LEAST_FOR_NO_DIFFERENCE = 100
 """With fewer requests, the absence of a difference means little."""
 _HIDDEN, _ONCE, _SEVERAL = 0.15, 0.75, 1.5
 """Growth as a multiple of the delay: up to these, the delay is hidden, partly paid, paid once."""
 
 
-def delay_multiplied(item: Item) -> Remark | None:
+def delay_multiplied(item: ItemReport) -> Remark | None:
     """Report a delay that each request pays several times."""
     found = growth(item)
     if found is None or not found.within(_SEVERAL, inf):
@@ -188,20 +186,20 @@ def delay_multiplied(item: Item) -> Remark | None:
         advice = "Join the calls, make them at the same time, cache, and keep connections open."
     else:
         cause = (
-            f"Between clients and the service, a request goes to and fro about {times} times: a new "
+            f"Between clients and the service, a request needs about {times} round trips: a new "
             "connection with its handshakes each time (no keep-alive), or an answer in several pieces."
         )
         advice = "Let clients keep connections open, and make answers smaller or fewer."
     return Remark(
         "risk",
         f"Each request pays for the delay about {times} times.",
-        f"{_much(found)} (×\u00a0{rounded(found.times)}).",
+        f"{_growth_text(found)} (×\u00a0{rounded(found.times)}).",
         cause,
         advice,
     )
 
 
-def delay_passed_on(item: Item) -> Remark | None:
+def delay_passed_on(item: ItemReport) -> Remark | None:
     """Report a delay that each request pays once."""
     found = growth(item)
     if found is None or not found.within(_ONCE, _SEVERAL):
@@ -209,19 +207,21 @@ def delay_passed_on(item: Item) -> Remark | None:
     if behind_service(item):
         cause = "The slowed path is on the way of every request, once; nothing hides it."
         advice = (
-            "Fine if the delay is bearable. If not: cache, a shorter timeout with a fallback, or work "
+            "Fine if the delay is acceptable. If not: cache, a shorter timeout with a fallback, or work "
             "after the answer."
         )
     else:
         cause = "The delay stands between clients and the service, where nothing can hide it."
         advice = (
-            "Fine if the delay is bearable. If not: caches close to clients, and clients that hedge "
+            "Fine if the delay is acceptable. If not: caches close to clients, and clients that hedge "
             "slow requests."
         )
-    return Remark("note", "The delay reaches the user once, in full.", f"{_much(found)}.", cause, advice)
+    return Remark(
+        "note", "The delay reaches the user once, in full.", f"{_growth_text(found)}.", cause, advice
+    )
 
 
-def delay_hidden(item: Item) -> Remark | None:
+def delay_hidden(item: ItemReport) -> Remark | None:
     """Report a delay that requests do not pay, or only in part."""
     found = growth(item)
     if found is None:
@@ -229,7 +229,7 @@ def delay_hidden(item: Item) -> Remark | None:
     injected, behind = sum(fault.injected for fault in item.faults), behind_service(item)
     if found.within(-inf, _HIDDEN) and injected >= max(10, item.run.requests * 0.5):
         much = (
-            f"{_added(found)}, {counted(injected, 'time')}; {_what_grew(found)} changed by "
+            f"{_delay_text(found)}, {counted(injected, 'time')}; {_figure_that_grew(found)} changed by "
             f"{signed_prose(duration(found.grown_ms))}."
         )
         if behind:
@@ -253,23 +253,23 @@ def delay_hidden(item: Item) -> Remark | None:
     return Remark(
         "note",
         f"Only a part of the delay reaches {'the response time' if found.calls else 'the median request'}.",
-        f"{_much(found)} (×\u00a0{rounded(found.times)}).",
+        f"{_growth_text(found)} (×\u00a0{rounded(found.times)}).",
         "Some requests do without the slowed call, or share a connection that has paid already."
         if behind
         else "Requests share connections that have paid already.",
     )
 
 
-def tail_only(item: Item) -> Remark | None:
+def tail_only(item: ItemReport) -> Remark | None:
     """Report that high percentiles grew and the median did not."""
     by_name = {each.name: each for each in item.impact}
     p50, tail = by_name.get("p50"), by_name.get("p99") or by_name.get("p95")
     if p50 is None or tail is None or not tail.shown:
         return None
     # A fault that acts for less than half of the run does not move the median of the run: use its windows.
-    acting = middle(phases(item).during, lambda each: each.p50_ms)
-    middle_grown = p50.difference if acting is None else max(p50.difference, acting - p50.baseline)
-    if tail.difference < 0.5 * max(tail.baseline, 1.0) or middle_grown > 0.1 * max(p50.baseline, 1.0):
+    acting = weighted_median(phases(item).during, lambda each: each.p50_ms)
+    median_grown = p50.difference if acting is None else max(p50.difference, acting - p50.baseline)
+    if tail.difference < 0.5 * max(tail.baseline, 1.0) or median_grown > 0.1 * max(p50.baseline, 1.0):
         return None
     return Remark(
         "risk",
@@ -277,17 +277,20 @@ def tail_only(item: Item) -> Remark | None:
         f"{tail.name} {duration(tail.baseline)} → {duration(tail.fault)}, p50 {duration(p50.baseline)} → "
         f"{duration(p50.fault)}.",
         "Only some requests meet the fault, and averages hide them: a retry after a timeout, a lost "
-        "packet, a full "
-        "pool of connections.",
+        "packet, a full pool of connections.",
         "Watch the high percentiles; hedge or bound the slow calls.",
     )
 
 
-def no_difference(item: Item) -> Remark | None:
+def no_difference(item: ItemReport) -> Remark | None:
     """Report that no figure differs from the baseline."""
     if not item.impact or item.verdict in ("not exercised", "inconclusive", "unfinished"):
         return None
-    if item.run.requests < _ENOUGH or item.baseline is None or item.baseline.requests < _ENOUGH:
+    if (
+        item.run.requests < _LEAST_FOR_NO_DIFFERENCE
+        or item.baseline is None
+        or item.baseline.requests < _LEAST_FOR_NO_DIFFERENCE
+    ):
         return None
     if any(each.shown for each in item.impact) or not any(fault.injected for fault in item.faults):
         return None
@@ -297,23 +300,23 @@ def no_difference(item: Item) -> Remark | None:
         "The data show no difference between baseline and fault.",
         f"{counted(sum(fault.injected for fault in item.faults), 'injection')}, and every 95 % "
         "interval holds 0.",
-        f"The service takes this fault in its stride, or {mild}"
+        f"The service tolerates this fault, or {mild}"
         if behind_service(item)
         else f"Clients do not notice it: {mild}",
         "Try a stronger fault to learn where it ends.",
     )
 
 
-def _much(found: Growth) -> str:
-    return f"{_added(found)}, and {_what_grew(found)} grew by {duration(found.grown_ms)}"
+def _growth_text(found: Growth) -> str:
+    return f"{_delay_text(found)}, and {_figure_that_grew(found)} grew by {duration(found.grown_ms)}"
 
 
-def _added(found: Growth) -> str:
+def _delay_text(found: Growth) -> str:
     if found.calls:
         return f"The delay grew by {duration(found.delay_ms)} over the steps"
     return f"{duration(found.delay_ms)} were added"
 
 
-def _what_grew(found: Growth) -> str:
+def _figure_that_grew(found: Growth) -> str:
     """Return the figure that grew: stepped calls have no median, because each has another delay."""
     return f"the response time (on a line through {found.calls} calls)" if found.calls else "the median"

@@ -1,26 +1,26 @@
-"""Rules: what failed, how often, and whether it ended with the fault."""
+"""Rules about failures: what failed, how often, and whether it ended with the fault."""
 
 from __future__ import annotations
 
-from faultkit.base.intervals import proportion_interval
 from faultkit.base.numbers import duration, percentage, seconds, share_of
+from faultkit.base.sample_statistics import proportion_interval
 from faultkit.base.text import counted
 from faultkit.faults.http.http_error import HttpError
 from faultkit.scenario.report.item_evidence import (
-    FAILING,
     behind_service,
+    makes_requests_fail,
     off_schedule,
     phases,
     recovery,
     requests_and_errors,
     rules_of,
 )
-from faultkit.scenario.report.report_model import Item
+from faultkit.scenario.report.report_model import ItemReport
 from faultkit.scenario.report.review_model import Remark
 from faultkit.scenario.report.trust_rules import not_trusted
 
 
-def client_gave_up(item: Item) -> Remark | None:
+def client_gave_up(item: ItemReport) -> Remark | None:
     """Report requests that ended at the client's own timeout."""
     count, limit = item.run.failures.get("timeout", 0), item.call.timeout_ms
     if not count or not limit or item.run.service.max_ms < 0.95 * limit:
@@ -44,7 +44,7 @@ def client_gave_up(item: Item) -> Remark | None:
             much,
             "The faults stand between clients and the service: requests or answers did not come through "
             "in time. It says nothing about the timeouts of the service itself.",
-            f"If {duration(limit)} are more than users bear, let clients give up earlier, and try again "
+            f"If {duration(limit)} are more than users accept, let clients give up earlier, and try again "
             "what is safe to repeat, on a new connection; or hedge: send a second request when the first "
             "is slow.",
         )
@@ -55,11 +55,11 @@ def client_gave_up(item: Item) -> Remark | None:
         "The service has no timeout of its own on the broken call, so its worker waits as long as "
         "the client does, and longer.",
         f"Give that call a timeout well below {duration(limit)}, answer 503 or a fallback when it "
-        "strikes, and add a circuit breaker.",
+        "expires, and add a circuit breaker.",
     )
 
 
-def error_classes(item: Item) -> Remark | None:
+def error_classes(item: ItemReport) -> Remark | None:
     """Report the most frequent class of new errors."""
     usual = item.baseline.failures if item.baseline else {}
     new = [
@@ -72,7 +72,7 @@ def error_classes(item: Item) -> Remark | None:
     count, label = max(new, key=lambda each: (each[0], each[1]))
     what, cause, advice = _CLASSES[label]
     if label == "status_5xx" and not behind_service(item):
-        what, cause, advice = _answered_for(item)
+        what, cause, advice = _server_error_words(item)
     others = ", ".join(f"{name} {number:,}" for number, name in sorted(new, reverse=True) if name != label)
     return Remark(
         "broken",
@@ -84,7 +84,7 @@ def error_classes(item: Item) -> Remark | None:
     )
 
 
-def _answered_for(item: Item) -> tuple[str, str, str]:
+def _server_error_words(item: ItemReport) -> tuple[str, str, str]:
     """Explain server errors where the faults are between clients and the service."""
     if any(fault.kind == "http_error" and fault.injected for fault in item.faults):
         return (
@@ -154,7 +154,7 @@ _CLASSES = {
 """By label of `Failure`: what happened, the likely cause, what to try. Timeouts have their own rules."""
 
 
-def timeouts(item: Item) -> Remark | None:
+def timeouts(item: ItemReport) -> Remark | None:
     """Report timeouts that are not the client's own limit."""
     count = item.run.failures.get("timeout", 0)
     if not count or client_gave_up(item) is not None:
@@ -168,9 +168,9 @@ def timeouts(item: Item) -> Remark | None:
     )
 
 
-def amplified(item: Item) -> Remark | None:
+def amplified(item: ItemReport) -> Remark | None:
     """Report that more requests fail than the fault hits."""
-    found = _against_probability(item)
+    found = _failures_and_probability(item)
     if found is None:
         return None
     chance, observed, low, _ = found
@@ -192,10 +192,10 @@ def amplified(item: Item) -> Remark | None:
     )
 
 
-def retries_work(item: Item) -> Remark | None:
+def retries_work(item: ItemReport) -> Remark | None:
     """Report that fewer requests fail than the fault hits."""
     # The load never retries: only a service can, on its way to a dependency.
-    found = _against_probability(item) if behind_service(item) else None
+    found = _failures_and_probability(item) if behind_service(item) else None
     if found is None:
         return None
     chance, observed, _, high = found
@@ -210,9 +210,9 @@ def retries_work(item: Item) -> Remark | None:
     )
 
 
-def _against_probability(item: Item) -> tuple[float, float, float, float] | None:
+def _failures_and_probability(item: ItemReport) -> tuple[float, float, float, float] | None:
     """Return the probability of the only failing fault, the share of failed requests, and its interval."""
-    rules = [rule for rule in rules_of(item) if rule.fault.kind in FAILING]
+    rules = [rule for rule in rules_of(item) if makes_requests_fail(rule.fault)]
     if len(rules) != 1 or len(item.faults) != 1:
         return None
     trigger, fault = rules[0].trigger, rules[0].fault
@@ -228,7 +228,7 @@ def _against_probability(item: Item) -> tuple[float, float, float, float] | None
     return trigger.probability, observed, low, high
 
 
-def no_recovery(item: Item) -> Remark | None:
+def no_recovery(item: ItemReport) -> Remark | None:
     """Report that figures did not return to normal after the fault."""
     found = recovery(item)
     # Requests that Faultkit sends late or drops may look like a failing service.
@@ -241,7 +241,7 @@ def no_recovery(item: Item) -> Remark | None:
         "broken",
         "The service did not recover after the fault was over."
         if behind
-        else "Requests did not get well after the fault was over.",
+        else "Requests did not recover after the fault was over.",
         f"The fault ended at {seconds(found.after_s)}; watched for {seconds(found.watched_s)}{going_on}.",
         "Something keeps the damage: a queue that must drain, broken connections kept in a pool, a "
         "breaker that stays open, a cache of failures."
@@ -254,26 +254,19 @@ def no_recovery(item: Item) -> Remark | None:
     )
 
 
-def recovers(item: Item) -> Remark | None:
+def recovers(item: ItemReport) -> Remark | None:
     """Report how fast figures returned to normal after the fault."""
     found = recovery(item)
     if found is None or found.took_s is None:
         return None
     slow = found.took_s > 2 * found.resolution_s + 1e-9
+    errors = "its usual share of errors" if item.baseline and item.baseline.errors else "without errors"
+    # The precision is a slice: recovery lies somewhere within the first normal one.
+    within = seconds(found.took_s + found.resolution_s)
     return Remark(
         "risk" if slow else "good",
         "It recovers slowly." if slow else "It recovers as soon as the fault is over.",
-        f"Back to its usual p95 and {_errors_again(item)} {_within(found.took_s, found.resolution_s)} after "
-        "the fault.",
+        f"Back to its usual p95 and {errors} within {within} after the fault.",
         "A backlog had to drain, or connections and breakers had to be renewed." if slow else None,
         "Bound queues, and drop requests whose callers have given up." if slow else None,
     )
-
-
-def _errors_again(item: Item) -> str:
-    return "its usual share of errors" if item.baseline and item.baseline.errors else "without errors"
-
-
-def _within(took_s: float, resolution_s: float) -> str:
-    # The precision is a slice: recovery lies somewhere within the first normal one.
-    return f"within {seconds(took_s + resolution_s)}"

@@ -14,7 +14,7 @@ from faultkit.base.text import counted
 from faultkit.load.impact import Difference
 from faultkit.load.summary import Distribution, Slice, Summary
 from faultkit.report.axis import Axis, linear_axis, round_step, time_axis, value_axis
-from faultkit.report.markup import Markup, element, joined, percent
+from faultkit.report.markup import Markup, element, join_markup, percent
 from faultkit.report.svg import (
     AXIS_PX,
     PLOT_PX,
@@ -23,10 +23,10 @@ from faultkit.report.svg import (
     figure,
     grid,
     height_px,
+    line_path,
     lone_dots,
-    path,
     plot,
-    stretched,
+    stretch,
     ticks_below,
 )
 
@@ -40,8 +40,8 @@ _BAR_PX = 13
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """A stretch of the run in which a fault acted; start and end are shares of the run."""
+class FaultWindow:
+    """A time in which a fault acted; start and end are shares of the run."""
 
     start: float
     end: float
@@ -49,8 +49,8 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
-    """A latency objective: so many percent of the requests within `ms`."""
+class LatencyGoal:
+    """A latency objective: `percent` of the requests within `ms`."""
 
     percent: float
     ms: float
@@ -58,10 +58,9 @@ class Goal:
 
 
 def timeline_chart(
-    run: Summary, baseline: Summary | None, windows: Sequence[Window], duration_s: float
+    run: Summary, baseline: Summary | None, windows: Sequence[FaultWindow], duration_s: float
 ) -> Markup:
-    """Draw percentiles over the intended start of the requests, with the stretches of the faults behind
-    them."""
+    """Draw percentiles over the intended start of the requests, with the faults' windows behind them."""
     slices = [each for each in run.timeline if each.requests]
     before = [each for each in baseline.timeline if each.requests] if baseline else []
     ends = [each.start_s + each.width_s for each in (*slices, *before)]
@@ -72,25 +71,26 @@ def timeline_chart(
     height = PLOT_PX + (_GAP_PX + _STRIP_PX if has_errors else 0)
 
     def line(rows: Sequence[Slice], of: Callable[[Slice], float]) -> list[list[Point]]:
-        return _runs([(_middle(each, across), up.at(of(each))) for each in rows], rows)
+        points = [(across.at(each.start_s + each.width_s / 2), up.at(of(each))) for each in rows]
+        return _unbroken_rows(points, rows)
 
     drawn = [
         *(_shade(window, height, scale) for window in windows),
         grid(up),
-        stretched(
+        stretch(
             [
                 band(line(before, lambda each: each.p50_ms), line(before, lambda each: each.p95_ms), "base"),
-                path(line(before, lambda each: each.p50_ms), "base"),
+                line_path(line(before, lambda each: each.p50_ms), "base"),
                 band(line(slices, lambda each: each.p50_ms), line(slices, lambda each: each.p95_ms), "p95"),
-                path(line(slices, lambda each: each.max_ms), "max"),
-                path(line(slices, lambda each: each.p95_ms), "p95"),
-                path(line(slices, lambda each: each.p50_ms), "p50"),
+                line_path(line(slices, lambda each: each.max_ms), "max"),
+                line_path(line(slices, lambda each: each.p95_ms), "p95"),
+                line_path(line(slices, lambda each: each.p50_ms), "p50"),
             ]
         ),
         *(lone_dots(line(slices, of), kind) for of, kind in _SERIES),
-        _strip(slices, across) if has_errors else None,
+        _error_strip(slices, across) if has_errors else None,
         ticks_below([(across.at(value), tick(1000 * value)) for value in across.ticks], height),
-        *(_hit(each, across, height) for each in slices),
+        *(_tooltip_area(each, across, height) for each in slices),
     ]
     keys = [("p50", "p50"), ("p95", "p95"), ("max", "max")]
     if before:
@@ -116,12 +116,8 @@ _SERIES: tuple[tuple[Callable[[Slice], float], str], ...] = (
 )
 
 
-def _middle(each: Slice, across: Axis) -> float:
-    return across.at(each.start_s + each.width_s / 2)
-
-
-def _runs(points: Sequence[Point], slices: Sequence[Slice]) -> list[list[Point]]:
-    """Split points into unbroken rows: a stretch without requests is a gap, not a straight line."""
+def _unbroken_rows(points: Sequence[Point], slices: Sequence[Slice]) -> list[list[Point]]:
+    """Split points into unbroken rows: a time without requests is a gap, not a straight line."""
     rows: list[list[Point]] = []
     end = float("-inf")
     for point, each in zip(points, slices, strict=True):
@@ -132,7 +128,7 @@ def _runs(points: Sequence[Point], slices: Sequence[Slice]) -> list[list[Point]]
     return rows
 
 
-def _shade(window: Window, height: float, scale: float) -> Markup:
+def _shade(window: FaultWindow, height: float, scale: float) -> Markup:
     start, end = window.start * scale, window.end * scale
     return element(
         "rect",
@@ -147,7 +143,7 @@ def _shade(window: Window, height: float, scale: float) -> Markup:
     )
 
 
-def _strip(slices: Sequence[Slice], across: Axis) -> Markup:
+def _error_strip(slices: Sequence[Slice], across: Axis) -> Markup:
     """Draw the share of errors as bars below the plot."""
     worst = max(100 * each.errors / each.requests for each in slices)
     top = min(100.0, round_step(worst))
@@ -167,7 +163,7 @@ def _strip(slices: Sequence[Slice], across: Axis) -> Markup:
                     height=tall,
                 )
             )
-    return joined(
+    return join_markup(
         [
             element("line", class_="grid", x1=0, x2="100%", y1=foot, y2=foot),
             element("text", percentage(top), class_="tick", x=-8, y=foot - _STRIP_PX + 8, text_anchor="end"),
@@ -177,7 +173,7 @@ def _strip(slices: Sequence[Slice], across: Axis) -> Markup:
     )
 
 
-def _hit(each: Slice, across: Axis, height: float) -> Markup:
+def _tooltip_area(each: Slice, across: Axis, height: float) -> Markup:
     """Return an invisible area that shows the figures of a slice under the pointer."""
     start, end = across.at(each.start_s), across.at(each.start_s + each.width_s)
     spoken = (
@@ -196,7 +192,9 @@ def _hit(each: Slice, across: Axis, height: float) -> Markup:
     )
 
 
-def percentile_chart(run: Distribution, baseline: Distribution | None, goals: Sequence[Goal]) -> Markup:
+def percentile_chart(
+    run: Distribution, baseline: Distribution | None, goals: Sequence[LatencyGoal]
+) -> Markup:
     """Draw the response time by percentile. The axis is finer towards 100, where problems show first."""
     curves = [run.curve] + ([baseline.curve] if baseline and baseline.count else [])
     nines = [_nines(at) for curve in curves for at, _ in curve if at < 100]
@@ -217,10 +215,10 @@ def percentile_chart(run: Distribution, baseline: Distribution | None, goals: Se
             for x, _ in marks
             if x < _EDGE
         ),
-        stretched(
+        stretch(
             [
-                path(line(baseline.curve), "base") if baseline and baseline.count else None,
-                path(line(run.curve), "run"),
+                line_path(line(baseline.curve), "base") if baseline and baseline.count else None,
+                line_path(line(run.curve), "run"),
             ],
             _TALL_PX,
         ),
@@ -235,7 +233,7 @@ def percentile_chart(run: Distribution, baseline: Distribution | None, goals: Se
             )
             for at, ms in ((each.percent, each.ms) for each in run.percentiles if run.count)
         ),
-        *(_goal(goal, place(goal.percent), up.at(goal.ms)) for goal in goals),
+        *(_goal_mark(goal, place(goal.percent), up.at(goal.ms)) for goal in goals),
         ticks_below([(x, name) for x, name in marks if x < _EDGE], _TALL_PX),
     ]
     keys = [("run", "with faults")]
@@ -254,7 +252,7 @@ def _nines(at: float) -> float:
     return log10(100 / (100 - at))
 
 
-def _goal(goal: Goal, x: float, y: float) -> Markup:
+def _goal_mark(goal: LatencyGoal, x: float, y: float) -> Markup:
     """Draw an objective as a roof: the curve has to pass below it."""
     kind = {True: "good", False: "bad", None: "open"}[goal.passed]
     spoken = f"{percentage(goal.percent)} of the requests within {duration(goal.ms)}"
@@ -268,8 +266,8 @@ def _goal(goal: Goal, x: float, y: float) -> Markup:
 
 
 def impact_chart(differences: Sequence[Difference]) -> Markup | None:
-    """Draw two bars for each figure; the whisker is the interval of the difference, from the baseline's end
-    on."""
+    """Draw two bars for each figure. The whisker is the interval of the difference, placed at the end of the
+    baseline's bar."""
     times = [each for each in differences if each.unit == "ms"]
     # Two bars of length 0 show nothing; the table beside them has the figures.
     rates = [each for each in differences if each.unit != "ms" and (each.baseline or each.fault)]
@@ -277,7 +275,7 @@ def impact_chart(differences: Sequence[Difference]) -> Markup | None:
     if not parts:
         return None
     keys = [("base", "baseline"), ("run", "with faults"), ("whisker", "95 % confidence of the difference")]
-    return figure("Baseline against fault", keys, joined(parts))
+    return figure("Baseline against fault", keys, join_markup(parts))
 
 
 def _bars(differences: Sequence[Difference], unit: str) -> Markup:
@@ -335,7 +333,7 @@ def _bar_row(each: Difference, top: float, across: Axis, show: Callable[[float],
 
 
 def _bar(kind: str, length: float, top: float) -> Markup:
-    # A zero is a thin line: without it, the bar would look forgotten.
+    # A zero is drawn as a thin line, because no bar at all would look like a mistake.
     return element(
         "rect", class_=f"bar {kind}", x=0, y=top, width=percent(max(length, 0.004)), height=_BAR_PX, rx=2
     )

@@ -1,35 +1,45 @@
-"""The figures of one item that the rules of a review look at: phases, recovery, place of the faults. Pure."""
+"""The figures of one item that a review is based on: phases, recovery, place of the faults, and whether the
+baseline is sound. Pure.
+
+Every format shows a warning about the baseline first: if a service fails without any fault, the rest of the
+report proves nothing about faults.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from urllib.parse import urlsplit
 
 from faultkit.base.address import LOOPBACK_NAMES, UpstreamSet
 from faultkit.base.errors import InputError
-from faultkit.base.intervals import proportion_interval
+from faultkit.base.numbers import duration, percentage, share_of
+from faultkit.base.sample_statistics import proportion_interval
+from faultkit.base.text import counted
+from faultkit.faults.connection.slow_accept import SlowAccept
+from faultkit.faults.fault import Fault, StreamFault
+from faultkit.faults.http.http_delay import HttpDelay
 from faultkit.load.doubts import LATE_RELEASE_MS
-from faultkit.load.summary import Slice
+from faultkit.load.slo import SloResult
+from faultkit.load.summary import Distribution, Slice, Summary
 from faultkit.plan.plan_keys import parse_rule
 from faultkit.plan.rule import Rule
-from faultkit.scenario.report.report_model import Item
-
-FAILING = ("blackhole", "dns", "http_error", "refuse", "reset", "timeout", "cut", "limit_data", "corrupt")
-"""Fault kinds that make a request or connection fail when they act."""
+from faultkit.scenario.report.report_model import ItemReport, Report
+from faultkit.scenario.report.wording import slo_limit, slo_title
 
 CHANCY = ("corrupt", "packet_loss")
-"""Fault kinds that decide at random for each piece of data."""
+"""Kinds of faults that decide at random for each piece of data."""
 
 _SLACK = 1.5
 _SLACK_MS = 5.0
 _BY_CHANCE = 0.05
 """A claim is not made if chance alone explains it with a higher probability."""
-_SLIVER = 0.05
+_OVERHANG = 0.05
 """The share of a slice that may lie beyond the edge of a window: slices and windows are not aligned."""
 
 
-def rules_of(item: Item) -> tuple[Rule, ...]:
+def rules_of(item: ItemReport) -> tuple[Rule, ...]:
     """Return the rules that were applied, without those that this version cannot read."""
     found = []
     for fault in item.faults:
@@ -40,7 +50,14 @@ def rules_of(item: Item) -> tuple[Rule, ...]:
     return tuple(found)
 
 
-def hangs_on_chance(item: Item) -> bool:
+def makes_requests_fail(fault: Fault) -> bool:
+    """Return whether a fault makes a request or connection fail when it acts, rather than slow."""
+    if isinstance(fault, StreamFault):
+        return fault.lossy
+    return not isinstance(fault, HttpDelay | SlowAccept)
+
+
+def hangs_on_chance(item: ItemReport) -> bool:
     """Return whether chance decides if a call is hit, by a probability or a loss rate.
 
     A rule that this version cannot read counts as one.
@@ -54,7 +71,7 @@ def hangs_on_chance(item: Item) -> bool:
     )
 
 
-def reasons_text(item: Item) -> str:
+def reasons_text(item: ItemReport) -> str:
     """Return the reasons of the verdict as sentences."""
     return " ".join(reason.rstrip(".") + "." for reason in item.reasons)
 
@@ -71,13 +88,13 @@ class Phases:
     after: tuple[Slice, ...]
 
 
-def duration_s(item: Item) -> float:
+def duration_s(item: ItemReport) -> float:
     """Return how long the run of an item was."""
     ends = [each.start_s + each.width_s for each in item.run.timeline]
     return item.strategy.duration_s or max(ends, default=0.0)
 
 
-def windows_s(item: Item) -> tuple[tuple[float, float], ...]:
+def windows_s(item: ItemReport) -> tuple[tuple[float, float], ...]:
     """Return when any fault acted, in seconds and in order; windows that touch are merged."""
     length = duration_s(item)
     merged: list[tuple[float, float]] = []
@@ -89,7 +106,7 @@ def windows_s(item: Item) -> tuple[tuple[float, float], ...]:
     return tuple((start * length, end * length) for start, end in merged)
 
 
-def phases(item: Item) -> Phases:
+def phases(item: ItemReport) -> Phases:
     """Return the slices of a run before, during and after the faults."""
     windows = windows_s(item)
     slices = [each for each in item.run.timeline if each.requests]
@@ -107,14 +124,14 @@ def phases(item: Item) -> Phases:
 
 
 def _begin(each: Slice) -> float:
-    return each.start_s + _SLIVER * each.width_s
+    return each.start_s + _OVERHANG * each.width_s
 
 
 def _end(each: Slice) -> float:
-    return each.start_s + (1 - _SLIVER) * each.width_s
+    return each.start_s + (1 - _OVERHANG) * each.width_s
 
 
-def middle(slices: Sequence[Slice], of: Callable[[Slice], float]) -> float | None:
+def weighted_median(slices: Sequence[Slice], of: Callable[[Slice], float]) -> float | None:
     """Return the median over slices, weighted by their requests; None without requests."""
     total = sum(each.requests for each in slices)
     passed = 0
@@ -148,22 +165,24 @@ class Recovery:
 
 
 @dataclass(frozen=True, slots=True)
-class _Usual:
+class _NormalFigures:
     """The normal figures of the service without faults."""
 
     p95_ms: float
     errors: float
     """The highest share of errors that counts as normal."""
-    unwell: float
+    noise: float
     """The share of fault-free slices that are not normal by these figures: noise."""
 
 
-def recovery(item: Item) -> Recovery | None:
-    """Return the slowest recovery; None without fault-free time afterwards, comparison, or anything to
-    recover from."""
+def recovery(item: ItemReport) -> Recovery | None:
+    """Return the slowest recovery after a window of faults.
+
+    None if there is no fault-free time afterwards, nothing to compare with, or nothing to recover from.
+    """
     windows, found = windows_s(item), phases(item)
-    usual = _usual(item, found)
-    if usual is None or all(_well(each, usual) for each in found.during) or not found.during:
+    normal = _normal_figures(item, found)
+    if normal is None or all(_is_normal(each, normal) for each in found.during) or not found.during:
         return None
     slices = [each for each in item.run.timeline if each.requests]
     last = max(duration_s(item), slices[-1].start_s + slices[-1].width_s)
@@ -172,38 +191,38 @@ def recovery(item: Item) -> Recovery | None:
     for (_, end), until in zip(windows, starts, strict=True):
         free = [each for each in slices if _begin(each) >= end and _end(each) <= until]
         if free:
-            well = next((each for each in free if _well(each, usual)), None)
-            if well is None and usual.unwell ** len(free) > _BY_CHANCE:
+            recovered = next((each for each in free if _is_normal(each, normal)), None)
+            if recovered is None and normal.noise ** len(free) > _BY_CHANCE:
                 return None
-            took = None if well is None else max(0.0, well.start_s - end)
+            took = None if recovered is None else max(0.0, recovered.start_s - end)
             watched.append(Recovery(end, took, until - end, free[0].width_s))
     return max(watched, key=lambda each: (each.took_s is None, each.took_s or 0.0), default=None)
 
 
-def _usual(item: Item, found: Phases) -> _Usual | None:
+def _normal_figures(item: ItemReport, found: Phases) -> _NormalFigures | None:
     quiet = found.before
     if item.baseline is not None and item.baseline.timeline:
         quiet = tuple(each for each in item.baseline.timeline if each.requests)
-    p95_ms = middle(quiet, lambda each: each.p95_ms)
+    p95_ms = weighted_median(quiet, lambda each: each.p95_ms)
     if p95_ms is None:
         return None
     requests, errors = requests_and_errors(quiet)
     limit = proportion_interval(errors, requests).high if errors else 0.0
-    usual = _Usual(p95_ms, limit, 0.0)
-    unwell = sum(not _well(each, usual) for each in quiet)
-    return replace(usual, unwell=unwell / len(quiet))
+    normal = _NormalFigures(p95_ms, limit, 0.0)
+    noise = sum(not _is_normal(each, normal) for each in quiet)
+    return replace(normal, noise=noise / len(quiet))
 
 
-def _well(each: Slice, usual: _Usual) -> bool:
-    if each.errors and proportion_interval(each.errors, each.requests).low >= usual.errors:
+def _is_normal(each: Slice, normal: _NormalFigures) -> bool:
+    if each.errors and proportion_interval(each.errors, each.requests).low >= normal.errors:
         return False
-    return each.p95_ms <= _SLACK * usual.p95_ms + _SLACK_MS
+    return each.p95_ms <= _SLACK * normal.p95_ms + _SLACK_MS
 
 
-# Lateness of Faultkit itself
+# Lateness of Faultkit itself, and the place of the faults
 
 
-def off_schedule(item: Item) -> bool:
+def off_schedule(item: ItemReport) -> bool:
     """Return whether Faultkit itself was late or dropped requests, in the run or in its baseline."""
     runs = [item.run, *([item.baseline] if item.baseline else [])]
     if any(run.starts.dropped or run.starts.late for run in runs):
@@ -214,22 +233,22 @@ def off_schedule(item: Item) -> bool:
 _ACT_ON = "faults act on "
 
 
-def behind_service(item: Item) -> bool:
+def behind_service(item: ItemReport) -> bool:
     """Return whether the faults were between the service and a dependency, and none between clients and the
     service.
 
     False if the routes do not show it: the review names no dependency that the report does not name. The
     advice depends on it, because a service cannot time out on a call that it does not make.
     """
-    own = _own(item.call.url)
+    service = _service_address(item.call.url)
     routes = [route.partition(" → ") for route in item.routes]
     known = [(listen, to) for listen, arrow, to in routes if arrow]
-    if own is None or not known:
+    if service is None or not known:
         return False
-    return not any(_covers(listen, own) or _meets(to, own) for listen, to in known)
+    return not any(_covers(listen, service) or _leads_to(to, service) for listen, to in known)
 
 
-def _own(url: str) -> tuple[str, int] | None:
+def _service_address(url: str) -> tuple[str, int] | None:
     try:
         parts = urlsplit(url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -238,25 +257,108 @@ def _own(url: str) -> tuple[str, int] | None:
     return (parts.hostname, port) if parts.hostname else None
 
 
-def _meets(to: str, own: tuple[str, int]) -> bool:
+def _leads_to(to: str, service: tuple[str, int]) -> bool:
     """Return whether a route leads to the service.
 
     `to` is `HOST:PORT`, or `any host (HTTP proxy; faults act on HOST:PORT, …)`.
     """
     _, named, hosts = to.partition(_ACT_ON)
     if not named:
-        return to.startswith("any host") or _covers(to, own)
-    return hosts.startswith("any host") or _covers(hosts.removesuffix(")"), own)
+        return to.startswith("any host") or _covers(to, service)
+    return hosts.startswith("any host") or _covers(hosts.removesuffix(")"), service)
 
 
-def _covers(hosts: str, own: tuple[str, int]) -> bool:
+def _covers(hosts: str, service: tuple[str, int]) -> bool:
     """Return whether the hosts include the service; hosts that cannot be read may."""
     try:
         broken = UpstreamSet.parse([hosts])
     except InputError:
         return True
-    return any(broken.covers(host, own[1]) for host in _names(own[0]))
+    host, port = service
+    names = LOOPBACK_NAMES if host in LOOPBACK_NAMES else (host,)
+    return any(broken.covers(name, port) for name in names)
 
 
-def _names(host: str) -> Iterator[str]:
-    yield from LOOPBACK_NAMES if host in LOOPBACK_NAMES else (host,)
+# The baseline
+
+
+_NAMED = 3
+"""A warning names this many items and counts the others."""
+
+
+def baseline_errors(item: ItemReport) -> str | None:
+    """Return the errors in words: `80 of 80 requests (100 %) failed`; None if there were none."""
+    baseline = item.baseline
+    errors = baseline.errors if baseline else 0
+    # An expected server error is not an error.
+    if baseline and item.expectation.status in range(500, 600):
+        errors -= baseline.failures.get("status_5xx", 0)
+    if baseline is None or errors <= 0:
+        return None
+    whole = counted(baseline.requests, "request")
+    return f"{errors:,} of {whole} ({share_of(errors, baseline.requests)}) failed"
+
+
+def baseline_misses(item: ItemReport) -> tuple[str, ...]:
+    """Return the objectives that the baseline misses: `95% < 5ms: 12.1 ms in the baseline`."""
+    baseline = item.baseline
+    if baseline is None or not baseline.requests:
+        return ()
+    return tuple(text for result in item.slos if (text := _objective_missed(baseline, result)))
+
+
+def _objective_missed(baseline: Summary, result: SloResult) -> str | None:
+    slo = result.slo
+    if slo.kind == "latency" and slo.threshold is not None:
+        # A failed request counts as slower than every answer, however fast it failed.
+        answered = 100 - error_percent(baseline)
+        if answered < slo.objective:
+            return f"{slo_title(slo)}: only {percentage(answered)} answered in the baseline"
+        measured = percentile_ms(baseline.response, slo.objective)
+        if measured is not None and measured > slo.threshold:
+            return f"{slo_title(slo)}: {duration(measured)} in the baseline"
+        return None
+    # For availability with a time limit, a summary does not hold how many requests were in time.
+    if error_percent(baseline) > slo_limit(slo):
+        return f"{slo_title(slo)}: {percentage(error_percent(baseline))} errors in the baseline"
+    return None
+
+
+def baseline_warning(item: ItemReport) -> str | None:
+    """Return a warning for one item; None if its baseline is sound or there is none."""
+    errors, missed = baseline_errors(item), baseline_misses(item)
+    parts = [*([errors] if errors else []), *([f"missed {'; '.join(missed)}"] if missed else [])]
+    return f"Without any fault: {', '.join(parts)}." if parts else None
+
+
+def baselines_warning(report: Report) -> str | None:
+    """Return a warning for the head of a report; None if all baselines are sound."""
+    found = [
+        (number, baseline_errors(item) or "misses an objective")
+        for number, item in enumerate(report.items, 1)
+        if baseline_warning(item)
+    ]
+    if not found:
+        return None
+    named = [f"item {number} ({text})" for number, text in found[:_NAMED]]
+    rest = [f"{len(found) - _NAMED} more"] if len(found) > _NAMED else []
+    return (
+        f"The service fails without any fault already: {', '.join([*named, *rest])}. "
+        "The effect of the faults cannot be judged from it."
+    )
+
+
+def percentile_ms(distribution: Distribution, percent: float) -> float | None:
+    """Return any percentile, interpolated on the curve; None if nothing was measured."""
+    if not distribution.count:
+        return None
+    known = sorted({*distribution.curve, *((each.percent, each.ms) for each in distribution.percentiles)})
+    for (low, low_ms), (high, high_ms) in pairwise(known):
+        if low <= percent <= high:
+            return low_ms + (high_ms - low_ms) * ((percent - low) / (high - low) if high > low else 0.0)
+    return distribution.max_ms if not known or percent > known[-1][0] else known[0][1]
+
+
+def error_percent(summary: Summary) -> float:
+    """Return the share of requests that failed, in percent."""
+    return 100 * summary.errors / summary.requests if summary.requests else 0.0

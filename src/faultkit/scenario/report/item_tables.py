@@ -1,11 +1,9 @@
-"""Builds the tables of one item on the HTML page: objectives, impact, errors, figures, parts of a request,
-calls."""
+"""The tables of one item on the HTML page: objectives, impact, errors, figures, parts of a request, calls."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from faultkit.base.intervals import bounds_percentile
 from faultkit.base.numbers import (
     NO_FIGURE,
     duration,
@@ -16,16 +14,17 @@ from faultkit.base.numbers import (
     signed_prose,
     size,
 )
+from faultkit.base.sample_statistics import bounds_percentile
 from faultkit.base.text import counted
 from faultkit.load.impact import Difference
 from faultkit.load.response import FAILURES
 from faultkit.load.slo import SloResult
 from faultkit.load.summary import Distribution, Percentile, Summary
-from faultkit.report.html_page import met
+from faultkit.report.html_page import met_sign
 from faultkit.report.markup import element
 from faultkit.report.page_model import Block, Drawing, Group, Paragraph, Table
 from faultkit.report.svg import bullet_bar, length_bar, stacked_bar
-from faultkit.scenario.report.report_model import CallResult, Item
+from faultkit.scenario.report.report_model import CallResult, ItemReport
 from faultkit.scenario.report.wording import (
     margin_text,
     objective_text,
@@ -38,7 +37,7 @@ from faultkit.scenario.report.wording import (
 _PARTS = {"dns": "name resolved", "connect": "connected", "tls": "TLS agreed", "first_byte": "first byte"}
 
 
-def percentile(times: Distribution, percent: float) -> Percentile | None:
+def percentile_of(times: Distribution, percent: float) -> Percentile | None:
     """Return one percentile; None if nothing was measured, or this percentile was not."""
     return next((each for each in times.percentiles if times.count and each.percent == percent), None)
 
@@ -60,7 +59,7 @@ def _slo_row(result: SloResult) -> tuple[str, ...]:
         class_="slo",
     )
     return (
-        met(result.passed),
+        met_sign(result.passed),
         named,
         bullet_bar(used, limit, result.passed is not False, f"{title}: {slo_measured(result)}")
         if used is not None
@@ -103,7 +102,7 @@ def _amount(value: float, unit: str) -> str:
     return duration(value) if unit == "ms" else percentage(value).replace(" %", " pp")
 
 
-def error_blocks(item: Item) -> list[Block]:
+def error_blocks(item: ItemReport) -> list[Block]:
     """Return the errors by class, and the answers by status."""
     run = item.run
     if not run.requests:
@@ -145,7 +144,7 @@ def _statuses(run: Summary) -> str:
     )
 
 
-def figure_table(item: Item) -> list[Block]:
+def figure_table(item: ItemReport) -> list[Block]:
     """Return the times of the run by intended start and by send, and those of the baseline."""
     columns = [item.run.response, item.run.service]
     heads = ["", "Response time", "95 % confidence", "Service time"]
@@ -170,7 +169,7 @@ def figure_table(item: Item) -> list[Block]:
 
 
 def _ms(times: Distribution, percent: float) -> float | None:
-    found = percentile(times, percent)
+    found = percentile_of(times, percent)
     return found.ms if found else None
 
 
@@ -196,7 +195,7 @@ def part_table(run: Summary) -> Table:
     return Table(heads, rows, "Parts of a request", numeric=(1, 2, 3, 4, 5))
 
 
-def call_table(item: Item) -> Table:
+def call_table(item: ItemReport) -> Table:
     """Return the calls of a single or repeat strategy."""
     longest = max((call.total_ms for call in item.calls), default=0.0)
     stepped = any(call.stepped_value is not None for call in item.calls)
@@ -227,7 +226,7 @@ def _call_row(call: CallResult, longest: float, stepped: bool) -> tuple[str, ...
     return (
         "baseline" if call.baseline else str(call.number),
         *([step] if stepped else []),
-        element("span", met(call.met), " ", call.why or call.failure or "", class_="why"),
+        element("span", met_sign(call.met), " ", call.why or call.failure or "", class_="why"),
         str(call.status) if call.status else "none",
         duration(call.total_ms),
         length_bar(call.total_ms / longest if longest else 0.0, kind),
@@ -236,7 +235,7 @@ def _call_row(call: CallResult, longest: float, stepped: bool) -> tuple[str, ...
     )
 
 
-def load_facts(item: Item) -> list[tuple[str, str | None]]:
+def load_facts(item: ItemReport) -> list[tuple[str, str | None]]:
     """Return how well the load kept its schedule, and how late the proxy was."""
     run, injection = item.run, item.injection
     facts: list[tuple[str, str | None]] = [("Received", size(run.received_bytes) if run.requests else None)]

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from faultkit.base.text import counted
-from faultkit.scenario.report.baseline import baseline_misses
-from faultkit.scenario.report.item_evidence import behind_service, hangs_on_chance, reasons_text
-from faultkit.scenario.report.report_model import Item
+from faultkit.scenario.report.item_evidence import (
+    baseline_misses,
+    behind_service,
+    hangs_on_chance,
+    reasons_text,
+)
+from faultkit.scenario.report.report_model import ItemReport
 from faultkit.scenario.report.review_model import Remark
 from faultkit.scenario.report.wording import slo_limit, slo_measured, slo_title, slo_used
 
 
-def baseline_misses_slo(item: Item) -> Remark | None:
+def baseline_misses_slo(item: ItemReport) -> Remark | None:
     """Report objectives that the baseline misses."""
     missed = baseline_misses(item)
     if not missed:
@@ -20,11 +24,11 @@ def baseline_misses_slo(item: Item) -> Remark | None:
         "The service misses its objective without any fault.",
         "; ".join(missed) + ".",
         "This is not the fault's doing: the service is too slow or fails at this load anyway.",
-        "Mend the healthy case first, or set an objective that it can keep.",
+        "Fix the healthy case first, or set an objective that it can keep.",
     )
 
 
-def slo_missed(item: Item) -> Remark | None:
+def slo_missed(item: ItemReport) -> Remark | None:
     """Report missed objectives."""
     missed = [result for result in item.slos if result.passed is False]
     if not missed:
@@ -40,7 +44,7 @@ def slo_missed(item: Item) -> Remark | None:
     )
 
 
-def _slo_advice(item: Item) -> str | None:
+def _slo_advice(item: ItemReport) -> str | None:
     if not item.faults:
         return None
     if behind_service(item):
@@ -54,7 +58,7 @@ def _slo_advice(item: Item) -> str | None:
     )
 
 
-def _slo_cause(item: Item) -> str | None:
+def _slo_cause(item: ItemReport) -> str | None:
     names = ", ".join(dict.fromkeys(fault.written for fault in item.faults))
     if not names:
         return "No fault was applied: this is how the service is."
@@ -63,7 +67,7 @@ def _slo_cause(item: Item) -> str | None:
     return f"The baseline keeps it, so it comes with the fault ({names})."
 
 
-def slo_margin_small(item: Item) -> Remark | None:
+def slo_margin_small(item: ItemReport) -> Remark | None:
     """Report objectives that were kept with a small margin."""
     near = [
         result
@@ -81,7 +85,7 @@ def slo_margin_small(item: Item) -> Remark | None:
     )
 
 
-def expectation_missed(item: Item) -> Remark | None:
+def expectation_missed(item: ItemReport) -> Remark | None:
     """Report missed expectations of calls."""
     if not item.expectation_failures or breaking_point(item) or slo_missed(item):
         return None
@@ -94,7 +98,7 @@ def expectation_missed(item: Item) -> Remark | None:
     )
 
 
-def breaking_point(item: Item) -> Remark | None:
+def breaking_point(item: ItemReport) -> Remark | None:
     """Report the step from which on the item fails, or up to which it does.
 
     A fault that acts by chance has no such point: it may fail at any step.
@@ -121,5 +125,5 @@ def breaking_point(item: Item) -> Remark | None:
         what,
         f"{much}; {first.why or first.failure or 'the call failed'}.",
         None,
-        "Decide whether as much will ever come; if so, look at what gives way there.",
+        "Decide whether this much can occur; if so, find out what fails there.",
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from faultkit.base.errors import InputError
-from faultkit.base.files import check_output_path, write_whole
+from faultkit.base.files import check_output_path, write_output
 from faultkit.plan import read_document
 from faultkit.scenario.report.report_model import Report
 from faultkit.scenario.report.results_document import from_document, to_json, to_yaml
@@ -36,7 +36,7 @@ RESULT_EXTENSIONS = (".json", ".yaml", ".yml")
 """The extensions that `read_report` can read."""
 
 
-def render(report: Report, path: str | os.PathLike[str]) -> str:
+def render_report(report: Report, path: str | os.PathLike[str]) -> str:
     """Return the report in the format of the file's extension."""
     extension = Path(path).suffix.lower()
     if extension not in RENDERERS:
@@ -46,7 +46,7 @@ def render(report: Report, path: str | os.PathLike[str]) -> str:
 
 def write_report(report: Report, path: str | os.PathLike[str]) -> None:
     """Write the report in the format of the file's extension, whole or not at all."""
-    write_whole(path, render(report, path))
+    write_output(path, render_report(report, path))
 
 
 def read_report(path: str | os.PathLike[str]) -> Report:

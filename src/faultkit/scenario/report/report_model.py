@@ -1,4 +1,4 @@
-"""The values of a report, which `results.json` holds. Builders of all formats only read them.
+"""The values of a report. Their fields are the keys of `results.json`; all formats are built from them.
 
 The fields are documented here and in docs/results.md. Times are milliseconds where the name ends in `_ms`,
 seconds where it ends in `_s`; instants are UTC, as ISO 8601 text.
@@ -22,7 +22,7 @@ requested, so the figures decide nothing. `not exercised`: at least one fault ne
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ReportedCall:
     """The request that an item makes."""
 
     method: str
@@ -35,7 +35,7 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Strategy:
+class ReportedStrategy:
     """How often the call is made: once, repeated with a growing fault, or as load."""
 
     mode: Literal["single", "repeat", "load"]
@@ -57,8 +57,8 @@ class Strategy:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """A rule as it was applied."""
+class ReportedFault:
+    """A fault as it was applied, with the count of its injections."""
 
     kind: str
     """The name in the fault vocabulary."""
@@ -74,7 +74,7 @@ class Fault:
 
 
 @dataclass(frozen=True, slots=True)
-class Expectation:
+class ReportedExpectation:
     """What the scenario expects of an item; None where it expects nothing."""
 
     status: int | None = None
@@ -83,7 +83,8 @@ class Expectation:
 
     @property
     def empty(self) -> bool:
-        return self == Expectation()
+        """Whether nothing is expected."""
+        return self == ReportedExpectation()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +112,8 @@ class CallResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Injection:
-    """The work of the proxy, and how late it was."""
+class InjectionSummary:
+    """Counts of the proxies of an item, and how late they released data."""
 
     connections: int
     requests: int
@@ -125,13 +126,13 @@ class Injection:
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """One item of a scenario with its verdict and figures."""
+class ItemReport:
+    """The report of one item: its verdict and figures."""
 
-    call: Call
-    strategy: Strategy
-    faults: tuple[Fault, ...]
-    expectation: Expectation
+    call: ReportedCall
+    strategy: ReportedStrategy
+    faults: tuple[ReportedFault, ...]
+    expectation: ReportedExpectation
     verdict: Verdict
     reasons: tuple[str, ...]
     """Why the verdict is not `passed`, in sentences."""
@@ -145,42 +146,43 @@ class Item:
     calls: tuple[CallResult, ...]
     """For single and repeat only."""
     expectation_failures: int
-    injection: Injection
+    injection: InjectionSummary
     routes: tuple[str, ...]
     """The proxies: `127.0.0.1:3180 → any host`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Scenario:
-    """One scenario document with its items."""
+class ScenarioReport:
+    """The report of one scenario document."""
 
     title: str
     description: str | None
     file: str | None
     document: int
     """Counted from 1 within its file."""
-    items: tuple[Item, ...]
+    items: tuple[ItemReport, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A run of one or more scenarios."""
+    """The report of a run of one or more scenarios."""
 
     tool: str
     """`faultkit 0.1.0`."""
     started_at: str
     ended_at: str
     seed: int | str
-    scenarios: tuple[Scenario, ...]
+    scenarios: tuple[ScenarioReport, ...]
     partial: str | None = None
     """Why the run ended early; None if it did not."""
     version: int = VERSION
 
     @property
-    def items(self) -> tuple[Item, ...]:
+    def items(self) -> tuple[ItemReport, ...]:
+        """The items of all scenarios, in order."""
         return tuple(item for scenario in self.scenarios for item in scenario.items)
 
     @property
-    def held(self) -> bool:
+    def all_passed(self) -> bool:
         """Whether all items were run and passed."""
         return self.partial is None and all(item.verdict == "passed" for item in self.items)

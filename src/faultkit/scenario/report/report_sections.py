@@ -1,4 +1,4 @@
-"""The additions of the reports to the original's: sections with a title, a table and lines of text.
+"""What the reports have beyond the original's: sections with a title, a table and lines of text.
 
 Markdown and plain text show the same sections. Nothing is escaped here; the writers do that.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from faultkit.base.intervals import bounds_percentile
 from faultkit.base.numbers import (
     NO_NUMBER,
     count_and_share,
@@ -18,11 +17,12 @@ from faultkit.base.numbers import (
     shortest,
     signed_column,
 )
-from faultkit.load.summary import Distribution, Percentile, Starts, Summary
-from faultkit.scenario.report.report_model import CallResult, Item
+from faultkit.base.sample_statistics import bounds_percentile
+from faultkit.load.summary import Distribution, Percentile, Summary
+from faultkit.scenario.report.report_model import CallResult, ItemReport
 from faultkit.scenario.report.wording import strategy_details
 
-_TALL = (50.0, 90.0, 95.0, 99.0, 99.9)
+_PERCENTS = (50.0, 90.0, 95.0, 99.0, 99.9)
 _TOO_FEW = "too few to say"
 _PARTS = {"dns": "DNS", "connect": "Connect", "tls": "TLS", "first_byte": "First byte"}
 
@@ -37,9 +37,9 @@ class ReportSection:
     lines: tuple[str, ...] = ()
 
 
-def sections(item: Item) -> tuple[ReportSection, ...]:
+def item_sections(item: ItemReport) -> tuple[ReportSection, ...]:
     """Return the sections of an item that have content."""
-    made = (
+    built = (
         ReportSection("Reasons", lines=item.reasons),
         ReportSection("Warnings", lines=tuple(_warnings(item))),
         ReportSection("Worst Windows", lines=tuple(_windows(item))),
@@ -52,10 +52,10 @@ def sections(item: Item) -> tuple[ReportSection, ...]:
         _injection(item),
         _calls(item),
     )
-    return tuple(section for section in made if section.rows or section.lines)
+    return tuple(section for section in built if section.rows or section.lines)
 
 
-def _windows(item: Item) -> Iterator[str]:
+def _windows(item: ItemReport) -> Iterator[str]:
     for result in item.slos:
         begin, width = result.window_start_s, result.slo.window_s
         if begin is not None and width is not None:
@@ -65,7 +65,7 @@ def _windows(item: Item) -> Iterator[str]:
             )
 
 
-def _impact(item: Item) -> ReportSection:
+def _impact(item: ItemReport) -> ReportSection:
     return ReportSection(
         "Impact",
         ("Figure", "Baseline", "With Faults", "Difference", "95% Interval", "Shown?"),
@@ -90,13 +90,13 @@ def _amount(value: float, unit: str) -> str:
     return text if text == NO_NUMBER else f"{text} {unit}"
 
 
-def _times(item: Item) -> ReportSection:
+def _times(item: ItemReport) -> ReportSection:
     """Compare response and service times: they differ where requests had to queue."""
     response, service = item.run.response, item.run.service
     if response.count < 2:
         return ReportSection("Response time and service time")
     rows = [("mean", decimals(response.mean_ms), NO_NUMBER, decimals(service.mean_ms))]
-    for percent in _TALL:
+    for percent in _PERCENTS:
         found, other = _percentile(response, percent), _percentile(service, percent)
         if found is not None:
             bounded = bounds_percentile(found.effective, percent)
@@ -152,7 +152,7 @@ def _statuses(run: Summary) -> ReportSection:
     )
 
 
-def _load(item: Item) -> ReportSection:
+def _load(item: ItemReport) -> ReportSection:
     if item.strategy.mode != "load":
         return ReportSection("Load")
     runs = [("with faults", item.run), *([("baseline", item.baseline)] if item.baseline else [])]
@@ -182,16 +182,14 @@ def _load_row(run: Summary) -> tuple[str, ...]:
         rate(run.achieved_rps),
         count_and_share(starts.dropped, arrivals),
         count_and_share(starts.late, run.requests),
-        *_lateness(starts, run.requests),
+        *(
+            milliseconds(ms) if run.requests else NO_NUMBER
+            for ms in (starts.p50_ms, starts.p99_ms, starts.max_ms)
+        ),
     )
 
 
-def _lateness(starts: Starts, requests: int) -> tuple[str, ...]:
-    figures = (starts.p50_ms, starts.p99_ms, starts.max_ms)
-    return tuple(milliseconds(ms) if requests else NO_NUMBER for ms in figures)
-
-
-def _injection(item: Item) -> ReportSection:
+def _injection(item: ItemReport) -> ReportSection:
     done = item.injection
     if not item.faults and not item.routes:
         return ReportSection("Injection")
@@ -215,7 +213,7 @@ def _injection(item: Item) -> ReportSection:
     )
 
 
-def _calls(item: Item) -> ReportSection:
+def _calls(item: ItemReport) -> ReportSection:
     return ReportSection(
         "Calls",
         ("Call", "Step", "Status", "Time (ms)", "First Byte (ms)", "Met?", "Why"),
@@ -237,7 +235,7 @@ def _call_row(call: CallResult) -> tuple[str, ...]:
     )
 
 
-def _warnings(item: Item) -> Iterator[str]:
+def _warnings(item: ItemReport) -> Iterator[str]:
     yield from item.warnings
     for result in item.slos:
         if result.warning:

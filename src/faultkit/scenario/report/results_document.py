@@ -1,5 +1,4 @@
-"""Reports to plain data and back: the content of `results.json` and its YAML twin, documented in
-docs/results.md.
+"""Reports as plain data and back: the content of `results.json` and of its YAML form (docs/results.md).
 
 The shape is derived from the dataclasses of the model, so that the two cannot differ. A figure that is not a
 finite number is written as null, because JSON has no other form for it.
@@ -27,7 +26,7 @@ T = TypeVar("T")
 # Typed as Any: the two dumpers have no base in common, and the C one may be missing.
 _FastDumper: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
-_HALF_PAIR = re.compile("[\ud800-\udfff]")
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 """Half of a surrogate pair cannot be encoded as UTF-8."""
 _WORDS: dict[object, str] = {
     str: "a text",
@@ -48,11 +47,11 @@ def _plain(value: object) -> object:
         return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
         # Keys of JSON are texts.
-        return {_HALF_PAIR.sub("�", str(key)): _plain(each) for key, each in value.items()}
+        return {_LONE_SURROGATE.sub("�", str(key)): _plain(each) for key, each in value.items()}
     if isinstance(value, tuple | list):
         return [_plain(each) for each in value]
     if isinstance(value, str):
-        return _HALF_PAIR.sub("�", value)
+        return _LONE_SURROGATE.sub("�", value)
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
@@ -79,32 +78,26 @@ _Dumper.add_representer(str, _text_node)
 
 
 def from_document(document: object) -> Report:
-    """Return the report of plain data; raises InputError with the path of the first value that does not
-    fit."""
+    """Return the report of plain data. Raises InputError with the path of the first invalid value."""
     if not isinstance(document, Mapping) or "version" not in document:
-        raise InputError(
-            "version", f"expected {VERSION} (is this a results file of faultkit?), got {_got(document)}"
-        )
+        got = "a mapping without it" if isinstance(document, Mapping) else shown(document)
+        raise InputError("version", f"expected {VERSION} (is this a results file of faultkit?), got {got}")
     version = document["version"]
     if version != VERSION or isinstance(version, bool):
         newer = isinstance(version, int) and version > VERSION
         advice = "; a newer faultkit wrote it" if newer else ""
         raise InputError("version", f"expected {VERSION}, got {shown(version)}{advice}")
-    return _value_of(Report, document, "")
+    return _read_dataclass(Report, document, "")
 
 
-def _got(document: object) -> str:
-    return "a mapping without it" if isinstance(document, Mapping) else shown(document)
-
-
-def _value_of(cls: type[T], document: object, path: str) -> T:
-    types = _types(cast("Any", cls))
+def _read_dataclass(cls: type[T], document: object, path: str) -> T:
+    types = _field_types(cast("Any", cls))
     given = mapping(document, types, path)
     needed = [f.name for f in fields(cls) if f.default is MISSING]  # type: ignore[arg-type]
     for name in needed:
         if name not in given:
-            raise InputError(_below(path, name), "expected a value, got nothing")
-    values = {name: _read(types[name], value, _below(path, name)) for name, value in given.items()}
+            raise InputError(_path_below(path, name), "expected a value, got nothing")
+    values = {name: _read(types[name], value, _path_below(path, name)) for name, value in given.items()}
     try:
         return cls(**values)
     except ValueError as error:
@@ -112,26 +105,26 @@ def _value_of(cls: type[T], document: object, path: str) -> T:
 
 
 @cache
-def _types(cls: Any) -> dict[str, Any]:
+def _field_types(cls: Any) -> dict[str, Any]:
     """Return the field types of a dataclass; cached, because annotations are texts and slow to evaluate."""
     hints = get_type_hints(cls)
     return {field.name: hints[field.name] for field in fields(cls)}
 
 
-def _below(path: str, name: str) -> str:
+def _path_below(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
 def _read(type_: Any, value: object, path: str) -> object:
     origin, arguments = get_origin(type_), get_args(type_)
     if is_dataclass(type_):
-        return _value_of(cast("type[object]", type_), value, path)
+        return _read_dataclass(cast("type[object]", type_), value, path)
     if origin is tuple:
         return _read_tuple(arguments, value, path)
     if origin is dict:
         return _read_dict(arguments, value, path)
     if origin is Literal:
-        return _checked(value in arguments and not isinstance(value, bool), type_, value, path)
+        return _require(value in arguments and not isinstance(value, bool), type_, value, path)
     if origin in (Union, UnionType):
         return _read_union(arguments, type_, value, path)
     return _read_plain(type_, value, path)
@@ -173,7 +166,7 @@ def _read_union(arguments: tuple[Any, ...], type_: Any, value: object, path: str
     kinds = [kind for kind in arguments if kind is not NoneType]
     if len(kinds) == 1:
         return _read(kinds[0], value, path)
-    return _checked(type(value) in kinds, type_, value, path)
+    return _require(type(value) in kinds, type_, value, path)
 
 
 def _read_plain(type_: Any, value: object, path: str) -> object:
@@ -183,13 +176,13 @@ def _read_plain(type_: Any, value: object, path: str) -> object:
         # Written as null because it was not a finite number.
         if value is None:
             return nan
-        _checked(isinstance(value, int | float) and not isinstance(value, bool), type_, value, path)
+        _require(isinstance(value, int | float) and not isinstance(value, bool), type_, value, path)
         return float(cast("float", value))
     # Not isinstance, because True is an int in Python.
-    return _checked(type(value) is type_, type_, value, path)
+    return _require(type(value) is type_, type_, value, path)
 
 
-def _checked(fits: bool, type_: Any, value: object, path: str) -> object:
+def _require(fits: bool, type_: Any, value: object, path: str) -> object:
     if fits:
         return value
     if get_origin(type_) is Literal:

@@ -29,7 +29,7 @@ class Remark:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ReviewFinding:
     """A remark and the item that it is about."""
 
     rule: str
@@ -48,9 +48,9 @@ class Review:
 
     summary: str
     """One or two sentences about the whole report."""
-    findings: tuple[Finding, ...]
+    findings: tuple[ReviewFinding, ...]
     """The gravest first; those of equal weight in the order of the report."""
 
-    def of_item(self, item: int) -> tuple[Finding, ...]:
+    def of_item(self, item: int) -> tuple[ReviewFinding, ...]:
         """Return the findings about one item."""
         return tuple(finding for finding in self.findings if finding.item == item)

@@ -12,7 +12,7 @@ from typing import Literal
 from faultkit.base.numbers import decimals, shortest
 from faultkit.base.text import printable_line
 from faultkit.report.junit import JUnitCase, JUnitProblem, JUnitSuite, render_junit_suites
-from faultkit.scenario.report.report_model import Item, Report, Scenario, Verdict
+from faultkit.scenario.report.report_model import ItemReport, Report, ScenarioReport, Verdict
 from faultkit.scenario.report.scenario_text import latency_text, render_item
 from faultkit.scenario.report.wording import VERDICTS
 
@@ -29,14 +29,14 @@ def render_junit(report: Report) -> str:
     """Return the report as JUnit XML."""
     suites = [_suite(scenario, report) for scenario in report.scenarios]
     if report.partial is not None:
-        # A case that fails for what was not run: otherwise a partial run could look like a good one.
+        # A failing case of its own: without it, a partial run could look like a complete one.
         problem = JUnitProblem("error", "partial", report.partial)
         case = JUnitCase("all scenarios were run", "The run", 0.0, problem)
         suites.append(JUnitSuite("The run", [case], report.ended_at))
     return render_junit_suites(suites)
 
 
-def _suite(scenario: Scenario, report: Report) -> JUnitSuite:
+def _suite(scenario: ScenarioReport, report: Report) -> JUnitSuite:
     title, items = printable_line(scenario.title) or "scenario", scenario.items
     properties = [("tool", report.tool), ("seed", str(report.seed)), ("file", scenario.file or "")]
     for number, item in enumerate(items, 1):
@@ -50,7 +50,7 @@ def _suite(scenario: Scenario, report: Report) -> JUnitSuite:
     )
 
 
-def _case(number: int, item: Item, title: str) -> JUnitCase:
+def _case(number: int, item: ItemReport, title: str) -> JUnitCase:
     problem = None
     if item.verdict in _PROBLEMS:
         tag, kind = _PROBLEMS[item.verdict]
@@ -62,7 +62,7 @@ def _case(number: int, item: Item, title: str) -> JUnitCase:
     return JUnitCase(f"{number}. {item.call.method} {item.call.url} ({faults})", title, seconds, problem)
 
 
-def _figures(item: Item) -> Iterator[tuple[str, str]]:
+def _figures(item: ItemReport) -> Iterator[tuple[str, str]]:
     run = item.run
     yield "verdict", item.verdict
     yield "requests", str(run.requests)

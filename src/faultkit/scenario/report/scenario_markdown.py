@@ -1,7 +1,7 @@
 """The report as Markdown, with the headings, columns and number formats of the original's sample.
 
-What a script that reads the sample looks for comes first and in the sample's form; our additions follow under
-bold headings of their own. Text from outside is escaped, so that a table never breaks.
+The parts of the sample come first and in the sample's form, for scripts that read it; further sections follow
+under bold headings. Text from outside is escaped, so that a table never breaks.
 """
 
 from __future__ import annotations
@@ -13,23 +13,28 @@ from faultkit.load.slo import SloResult
 from faultkit.load.summary import Distribution, Summary
 from faultkit.report import markdown
 from faultkit.report.markdown import escape_lightly, escape_url, table_row
-from faultkit.scenario.report.baseline import baseline_warning, baselines_warning
-from faultkit.scenario.report.fault_description import timeline
-from faultkit.scenario.report.report_model import Call, Fault, Item, Report, Scenario
-from faultkit.scenario.report.report_sections import ReportSection, sections
+from faultkit.scenario.report.item_evidence import baseline_warning, baselines_warning
+from faultkit.scenario.report.report_model import (
+    ItemReport,
+    Report,
+    ReportedCall,
+    ScenarioReport,
+)
+from faultkit.scenario.report.report_sections import ReportSection, item_sections
 from faultkit.scenario.report.wording import (
     VERDICTS,
     expectation_text,
     margin_text,
     objective_text,
     strategy_text,
-    tally,
+    timeline_cell,
+    verdict_counts,
 )
 
 PERCENTS = (25.0, 50.0, 75.0, 95.0, 99.0)
 _MARKS = {True: "✅", False: "❌", None: NO_NUMBER}
 
-# Heads and rules are the sample's to the letter; the lengths of the rules have no meaning.
+# The heads are the sample's to the letter; the lengths of their dashes have no meaning.
 _FAULTS_HEAD = """\
 | Type | Timeline | Description |
 |------|----------|-------------|"""
@@ -52,16 +57,16 @@ def render_markdown(report: Report) -> str:
     parts = ["# Scenarios Report\n"]
     if report.partial is not None:
         parts.append(f"> **Partial report**: {escape_lightly(report.partial)}\n")
-    if (ill := baselines_warning(report)) is not None:
-        parts.append(f"> **Warning**: {escape_lightly(ill)}\n")
+    if (warning := baselines_warning(report)) is not None:
+        parts.append(f"> **Warning**: {escape_lightly(warning)}\n")
     parts += [f"Start: {instant(report.started_at)}\n", f"End: {instant(report.ended_at)}\n"]
     for scenario in report.scenarios:
         parts += _scenario(scenario)
-    parts.append(f"{escape_lightly(report.tool)}, seed {_code(str(report.seed))}, {tally(report)}\n")
+    parts.append(f"{escape_lightly(report.tool)}, seed {_code(str(report.seed))}, {verdict_counts(report)}\n")
     return "\n".join(parts)
 
 
-def _scenario(scenario: Scenario) -> Iterator[str]:
+def _scenario(scenario: ScenarioReport) -> Iterator[str]:
     """Yield blocks of lines. Each ends with a line feed, so joining them leaves an empty line between."""
     yield f"## Scenario: {escape_lightly(scenario.title)}  (items: {len(scenario.items)})\n"
     if scenario.description:
@@ -71,12 +76,12 @@ def _scenario(scenario: Scenario) -> Iterator[str]:
     yield "\n---\n\n"
 
 
-def _item(item: Item) -> Iterator[str]:
+def _item(item: ItemReport) -> Iterator[str]:
     yield f"### 🎯 {_code(item.call.method)} {escape_url(item.call.url)} | {VERDICTS[item.verdict]}\n"
-    if (ill := baseline_warning(item)) is not None:
-        yield f"> **Warning**: {escape_lightly(ill)}\n"
+    if (warning := baseline_warning(item)) is not None:
+        yield f"> **Warning**: {escape_lightly(warning)}\n"
     yield "**Call**:\n"
-    yield _bulleted(_call(item.call))
+    yield _bullets(_call(item.call))
     yield f"**Strategy**: {strategy_text(item.strategy, original=True)}\n"
     yield _faults(item)
     if not item.expectation.empty:
@@ -86,11 +91,11 @@ def _item(item: Item) -> Iterator[str]:
     yield _percentiles(item.run)
     if item.slos:
         yield _lines(_SLO_HEAD, *(_slo_row(result) for result in item.slos))
-    for section in sections(item):
+    for section in item_sections(item):
         yield from _section(section)
 
 
-def _call(call: Call) -> Iterator[str]:
+def _call(call: ReportedCall) -> Iterator[str]:
     if call.operation_id:
         yield f"Operation ID: {_code(call.operation_id)}"
     yield f"Method: {_code(call.method)}"
@@ -103,22 +108,21 @@ def _call(call: Call) -> Iterator[str]:
     yield f"Body?: {'Yes' if call.has_body else 'No'}"
 
 
-def _faults(item: Item) -> str:
+def _faults(item: ItemReport) -> str:
     if not item.faults:
         return "**Faults Applied**:\nnone\n"
     if item.strategy.mode != "load":
-        return "**Faults Applied**:\n" + _bulleted(escape_lightly(fault.description) for fault in item.faults)
-    rows = (_fault_row(fault) for fault in item.faults)
+        return "**Faults Applied**:\n" + _bullets(escape_lightly(fault.description) for fault in item.faults)
+    rows = (
+        table_row(
+            (escape_lightly(fault.written), timeline_cell(fault.windows), escape_lightly(fault.description))
+        )
+        for fault in item.faults
+    )
     return _lines("**Faults Applied**:\n", _FAULTS_HEAD, *rows) + "\n"
 
 
-def _fault_row(fault: Fault) -> str:
-    return table_row(
-        (escape_lightly(fault.written), timeline(fault.windows), escape_lightly(fault.description))
-    )
-
-
-def _overview(item: Item) -> str:
+def _overview(item: ItemReport) -> str:
     run, times = item.run, item.run.response
     row = (
         str(run.requests),
@@ -164,16 +168,16 @@ def _section(section: ReportSection) -> Iterator[str]:
     yield f"**{section.title}**:\n"
     if section.rows:
         rows = [[escape_lightly(cell) for cell in row] for row in section.rows]
-        yield _lines(*markdown.table(section.columns, rows))
+        yield _lines(*markdown.table_lines(section.columns, rows))
     if section.lines:
-        yield _bulleted(markdown.escape_line_start(escape_lightly(line)) for line in section.lines)
+        yield _bullets(markdown.escape_line_start(escape_lightly(line)) for line in section.lines)
 
 
 def _code(text: str) -> str:
     return markdown.code_span(text) or NO_NUMBER
 
 
-def _bulleted(lines: Iterable[str]) -> str:
+def _bullets(lines: Iterable[str]) -> str:
     return _lines(*markdown.bullets(lines))
 
 

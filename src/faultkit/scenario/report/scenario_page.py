@@ -11,8 +11,15 @@ from collections.abc import Iterator, Sequence
 from faultkit.base.numbers import duration, percentage, share_of, shortest
 from faultkit.base.text import counted
 from faultkit.plan.match import flows
-from faultkit.report.html_page import badge, pairs_with_value, render_page, spanning_cell, url, utc
-from faultkit.report.markup import Markup, element, joined
+from faultkit.report.html_page import (
+    badge_markup,
+    breakable_url,
+    pairs_with_value,
+    render_page,
+    spanning_cell,
+    utc_text,
+)
+from faultkit.report.markup import Markup, element, join_markup
 from faultkit.report.page_model import (
     Badge,
     Block,
@@ -33,9 +40,14 @@ from faultkit.report.page_model import (
     VerdictCount,
 )
 from faultkit.report.svg import window_bar
-from faultkit.scenario.report.baseline import baseline_warning, baselines_warning
-from faultkit.scenario.report.fault_description import GLYPHS
-from faultkit.scenario.report.item_charts import Goal, Window, impact_chart, percentile_chart, timeline_chart
+from faultkit.scenario.report.item_charts import (
+    FaultWindow,
+    LatencyGoal,
+    impact_chart,
+    percentile_chart,
+    timeline_chart,
+)
+from faultkit.scenario.report.item_evidence import baseline_warning, baselines_warning
 from faultkit.scenario.report.item_tables import (
     call_table,
     error_blocks,
@@ -43,22 +55,28 @@ from faultkit.scenario.report.item_tables import (
     impact_table,
     load_facts,
     part_table,
-    percentile,
+    percentile_of,
     slo_table,
 )
-from faultkit.scenario.report.report_model import Fault, Item, Report, Verdict
-from faultkit.scenario.report.review import review
-from faultkit.scenario.report.review_model import Finding
-from faultkit.scenario.report.wording import VERDICTS, expectation_text, strategy_details, strategy_text
+from faultkit.scenario.report.report_model import ItemReport, Report, ReportedFault, Verdict
+from faultkit.scenario.report.review import review_report
+from faultkit.scenario.report.review_model import ReviewFinding
+from faultkit.scenario.report.wording import (
+    GLYPHS,
+    VERDICTS,
+    expectation_text,
+    strategy_details,
+    strategy_text,
+)
 
-_MOODS: dict[Verdict, Mood] = {
+_VERDICT_MOODS: dict[Verdict, Mood] = {
     "passed": "passed",
     "failed": "failed",
     "inconclusive": "inconclusive",
     "not exercised": "not-exercised",
     "unfinished": "unfinished",
 }
-_SIGNS: dict[Verdict, str] = {
+_VERDICT_SIGNS: dict[Verdict, str] = {
     "passed": "✓",
     "failed": "✕",
     "inconclusive": "?",
@@ -73,9 +91,9 @@ _SEVERITIES = {
     "good": "Works",
 }
 _FLOWS = {("to_client",): "answers", ("to_upstream",): "requests", ("to_upstream", "to_client"): "both ways"}
-_WHERE = [(glyph, _FLOWS[flows(side, direction)]) for (side, direction), glyph in GLYPHS.items()]
+_GLYPH_FLOWS = [(glyph, _FLOWS[flows(side, direction)]) for (side, direction), glyph in GLYPHS.items()]
 """The glyph of a side and direction, and which messages a fault there meets."""
-_MANY = 12
+_FOLD_FROM = 12
 """From this number of items on, the cards of those that passed are folded."""
 _HEADS = ("Verdict", "Call", "Faults", "Requests", "Errors", "p50", "p95", "SLOs kept")
 _FOOTER = (
@@ -105,15 +123,19 @@ def scenario_page(report: Report) -> Page:
         kind="resilience report",
         title=title,
         headline=_headline(report),
-        mood="failed" if verdicts["failed"] else "passed" if report.held and report.items else "inconclusive",
+        mood="failed"
+        if verdicts["failed"]
+        else "passed"
+        if report.all_passed and report.items
+        else "inconclusive",
         tool=report.tool,
         footer=_FOOTER,
         facts=[
-            ("Started", utc(report.started_at)),
-            ("Ended", utc(report.ended_at)),
+            ("Started", utc_text(report.started_at)),
+            ("Ended", utc_text(report.ended_at)),
             ("Seed", str(report.seed)),
         ],
-        counts=[VerdictCount(_MOODS[verdict], verdict, verdicts[verdict]) for verdict in VERDICTS],
+        counts=[VerdictCount(_VERDICT_MOODS[verdict], verdict, verdicts[verdict]) for verdict in VERDICTS],
         show_counts=len(report.items) > 1,
         notes=notes,
         overview=_overview(report) if len(report.items) > 1 else None,
@@ -149,11 +171,11 @@ def _overview(report: Report) -> Overview:
     return Overview(table, "Items")
 
 
-def _overview_row(number: int, item: Item) -> Sequence[str]:
+def _overview_row(number: int, item: ItemReport) -> Sequence[str]:
     judged = [result for result in item.slos if result.passed is not None]
-    times = [percentile(item.run.response, percent) for percent in (50, 95)]
+    times = [percentile_of(item.run.response, percent) for percent in (50, 95)]
     return (
-        badge(_badge(item)),
+        badge_markup(_badge(item)),
         element("a", *_call(item), href=f"#item-{number}"),
         ", ".join(dict.fromkeys(fault.written for fault in item.faults)) or "none",
         f"{item.run.requests:,}",
@@ -163,17 +185,17 @@ def _overview_row(number: int, item: Item) -> Sequence[str]:
     )
 
 
-def _badge(item: Item) -> Badge:
-    return Badge(_MOODS[item.verdict], _SIGNS[item.verdict], VERDICTS[item.verdict])
+def _badge(item: ItemReport) -> Badge:
+    return Badge(_VERDICT_MOODS[item.verdict], _VERDICT_SIGNS[item.verdict], VERDICTS[item.verdict])
 
 
-def _call(item: Item) -> tuple[str, ...]:
-    return (element("code", item.call.method, class_="method"), " ", url(item.call.url))
+def _call(item: ItemReport) -> tuple[str, ...]:
+    return (element("code", item.call.method, class_="method"), " ", breakable_url(item.call.url))
 
 
 def _sections(report: Report) -> Iterator[Section]:
-    findings = review(report)
-    fold = len(report.items) >= _MANY
+    findings = review_report(report)
+    fold = len(report.items) >= _FOLD_FROM
     number = 0
     for scenario in report.scenarios:
         cards = []
@@ -181,7 +203,7 @@ def _sections(report: Report) -> Iterator[Section]:
             number += 1
             cards.append(
                 Card(
-                    joined(_call(item)),
+                    join_markup(_call(item)),
                     _badge(item),
                     list(_blocks(item, findings.of_item(number))),
                     f"item-{number}",
@@ -200,7 +222,7 @@ def _sections(report: Report) -> Iterator[Section]:
 # The card of an item
 
 
-def _blocks(item: Item, findings: Sequence[Finding]) -> Iterator[Block]:
+def _blocks(item: ItemReport, findings: Sequence[ReviewFinding]) -> Iterator[Block]:
     strategy = strategy_text(item.strategy)
     strategy = "; ".join([strategy[:1].upper() + strategy[1:], *strategy_details(item.strategy)])
     yield Paragraph(strategy, "strategy")
@@ -228,7 +250,7 @@ def _blocks(item: Item, findings: Sequence[Finding]) -> Iterator[Block]:
     yield Titled("How it was measured", [Facts(_facts(item))])
 
 
-def _tiles(item: Item) -> Block:
+def _tiles(item: ItemReport) -> Block:
     run, before = item.run, item.baseline if item.strategy.mode == "load" else None
     if not run.requests:
         return Paragraph("No request was made.", "empty")
@@ -238,8 +260,8 @@ def _tiles(item: Item) -> Block:
         Tile("Errors", share_of(run.errors, run.requests), errors, is_bad=bool(run.errors)),
     ]
     for percent in (50.0, 95.0, 99.0) if run.requests > 1 else (50.0,):
-        found = percentile(run.response, percent)
-        usual = percentile(before.response, percent) if before else None
+        found = percentile_of(run.response, percent)
+        usual = percentile_of(before.response, percent) if before else None
         if found:
             name = f"p{percent:g}" if run.requests > 1 else "Response time"
             tiles.append(Tile(name, duration(found.ms), f"from {duration(usual.ms)}" if usual else ""))
@@ -249,7 +271,7 @@ def _tiles(item: Item) -> Block:
     return Tiles(tiles)
 
 
-def _rate(item: Item) -> str:
+def _rate(item: ItemReport) -> str:
     run = item.run
     if item.strategy.mode != "load":
         return f"in {duration(1000 * run.total_s)}"
@@ -257,7 +279,7 @@ def _rate(item: Item) -> str:
     return f"{shortest(round(run.achieved_rps, 1))}{wanted} a second"
 
 
-def _finding(finding: Finding) -> Markup:
+def _finding(finding: ReviewFinding) -> Markup:
     remark = finding.remark
     return element(
         "li",
@@ -272,7 +294,7 @@ def _finding(finding: Finding) -> Markup:
     )
 
 
-def _faults(faults: Sequence[Fault]) -> Block:
+def _faults(faults: Sequence[ReportedFault]) -> Block:
     if not faults:
         return Paragraph("No faults were applied.", "empty")
     rows = []
@@ -284,7 +306,7 @@ def _faults(faults: Sequence[Fault]) -> Block:
             (
                 element("code", fault.written),
                 window_bar(fault.windows, f"Active: {windows}"),
-                next((words for glyph, words in _WHERE if glyph in fault.description), "–"),
+                next((words for glyph, words in _GLYPH_FLOWS if glyph in fault.description), "–"),
                 _settings(fault),
                 f"{fault.injected:,} ×",
             )
@@ -293,20 +315,20 @@ def _faults(faults: Sequence[Fault]) -> Block:
     return Table(heads, rows, "Faults", numeric=(4,), kind="faults")
 
 
-def _settings(fault: Fault) -> str:
+def _settings(fault: ReportedFault) -> str:
     """Return the description without the fault's name and without the glyph, which many fonts lack."""
     text = fault.description
-    for glyph, _ in _WHERE:
+    for glyph, _ in _GLYPH_FLOWS:
         text = text.replace(f"{glyph}, ", "").replace(glyph, "")
     _, colon, settings = text.partition(": ")
     return settings if colon and settings else text
 
 
-def _charts(item: Item) -> Iterator[Block]:
+def _charts(item: ItemReport) -> Iterator[Block]:
     if item.strategy.mode != "load" or not item.run.requests:
         return
     windows = [
-        Window(start, end, fault.written)
+        FaultWindow(start, end, fault.written)
         for fault in item.faults
         for start, end in fault.windows
         if end > start
@@ -316,7 +338,7 @@ def _charts(item: Item) -> Iterator[Block]:
     if item.run.timeline:
         yield Drawing(timeline_chart(item.run, item.baseline, distinct, item.strategy.duration_s))
     goals = [
-        Goal(result.slo.objective, result.slo.threshold, result.passed)
+        LatencyGoal(result.slo.objective, result.slo.threshold, result.passed)
         for result in item.slos
         if result.slo.kind == "latency" and result.slo.threshold is not None and result.slo.window_s is None
     ]
@@ -329,7 +351,7 @@ def _charts(item: Item) -> Iterator[Block]:
     yield Group(pair, "pair")
 
 
-def _facts(item: Item) -> Sequence[tuple[str, str]]:
+def _facts(item: ItemReport) -> Sequence[tuple[str, str]]:
     call, failures = item.call, item.expectation_failures
     return pairs_with_value(
         [

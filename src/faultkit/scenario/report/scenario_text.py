@@ -12,17 +12,17 @@ from faultkit.base.numbers import NO_NUMBER, count_and_share, decimals, duration
 from faultkit.base.text import count_of, printable_line
 from faultkit.load.summary import Distribution
 from faultkit.report.text_table import text_table
-from faultkit.scenario.report.baseline import baseline_warning, baselines_warning
-from faultkit.scenario.report.fault_description import bar
-from faultkit.scenario.report.report_model import Item, Report
-from faultkit.scenario.report.report_sections import sections
+from faultkit.scenario.report.item_evidence import baseline_warning, baselines_warning
+from faultkit.scenario.report.report_model import ItemReport, Report
+from faultkit.scenario.report.report_sections import item_sections
 from faultkit.scenario.report.wording import (
     VERDICTS,
     expectation_text,
     margin_text,
     objective_text,
     strategy_text,
-    tally,
+    timeline_marks,
+    verdict_counts,
 )
 
 WIDTH = 100
@@ -31,7 +31,8 @@ _NARROWEST = 40
 _INDENT = "  "
 _LABEL = 12
 _MARKS = {True: "kept", False: "missed", None: NO_NUMBER}
-_TOLD_ELSEWHERE = ("Reasons", "Warnings", "Errors by Class", "Answers by Status")
+_SHOWN_ELSEWHERE = ("Reasons", "Warnings", "Errors by Class", "Answers by Status")
+"""Sections whose content is among the facts of an item."""
 
 
 def render_text(report: Report, width: int = WIDTH) -> str:
@@ -39,28 +40,28 @@ def render_text(report: Report, width: int = WIDTH) -> str:
     width = max(width, _NARROWEST)
     lines = ["Scenarios Report", "=" * 16, ""]
     if report.partial is not None:
-        lines += [*_labelled("PARTIAL", report.partial, width, ""), ""]
-    if (ill := baselines_warning(report)) is not None:
-        lines += [*_labelled("WARNING", ill, width, ""), ""]
+        lines += [*_labelled_lines("PARTIAL", report.partial, width, ""), ""]
+    if (warning := baselines_warning(report)) is not None:
+        lines += [*_labelled_lines("WARNING", warning, width, ""), ""]
     lines += [f"Start: {instant(report.started_at)}", f"End:   {instant(report.ended_at)}"]
-    lines += _wrapped(f"Made by {report.tool}, seed {report.seed}", "", width)
+    lines += _wrap(f"Made by {report.tool}, seed {report.seed}", "", width)
     for scenario in report.scenarios:
-        title = _wrapped(scenario.title, "", width)
+        title = _wrap(scenario.title, "", width)
         lines += ["", *title, "-" * max(map(len, title), default=0)]
-        lines += _wrapped(scenario.description or "", "", width)
+        lines += _wrap(scenario.description or "", "", width)
         for item in scenario.items:
             lines += ["", *render_item(item, width)]
-    lines += ["", *_wrapped(tally(report), "", width)]
+    lines += ["", *_wrap(verdict_counts(report), "", width)]
     if report.partial is not None:
-        lines += _wrapped(f"This report is partial: {report.partial}", "", width)
+        lines += _wrap(f"This report is partial: {report.partial}", "", width)
     return "\n".join(lines) + "\n"
 
 
-def render_item(item: Item, width: int = WIDTH) -> list[str]:
+def render_item(item: ItemReport, width: int = WIDTH) -> list[str]:
     """Return the lines of one item: verdict, call, faults, figures, objectives, sections."""
-    lines = _wrapped(f"{VERDICTS[item.verdict].upper()}: {item.call.method} {item.call.url}", "", width)
+    lines = _wrap(f"{VERDICTS[item.verdict].upper()}: {item.call.method} {item.call.url}", "", width)
     for label, text in _facts(item):
-        lines += _labelled(label, text, width)
+        lines += _labelled_lines(label, text, width)
     if item.slos:
         rows = [
             (
@@ -74,25 +75,27 @@ def render_item(item: Item, width: int = WIDTH) -> list[str]:
         ]
         columns = ("SLO", "Kept?", "Objective", "Margin", "Over")
         lines += ["", f"{_INDENT}Objectives", *_table(columns, rows, width)]
-    for section in sections(item):
-        if section.title in _TOLD_ELSEWHERE:
+    for section in item_sections(item):
+        if section.title in _SHOWN_ELSEWHERE:
             continue
         lines += ["", f"{_INDENT}{section.title}"]
         lines += _table(section.columns, section.rows, width) if section.rows else []
-        lines += [line for text in section.lines for line in _wrapped(text, _INDENT * 2, width)]
-    warnings = [text for section in sections(item) if section.title == "Warnings" for text in section.lines]
+        lines += [line for text in section.lines for line in _wrap(text, _INDENT * 2, width)]
+    warnings = [
+        text for section in item_sections(item) if section.title == "Warnings" for text in section.lines
+    ]
     if warnings:
-        lines += ["", *(line for text in warnings for line in _labelled("warning", text, width))]
+        lines += ["", *(line for text in warnings for line in _labelled_lines("warning", text, width))]
     return lines
 
 
-def _facts(item: Item) -> Iterator[tuple[str, str]]:
+def _facts(item: ItemReport) -> Iterator[tuple[str, str]]:
     yield "WARNING", baseline_warning(item) or ""
     for reason in item.reasons:
         yield "because", reason
     yield "strategy", strategy_text(item.strategy)
     for fault in item.faults:
-        when = f"{bar(fault.windows)} " if item.strategy.mode == "load" else ""
+        when = f"{timeline_marks(fault.windows)} " if item.strategy.mode == "load" else ""
         yield "fault", when + fault.description
     if not item.expectation.empty:
         yield "expected", expectation_text(item.expectation)
@@ -103,8 +106,8 @@ def _facts(item: Item) -> Iterator[tuple[str, str]]:
     yield "latency", latency_text(item.run.response)
 
 
-def item_line(item: Item) -> str:
-    """Return one item on one line, however long."""
+def item_line(item: ItemReport) -> str:
+    """Return one item as a single line of any length."""
     faults = ", ".join(dict.fromkeys(fault.written for fault in item.faults)) or "no faults"
     figures = f"{count_of(item.run.requests, 'request')}, {_errors(item, classes=False)}"
     words = [f"{item.call.method} {item.call.url}", faults, figures]
@@ -133,14 +136,14 @@ def _percentile(times: Distribution, percent: float) -> str:
     return decimals(next(found, None))
 
 
-def _requests(item: Item) -> str:
+def _requests(item: ItemReport) -> str:
     text = f"{item.run.requests} in {duration_in_words(item.run.total_s)}"
     if item.run.target_rps is not None:
         return f"{text}: {decimals(item.run.achieved_rps)}/s of {decimals(item.run.target_rps)}/s"
     return text
 
 
-def _errors(item: Item, *, classes: bool = True) -> str:
+def _errors(item: ItemReport, *, classes: bool = True) -> str:
     run = item.run
     worst = sorted(run.failures.items(), key=lambda pair: (-pair[1], pair[0]))
     listed = ": " + ", ".join(f"{label} {count}" for label, count in worst) if worst and classes else ""
@@ -149,14 +152,14 @@ def _errors(item: Item, *, classes: bool = True) -> str:
     return part.replace(" (", f"{noun} (", 1) + listed
 
 
-def _labelled(label: str, text: str, width: int, indent: str = _INDENT) -> list[str]:
+def _labelled_lines(label: str, text: str, width: int, indent: str = _INDENT) -> list[str]:
     """Return `  label       text`, wrapped below the text; nothing for empty text."""
     begin = f"{indent}{label:<{_LABEL}}"
-    lines = _wrapped(text, " " * len(begin), width)
+    lines = _wrap(text, " " * len(begin), width)
     return [begin + lines[0].lstrip(), *lines[1:]] if lines else []
 
 
-def _wrapped(text: str, indent: str, width: int) -> list[str]:
+def _wrap(text: str, indent: str, width: int) -> list[str]:
     return wrap(printable_line(text), width, initial_indent=indent, subsequent_indent=indent)
 
 

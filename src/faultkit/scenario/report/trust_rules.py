@@ -1,21 +1,20 @@
-"""Rules: whether the figures can be trusted."""
+"""Rules about whether the figures can be trusted."""
 
 from __future__ import annotations
 
 from faultkit.base.numbers import duration, share_of
 from faultkit.base.text import and_list, counted
-from faultkit.scenario.report.baseline import baseline_errors
-from faultkit.scenario.report.item_evidence import behind_service, reasons_text
-from faultkit.scenario.report.report_model import Item
+from faultkit.scenario.report.item_evidence import baseline_errors, behind_service, reasons_text
+from faultkit.scenario.report.report_model import ItemReport
 from faultkit.scenario.report.review_model import Remark
 
-_FEW = 100
+_LEAST_REQUESTS = 100
 """With fewer requests, a p95 is not reliable."""
-_NOTABLE = 0.01
+_BROKEN_SHARE = 0.01
 """From this share of errors on, a baseline counts as broken."""
 
 
-def unfinished(item: Item) -> Remark | None:
+def unfinished(item: ItemReport) -> Remark | None:
     """Report an item that was cut short."""
     if item.verdict != "unfinished":
         return None
@@ -28,7 +27,7 @@ def unfinished(item: Item) -> Remark | None:
     )
 
 
-def not_exercised(item: Item) -> Remark | None:
+def not_exercised(item: ItemReport) -> Remark | None:
     """Report faults that never acted."""
     if item.verdict != "not exercised":
         return None
@@ -72,14 +71,14 @@ def not_exercised(item: Item) -> Remark | None:
     )
 
 
-def baseline_fails(item: Item) -> Remark | None:
+def baseline_fails(item: ItemReport) -> Remark | None:
     """Report errors in the baseline."""
     errors = baseline_errors(item)
     if errors is None or item.baseline is None or not_trusted(item) is not None:
         return None
     classes = ", ".join(f"{label} {count:,}" for label, count in sorted(item.baseline.failures.items()))
     return Remark(
-        "broken" if item.baseline.errors >= _NOTABLE * item.baseline.requests else "risk",
+        "broken" if item.baseline.errors >= _BROKEN_SHARE * item.baseline.requests else "risk",
         "The service fails without any fault.",
         f"In the baseline, {errors}: {classes}.",
         "This is not the fault's doing: the call is wrong, or the service fails at this load anyway.",
@@ -87,7 +86,7 @@ def baseline_fails(item: Item) -> Remark | None:
     )
 
 
-def not_trusted(item: Item) -> Remark | None:
+def not_trusted(item: ItemReport) -> Remark | None:
     """Report runs in which every request failed in TLS: the cause is a certificate, not a fault."""
     runs = [run for run in (item.run, item.baseline) if run is not None and run.requests]
     if not runs or any(run.failures.get("tls", 0) < run.requests for run in runs):
@@ -103,7 +102,7 @@ def not_trusted(item: Item) -> Remark | None:
     )
 
 
-def inconclusive(item: Item) -> Remark | None:
+def inconclusive(item: ItemReport) -> Remark | None:
     """Report an item whose figures decide nothing."""
     if item.verdict != "inconclusive":
         return None
@@ -117,10 +116,10 @@ def inconclusive(item: Item) -> Remark | None:
     )
 
 
-def too_few_samples(item: Item) -> Remark | None:
+def too_few_samples(item: ItemReport) -> Remark | None:
     """Report figures of too few requests."""
     weak = [result.warning for result in item.slos if result.warning]
-    few = item.strategy.mode == "load" and 0 < item.run.requests < _FEW
+    few = item.strategy.mode == "load" and 0 < item.run.requests < _LEAST_REQUESTS
     if not weak and not few:
         return None
     return Remark(
@@ -132,7 +131,7 @@ def too_few_samples(item: Item) -> Remark | None:
     )
 
 
-def wrong_page(item: Item) -> Remark | None:
+def wrong_page(item: ItemReport) -> Remark | None:
     """Report that most answers are client errors."""
     refused = sum(count for status, count in item.run.statuses.items() if 400 <= status < 500)
     if item.run.requests == 0 or refused < item.run.requests / 2:
@@ -149,7 +148,7 @@ def wrong_page(item: Item) -> Remark | None:
     )
 
 
-def late_starts(item: Item) -> Remark | None:
+def late_starts(item: ItemReport) -> Remark | None:
     """Report requests that started late or were dropped."""
     run = item.run
     if item.verdict == "inconclusive" or not (run.starts.dropped or run.starts.late > run.requests * 0.01):

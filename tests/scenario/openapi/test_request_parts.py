@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from faultkit.scenario.openapi.parameters import encoded_but_reserved, in_header, in_path, in_query
+from faultkit.scenario.openapi.request_parts import encode_allow_reserved, in_header, in_path, in_query
 
 ONE = "blue"
 LIST = ["blue", "black"]
@@ -61,7 +61,7 @@ def test_a_query_value(style: str, explode: bool, value: Any, text: str) -> None
 
 
 def test_allowed_reserved_marks_stay_unless_they_would_end_the_value() -> None:
-    assert in_query("to", "/a?b=c&d#e", "form", True, encoded_but_reserved) == [("to", "/a?b=c%26d%23e")]
+    assert in_query("to", "/a?b=c&d#e", "form", True, encode_allow_reserved) == [("to", "/a?b=c%26d%23e")]
 
 
 def test_a_header_value_is_not_encoded() -> None:

@@ -1,4 +1,4 @@
-"""Repeat: what a step is added to, and what the faults of each call are."""
+"""The strategy repeat: the settings that grow, and the faults of each call."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from faultkit.base.errors import InputError
 from faultkit.faults.stream.jitter import Jitter
 from faultkit.faults.stream.latency import Latency
 from faultkit.scenario.scenario_keys import parse_scenario
-from faultkit.scenario.scenario_model import Item, Repeat
+from faultkit.scenario.scenario_model import RepeatStrategy, ScenarioItem
 from faultkit.scenario.strategy import stepped_rules, stepped_value
 
 
-def read(faults: list[dict[str, Any]], **strategy: Any) -> tuple[Item | None, list[str]]:
+def read(faults: list[dict[str, Any]], **strategy: Any) -> tuple[ScenarioItem | None, list[str]]:
     context = {"faults": faults, "strategy": {"mode": "repeat", **strategy}}
     call = {"method": "GET", "url": "http://localhost/"}
     problems: list[InputError] = []
@@ -23,15 +23,15 @@ def read(faults: list[dict[str, Any]], **strategy: Any) -> tuple[Item | None, li
     return (None if scenario is None else scenario.items[0]), texts
 
 
-def item_of(faults: list[dict[str, Any]], **strategy: Any) -> Item:
+def item_of(faults: list[dict[str, Any]], **strategy: Any) -> ScenarioItem:
     item, problems = read(faults, **strategy)
     assert problems == []
     assert item is not None
     return item
 
 
-def values(item: Item, count: int) -> list[list[float]]:
-    assert isinstance(item.strategy, Repeat)
+def values(item: ScenarioItem, count: int) -> list[list[float]]:
+    assert isinstance(item.strategy, RepeatStrategy)
     return [
         [stepped_value(stepped_rules(item, n)[index], name) for index, name in item.strategy.stepped]
         for n in range(count)
@@ -57,7 +57,7 @@ def test_every_fault_that_can_be_stepped_is_and_the_others_stay() -> None:
     item = item_of(
         [{"type": "dns", "rate": 0.5}, {"type": "latency", "stddev": 0}, {"type": "jitter"}], step=10, count=2
     )
-    assert isinstance(item.strategy, Repeat)
+    assert isinstance(item.strategy, RepeatStrategy)
     assert item.strategy.stepped == ((1, "mean_ms"), (2, "amplitude_ms"))
     assert [rule.fault for rule in stepped_rules(item, 1)][1:] == [Latency(mean_ms=110), Jitter(30)]
     assert stepped_rules(item, 0) == tuple(fault.rule for fault in item.faults)
@@ -99,13 +99,13 @@ def test_a_user_may_choose_what_is_stepped(
     faults: list[dict[str, Any]], step: float, step_of: str, stepped: object, expected: object
 ) -> None:
     item = item_of(faults, step=step, count=2, step_of=step_of)
-    assert isinstance(item.strategy, Repeat)
+    assert isinstance(item.strategy, RepeatStrategy)
     assert item.strategy.stepped == stepped
     assert values(item, 2) == expected
 
 
 def test_a_step_of_nothing_needs_no_fault() -> None:
-    assert item_of([], step=0, count=3).strategy == Repeat(0, 3, ())
+    assert item_of([], step=0, count=3).strategy == RepeatStrategy(0, 3, ())
     assert stepped_rules(item_of([], step=0, count=3), 2) == ()
 
 
@@ -176,5 +176,5 @@ def test_a_step_that_makes_no_sense_is_refused(
 
 def test_the_other_settings_of_repeat_are_read() -> None:
     item = item_of([], step=0, count=2, wait=250, failfast=True, add_baseline_call=True)
-    assert item.strategy == Repeat(0, 2, (), 0.25, True, True)
-    assert item_of([], step=0, count=2, wait="1.5s").strategy == Repeat(0, 2, (), 1.5)
+    assert item.strategy == RepeatStrategy(0, 2, (), 0.25, True, True)
+    assert item_of([], step=0, count=2, wait="1.5s").strategy == RepeatStrategy(0, 2, (), 1.5)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.scenario.openapi.patterns import text_matching
+from faultkit.scenario.openapi.scalar_example import text_matching
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ pieces = st.sampled_from(
 
 
 @given(st.lists(pieces, max_size=8), st.booleans())
-def test_what_comes_out_matches(parts: list[str], anchored: bool) -> None:
+def test_the_text_matches_the_pattern(parts: list[str], anchored: bool) -> None:
     pattern = f"^{''.join(parts)}$" if anchored else "".join(parts)
     text = text_matching(pattern)
     assert text is not None

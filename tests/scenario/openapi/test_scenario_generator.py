@@ -1,26 +1,37 @@
-"""Scenario files made from OpenAPI documents: they parse, titles fit faults, nothing is overwritten."""
+"""Scenario files from OpenAPI documents: they parse, titles fit the faults, nothing is overwritten."""
 
 from __future__ import annotations
 
+import copy
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from faultkit.base.errors import InputError, RunError
-from faultkit.scenario.openapi.openapi_document import Source, read_spec, source_of
+from faultkit.scenario.openapi.openapi_document import (
+    DocumentSource,
+    OpenApiDocument,
+    read_openapi,
+    source_of,
+)
 from faultkit.scenario.openapi.operations import operations_of
 from faultkit.scenario.openapi.scenario_generator import (
+    TEMPLATES,
     GeneratedFile,
     generate,
     is_one_file,
+    scenario_document,
     write_generated,
 )
-from faultkit.scenario.openapi.templates import TEMPLATES
 from faultkit.scenario.scenario_file import load_scenarios, read_scenarios
-from faultkit.scenario.scenario_model import LoadStrategy, Repeat, Scenario, Single
-from tests.scenario.openapi.documents import SPECS
+from faultkit.scenario.scenario_keys import parse_scenario
+from faultkit.scenario.scenario_model import LoadStrategy, RepeatStrategy, Scenario, SingleStrategy
+from tests.scenario.openapi.documents import SPECS, operation, spec_of
 
 LIBRARY, ORDERS = (source_of(str(SPECS / name)) for name in ("library.yaml", "orders.json"))
 
@@ -31,8 +42,8 @@ def parsed(file: GeneratedFile) -> list[Scenario]:
     return scenarios
 
 
-def large_spec(operations: int, folder: Path) -> Source:
-    """An own document with this many operations, each with a path, a query, a body and schemas of its own."""
+def large_spec(operations: int, folder: Path) -> DocumentSource:
+    """Return a document with so many operations, each with its own path, query, body and schemas."""
     paths: dict[str, Any] = {}
     schemas: dict[str, Any] = {
         "Base": {"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}}}
@@ -68,23 +79,23 @@ def large_spec(operations: int, folder: Path) -> Source:
     document = {"openapi": "3.0.3", "info": {}, "paths": paths, "components": {"schemas": schemas}}
     path = folder / "large.json"
     path.write_text(json.dumps(document))
-    return Source(str(path))
+    return DocumentSource(str(path))
 
 
 @pytest.mark.parametrize("source", [LIBRARY, ORDERS], ids=["3.0", "3.1"])
-def test_each_operation_gets_the_eight_templates_and_all_of_them_parse(source: Source) -> None:
-    operations = operations_of(read_spec(source))
+def test_each_operation_gets_the_eight_templates_and_all_of_them_parse(source: DocumentSource) -> None:
+    operations = operations_of(read_openapi(source))
     (file,) = generate(source)
     scenarios = parsed(file)
     assert (file.name, file.scenarios) == ("scenarios.yaml", len(scenarios))
     assert file.operation_ids == tuple(operation.operation_id for operation in operations)
     expected = [(template.title, each) for each in operations for template in TEMPLATES]
-    for scenario, (title, operation) in zip(scenarios, expected, strict=True):
+    for scenario, (title, each) in zip(scenarios, expected, strict=True):
         (item,) = scenario.items
-        assert scenario.title == f"{title}: {operation.method} {operation.path}"
-        assert (item.call.operation_id, item.call.method) == (operation.operation_id, operation.method)
-        assert item.call.body == operation.body
-        assert dict(item.call.headers) == {**operation.config_headers, **operation.headers}
+        assert scenario.title == f"{title}: {each.method} {each.path}"
+        assert (item.call.operation_id, item.call.method) == (each.operation_id, each.method)
+        assert item.call.body == each.body
+        assert dict(item.call.headers) == {**each.config_headers, **each.headers}
 
 
 def scenarios_of(operation_id: str) -> list[Scenario]:
@@ -117,8 +128,8 @@ def test_the_templates_have_the_figures_of_the_reference() -> None:
         [("blackhole", "start:45%,duration:10%")],
     ]
     spike, steps, pulses, loss, jitter, bandwidth, errors, blackhole = items
-    assert isinstance(spike.strategy, Single)
-    assert isinstance(steps.strategy, Repeat)
+    assert isinstance(spike.strategy, SingleStrategy)
+    assert isinstance(steps.strategy, RepeatStrategy)
     assert (steps.strategy.count, steps.strategy.step, steps.strategy.add_baseline_call) == (5, 100.0, True)
     loads = [item.strategy for item in (pulses, loss, bandwidth, errors, blackhole)]
     assert [
@@ -133,7 +144,7 @@ def test_the_templates_have_the_figures_of_the_reference() -> None:
     assert [str(each) for each in jitter.upstreams.upstreams] == ["eu.library.test:8443"]
 
 
-def test_the_header_says_where_it_comes_from_and_what_to_replace() -> None:
+def test_the_header_names_its_source_and_the_placeholders() -> None:
     lines = generate(LIBRARY)[0].text.splitlines()
     assert lines[: lines.index("---")] == [
         "# Made by `fault scenario generate` from library.yaml (Library).",
@@ -151,7 +162,7 @@ def test_the_header_says_where_it_comes_from_and_what_to_replace() -> None:
 def test_a_title_cannot_break_out_of_the_header(tmp_path: Path) -> None:
     spec = {"openapi": "3.0.0", "info": {"title": "a\nb: c\u2028d"}, "paths": {"/": {"get": {}}}}
     (tmp_path / "s.json").write_text(json.dumps(spec))
-    text = generate(Source(str(tmp_path / "s.json")))[0].text
+    text = generate(DocumentSource(str(tmp_path / "s.json")))[0].text
     assert text.startswith("# Made by `fault scenario generate` from s.json (a b: c d).\n# Operations: 1;")
 
 
@@ -179,7 +190,7 @@ def test_a_choice_that_nothing_fits_is_an_error() -> None:
 def test_a_document_without_operations_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "s.yaml").write_text("openapi: 3.1.0\n")
     with pytest.raises(InputError, match="expected at least one operation under paths, got none"):
-        generate(Source(str(tmp_path / "s.yaml")))
+        generate(DocumentSource(str(tmp_path / "s.yaml")))
 
 
 def test_another_server_may_be_given() -> None:
@@ -193,7 +204,7 @@ def test_split_gives_a_file_for_each_operation_with_a_name_of_its_own(tmp_path: 
     ids = ["a/b", "a b", "A-B", "../..", "", "ö", "x" * 300, "x" * 300, "con.yaml"]
     paths = {f"/{number}": {"get": {"operationId": each}} for number, each in enumerate(ids)}
     (tmp_path / "s.json").write_text(json.dumps({"openapi": "3.0.0", "paths": paths}))
-    files = generate(Source(str(tmp_path / "s.json")), split=True)
+    files = generate(DocumentSource(str(tmp_path / "s.json")), split=True)
     assert [file.name for file in files] == [
         "a-b.yaml",
         "a-b-2.yaml",
@@ -214,7 +225,7 @@ def test_two_hundred_operations_give_scenarios_that_parse(tmp_path: Path) -> Non
     source = large_spec(200, tmp_path)
     (file,) = generate(source)
     assert (file.scenarios, len(file.operation_ids)) == (1600, 200)
-    # Reading all 1,600 takes a while; one of each operation, another template each time, will do.
+    # Reading all 1,600 takes a while: one of each operation is read, with another template each time.
     documents = file.text.split("\n---\n")[1:]
     assert len(documents) == 1600
     sample = "\n---\n".join(documents[8 * number + number % 8] for number in range(200))
@@ -257,3 +268,62 @@ def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RunError, match=r"cannot be written: (not a directory|file exists)"):
         write_generated(generate(ORDERS), tmp_path / "file" / "x.yaml")
+
+
+# Malformed documents give scenarios that parse, or an error that names the mistake
+
+
+Place = tuple[str | int, ...]
+
+JUNK: list[Any] = [
+    *(None, True, False, 5, -1, 1.5, 10**30, 1e300),
+    *("", "x", "/", "{x}", "#/nope", "\0", "a\nb", "ö", "(((", "string", "array"),
+    *([], [1], ["x", "x"], ["null"], {}, {"a": 1}, {"$ref": 5}),
+    *({"$ref": f"#/components/schemas/{name}"} for name in ("Book", "Order")),
+]
+
+
+def places(value: Any, here: Place = ()) -> Iterator[Place]:
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in pairs:
+        yield (*here, key)
+        yield from places(each, (*here, key))
+
+
+WHOLE = [read_openapi(source_of(str(SPECS / name))) for name in ("library.yaml", "orders.json")]
+PLACES = [(spec, place) for spec in WHOLE for place in places(spec.document)]
+
+
+@given(st.sampled_from(PLACES), st.sampled_from(JUNK), st.sampled_from([0, 1]))
+def test_junk_in_one_place_does_no_harm(where: tuple[OpenApiDocument, Place], junk: Any, minor: int) -> None:
+    spec, place = where
+    document = copy.deepcopy(spec.document)
+    holder: Any = document
+    for key in place[:-1]:
+        holder = holder[key]
+    holder[place[-1]] = copy.deepcopy(junk)
+    try:
+        operations = operations_of(OpenApiDocument(spec.source, document, minor))
+    except InputError:
+        return
+    problems: list[InputError] = []
+    for each in operations:
+        parse_scenario(scenario_document(TEMPLATES[0], each), problems)
+    assert problems == []
+
+
+def test_a_way_that_leads_through_itself_is_an_error() -> None:
+    paths = {"/a": {"$ref": "#/paths/~1a/x"}}
+    with pytest.raises(InputError, match="leads back to itself"):
+        operations_of(spec_of({"paths": paths}))
+
+
+def test_names_that_no_header_can_have_are_left_out() -> None:
+    parameters = [{"name": "not a name", "in": "header", "required": True, "schema": {}}]
+    schemes = {"securitySchemes": {"k": {"type": "apiKey", "in": "header", "name": "a:b"}}}
+    call = operation({"parameters": parameters, "security": [{"k": []}]}, components=schemes)
+    assert (call.headers, call.config_headers) == ({}, {})
+
+
+def test_an_operation_id_is_one_printable_line() -> None:
+    assert operation({"operationId": "a\0b\n c"}).operation_id == "a b c"

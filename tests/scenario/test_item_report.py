@@ -5,10 +5,10 @@ from faultkit.load.load import Load
 from faultkit.load.slo import Slo
 from faultkit.plan import Rule
 from faultkit.proxy.data_plane import Lateness, LatenessSummary, Snapshot
-from faultkit.scenario.item_report import assemble
+from faultkit.scenario.item_report import item_report
 from faultkit.scenario.measure import Measurements
 from faultkit.scenario.report import report_model as report
-from faultkit.scenario.scenario_model import Call, Item, LoadStrategy, WrittenFault
+from faultkit.scenario.scenario_model import HttpCall, LoadStrategy, ScenarioItem, WrittenFault
 from tests.load.rows import row, tally_of
 
 LOAD = Load(10.0, 10.0)
@@ -16,19 +16,19 @@ PLANNED = [row(number / 10) for number in range(100)]
 SLOW = Latency(distribution="uniform", min_ms=10, max_ms=90)
 
 
-def assembled(measured: Measurements) -> report.Item:
-    item = Item(
-        Call("GET", "http://127.0.0.1/"),
+def assembled(measured: Measurements) -> report.ItemReport:
+    item = ScenarioItem(
+        HttpCall("GET", "http://127.0.0.1/"),
         strategy=LoadStrategy(LOAD, 1, 10.0),
         faults=(WrittenFault("latency", Rule("slow", SLOW)),),
     )
     measured.faults_s = measured.baseline_s = 10.0
     after = Snapshot((), (), {"slow": 100}, LatenessSummary(), 0, 0)
     slo = Slo("availability", "each second", 90, None, window_s=1.0)
-    return assemble(item, measured, after, gates=(slo,), started_at="", routes=(), cut_short=None)
+    return item_report(item, measured, after, gates=(slo,), started_at="", routes=(), cut_short=None)
 
 
-def test_what_the_proxy_may_be_late_hangs_on_the_settings_in_force() -> None:
+def test_the_allowed_lateness_of_the_proxy_depends_on_the_smallest_delay() -> None:
     lateness = Lateness()
     for _ in range(10):
         lateness.record(0.003)
