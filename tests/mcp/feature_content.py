@@ -1,6 +1,6 @@
-"""What the feature server has to show: contents, resources, prompts and forms.
+"""Data of the feature server: contents, resources, prompts and forms.
 
-The names and texts are those that the official conformance suite asks for.
+The names and texts are those that the official conformance suite expects.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ FIXED: dict[str, list[Any]] = {
     ],
     "json_schema_2020_12_tool": [text("ok")],
 }
-"""Tools that always answer the same."""
+"""Tools with a constant answer."""
 
 DRAFT_2020_12 = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -74,7 +74,7 @@ HEADERS_SCHEMA = {
     },
     "required": ["region"],
 }
-"""Of a modern tool one of whose arguments has to stand in a header as well."""
+"""Input schema of a modern tool one of whose arguments has to be repeated in a header."""
 
 USER_FORM = {
     "type": "object",
@@ -121,7 +121,7 @@ FORMS: dict[str, dict[str, Any]] = {
         "required": [],
     },
 }
-"""What a tool of this name asks the user."""
+"""Return the form with which a tool of this name asks the user."""
 
 RESOURCES = [
     t.Resource(
@@ -179,7 +179,7 @@ PROMPTS = [
 
 
 def prompt(name: str, given: dict[str, str]) -> list[Any] | None:
-    """The contents of its messages, all of which a user says."""
+    """Contents of its messages, all with the role `user`."""
     if name == "test_simple_prompt":
         return [text("This is a simple prompt for testing.")]
     if name == "test_prompt_with_arguments":

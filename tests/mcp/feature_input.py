@@ -68,7 +68,7 @@ _NEEDS = {"elicitation/create": "elicitation", "sampling/createMessage": "sampli
 def ask(
     name: str, responses: dict[str, Any] | None, state: str | None, capabilities: t.ClientCapabilities | None
 ) -> t.InputRequiredResult | str:
-    """The next round of questions, or what there is to say when all have been answered."""
+    """Return the next round of questions, or the result when all have been answered."""
     number = _round_of(name, state)
     given = responses or {}
     rounds = ROUNDS[name]

@@ -1,9 +1,9 @@
-"""A server on the official SDK with as many features as it has, for tests of what stands in front of it.
+"""A server on the official SDK with as many features as possible, for tests of gateways in front of it.
 
     python -m tests.mcp.feature_server              over stdio
     python -m tests.mcp.feature_server --http 0     over HTTP; the URL is the first line of stdout
 
-It speaks both eras. Besides what the conformance suite asks for, it has tools that are big, slow or loud.
+It speaks both eras. Besides what the conformance suite needs, it has tools that are large, slow or talkative.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _cancelled = 0
 _bus = InMemorySubscriptionBus()
 
 
-def said(*words: str, is_error: bool = False) -> t.CallToolResult:
+def text_result(*words: str, is_error: bool = False) -> t.CallToolResult:
     return t.CallToolResult(content=[text(each) for each in words], is_error=is_error)
 
 
@@ -70,25 +70,25 @@ def is_modern(ctx: Context) -> bool:
 
 
 async def error_handling(ctx: Context, params: t.CallToolRequestParams) -> Answer:
-    return said("This tool intentionally returns an error for testing", is_error=True)
+    return text_result("This tool intentionally returns an error for testing", is_error=True)
 
 
 async def with_logging(ctx: Context, params: t.CallToolRequestParams) -> Answer:
     for words in ("Tool execution started", "Tool processing data", "Tool execution completed"):
         await ctx.session.send_log_message("info", words, "features", ctx.request_id)
         await anyio.sleep(0.05)
-    return said("logged")
+    return text_result("logged")
 
 
 async def with_progress(ctx: Context, params: t.CallToolRequestParams) -> Answer:
     for done in (0, 50, 100):
         await ctx.session.report_progress(done, 100)
         await anyio.sleep(0.05)
-    return said("done")
+    return text_result("done")
 
 
 async def ask_client(ctx: Context, params: t.CallToolRequestParams, request: Any, result: Any) -> Any:
-    """What the client answers; in the modern era, where it is asked by a result, that result at first."""
+    """Return the client's answer; in the modern era, where a result asks for it, that result first."""
     if is_modern(ctx):
         if params.input_responses and "asked" in params.input_responses:
             assert params.request_state == STATE
@@ -106,7 +106,7 @@ async def sampling(ctx: Context, params: t.CallToolRequestParams) -> Answer:
     answer = await ask_client(ctx, params, request, t.CreateMessageResult)
     if isinstance(answer, t.InputRequiredResult):
         return answer
-    return said(f"LLM response: {getattr(answer.content, 'text', '')}")
+    return text_result(f"LLM response: {getattr(answer.content, 'text', '')}")
 
 
 async def form(ctx: Context, params: t.CallToolRequestParams) -> Answer:
@@ -117,30 +117,30 @@ async def form(ctx: Context, params: t.CallToolRequestParams) -> Answer:
     if isinstance(answer, t.InputRequiredResult):
         return answer
     begin = "User response" if params.name == "test_elicitation" else "Elicitation completed"
-    return said(f"{begin}: action={answer.action}, content={json.dumps(answer.content)}")
+    return text_result(f"{begin}: action={answer.action}, content={json.dumps(answer.content)}")
 
 
 async def roots(ctx: Context, params: t.CallToolRequestParams) -> Answer:
     answer = await ask_client(ctx, params, t.ListRootsRequest(), t.ListRootsResult)
     if isinstance(answer, t.InputRequiredResult):
         return answer
-    return said(*(str(root.uri) for root in answer.roots))
+    return text_result(*(str(root.uri) for root in answer.roots))
 
 
 async def reconnection(ctx: Context, params: t.CallToolRequestParams) -> Answer:
     if ctx.close_sse_stream is not None:
         await ctx.close_sse_stream()
         await anyio.sleep(0.1)
-    return said("Reconnection test completed successfully")
+    return text_result("Reconnection test completed successfully")
 
 
 async def impatient(ctx: Context, params: t.CallToolRequestParams) -> Answer:
-    """Asks the client and takes its question back: a cancellation from the server's side."""
+    """Send the client a request and cancel it from the server's side."""
     message = t.SamplingMessage(role="user", content=text("never mind"))
     with anyio.move_on_after(0.2):
         await ctx.session.create_message([message], max_tokens=1, related_request_id=ctx.request_id)
-        return said("the client answered")
-    return said("taken back")
+        return text_result("the client answered")
+    return text_result("taken back")
 
 
 async def wait(ctx: Context, params: t.CallToolRequestParams) -> Answer:
@@ -151,22 +151,22 @@ async def wait(ctx: Context, params: t.CallToolRequestParams) -> Answer:
     except anyio.get_cancelled_exc_class():
         _cancelled += 1
         raise
-    return said("waited")
+    return text_result("waited")
 
 
 async def cancellations(ctx: Context, params: t.CallToolRequestParams) -> Answer:
-    return said(str(_cancelled))
+    return text_result(str(_cancelled))
 
 
 async def big(ctx: Context, params: t.CallToolRequestParams) -> Answer:
-    return said("x" * int(given(params, "bytes", 1000)))
+    return text_result("x" * int(given(params, "bytes", 1000)))
 
 
 async def storm(ctx: Context, params: t.CallToolRequestParams) -> Answer:
     count = int(given(params, "count", 100))
     for number in range(count):
         await ctx.session.report_progress(number + 1, count)
-    return said(str(count))
+    return text_result(str(count))
 
 
 async def touch(ctx: Context, params: t.CallToolRequestParams) -> Answer:
@@ -177,16 +177,16 @@ async def touch(ctx: Context, params: t.CallToolRequestParams) -> Answer:
     else:
         await ctx.session.send_resource_updated(uri)
         await ctx.session.send_tool_list_changed()
-    return said("touched")
+    return text_result("touched")
 
 
 async def input_required(ctx: Context, params: t.CallToolRequestParams) -> Answer:
     if not is_modern(ctx):
-        return said("only in the modern era", is_error=True)
+        return text_result("only in the modern era", is_error=True)
     if params.name == "test_streaming_elicitation":
         await ctx.session.report_progress(1)
     asked = ask(params.name, params.input_responses, params.request_state, ctx.session.client_capabilities)
-    return asked if isinstance(asked, t.InputRequiredResult) else said(asked)
+    return asked if isinstance(asked, t.InputRequiredResult) else text_result(asked)
 
 
 async def missing_capability(ctx: Context, params: t.CallToolRequestParams) -> Answer:
@@ -195,16 +195,16 @@ async def missing_capability(ctx: Context, params: t.CallToolRequestParams) -> A
         raise MCPError(
             -32021, "Missing required client capability", {"requiredCapabilities": {"sampling": {}}}
         )
-    return said("sampling is there")
+    return text_result("sampling is there")
 
 
 async def change(ctx: Context, params: t.CallToolRequestParams) -> Answer:
     await _bus.publish(PromptsListChanged() if "prompt" in params.name else ToolsListChanged())
-    return said("changed")
+    return text_result("changed")
 
 
 async def echo(ctx: Context, params: t.CallToolRequestParams) -> Answer:
-    return said(json.dumps(params.arguments))
+    return text_result(json.dumps(params.arguments))
 
 
 async def die(ctx: Context, params: t.CallToolRequestParams) -> Answer:
@@ -309,7 +309,7 @@ async def complete(ctx: Context, params: t.CompleteRequestParams) -> t.CompleteR
 
 
 class Events(EventStore):
-    """All events, by numbers that count up, so that any stream can be gone on with."""
+    """All events with increasing numbers, so that every stream can be resumed."""
 
     def __init__(self) -> None:
         self._events: list[tuple[StreamId, t.JSONRPCMessage | None]] = []
@@ -330,7 +330,7 @@ class Events(EventStore):
 
 def make_server() -> Server[Any]:
     with warnings.catch_warnings():
-        # Logging is of the old era, which is tested here as well.
+        # Logging belongs to the legacy era, which is tested here as well.
         warnings.simplefilter("ignore", MCPDeprecationWarning)
         return Server(
             "features",

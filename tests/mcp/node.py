@@ -1,4 +1,4 @@
-"""What `tests/mcp/conformance/install.sh` installs: packages of npm, and a Node that is new enough."""
+"""The npm packages that `tests/mcp/conformance/install.sh` installs, and a Node that is new enough."""
 
 from __future__ import annotations
 

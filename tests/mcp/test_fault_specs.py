@@ -8,8 +8,9 @@ import pytest
 
 from faultkit.base.errors import InputError
 from faultkit.faults import CALL_FAULTS
-from faultkit.mcp.fault_specs import parse_spec, parse_specs, short_form
+from faultkit.mcp.fault_specs import parse_spec, short_form
 from faultkit.plan import Rule, dump_rule
+from tests.mcp.specs import parse_specs
 
 
 def dumped(text: str) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The injector: which calls are hit, by which rule, whatever their order and timing."""
+"""The injector: which rule acts on which call, whatever their order and timing."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultkit.base.errors import InputError
-from faultkit.faults.call.call import Call, Era, Send, Transport, Verdict
 from faultkit.faults.call.hang import Hang
 from faultkit.faults.call.tool_error import ToolError
+from faultkit.faults.call_fault import Call, Era, Send, Transport, Verdict
 from faultkit.faults.stream.latency import Latency
-from faultkit.mcp.fault_specs import parse_specs
-from faultkit.mcp.injector import Count, Injector, check_plan
+from faultkit.mcp.injector import Injector, RuleCount, check_plan
 from faultkit.mcp.targets import METHODS, Inventory
 from faultkit.plan import Match, Plan, Rule, Trigger, parse_schedule
+from tests.mcp.specs import parse_specs
 
 BOTH: tuple[Era, ...] = ("legacy", "modern")
 DB = Inventory("db", ("search", "fetch"), ("db://a", "db://b"), (), METHODS)
@@ -76,7 +76,7 @@ def test_counts_say_what_was_covered_and_what_was_injected() -> None:
         note=lambda rule, call, verdict: noted.append((rule.name, verdict.effect, call.nth)),
     )
     hit(injector, "search", "fetch", "search")
-    assert injector.counts == {"tool_error": Count(3, 1), "hang": Count(2, 1)}
+    assert injector.counts == {"tool_error": RuleCount(3, 1), "hang": RuleCount(2, 1)}
     assert noted == [("tool_error", "tool_error", 0), ("hang", "hang", 1)]
 
 
@@ -86,14 +86,14 @@ def test_what_only_looks_at_a_reply_is_no_injection() -> None:
     assert first is not None
     assert second is not None
     assert (first[1].effect, second[1].effect) == ("", "stale_value")
-    assert injector.counts == {"stale_value": Count(2, 1)}
+    assert injector.counts == {"stale_value": RuleCount(2, 1)}
 
 
 SPECS = ("flaky:0.4,seed=abc@a*", "slow:5%0.3", "corrupt_value%0.5", "tool_error%0.2@c")
 
 
-def told(injector: Injector, order: list[str]) -> dict[tuple[str, int], object]:
-    """For each name and number: what became of that call."""
+def outcomes_by_call(injector: Injector, order: list[str]) -> dict[tuple[str, int], object]:
+    """Return the outcome of each call by its name and number."""
     seen: dict[str, int] = {}
     found: dict[tuple[str, int], object] = {}
     for name in order:
@@ -105,8 +105,8 @@ def told(injector: Injector, order: list[str]) -> dict[tuple[str, int], object]:
 
 @given(st.permutations(["a"] * 8 + ["ab"] * 8 + ["c"] * 8))
 def test_the_same_calls_are_hit_in_any_interleaving_of_different_names(order: list[str]) -> None:
-    usual = told(Injector(plan(*SPECS)), sorted(order))
-    assert told(Injector(plan(*SPECS)), order) == usual
+    usual = outcomes_by_call(Injector(plan(*SPECS)), sorted(order))
+    assert outcomes_by_call(Injector(plan(*SPECS)), order) == usual
     assert None in usual.values()
     assert len({str(value) for value in usual.values()}) > 4
 
@@ -153,7 +153,7 @@ def test_a_rule_acts_and_counts_while_its_schedule_holds() -> None:
         False,
         False,
     ]
-    assert injector.counts == {"late": Count(2, 1)}
+    assert injector.counts == {"late": RuleCount(2, 1)}
 
 
 def test_a_plan_may_change_while_it_is_at_work() -> None:
@@ -200,7 +200,7 @@ def test_a_fault_of_one_era_passes_over_calls_of_the_other() -> None:
     injector = Injector(plan("unknown_result_type"))
     assert injector.decide(call(era="legacy"), 0.0) is None
     assert injector.decide(call(era="modern"), 0.0) is not None
-    assert injector.counts == {"unknown_result_type": Count(1, 1)}
+    assert injector.counts == {"unknown_result_type": RuleCount(1, 1)}
 
 
 def test_a_method_that_a_glob_covers_but_the_fault_does_not_know_is_passed_over() -> None:
@@ -228,7 +228,7 @@ def test_a_client_that_makes_up_names_without_end_fills_no_memory() -> None:
     injector = Injector(plan("hang,first=1"))
     for number in range(10_050):
         injector.decide(call(f"tool-{number}"), 0.0)
-    assert injector.counts == {"hang": Count(10_050, 1)}
+    assert injector.counts == {"hang": RuleCount(10_050, 1)}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Signals are heeded before anybody is told where a server is, and until nothing of it is left."""
+"""Stop signals are handled before a server prints its address, and until it has stopped completely."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 
 from faultkit.mcp.gateway.gateway_run import GatewayJob, run_gateway
 from faultkit.mcp.mock.manifest import parse_manifest
-from faultkit.mcp.mock.mock_run import MockJob, run_mock
-from tests.mcp.gateway.peers import LINE_SERVER
+from faultkit.mcp.mock.mock_server import MockJob, run_mock
+from tests.mcp.gateway.gateway_peers import LINE_SERVER
 
 MANIFEST = parse_manifest({"tools": [{"name": "a", "response": "b"}]})
 CONTROL = ("127.0.0.1", 0)
@@ -32,7 +32,7 @@ def test_a_signal_that_comes_with_the_first_word_ends_a_server_in_good_order(nam
 
     def say(line: str) -> None:
         heeded.append(signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL)
-        # Not if it would be the end of us all.
+        # Without a handler it would end the test run.
         if heeded[-1]:
             os.kill(os.getpid(), signal.SIGTERM)
 

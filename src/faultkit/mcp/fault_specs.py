@@ -12,14 +12,14 @@ other; its parts are checked by `faultkit.plan.plan_keys`, whose errors are told
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container
 from math import isfinite
 from typing import Any, get_args
 
 from faultkit.base.errors import InputError
 from faultkit.base.text import did_you_mean
 from faultkit.faults import CALL_FAULTS, NETWORK_FAULTS
-from faultkit.faults.call.call import CallFault
+from faultkit.faults.call_fault import CallFault
 from faultkit.plan import Rule, fresh_name, parse_rule
 from faultkit.plan.match import SUBJECTS
 from faultkit.plan.plan_keys import TRIGGER
@@ -42,16 +42,6 @@ _METHOD_FAMILIES = {
     "tasks",
 }
 _WORDS = {"true": True, "false": False}
-
-
-def parse_specs(texts: Iterable[str]) -> tuple[Rule, ...]:
-    """Parse several specs into rules with distinct names."""
-    rules: list[Rule] = []
-    for text in texts:
-        rule = parse_spec(text, {rule.name for rule in rules})
-        if rule is not None:
-            rules.append(rule)
-    return tuple(rules)
 
 
 def parse_spec(text: str, taken: Container[str] = ()) -> Rule | None:

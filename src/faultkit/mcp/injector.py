@@ -14,20 +14,21 @@ from typing import Any
 
 from faultkit.base.errors import InputError
 from faultkit.base.rng import Rng
-from faultkit.faults.call.call import TRANSPORTS, Call, CallFault, Circumstances, Era, Transport, Verdict
+from faultkit.faults.call_fault import TRANSPORTS, Call, CallFault, Circumstances, Era, Transport, Verdict
 from faultkit.mcp.targets import Inventory, unmet_targets
 from faultkit.plan import Plan, Rule, check_call_plan
 from faultkit.plan.active_rule import ActiveRule, activate_rules
-from faultkit.plan.windows import Windows
+from faultkit.plan.schedule import Windows
 
-Note = Callable[[Rule, Call, Verdict], None]
+OnInjection = Callable[[Rule, Call, Verdict], None]
+"""Called with each injection."""
 _MOST_NAMES = 10_000
 """Limit of names that are counted separately, because clients can invent names; the others share one
 count."""
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class RuleCount:
     """The counters of one rule."""
 
     covered: int
@@ -37,18 +38,17 @@ class Count:
 class Injector:
     """An active plan. `decide` is called once for each call, in the order of arrival."""
 
-    def __init__(self, plan: Plan, server: str = "", note: Note | None = None, *, now_s: float = 0.0) -> None:
+    def __init__(
+        self, plan: Plan, server: str = "", note: OnInjection | None = None, *, now_s: float = 0.0
+    ) -> None:
         """Schedules count from `now_s`. `note` is called with each injection."""
         self._server = server
         self._note = note
         self._schemas: dict[str, Mapping[str, Any]] = {}
-        self._plan = Plan()
+        self.plan = Plan()
+        """The active plan. Only `set_plan` changes it."""
         self._rules: tuple[_ActiveCallRule, ...] = ()
         self.set_plan(plan, now_s)
-
-    @property
-    def plan(self) -> Plan:
-        return self._plan
 
     def set_plan(self, plan: Plan, now_s: float = 0.0) -> None:
         """Replace the plan. Rules that stay keep their counts; schedules of new ones begin now.
@@ -58,7 +58,7 @@ class Injector:
         self._rules = activate_rules(
             plan, self._rules, lambda rule: _ActiveCallRule(rule, plan.seed, self._server, now_s)
         )
-        self._plan = plan
+        self.plan = plan
 
     def learn_tools(self, tools: Iterable[object]) -> None:
         """Learn output schemas from a list of tools, so that faults can make wrong values of the right
@@ -71,30 +71,31 @@ class Injector:
         """Return the rule that acts on this call and its verdict; None if no rule does."""
         decided: tuple[Rule, Verdict] | None = None
         for state in self._rules:
-            taken = state.take(call, now_s)
-            if taken is None or decided is not None:
+            hit = state.hit(call, now_s)
+            if hit is None or decided is not None:
                 continue
             schema = self._schemas.get(call.name) if call.method == "tools/call" else None
-            verdict = state.judge(taken, schema)
+            verdict = state.judge(hit, schema)
             if not verdict.idle:
                 decided = state.rule, verdict
                 if verdict.effect:
                     state.injected += 1
                     if self._note is not None:
-                        self._note(state.rule, taken.call, verdict)
+                        self._note(state.rule, hit.call, verdict)
         return decided
 
     @property
-    def counts(self) -> dict[str, Count]:
+    def counts(self) -> dict[str, RuleCount]:
         """Counters by the name of the rule, in the order of the plan."""
-        return {state.rule.name: Count(state.covered, state.injected) for state in self._rules}
+        return {state.rule.name: RuleCount(state.covered, state.injected) for state in self._rules}
 
 
 @dataclass(frozen=True, slots=True)
-class _Taken:
-    """A call that a rule acts on, with its numbers among the calls of that rule."""
+class _HitCall:
+    """A call that a rule acts on."""
 
     call: Call
+    """The call, with its numbers among the calls that the rule covers."""
     key: tuple[object, ...]
     """Key of its random numbers. The generator is made only if asked for: it costs more than all the rest."""
 
@@ -102,7 +103,7 @@ class _Taken:
 class _ActiveCallRule(ActiveRule):
     """A rule with its counters and the memory of its fault."""
 
-    __slots__ = ("_episodes", "_key", "_memory", "_names", "covered", "fault")
+    __slots__ = ("_counts_by_name", "_episodes", "_key", "_memory", "covered", "fault")
 
     def __init__(self, rule: Rule, seed: int | str, server: str, origin_s: float) -> None:
         assert isinstance(rule.fault, CallFault)
@@ -111,34 +112,35 @@ class _ActiveCallRule(ActiveRule):
         self.covered = 0
         self._key = (seed, rule.name, server)
         self._episodes = self.rng(server, "episode")
-        self._names: dict[tuple[str, str], int] = {}
+        self._counts_by_name: dict[tuple[str, str], int] = {}
         self._memory: dict[str, Any] = {}
 
-    def take(self, call: Call, now_s: float) -> _Taken | None:
+    def hit(self, call: Call, now_s: float) -> _HitCall | None:
         """Count the call if the rule covers it; return it if the trigger fires."""
         fault, rule = self.fault, self.rule
         if not rule.match.covers_call(call.server, call.method, call.name, fault.methods):
             return None
-        if not self._makes_sense(call) or not self.windows.active(now_s - self.origin_s):
+        if not self._fits(call) or not self.windows.active(now_s - self.origin_s):
             return None
         name = (call.method, call.name)
-        if name not in self._names and len(self._names) >= _MOST_NAMES:
+        if name not in self._counts_by_name and len(self._counts_by_name) >= _MOST_NAMES:
             name = (call.method, "")
-        ordinal, nth = self.covered, self._names.get(name, 0)
+        ordinal, nth = self.covered, self._counts_by_name.get(name, 0)
         self.covered += 1
-        self._names[name] = nth + 1
+        self._counts_by_name[name] = nth + 1
         key = (*self._key, *name, nth)
         trigger = rule.trigger
         if trigger.burst > 1 or trigger.probability == 1:
-            hit = trigger.in_episode(ordinal, self._episodes)
+            fires = trigger.in_episode(ordinal, self._episodes)
         else:
-            hit = trigger.fires(ordinal, Rng.keyed(*key, "trigger"))
-        return _Taken(replace(call, ordinal=ordinal, nth=nth), key) if hit else None
+            fires = trigger.fires(ordinal, Rng.keyed(*key, "trigger"))
+        return _HitCall(replace(call, ordinal=ordinal, nth=nth), key) if fires else None
 
-    def judge(self, taken: _Taken, schema: Mapping[str, Any] | None) -> Verdict:
-        return self.fault.judge(taken.call, Circumstances(Rng.keyed(*taken.key), self._memory, schema))
+    def judge(self, hit: _HitCall, schema: Mapping[str, Any] | None) -> Verdict:
+        return self.fault.judge(hit.call, Circumstances(Rng.keyed(*hit.key), self._memory, schema))
 
-    def _makes_sense(self, call: Call) -> bool:
+    def _fits(self, call: Call) -> bool:
+        """Return whether the fault can act on this transport, era and method."""
         only = self.fault.fitting_methods()
         return self.fault.fits(call.transport, call.era) and (not only or call.method in only)
 
@@ -178,7 +180,7 @@ def _check_place(rule: Rule, transport: Transport, eras: tuple[Era, ...]) -> Non
 
 def _windows(rule: Rule) -> Windows:
     if rule.schedule.needs_total:
-        # A server runs until it is stopped: there is no total duration of which a share could be taken.
+        # A server runs until it is stopped: there is no total duration of which a share could be hit.
         raise InputError(
             "schedule", f'expected durations such as "10s", got a share of the whole: "{rule.schedule}"'
         )

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
-from faultkit.faults.call.call import EndStream, Frame, KeepAlive, Verdict
+from faultkit.faults.call_fault import EndStream, Frame, KeepAlive, Verdict
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.message import Incoming
 
@@ -24,7 +24,9 @@ AskServer = Callable[[], Awaitable[Incoming | None]]
 FrameObserver = Callable[[Frame], None]
 """Called with each frame before it is sent, for recordings."""
 _OVERTAKEN = "replies that are being overtaken"
+"""Key of the waiting replies in `Session.info`."""
 _FRAMES_AT_A_TIME = 32
+"""Frames sent before other tasks get a turn."""
 
 
 async def execute_verdict(

@@ -31,7 +31,9 @@ from faultkit.mcp.wire.message import (
 )
 
 OPENING_S = 30.0
+"""Default seconds to wait for the reply to `initialize`."""
 _MOST_PAGES = 100
+"""Pages of `tools/list` that are read, because a server may send cursors without end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,56 +63,56 @@ class McpClient:
     ) -> None:
         """`connect`: replaces the connection that `at` describes."""
         self.at = at
-        self._connect = connect or self._usual
+        self._connect = connect or self._connect_to_address
         self._name = name
         self._opening_s = opening_s
-        self._server: Upstream | None = None
-        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
-        self._asked = 0
-        self._gone = ""
+        self._upstream: Upstream | None = None
+        self._pending: dict[int, asyncio.Future[dict[str, Any]]] = {}
+        self._request_count = 0
+        self._exit_reason = ""
         self.server_info: Mapping[str, Any] = {}
         self.capabilities: Mapping[str, Any] = {}
 
     async def __aenter__(self) -> McpClient:
-        self._server = self._connect(self)
+        self._upstream = self._connect(self)
         try:
-            await self._server.start()
+            await self._upstream.start()
             async with asyncio.timeout(self._opening_s):
                 await self._open()
         except TimeoutError:
-            await self._server.stop(urgent=True)
+            await self._upstream.stop(urgent=True)
             raise TargetError(f"{self.at}: no answer to initialize within {self._opening_s:g} s") from None
         except BaseException:
-            await self._server.stop(urgent=True)
+            await self._upstream.stop(urgent=True)
             raise
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        if self._server is not None:
-            await self._server.stop(urgent=exc[0] is not None)
+        if self._upstream is not None:
+            await self._upstream.stop(urgent=exc[0] is not None)
 
     async def request(self, method: str, params: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """Send a request and return the whole reply, with a result or an error.
 
         Cancelling the task sends `notifications/cancelled` to the server."""
-        if self._gone:
-            raise TargetError(f"{self.at}: {self._gone}")
-        assert self._server is not None
-        self._asked += 1
-        id = self._asked
+        if self._exit_reason:
+            raise TargetError(f"{self.at}: {self._exit_reason}")
+        assert self._upstream is not None
+        self._request_count += 1
+        id = self._request_count
         reply: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._waiting[id] = reply
-        self._server.send(
+        self._pending[id] = reply
+        self._upstream.send(
             read(encode({"jsonrpc": "2.0", "id": id, "method": method, "params": dict(params or {})}))
         )
         try:
             return await reply
         except asyncio.CancelledError:
-            self._server.send(read(notification_of(CANCELLED, {"requestId": id})))
-            self._server.abandon(id)
+            self._upstream.send(read(notification_of(CANCELLED, {"requestId": id})))
+            self._upstream.abandon(id)
             raise
         finally:
-            del self._waiting[id]
+            del self._pending[id]
 
     async def tools(self) -> list[dict[str, Any]]:
         """Return the tools of all pages of `tools/list`."""
@@ -129,9 +131,11 @@ class McpClient:
 
     @property
     def is_gone(self) -> bool:
-        return bool(self._gone)
+        """True once the server has exited by itself."""
+        return bool(self._exit_reason)
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Call a tool and return the whole reply, with a result or an error."""
         return await self.request("tools/call", {"name": tool, "arguments": dict(arguments)})
 
     async def _open(self) -> None:
@@ -148,25 +152,25 @@ class McpClient:
             raise TargetError(f"{self.at}: the server refuses to initialize: {_short(opened)}")
         self.server_info = _mapping(result.get("serverInfo"))
         self.capabilities = _mapping(result.get("capabilities"))
-        assert self._server is not None
-        self._server.send(read(notification_of("notifications/initialized", {})))
+        assert self._upstream is not None
+        self._upstream.send(read(notification_of("notifications/initialized", {})))
 
-    def _usual(self, listener: UpstreamListener) -> Upstream:
+    def _connect_to_address(self, listener: UpstreamListener) -> Upstream:
         if self.at.url:
             return HttpUpstream(self.at.url, listener, headers=self.at.headers.items())
         return StdioUpstream(self.at.command, listener, self.at.env, self.at.cwd)
 
-    # UpstreamListener.
+    # --- UpstreamListener ---------------------------------------------------------------------
 
     def on_message(self, incoming: Incoming) -> None:
-        if incoming.kind == "request" and self._server is not None:
+        if incoming.kind == "request" and self._upstream is not None:
             if incoming.method == "ping":
                 answer = result_of(incoming.id, {})
             else:
                 answer = error_of(incoming.id, METHOD_NOT_FOUND, f"{incoming.method} is not served here")
-            self._server.send(read(answer))
+            self._upstream.send(read(answer))
         elif incoming.kind == "response" and isinstance(incoming.id, int):
-            reply = self._waiting.get(incoming.id)
+            reply = self._pending.get(incoming.id)
             if reply is not None and not reply.done():
                 reply.set_result(incoming.message)
 
@@ -177,11 +181,11 @@ class McpClient:
         """Nothing to do: calls are few and small."""
 
     def on_exit(self, why: str, code: int | None) -> None:
-        self._gone = why
+        self._exit_reason = why
         self._fail(why)
 
     def _fail(self, why: str) -> None:
-        for reply in self._waiting.values():
+        for reply in self._pending.values():
             with suppress(asyncio.InvalidStateError):
                 reply.set_exception(TargetError(f"{self.at}: {why}"))
 
@@ -192,5 +196,5 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 def _short(message: Mapping[str, Any]) -> str:
     error = message.get("error")
-    told = error.get("message") if isinstance(error, Mapping) else None
-    return str(told if told is not None else encode(dict(message)).decode("utf-8", "replace"))[:200]
+    text = error.get("message") if isinstance(error, Mapping) else None
+    return str(text if text is not None else encode(dict(message)).decode("utf-8", "replace"))[:200]

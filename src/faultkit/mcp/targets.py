@@ -1,6 +1,7 @@
-"""Targets of rules, checked against what a server has: a target that matches nothing is a mistake. Pure.
+"""Targets of rules, checked against the names that a server has: a target that matches none is a mistake.
+Pure.
 
-Everything is known of a mock; of a server behind a gateway only what its lists have shown.
+A mock knows all its names; a gateway knows only those that the server's lists have shown.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ METHODS = (
 )
 """Request methods of all protocol versions."""
 _MOST_SHOWN = 20
+"""Names in an error message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +67,11 @@ class Target:
     path: str
     """Path in the document of the rule."""
     noun: str
+    """`tool`, `resource`, `prompt`, `method` or `server`."""
     glob: str
 
     def is_among(self, names: Iterable[str]) -> bool:
+        """Return whether the target matches one of these names."""
         return any(fnmatchcase(name, self.glob) for name in names)
 
     def missed(self, names: Iterable[str]) -> str:

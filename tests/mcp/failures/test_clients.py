@@ -1,4 +1,4 @@
-"""Real clients tell the two kinds of errors apart: a tool that failed, and a call that could not be made."""
+"""Real clients distinguish the two kinds of errors: a tool that failed, and a call that could not be made."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from faultkit.faults.call.call import Era
-from tests.mcp.faults.clients.peers import PEERS
+from faultkit.faults.call_fault import Era
+from tests.mcp.faults.clients.client_libraries import PEERS
 
 PROJECT = Path(__file__).parents[3]
 COMMAND = ["-m", "faultkit", "serve", "--no-audit"]
@@ -36,7 +36,7 @@ def url() -> Iterator[str]:
 
 
 async def outcomes(peer: Any, target: Any, era: Era) -> dict[str, tuple[str, Any]]:
-    """What a program gets for each call: a result, or an exception."""
+    """Return what a program gets for each call: a result, or an exception."""
     found: dict[str, tuple[str, Any]] = {}
     asked: dict[str, tuple[str, dict[str, Any]]] = {
         "tool": ("error", {"message": "no luck", "category": "billing", "as_tool": True}),
@@ -67,7 +67,7 @@ def test_a_client_tells_the_two_kinds_of_errors_apart(name: str, transport: str,
         pytest.importorskip("fastmcp")
     peer = PEERS[name]()
     with warnings.catch_warnings(), open(os.devnull, "w") as heard:
-        # Both warn of their own futures.
+        # The libraries warn about future changes of their own.
         warnings.simplefilter("ignore")
         target = url if transport == "http" else peer.process(sys.executable, COMMAND, PROJECT, heard)
         found = asyncio.run(outcomes(peer, target, era))

@@ -1,4 +1,4 @@
-"""Held against recordings of the original, and against an oracle of its generator."""
+"""The failure tools compared with recordings of the original, and with an oracle of its generator."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CALLS = WIRE["calls"]
 
 
 class Caught(Exchange):
-    """Keeps what is said."""
+    """An exchange that keeps what is sent."""
 
     def __init__(self, message: dict[str, Any], era: Any = "legacy") -> None:
         super().__init__(Session("test", "http", era, lambda raw: None), read(encode(message)))
@@ -44,7 +44,7 @@ def answered(name: str, arguments: Any, *, like_go: bool = False, id: int = 1) -
         params = {"name": name} | ({} if arguments is None else {"arguments": arguments})
         exchange = Caught({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
         FailureService(ServeSettings(like_go=like_go)).request(exchange)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             return await exchange.said
 
     return asyncio.run(main())
@@ -76,7 +76,7 @@ def test_random_rolls_agree_with_an_independent_generator(count: int) -> None:
 
 
 def _oracle(seed: str, call_id: int) -> float:
-    """Written from the description of the generator alone, and not from our code."""
+    """Written from the description of the generator alone, not from the code under test."""
 
     def fnv(data: bytes) -> int:
         value = 14695981039346656037
@@ -106,7 +106,7 @@ def test_recorded_calls_are_answered_with_equal_content(call: dict[str, Any]) ->
     name, arguments, expected = call["name"], call["arguments"], call["response"]
     reply = answered(name, arguments, like_go=True, id=expected["id"])
     if name == "flaky" and arguments.get("call_id", 0) > 2**63:
-        # The one difference: the original shows what stood around the number, and its own types.
+        # The one difference: the original quotes the text around the number, and its own types.
         assert _text(reply).startswith("json: cannot unmarshal number ")
         assert _text(expected).startswith("json: cannot unmarshal number ")
         assert _without(reply, "text") == _without(expected, "text")
@@ -131,7 +131,7 @@ def _text(reply: dict[str, Any]) -> str:
 
 
 def _without(value: Any, *names: str) -> Any:
-    """The same, with these keys there but empty, wherever they are."""
+    """Return the same value with these keys emptied, wherever they are."""
     if isinstance(value, dict):
         return {key: None if key in names else _without(each, *names) for key, each in value.items()}
     return [_without(each, *names) for each in value] if isinstance(value, list) else value

@@ -1,4 +1,4 @@
-"""Arguments and headers that are meant to do harm: each is answered, and the server goes on."""
+"""Hostile arguments and headers: each is answered, and the server keeps working."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from faultkit.mcp.wire.message import read as read_message
 from faultkit.testing import run_virtual
 from faultkit.web.call_rows import entry_of
 from tests.audit.rows import NOON_US
-from tests.mcp.failures.served import call, connected, read, run, serving, session_of
+from tests.mcp.failures.failure_server import call, connected, read, run, serving, session_of
 
 INTEGERS = [
     (tool.name, name)
@@ -27,10 +27,10 @@ INTEGERS = [
     if argument.type == "integer"
 ]
 REQUIRED: dict[str, dict[str, Any]] = {"flaky": {"fail_rate": 0}}
-"""What else a call of the tool needs."""
+"""Return the other arguments that a call of the tool needs."""
 
 
-class Caught(Exchange):
+class RecordingExchange(Exchange):
     def __init__(self, raw: bytes) -> None:
         super().__init__(Session("s", "http", "legacy", lambda raw: None), read_message(raw))
         self.said: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
@@ -43,14 +43,14 @@ class Caught(Exchange):
 
 
 def answered(name: str, arguments: str, *, meta: str = "{}", like_go: bool = False) -> dict[str, Any]:
-    """In virtual time: some of these would take a minute."""
+    """Run in virtual time, because some of these would take a minute."""
     raw = (
         '{"jsonrpc":"2.0","id":1,"method":"tools/call",'
         f'"params":{{"name":"{name}","arguments":{arguments},"_meta":{meta}}}}}'
     )
 
     async def main() -> bytes:
-        exchange = Caught(raw.encode())
+        exchange = RecordingExchange(raw.encode())
         FailureService(ServeSettings(like_go=like_go)).request(exchange)
         return await exchange.said
 
@@ -63,7 +63,7 @@ def with_argument(tool: str, name: str, value: str) -> str:
     return f'{{{others}"{name}":{value}}}'
 
 
-def told(reply: dict[str, Any]) -> str:
+def error_text(reply: dict[str, Any]) -> str:
     assert reply["result"]["isError"] is True
     assert "structuredContent" not in reply["result"]
     (block,) = reply["result"]["content"]
@@ -74,7 +74,7 @@ def told(reply: dict[str, Any]) -> str:
 @pytest.mark.parametrize(("tool", "name"), INTEGERS)
 @pytest.mark.parametrize("value", ["9223372036854775808", "-9223372036854775809", "1e19", "9" * 400])
 def test_a_whole_number_beyond_64_bits_is_refused_and_named(tool: str, name: str, value: str) -> None:
-    text = told(answered(tool, with_argument(tool, name, value)))
+    text = error_text(answered(tool, with_argument(tool, name, value)))
     assert text.startswith("json: cannot unmarshal number ")
     assert text.endswith(f" into {name}: it is beyond 64 bits")
 
@@ -83,8 +83,8 @@ def test_a_whole_number_beyond_64_bits_is_refused_and_named(tool: str, name: str
 @pytest.mark.parametrize("value", ["9223372036854775807", "-9223372036854775808", "5.0", "-0.0", "1e3"])
 def test_a_whole_number_of_64_bits_is_taken_however_it_is_written(tool: str, name: str, value: str) -> None:
     reply = answered(tool, with_argument(tool, name, value))
-    # It may be too large for the tool, but it is a number to it.
-    assert reply["result"].get("isError") is None or told(reply).startswith("size ")
+    # It may be too large for the tool, but it is accepted as a number.
+    assert reply["result"].get("isError") is None or error_text(reply).startswith("size ")
 
 
 @pytest.mark.parametrize(("tool", "name"), [*INTEGERS, ("flaky", "fail_rate")])
@@ -102,7 +102,7 @@ def test_what_is_no_number_is_refused_by_its_type(
     tool: str, name: str, value: str, shown: str, type_: str
 ) -> None:
     wanted = FAILURE_TOOLS[tool].arguments[name].type
-    assert told(answered(tool, f'{{"{name}":{value}}}')) == (
+    assert error_text(answered(tool, f'{{"{name}":{value}}}')) == (
         f'validating "arguments": validating root: validating /properties/{name}: '
         f'type: {shown} has type "{type_}", want "{wanted}"'
     )
@@ -110,7 +110,7 @@ def test_what_is_no_number_is_refused_by_its_type(
 
 @pytest.mark.parametrize(("tool", "name"), INTEGERS)
 def test_half_a_number_is_no_whole_one(tool: str, name: str) -> None:
-    assert told(answered(tool, with_argument(tool, name, "1.5"))).endswith(
+    assert error_text(answered(tool, with_argument(tool, name, "1.5"))).endswith(
         'type: 1.5 has type "number", want "integer"'
     )
 
@@ -135,12 +135,12 @@ def test_a_rate_beyond_floats_is_clamped(value: str, fails: bool) -> None:
 
 @pytest.mark.parametrize("value", ["true", "1", "[]", "{}", "null"])
 def test_what_is_no_text_is_no_seed(value: str) -> None:
-    assert '"string"' in told(answered("flaky", f'{{"fail_rate":0.5,"seed":{value}}}'))
+    assert '"string"' in error_text(answered("flaky", f'{{"fail_rate":0.5,"seed":{value}}}'))
 
 
 @pytest.mark.parametrize("like_go", [False, True])
 def test_what_a_tool_does_not_know_is_refused_by_its_name(like_go: bool) -> None:
-    text = told(answered("slow", '{"milliseconds":0,"__proto__":{},"a\\"b":1}', like_go=like_go))
+    text = error_text(answered("slow", '{"milliseconds":0,"__proto__":{},"a\\"b":1}', like_go=like_go))
     assert text.endswith('unexpected additional properties ["__proto__" "a"b"]')
 
 

@@ -1,4 +1,4 @@
-"""`slow`: many at once, and called off by all the ways there are. What is left says how long it was."""
+"""`slow`: many calls at once, and cancellation in every way. The log has the duration of each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from faultkit.faults.call.call import Era
+from faultkit.faults.call_fault import Era
 from faultkit.mcp.failures.failure_service import FailureService, FinishedCall, ServeSettings
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.message import encode
@@ -17,7 +17,7 @@ from faultkit.mcp.wire.stdio_front import serve_stdio
 from faultkit.testing import run_virtual
 from faultkit.web.call_rows import entry_of
 from tests.audit.rows import NOON_US
-from tests.mcp.failures.served import call, connected, modern, read, run, serving, session_of
+from tests.mcp.failures.failure_server import call, connected, modern, read, run, serving, session_of
 
 WHOLE_MS = 60_000
 SLOW = {"milliseconds": WHOLE_MS}
@@ -29,8 +29,8 @@ def is_partial(ended: FinishedCall) -> bool:
     return told == (False, "cancelled", "context canceled") and 0 <= row.duration_ms < WHOLE_MS
 
 
-class Silent(Exchange):
-    """Nobody hears it, but when it has been answered is known."""
+class UnreadExchange(Exchange):
+    """An exchange without a client, which records that it has been answered."""
 
     def __init__(self, raw: bytes) -> None:
         super().__init__(Session("s", "http", "legacy", lambda raw: None), read_message(raw))
@@ -49,7 +49,7 @@ def test_two_hundred_at_once_take_as_long_as_one() -> None:
     async def main() -> float:
         loop = asyncio.get_running_loop()
         server = FailureService(ServeSettings(), ended.append)
-        exchanges = [Silent(call("slow", {"milliseconds": 1000}, id)) for id in range(200)]
+        exchanges = [UnreadExchange(call("slow", {"milliseconds": 1000}, id)) for id in range(200)]
         began_s = loop.time()
         for exchange in exchanges:
             server.request(exchange)
@@ -203,7 +203,7 @@ def test_over_stdio_too(how: str) -> None:
         out_read, out_write = os.pipe()
         serving = asyncio.create_task(serve_stdio(server, in_read, out_write))
         os.write(in_write, call("slow", SLOW, 7) + b"\n" + call("echo", {}, 8) + b"\n")
-        # It answers in order: the slow one runs by now.
+        # Calls are started in order, so the slow one is running.
         assert (await ended.get()).name == "echo"
         if how == "notification":
             cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 7}}
@@ -227,7 +227,7 @@ def test_how_long_it_takes_is_clamped(milliseconds: int, seconds: float) -> None
     async def main() -> tuple[float, Any]:
         found: list[FinishedCall] = []
         server = FailureService(ServeSettings(), found.append)
-        exchange = Silent(call("slow", {"milliseconds": milliseconds}))
+        exchange = UnreadExchange(call("slow", {"milliseconds": milliseconds}))
         server.request(exchange)
         await exchange.answered.wait()
         return round(found[0].seconds, 6), found[0].outcome.value  # type: ignore[union-attr]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
-from faultkit.faults.call.call import Frame, Verdict
+from faultkit.faults.call_fault import Frame, Verdict
 from faultkit.mcp.interpreter import execute_verdict
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.message import Incoming, read, result_of
@@ -35,9 +35,9 @@ class Frames:
             exchange.reply(result_of(request.id, {"protocolVersion": "2025-11-25"}))
             return
         verdict = Verdict(ask=False, frames=lambda reply: frames)
-        task = asyncio.get_running_loop().create_task(execute_verdict(verdict, exchange, _nobody))
+        task = asyncio.get_running_loop().create_task(execute_verdict(verdict, exchange, _no_server))
         self.tasks.add(task)
 
 
-async def _nobody() -> Incoming:
+async def _no_server() -> Incoming:
     return read(b"")

@@ -1,4 +1,5 @@
-"""The table: each fault of calls as one would ask for it, and what arrives in each place that it fits."""
+"""The table: each call fault as a user would write it, and the bytes that arrive in each place that it
+fits."""
 
 from __future__ import annotations
 
@@ -8,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from faultkit.base.rng import Rng
-from tests.mcp.faults.expected import COMMENT, ID, INFO, JSON, NOTHING, Given, Seen, head, text
-from tests.mcp.faults.place import (
+from tests.mcp.faults.call_places import (
     EVERYWHERE,
     HTTP,
     LISTED,
@@ -21,20 +21,22 @@ from tests.mcp.faults.place import (
     TOKEN,
     Place,
 )
+from tests.mcp.faults.expected_bytes import COMMENT, ID, INFO, JSON, NOTHING, Given, Seen, head, text
 
 MARKER = "canary-000000000000"
-"""Stands for the marker of a lie, which follows from the seed."""
+"""Stands for the marker of a false value, which depends on the seed."""
 
 
 @dataclass(frozen=True)
 class Row:
     spec: str
-    """Hits the first call; the next is well again, unless the fault says itself when it ends."""
+    """The spec acts on the first call; the next call is normal, unless the fault itself decides when it ends.
+    """
     seen: Callable[[Given], Seen]
     places: tuple[Place, ...] = EVERYWHERE
     then: int | None = 2
-    """The number that the next call is answered with: 1 if the server was not asked before, None if the next
-    call is not answered."""
+    """The number in the answer to the next call: 1 if the server did not receive the first call, None if the
+    next call is not answered."""
     method: Literal["tools/call", "tools/list", "subscriptions/listen"] = "tools/call"
 
     @property
@@ -139,7 +141,7 @@ def _late(seen: Seen) -> Seen:
 
 
 def _error_status(given: Given) -> int:
-    """Invalid params have a status of their own in the modern era."""
+    """Status of invalid params, which the modern era defines."""
     return 400 if given.is_modern else 200
 
 
@@ -286,9 +288,9 @@ ROWS: tuple[Row, ...] = (
 )
 
 WITH_AN_END_OF_THEIR_OWN = {"recover_after", "fail_from", "stale_value"}
-"""These say themselves which calls they hit."""
+"""Faults that decide themselves which calls they act on."""
 
 
 def hitting_once(row: Row) -> str:
-    """The spec with a trigger that spares all calls but the first."""
+    """Return the spec with a trigger for the first call only."""
     return row.spec if row.kind in WITH_AN_END_OF_THEIR_OWN else f"{row.spec},first=1"

@@ -1,4 +1,4 @@
-"""What arrives on the wire, to the byte: from the mock, and from gateways in front of a healthy mock."""
+"""The bytes on the wire: from the mock, and from gateways in front of a mock without faults."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ import pytest
 
 from faultkit.base.errors import InputError
 from faultkit.faults import CALL_FAULTS
-from faultkit.faults.call.call import CallFault
+from faultkit.faults.call_fault import CallFault
 from faultkit.mcp.injector import check_plan
-from faultkit.mcp.mock.mock_run import MockJob, check_mock_job
+from faultkit.mcp.mock.mock_server import MockJob, check_mock_job
 from faultkit.mcp.wire.exchange import Service
 from faultkit.plan import Plan
-from tests.mcp.faults.expected import ID, Given, Seen
-from tests.mcp.faults.place import EVERYWHERE, HTTP, MANIFEST, Place, call, plan_of, request
-from tests.mcp.faults.raw import Line, calling, piped, quiet, run
+from tests.mcp.faults.call_places import EVERYWHERE, HTTP, MANIFEST, Place, call, plan_of, request
+from tests.mcp.faults.expected_bytes import ID, Given, Seen
+from tests.mcp.faults.local_servers import bridged, fronted, http_mock, mocked, relayed
+from tests.mcp.faults.raw_clients import Line, calling, piped, quiet, run
 from tests.mcp.faults.rows import MARKER, ROWS, Row, hitting_once
-from tests.mcp.faults.served import bridged, fronted, http_mock, mocked, relayed
 
 NEXT = 8
 Address = tuple[str, int]
@@ -35,12 +35,12 @@ def asked(row: Row, place: Place) -> dict[str, Any]:
 
 
 def without_chance(raw: bytes) -> bytes:
-    """The bytes with one marker for all."""
+    """Return the bytes with one marker for all values."""
     return re.sub(rb"canary-[0-9a-f]{12}", MARKER.encode(), raw)
 
 
 async def arrived(line: Line, wanted: Seen) -> Seen:
-    """What came; as long as what was wanted, or up to its end."""
+    """Return the received bytes: as many as expected, or up to the end of the connection."""
     if wanted.end in ("fin", "rst"):
         raw, end = await line.end()
         return Seen(without_chance(raw), end)  # type: ignore[arg-type]
@@ -48,7 +48,8 @@ async def arrived(line: Line, wanted: Seen) -> Seen:
 
 
 async def check(row: Row, given: Given, line: Line, other: Line) -> None:
-    """The faulted call on one connection, and the next call on the other, or the same if it still has one."""
+    """Make the call with the fault on one connection, and the next call on another, or on the same if it is
+    still open."""
     place = given.place
     wanted = row.seen(given)
     line.say(asked(row, place))

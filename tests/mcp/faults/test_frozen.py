@@ -1,4 +1,4 @@
-"""A frozen session, and what goes on beside it."""
+"""A frozen session, and other sessions beside it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,19 @@ from typing import Any
 
 import pytest
 
-from tests.mcp.faults.expected import ID
-from tests.mcp.faults.place import NEW_HTTP, OLD_HTTP, OLD_PIPES, Place, call, cancel, plan_of, request
-from tests.mcp.faults.raw import Caller, calling, piped, quiet, run
-from tests.mcp.faults.served import bridged, http_mock, mocked, relayed
+from tests.mcp.faults.call_places import (
+    NEW_HTTP,
+    OLD_HTTP,
+    OLD_PIPES,
+    Place,
+    call,
+    cancel,
+    plan_of,
+    request,
+)
+from tests.mcp.faults.expected_bytes import ID
+from tests.mcp.faults.local_servers import bridged, http_mock, mocked, relayed
+from tests.mcp.faults.raw_clients import Caller, calling, piped, quiet, run
 
 
 async def nothing_comes(caller: Caller, place: Place) -> None:

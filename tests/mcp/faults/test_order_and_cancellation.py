@@ -1,4 +1,4 @@
-"""Which reply comes first, and what comes after a call was cancelled."""
+"""The order of replies, and what is sent after a call was cancelled."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from faultkit.mcp import interpreter as carrying
-from tests.mcp.faults.expected import ID, Given, Seen, chunk, head, text
-from tests.mcp.faults.place import (
+from tests.mcp.faults.call_places import (
     HTTP,
     NEW_HTTP,
     OLD_HTTP,
@@ -21,8 +20,9 @@ from tests.mcp.faults.place import (
     plan_of,
     request,
 )
-from tests.mcp.faults.raw import Caller, calling, piped, quiet, run, until
-from tests.mcp.faults.served import fronted, http_mock, mocked, relayed
+from tests.mcp.faults.expected_bytes import ID, Given, Seen, chunk, head, text
+from tests.mcp.faults.local_servers import fronted, http_mock, mocked, relayed
+from tests.mcp.faults.raw_clients import Caller, calling, piped, quiet, run, until
 
 
 def ids(lines: list[bytes]) -> list[int]:
@@ -45,7 +45,7 @@ def test_if_every_reply_lets_one_pass_they_pass_in_pairs(place: Place) -> None:
 def test_a_reply_that_has_been_passed_already_waits_for_no_other(place: Place) -> None:
     async def main() -> None:
         async with mocked(plan_of("out_of_order,first=1")) as mock, piped(mock, place) as pipes:
-            # Both are read at once: the second is answered before anything is done for the first.
+            # Both are read at once: the second is answered before the first is processed.
             pipes.say(call(place, 1), call(place, 2))
             assert ids([await pipes.line() for _ in range(2)]) == [2, 1]
 
@@ -72,7 +72,7 @@ def test_over_http_a_reply_comes_after_those_to_later_calls_on_other_connections
     run(main)
 
 
-def test_a_reply_that_nobody_passes_comes_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reply_that_is_not_overtaken_comes_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(carrying, "MOST_OVERTAKEN_S", 0.05)
 
     async def main() -> None:
@@ -145,7 +145,7 @@ async def cancelled_over_http(caller: Caller, wanted: Seen) -> None:
     accepted = head(202, "content-length: 0")
     assert await other.take(len(accepted)) == accepted
     assert await line.take(len(wanted.raw)) == wanted.raw
-    # The connection is in order: the next call on it is answered.
+    # The connection is still usable: the next call on it is answered.
     line.say(request(OLD_HTTP, "ping", {}, 9))
     pong = Given(OLD_HTTP).one({"jsonrpc": "2.0", "id": 9, "result": {}}).raw
     assert await line.take(len(pong)) == pong

@@ -1,4 +1,4 @@
-"""Storms and large replies, and readers who are slow or leave."""
+"""Storms and large replies, with clients that read slowly or disconnect."""
 
 from __future__ import annotations
 
@@ -11,16 +11,26 @@ import pytest
 from faultkit.base.http.http_server import HttpServer, ResponseWriter
 from faultkit.mcp.wire.http_front import HttpFront
 from faultkit.mcp.wire.pipes import StdoutWriter
-from tests.mcp.faults.expected import ID, Given, text
-from tests.mcp.faults.place import EVERYWHERE, HTTP, NEW_HTTP, OLD_PIPES, PIPES, Place, call, plan_of, request
-from tests.mcp.faults.raw import PATIENCE_S, Connection, Pipes, calling, piped, run, until
-from tests.mcp.faults.served import fronted, http_mock, mocked
+from tests.mcp.faults.call_places import (
+    EVERYWHERE,
+    HTTP,
+    NEW_HTTP,
+    OLD_PIPES,
+    PIPES,
+    Place,
+    call,
+    plan_of,
+    request,
+)
+from tests.mcp.faults.expected_bytes import ID, Given, text
+from tests.mcp.faults.local_servers import fronted, http_mock, mocked
+from tests.mcp.faults.raw_clients import PATIENCE_S, Connection, Pipes, calling, piped, run, until
 
 COUNT = 20_000
 
 
 def each_place(*places: Place) -> pytest.MarkDecorator:
-    """Where bytes are only moved, the eras do the same: of each transport, one of them is usual."""
+    """One era of each transport, because the eras do the same where bytes are only moved."""
     usual = (OLD_PIPES, NEW_HTTP)
     marked = [
         pytest.param(place, id=str(place), marks=() if place in usual else pytest.mark.thorough)
@@ -48,7 +58,7 @@ def test_a_storm_over_pipes_waits_for_its_reader(place: Place, monkeypatch: pyte
             (output,) = outputs
             assert output.transport is not None
             await until(lambda: output._writable is not None)
-            # Time enough for all of the storm, if it did not wait.
+            # Enough time for the whole storm, if it did not wait for its reader.
             await asyncio.sleep(0.2)
             assert 0 < output.transport.get_write_buffer_size() < 200_000
             pipes.reader._transport.resume_reading()  # type: ignore[attr-defined]
@@ -67,7 +77,7 @@ def test_a_storm_over_http_waits_for_its_reader(place: Place) -> None:
             front = HttpFront(mock)
             async with fronted(mock, front) as address, calling(address, place) as caller:
                 line = await caller.connect()
-                # With the buffers that a kernel likes best, all of the storm could lie in them.
+                # The default buffers of the kernel could hold the whole storm.
                 line.reader._transport.pause_reading()  # type: ignore[attr-defined]
                 line.shrink()
                 await until(lambda: line.name in {each._peer for each in front._server._connections})
@@ -80,7 +90,7 @@ def test_a_storm_over_http_waits_for_its_reader(place: Place) -> None:
                 assert 0 < server.transport.get_write_buffer_size() < 200_000
                 line.reader._transport.resume_reading()  # type: ignore[attr-defined]
                 await line.head()
-                # Through buffers this small, a busy machine moves it in small steps.
+                # With buffers this small, a busy machine transfers it in small steps.
                 async with asyncio.timeout(4 * PATIENCE_S):
                     body = await line.reader.readuntil(b"\r\n0\r\n\r\n")
                 assert body.count(b"data: ") == COUNT + 1
@@ -103,7 +113,7 @@ def test_a_storm_lets_others_speak() -> None:
 
 
 async def sized(pipes: Pipes | Connection, count: int) -> int:
-    """How many bytes come, of so many."""
+    """Return how many of these bytes arrive."""
     got = 0
     async with asyncio.timeout(15):
         while got < count and (more := await pipes.reader.read(1 << 20)):

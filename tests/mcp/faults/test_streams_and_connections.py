@@ -1,4 +1,4 @@
-"""What is left of a stream or a connection when a fault has been at it."""
+"""The state of streams and connections after a fault."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from faultkit.faults.call.call import Cut, Send, Status
-from tests.mcp.faults.expected import ID, STREAM, Given, chunk, head, text
+from faultkit.faults.call_fault import Cut, Send, Status
+from tests.mcp.faults.call_places import HTTP, NEW_PIPES, OLD_HTTP, OLD_PIPES, Place, call, plan_of, request
+from tests.mcp.faults.expected_bytes import ID, STREAM, Given, chunk, head, text
 from tests.mcp.faults.frames_service import Frames
-from tests.mcp.faults.place import HTTP, NEW_PIPES, OLD_HTTP, OLD_PIPES, Place, call, plan_of, request
-from tests.mcp.faults.raw import calling, initialize, piped, run
-from tests.mcp.faults.served import fronted, http_mock, mocked
+from tests.mcp.faults.local_servers import fronted, http_mock, mocked
+from tests.mcp.faults.raw_clients import calling, initialize, piped, run
 
 NOTICE = {"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x"}}
 REPLY = {"jsonrpc": "2.0", "id": ID, "result": {"content": []}}

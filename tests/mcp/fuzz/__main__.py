@@ -1,4 +1,5 @@
-"""`python -m tests.mcp.fuzz --messages 100000`: so many mutated messages on each transport, with figures."""
+"""`python -m tests.mcp.fuzz --messages 100000`: sends so many mutated messages on each transport, prints
+figures."""
 
 from __future__ import annotations
 
@@ -6,8 +7,8 @@ import argparse
 import sys
 import time
 
-from tests.mcp.fuzz.runs import RUNS
-from tests.mcp.fuzz.subject import Broken
+from tests.mcp.fuzz.fuzz_runs import RUNS
+from tests.mcp.fuzz.fuzzed_process import Broken
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""What fuzzing has found once, each by itself, so that no seed has to find it again."""
+"""Mistakes that fuzzing has found, each as a test of its own."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 import socket
 import threading
 
-from tests.mcp.fuzz.drive import LegalClient, Pipes
-from tests.mcp.fuzz.mutator import call, initialize
-from tests.mcp.fuzz.subject import FAULT, manifest, running
+from tests.mcp.fuzz.fuzz_clients import LegalClient, Pipes
+from tests.mcp.fuzz.fuzzed_process import FAULT, manifest, running
+from tests.mcp.fuzz.message_mutator import call, initialize
 
 _HTTP = ("--front", "http", "--port", "0")
 

@@ -8,9 +8,9 @@ from collections import Counter
 import pytest
 
 from faultkit.mcp.wire.message import read
-from tests.mcp.fuzz import http_games
-from tests.mcp.fuzz.mutator import mutated
-from tests.mcp.fuzz.runs import RUNS, Run
+from tests.mcp.fuzz import http_mutator as http_games
+from tests.mcp.fuzz.fuzz_runs import RUNS, Run
+from tests.mcp.fuzz.message_mutator import mutated
 
 MESSAGES = 2000
 SEED = "tests"
@@ -24,7 +24,7 @@ def test_mutated_messages_break_nothing_and_legal_ones_are_answered(run: Run) ->
     assert figures.legal == figures.messages // 50
 
 
-def test_every_share_of_a_transport_is_given_to_somebody() -> None:
+def test_the_shares_of_each_transport_add_up_to_one() -> None:
     for transport in ("stdio", "http"):
         assert sum(run.share for run in RUNS if run.transport == transport) == pytest.approx(1.0)
 
@@ -37,7 +37,7 @@ def test_the_same_seed_makes_the_same_messages() -> None:
 
 
 def test_many_mutated_messages_get_past_the_first_check() -> None:
-    """What is refused at once tests little."""
+    """A message that is refused at once tests little."""
     rng = random.Random(SEED)
     kinds = Counter(read(mutated(rng)).kind for _ in range(5000))
     assert set(kinds) == {"request", "notification", "response", "batch", "invalid"}

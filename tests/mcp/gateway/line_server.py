@@ -1,6 +1,6 @@
-"""A stdio server without any SDK, which starts at once and does what the method of a request says.
+"""A stdio server without an SDK, which starts fast and acts as the method of a request says.
 
-It answers `saw` with the line that it got, and writes what stands in `params.say` as it stands there.
+It answers `saw` with the line that it received, and writes the text of `params.say` unchanged.
 """
 
 import json
@@ -86,7 +86,7 @@ def serve(line: bytes) -> None:
 
 def main() -> None:
     if "--stubborn" in sys.argv:
-        # Neither SIGTERM nor the end of its input ends it.
+        # It ignores SIGTERM and the end of its input.
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     for line in sys.stdin.buffer:
         serve(line)

@@ -1,4 +1,4 @@
-"""A server on pipes whose replies cannot be read: whoever waits for one over HTTP is not left waiting."""
+"""A stdio server whose replies cannot be parsed: a client over HTTP gets an answer all the same."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import json
 
 import pytest
 
-from faultkit.mcp.fault_specs import parse_specs
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, VERSION_KEY, headers_of
 from faultkit.mcp.wire.message import encode, read
 from faultkit.plan import Plan
-from tests.mcp.gateway.peers import on_http, on_pipes, request, run, to_lines
+from tests.mcp.gateway.gateway_peers import on_http, on_pipes, request, run, to_lines
 from tests.mcp.gateway.test_bytes import CONTENT, opened
+from tests.mcp.specs import parse_specs
 
 BROKEN = {
     "NaN": (b'{"jsonrpc":"2.0","id":1,"result":{"a":NaN}}', "cannot be read: Parse error: NaN is no JSON"),
@@ -42,7 +42,7 @@ def test_a_reply_that_cannot_be_read_ends_its_call_in_both_eras(name: str) -> No
     )
 
     async def main() -> None:
-        async with on_http(to_lines(), note=said.append) as client:
+        async with on_http(to_lines(), warn=said.append) as client:
             headers = await opened(client)
             reply = await client.request("POST", headers, request(1, "say", say=[line.hex()]))
             assert (reply.status, await reply.body(1 << 20)) == (200, line)
@@ -62,7 +62,7 @@ def test_a_fault_that_cannot_act_on_such_a_reply_is_named_and_the_client_gets_it
     plan = Plan(parse_specs(["wrong_id@method:say"]))
 
     async def main() -> None:
-        async with on_pipes(to_lines(), plan, note=said.append) as client:
+        async with on_pipes(to_lines(), plan, warn=said.append) as client:
             client.say(request(1, "say", say=[line.hex()]))
             assert await client.line() == line
             assert await client.ask(2, "ping") == {}
@@ -80,7 +80,7 @@ def test_words_of_a_server_that_no_modern_client_can_get_are_told_once() -> None
     asked = encode({"jsonrpc": "2.0", "id": 1, "method": "say", "params": params})
 
     async def main() -> None:
-        async with on_http(to_lines(), note=said.append) as client:
+        async with on_http(to_lines(), warn=said.append) as client:
             answer = await client.request("POST", [*CONTENT, *headers_of(read(asked))], asked)
             assert await answer.body(1000) == reply
 
@@ -96,7 +96,7 @@ def test_a_notification_of_a_modern_client_reaches_the_server() -> None:
     asked = encode({"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"_meta": meta}})
 
     async def main() -> None:
-        async with on_http(to_lines(), note=said.append) as client:
+        async with on_http(to_lines(), warn=said.append) as client:
             for body, status in ((told, 202), (asked, 200)):
                 answer = await client.request("POST", [*CONTENT, *headers_of(read(body))], body)
                 assert answer.status == status

@@ -1,4 +1,4 @@
-"""Byte for byte: what nobody acts on arrives as it was sent, by all four ways."""
+"""Messages that no rule acts on arrive byte for byte, for all four pairs of transports."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultkit.base.http.http_client import HttpClient
-from faultkit.mcp.fault_specs import parse_specs
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, VERSION_KEY, headers_of
 from faultkit.mcp.wire.json_text import replace_values
 from faultkit.mcp.wire.message import encode, read
 from faultkit.plan import Plan
-from tests.mcp.gateway.peers import (
+from tests.mcp.gateway.gateway_peers import (
     http_answer,
     http_request,
     on_http,
@@ -28,6 +27,7 @@ from tests.mcp.gateway.peers import (
     to_lines,
     to_url,
 )
+from tests.mcp.specs import parse_specs
 
 ODD = (
     b' { "method" : "saw","zzz":[1.50, 1E+2,-0,12345678901234567890123],'
@@ -158,7 +158,7 @@ def test_from_pipes_to_http_a_line_becomes_a_body_and_a_body_a_line() -> None:
         async with scripted(upstream) as url, on_pipes(to_url(url)) as client:
             odd = ODD.replace(b'"\\u0069d"', b"7")
             client.say(odd)
-            # A line cannot hold the body's own line ends, and nothing else has changed.
+            # A line cannot contain the newlines of the body; nothing else has changed.
             assert await client.line() == ODD_REPLY.replace(b"{ ", b"{  ")
             assert bodies == [odd]
             client.say(b"{nonsense")

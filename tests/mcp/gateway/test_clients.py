@@ -1,4 +1,4 @@
-"""Real clients through the gateway, by all four ways and in both eras: what they do works as without it."""
+"""Real clients through the gateway, for all four pairs of transports and both eras."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ from mcp.client.stdio import stdio_client
 from mcp.client.subscriptions import ResourceUpdated, ToolsListChanged
 
 from mcp import Client, MCPError, StdioServerParameters
-from tests.mcp.gateway.places import PROJECT, WAYS, Places, all_places
+from tests.mcp.gateway.gateway_processes import PROJECT, WAYS, GatewayTargets, all_places
 
 MODERN = "2026-07-28"
 BIG_BYTES = 1_000_000
-"""The SDK's client takes no larger events."""
+"""Bytes of the largest event that the SDK's client accepts."""
 STORM = 500
 OF_FASTMCP = {("stdio-stdio", MODERN), ("http-stdio", "legacy")}
-"""Every way in every era is gone by one of the two clients; the other one goes it when all tests are run."""
+"""Each pair of transports and era is tested with one of the two clients; with the other one if all tests are
+run."""
 
 
 def ways_of(client: str) -> pytest.MarkDecorator:
@@ -32,7 +33,7 @@ def ways_of(client: str) -> pytest.MarkDecorator:
 
 
 @pytest.fixture(scope="module")
-def places() -> Iterator[Places]:
+def places() -> Iterator[GatewayTargets]:
     with all_places() as found:
         yield found
 
@@ -43,13 +44,13 @@ def run(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
             await work()
 
     with warnings.catch_warnings():
-        # Sampling, logging and roots are of the old era, and work in it.
+        # Sampling, logging and roots belong to the legacy era.
         warnings.simplefilter("ignore")
         asyncio.run(bounded())
 
 
 class Person:
-    """Who sits at the client: answers what it is asked, and remembers what it is told."""
+    """The user of the client: answers questions, and records notifications."""
 
     def __init__(self) -> None:
         self.logs: list[Any] = []
@@ -112,7 +113,9 @@ def words_of(result: t.CallToolResult) -> list[str]:
 
 
 @ways_of("sdk")
-def test_the_sdks_client_can_do_everything_through_the_gateway(places: Places, way: str, mode: str) -> None:
+def test_the_sdks_client_can_do_everything_through_the_gateway(
+    places: GatewayTargets, way: str, mode: str
+) -> None:
     async def tour() -> None:
         person = Person()
         async with person.client(places.of(way), mode) as client:
@@ -165,7 +168,7 @@ async def _storm(client: Client, person: Person) -> None:
 
 
 async def _cancel(client: Client, person: Person) -> None:
-    """The server learns that a call was given up, and the session goes on."""
+    """The server is notified that a call was cancelled, and the session stays usable."""
     before = int(words_of(await client.call_tool("cancellations", {}))[0])
     started = asyncio.Event()
 
@@ -176,7 +179,7 @@ async def _cancel(client: Client, person: Person) -> None:
     await started.wait()
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         while int(words_of(await client.call_tool("cancellations", {}))[0]) == before:
             pass
 
@@ -186,7 +189,7 @@ async def _subscribe(client: Client, person: Person, mode: str) -> None:
     if mode == "legacy":
         await client.subscribe_resource(uri)
         await client.call_tool("touch", {})
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             while len(person.notices) < 2:
                 person.noticed.clear()
                 await person.noticed.wait()
@@ -194,13 +197,13 @@ async def _subscribe(client: Client, person: Person, mode: str) -> None:
         return
     async with client.listen(tools_list_changed=True, resource_subscriptions=[uri]) as subscription:
         await client.call_tool("touch", {})
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             heard = [await anext(subscription), await anext(subscription)]
     assert {type(event) for event in heard} == {ResourceUpdated, ToolsListChanged}
 
 
 @ways_of("fastmcp")
-def test_fastmcps_client_works_through_the_gateway(places: Places, way: str, mode: str) -> None:
+def test_fastmcps_client_works_through_the_gateway(places: GatewayTargets, way: str, mode: str) -> None:
     fastmcp = pytest.importorskip("fastmcp", reason="needs fastmcp-slim[client]")
     transports = pytest.importorskip("fastmcp.client.transports")
 

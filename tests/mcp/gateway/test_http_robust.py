@@ -1,4 +1,4 @@
-"""Upstreams and clients over HTTP that refuse, reset, cut short, drip, sleep or talk nonsense."""
+"""Upstreams and clients over HTTP that refuse, reset, cut short, drip, sleep or send nonsense."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from faultkit.base.http.http_client import ConnectionLost, HttpClient
 from faultkit.base.http.http_server import RequestLimits
 from faultkit.mcp.wire.http_front import HttpFront
-from tests.mcp.gateway.peers import (
+from tests.mcp.gateway.gateway_peers import (
     http_answer,
     http_request,
     on_pipes,
@@ -25,10 +25,10 @@ from tests.mcp.gateway.peers import (
     scripted,
     to_url,
 )
-from tests.mcp.gateway.places import FAULT, listening
+from tests.mcp.gateway.gateway_processes import FAULT, listening
 from tests.mcp.gateway.test_bytes import CONTENT, INITIALIZE
 from tests.mcp.gateway.test_stdio_robust import rss_mib
-from tests.mcp.wire.service import Tools
+from tests.mcp.wire.tool_service import Tools
 
 REPLY = b'{"jsonrpc":"2.0","id":1,"result":{"x":"0123456789"}}'
 SSE = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -47,7 +47,7 @@ def reset(writer: asyncio.StreamWriter) -> None:
 
 
 async def says_nothing(writer: asyncio.StreamWriter) -> None:
-    """It closes without an answer."""
+    """Close the connection without an answer."""
 
 
 async def resets(writer: asyncio.StreamWriter) -> None:
@@ -138,7 +138,7 @@ def test_a_request_on_a_kept_connection_is_never_sent_twice() -> None:
         for number in range(2):
             bodies.append((await http_request(reader))[1])
             if number == 1:
-                # It has taken the call, and dies of it.
+                # It has received the call, and exits.
                 return
             writer.write(http_answer(REPLY))
 
@@ -171,7 +171,7 @@ def test_an_upstream_that_closes_idle_connections_costs_no_request() -> None:
     run(main)
 
 
-def test_an_upstream_that_nobody_reaches_is_502_or_a_json_rpc_error(closed_port: int) -> None:
+def test_an_unreachable_upstream_is_502_or_a_json_rpc_error(closed_port: int) -> None:
     url = f"http://127.0.0.1:{closed_port}/mcp"
 
     async def main() -> None:
@@ -357,7 +357,7 @@ def test_a_client_that_does_not_read_makes_its_upstream_wait() -> None:
 
 def test_a_body_of_100_mb_is_refused_by_its_head() -> None:
     async def upstream(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        raise AssertionError("nobody comes here")
+        raise AssertionError("this must not be requested")
 
     async def main() -> None:
         async with scripted(upstream) as url, relayed(url) as client:

@@ -1,4 +1,4 @@
-"""Same seed, same calls: the same injections, by whatever way the calls come and whenever they do."""
+"""The same seed and calls get the same injections, whatever the transport and the timing."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import pytest
 
 from faultkit.base.http.http_client import HttpClient
 from faultkit.base.rng import Rng
-from faultkit.mcp.fault_specs import parse_specs
 from faultkit.mcp.upstreams.upstream import Connect
 from faultkit.mcp.wire.http_front import HttpFront
 from faultkit.plan import Plan
-from tests.mcp.gateway.peers import on_http, on_pipes, relayed, request, run, to_lines, to_url
+from tests.mcp.gateway.gateway_peers import on_http, on_pipes, relayed, request, run, to_lines, to_url
 from tests.mcp.gateway.test_bytes import opened
-from tests.mcp.wire.service import Tools
+from tests.mcp.specs import parse_specs
+from tests.mcp.wire.tool_service import Tools
 
 NAMES = ("alpha", "beta", "gamma")
 CALLS = 40
@@ -29,7 +29,7 @@ PLAN = Plan(
 )
 
 Hits = dict[str, list[str]]
-"""Of each name, what became of its first call, its second …"""
+"""Return the outcomes of the calls of each name, in their order."""
 
 
 def became(answer: dict[str, Any]) -> str:
@@ -50,7 +50,7 @@ async def served() -> AsyncIterator[str]:
 
 
 def order_of(seed: int) -> list[str]:
-    """The calls in some order; those of one name stay in theirs, being alike."""
+    """Return the calls in another order; those of one name are equal and keep theirs."""
     calls = [name for name in NAMES for _ in range(CALLS)]
     rng = Rng.keyed("order", seed)
     return [name for _, name in sorted((rng.uniform(), name) for name in calls)]
@@ -68,7 +68,7 @@ async def by_pipes(connect: Connect, order: list[str]) -> Hits:
 
 
 async def by_http(client: HttpClient, order: list[str], at_once: int) -> Hits:
-    """Several at a time; those of one name one after the other, so that their order is known."""
+    """Make several calls at a time; those of one name one after the other, so that their order is known."""
     headers = await opened(client)
     found: dict[str, str] = {}
     numbers: Counter[str] = Counter()
@@ -91,7 +91,7 @@ def in_order(found: dict[str, str]) -> Hits:
 
 
 def without_periods(hits: Hits) -> Hits:
-    """What hangs on the order of calls of all names is not asked where that order differs."""
+    """Rules that depend on the order of all calls are left out where that order differs."""
     return {name: ["served" if what == "empty" else what for what in those] for name, those in hits.items()}
 
 

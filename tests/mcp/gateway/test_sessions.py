@@ -1,4 +1,4 @@
-"""Cancellation, resumption, headers and order: what a gateway has to get right between two transports."""
+"""Cancellation, resumption, headers and order between two transports."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ import pytest
 
 from faultkit.base.http.http_client import HttpClient, HttpReply
 from faultkit.faults.call.tool_error import ToolError
-from faultkit.mcp.fault_specs import parse_specs
 from faultkit.mcp.gateway.recorder import Recorder
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, VERSION_KEY, headers_of
 from faultkit.mcp.wire.http_front import HttpFront
 from faultkit.mcp.wire.message import encode, notification_of, read
 from faultkit.plan import Plan, Rule, parse_schedule
-from tests.mcp.gateway.peers import (
+from tests.mcp.gateway.gateway_peers import (
     http_answer,
     http_request,
     on_http,
@@ -32,7 +31,8 @@ from tests.mcp.gateway.peers import (
     to_url,
 )
 from tests.mcp.gateway.test_bytes import CONTENT, opened
-from tests.mcp.wire.service import Tools
+from tests.mcp.specs import parse_specs
+from tests.mcp.wire.tool_service import Tools
 
 META = {VERSION_KEY: "2026-07-28", CAPABILITIES_KEY: {}}
 STREAM = ("accept", "text/event-stream")
@@ -62,7 +62,7 @@ async def upstream() -> AsyncIterator[tuple[Tools, str]]:
 
 
 async def until(service: Tools, what: str) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(20):
         while what not in service.seen:
             await asyncio.to_thread(lambda: None)
 
@@ -167,9 +167,9 @@ def test_a_stream_is_resumed_through_the_relay_with_its_last_event_id() -> None:
             ids = await event_ids(stream, 3)
             stream.close()
             session.push(notification_of("notifications/x", {"n": 3}))
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(20):
                 while True:
-                    # The server may not have seen yet that the first reader is gone.
+                    # The server may not have noticed yet that the first reader has disconnected.
                     again = await client.request("GET", [*headers, ("last-event-id", ids[1])], b"")
                     if again.status == 200:
                         break
@@ -280,7 +280,7 @@ def test_a_recording_of_clients_that_share_a_server_has_their_own_ids(tmp_path: 
 
     async def main() -> None:
         recorder = Recorder(str(file), lambda: 0.0)
-        async with on_http(to_lines(), recorder=recorder) as client:
+        async with on_http(to_lines(), observer=recorder) as client:
             raw = modern("mine", "tools/call", name="a", arguments={})
             reply = await client.request("POST", [*CONTENT, *headers_of(read(raw))], raw)
             await reply.body(1000)
@@ -320,7 +320,7 @@ def test_a_reply_lets_others_pass_through_the_relay_too() -> None:
 # --- time ------------------------------------------------------------------------------------------
 
 
-def test_schedules_go_by_the_clock_of_whoever_changes_the_plan() -> None:
+def test_schedules_use_the_clock_of_the_gateway_state() -> None:
     late = Plan((Rule("late", ToolError(), schedule=parse_schedule("start:10s")),))
 
     async def main() -> None:

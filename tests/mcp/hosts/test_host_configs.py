@@ -13,7 +13,7 @@ import click
 import pytest
 
 from faultkit.base.errors import InputError
-from faultkit.cli.agent_install import install_command
+from faultkit.cli.agent import install_command
 from faultkit.cli.main import invoke
 from faultkit.mcp.hosts.host_configs import (
     HOSTS,
@@ -30,7 +30,7 @@ LINUX = Places("linux", "/home/me", {})
 
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Of a user who has nothing yet, on Linux."""
+    """The folders of a new user on Linux."""
     for name in ("CODEX_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -158,7 +158,9 @@ def test_a_variable_without_a_value_is_looked_up_by_the_host(host: str, referenc
 
 @pytest.mark.parametrize("host", ["claude-desktop", "zed", "copilot"])
 def test_a_host_that_cannot_look_it_up_needs_the_value(host: str) -> None:
-    with pytest.raises(InputError, match=r"--env: expected KEY=VALUE, since .+ cannot be told to look it up"):
+    with pytest.raises(
+        InputError, match=r"--env: expected KEY=VALUE, since .+ cannot take it from its environment"
+    ):
         entry_of(host_named(host), ["f"], {"KEY": None})
 
 
@@ -193,7 +195,7 @@ def test_write_makes_the_file_and_a_second_time_changes_nothing(
 ) -> None:
     file = home / ".cursor" / "mcp.json"
     assert install("cursor", "--write", "--command", "fault") == 0
-    assert capsys.readouterr().out == f"{file}: fault was put in\n"
+    assert capsys.readouterr().out == f"{file}: fault was added\n"
     written = file.read_text()
     assert json.loads(written) == {"mcpServers": {"fault": {"command": "fault", "args": ["agent", "tool"]}}}
     assert install("cursor", "--write", "--command", "fault") == 0

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from faultkit.base.errors import InputError
 from faultkit.cli.main import invoke
-from faultkit.mcp.fault_specs import parse_specs
 from faultkit.mcp.hosts.wrapping import MARK, Wrapping, unwrap_servers, wrap_servers
 from faultkit.plan import Plan
-from tests.mcp.gateway.peers import LINE_SERVER, request
-from tests.mcp.gateway.places import FAULT
+from tests.mcp.gateway.gateway_peers import LINE_SERVER, request
+from tests.mcp.gateway.gateway_processes import FAULT
+from tests.mcp.specs import parse_specs
 
 CLAUDE = """{
   // What I use.

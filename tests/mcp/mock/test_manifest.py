@@ -10,10 +10,9 @@ import pytest
 import yaml
 
 from faultkit.base.errors import InputError
-from faultkit.mcp.mock.manifest import parse_manifest
+from faultkit.mcp.mock.manifest import load_manifest, load_source, parse_manifest, read_manifest
 from faultkit.mcp.mock.manifest_answers import ManifestAnswers
 from faultkit.mcp.mock.mock_model import Manifest
-from faultkit.mcp.mock.mock_source import load_manifest, load_source, read_manifest
 
 EVERYTHING = """\
 mock_server:
@@ -57,7 +56,7 @@ mock_server:
 """
 
 
-def said(manifest: Manifest, method: str, **params: Any) -> Any:
+def answer_of(manifest: Manifest, method: str, **params: Any) -> Any:
     member = ManifestAnswers(manifest).answer(method, params, "legacy")
     assert isinstance(member, bytes)
     return json.loads(b"{" + member + b"}")
@@ -85,14 +84,14 @@ def test_every_key_has_its_meaning() -> None:
         ("elicitation", "elicitation/create"),
         ("roots", "roots/list"),
     ]
-    assert said(manifest, "resources/list")["result"]["resources"] == [
+    assert answer_of(manifest, "resources/list")["result"]["resources"] == [
         {"uri": "mem://a", "name": "mem://a", "mimeType": "text/plain"},
         {"uri": "mem://b", "name": "b", "mimeType": "image/png", "title": "B", "description": "A b."},
     ]
-    assert said(manifest, "resources/read", uri="mem://b")["result"] == {
+    assert answer_of(manifest, "resources/read", uri="mem://b")["result"] == {
         "contents": [{"uri": "mem://b", "mimeType": "image/png", "blob": "aGk="}]
     }
-    assert said(manifest, "prompts/list")["result"]["prompts"] == [
+    assert answer_of(manifest, "prompts/list")["result"]["prompts"] == [
         {
             "name": "greet",
             "title": "Greet",
@@ -101,7 +100,7 @@ def test_every_key_has_its_meaning() -> None:
         },
         {"name": "talk"},
     ]
-    assert said(manifest, "prompts/get", name="talk", arguments={"x": "sir"})["result"] == {
+    assert answer_of(manifest, "prompts/get", name="talk", arguments={"x": "sir"})["result"] == {
         "messages": [
             {"role": "assistant", "content": {"type": "text", "text": "yes sir"}},
             {"role": "user", "content": {"type": "text", "text": "no"}},
@@ -120,7 +119,7 @@ def test_yaml_and_json_say_the_same(form: str) -> None:
     }[form]
     manifest = read_manifest(text)
     assert manifest.listed == read_manifest(EVERYTHING).listed
-    assert said(manifest, "tools/call", name="search", arguments={"q": "a"}) == {
+    assert answer_of(manifest, "tools/call", name="search", arguments={"q": "a"}) == {
         "result": {"content": [{"type": "text", "text": '{"n": 1}'}], "structuredContent": {"n": 1}}
     }
 
@@ -142,7 +141,7 @@ def test_what_a_server_gave_for_its_list_is_a_manifest(snapshot: Any) -> None:
     manifest = read_manifest(json.dumps(snapshot))
     assert list(manifest.listed) == LISTED
     assert (manifest.name, manifest.version) == ("faultkit-mock", "1.0.0")
-    assert said(manifest, "tools/call", name="b") == {
+    assert answer_of(manifest, "tools/call", name="b") == {
         "result": {"content": [{"type": "text", "text": "mock b"}]}
     }
 
@@ -150,7 +149,7 @@ def test_what_a_server_gave_for_its_list_is_a_manifest(snapshot: Any) -> None:
 def test_a_tool_that_promises_structure_and_has_no_answer_keeps_its_promise() -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 3}}, "required": ["n"]}
     manifest = parse_manifest([{"name": "a", "inputSchema": {"type": "object"}, "outputSchema": schema}])
-    assert said(manifest, "tools/call", name="a") == {
+    assert answer_of(manifest, "tools/call", name="a") == {
         "result": {"content": [{"type": "text", "text": "mock a"}], "structuredContent": {"n": 3}}
     }
 
@@ -159,15 +158,18 @@ def test_the_response_without_a_condition_counts_last_wherever_it_stands() -> No
     manifest = parse_manifest(
         [{"name": "a", "responses": [{"default": "else"}, {"when": "args.x == 1", "result": "one"}]}]
     )
-    assert said(manifest, "tools/call", name="a", arguments={"x": 1})["result"]["content"][0]["text"] == "one"
-    assert said(manifest, "tools/call", name="a")["result"]["content"][0]["text"] == "else"
+    assert (
+        answer_of(manifest, "tools/call", name="a", arguments={"x": 1})["result"]["content"][0]["text"]
+        == "one"
+    )
+    assert answer_of(manifest, "tools/call", name="a")["result"]["content"][0]["text"] == "else"
 
 
 def test_what_only_yaml_has_becomes_what_json_has() -> None:
     manifest = read_manifest(
         "tools: [{name: a, response: {2: 2024-05-06, true: 2024-05-06T07:08:09, null: 1}}]"
     )
-    result = said(manifest, "tools/call", name="a")["result"]
+    result = answer_of(manifest, "tools/call", name="a")["result"]
     assert result["structuredContent"] == {"2": "2024-05-06", "true": "2024-05-06T07:08:09", "null": 1}
 
 
@@ -374,8 +376,8 @@ def test_what_is_wrong_is_said_with_file_and_line(text: str, problem: str, tmp_p
     file.write_text(text)
     with pytest.raises(InputError) as error:
         load_source(file)
-    said = str(error.value)
-    assert said.startswith(f"{file}: {problem}"), said
+    answer_of = str(error.value)
+    assert answer_of.startswith(f"{file}: {problem}"), answer_of
 
 
 def test_json_with_tabs_which_yaml_does_not_know_has_its_lines_too() -> None:
@@ -384,7 +386,7 @@ def test_json_with_tabs_which_yaml_does_not_know_has_its_lines_too() -> None:
 
 
 def test_deep_documents_are_refused() -> None:
-    for deep in ('{"tools": [{"name": "a", "response": ' + "[" * 700 + "]" * 700 + "}]}", "[" * 5000):
+    for deep in ('{"tools": [{"name": "a", "response": ' + "[" * 700 + "]" * 700 + "}]}", "[" * 700):
         with pytest.raises(InputError, match="nested too deeply"):
             read_manifest(deep)
 

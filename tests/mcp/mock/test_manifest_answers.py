@@ -1,4 +1,4 @@
-"""What a manifest answers in both eras: pure, request by request."""
+"""Answers of a manifest in both eras, request by request, and the names that rules can target."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from faultkit.faults.call.call import Era
-from faultkit.mcp.mock.manifest import parse_manifest
+from faultkit.faults.call_fault import Era
+from faultkit.mcp.mock.manifest import parse_manifest, read_manifest
 from faultkit.mcp.mock.manifest_answers import ClientQuestions, ManifestAnswers
+from faultkit.mcp.mock.mock_recording import read_recording
+from faultkit.mcp.targets import METHODS, Inventory
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, SERVER_INFO_KEY, VERSION_KEY
 
 MANIFEST = parse_manifest(
@@ -164,7 +166,7 @@ def test_conditions_sequences_and_counts() -> None:
     assert call(answers, "search", q="a") == text("found a in search, call 1")
     assert call(answers, "search", q="s") == text("one")
     assert call(answers, "search", q="s") == {"error": {"code": -6, "message": "no", "data": [1]}}
-    # The fourth call: the second condition holds now, and the first still goes before it.
+    # The fourth call: the second condition holds now, but the first still comes before it.
     assert call(answers, "search", q="s") == {"error": {"code": -7, "message": "tired"}}
     assert call(answers, "search", q="a") == text("found a in search, call 5")
     assert call(answers, "fails") == {
@@ -237,3 +239,37 @@ def test_a_modern_client_that_cannot_be_asked_is_told_what_it_lacks() -> None:
         "message": "tool `asks` asks its client for roots",
         "data": {"requiredCapabilities": {"roots": {}}},
     }
+
+
+# --- inventories -----------------------------------------------------------------------------------
+
+
+def recorded(*asked: tuple[str, dict[str, Any], dict[str, Any]]) -> str:
+    """Return a recording of these methods, their parameters and the members of their replies."""
+    lines = []
+    for id, (method, params, reply) in enumerate(asked, 1):
+        request = {"jsonrpc": "2.0", "id": id, "method": method, "params": params}
+        lines.append({"t": 0, "session": "s", "from": "client", "message": request})
+        answer = {"jsonrpc": "2.0", "id": id, **reply}
+        lines.append({"t": 0, "session": "s", "from": "server", "message": answer})
+    return "".join(f"{json.dumps(line)}\n" for line in lines)
+
+
+def test_a_manifest_has_what_it_lists() -> None:
+    text = "{name: db, tools: [{name: a}], resources: [{uri: 'm://r'}], prompts: [{name: p}, {name: q}]}"
+    assert read_manifest(text).inventory == Inventory("db", ("a",), ("m://r",), ("p", "q"), METHODS)
+
+
+def test_a_recording_has_what_it_listed_and_what_was_asked_of_it_and_there() -> None:
+    missing = {"error": {"code": -32002, "message": "no"}}
+    text = recorded(
+        ("tools/list", {}, {"result": {"tools": [{"name": "a"}]}}),
+        ("resources/list", {}, {"result": {"resources": [{"uri": "m://r"}, {"name": "odd"}]}}),
+        ("resources/read", {"uri": "m://t/1"}, {"result": {"contents": []}}),
+        ("resources/read", {"uri": "m://none"}, missing),
+        ("prompts/get", {"name": "p"}, {"result": {"messages": []}}),
+        ("acme/do", {}, {"result": {}}),
+    )
+    found = read_recording(text).inventory
+    assert (found.tools, found.resources, found.prompts) == (("a",), ("m://r", "m://t/1"), ("p",))
+    assert found.methods == (*METHODS, "acme/do")

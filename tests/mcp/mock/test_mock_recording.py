@@ -1,4 +1,4 @@
-"""Recordings: requests meet their replies again, and the replay gives what was given."""
+"""Recordings: requests are matched with their replies, and replayed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from faultkit.base.errors import InputError
-from faultkit.faults.call.call import Era
+from faultkit.faults.call_fault import Era
+from faultkit.mcp.mock.manifest import load_recording, load_source
 from faultkit.mcp.mock.mock_model import Manifest
 from faultkit.mcp.mock.mock_recording import Recording, Replay, read_recording
-from faultkit.mcp.mock.mock_source import load_recording, load_source
 from faultkit.mcp.wire.era import SERVER_INFO_KEY
-from tests.mcp.mock.talk import call, cancel, request
+from tests.mcp.mock.mock_client import call, cancel, request
 
 
 def line(side: str, message: Any, session: str = "stdio", **more: Any) -> dict[str, Any]:
@@ -33,8 +33,8 @@ def error(id: int | str, value: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": id, "error": value}
 
 
-def text(said: str) -> dict[str, Any]:
-    return {"content": [{"type": "text", "text": said}]}
+def text(replayed_result: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": replayed_result}]}
 
 
 def recorded(*lines: dict[str, Any]) -> Recording:
@@ -47,7 +47,7 @@ def ask(replay: Replay, method: str, params: dict[str, Any] | None = None, era: 
     return json.loads(b"{" + member + b"}")
 
 
-def said(replay: Replay, name: str, /, **arguments: Any) -> Any:
+def replayed_result(replay: Replay, name: str, /, **arguments: Any) -> Any:
     return ask(replay, "tools/call", {"name": name, "arguments": arguments})
 
 
@@ -85,8 +85,8 @@ def test_the_same_requests_get_the_same_replies() -> None:
     assert (recording.name, recording.info) == ("shop", WELCOME["serverInfo"])
     assert recording.listed == (LISTED,)
     assert ask(replay, "tools/list") == {"result": {"tools": [LISTED], "odd": True}}
-    assert said(replay, "search", q="a") == {"result": text("one")}
-    assert said(replay, "search", q="b") == {"error": broken}
+    assert replayed_result(replay, "search", q="a") == {"result": text("one")}
+    assert replayed_result(replay, "search", q="b") == {"error": broken}
     assert ask(replay, "resources/read", {"uri": "mem://a"}) == {"result": {"contents": []}}
     assert ask(replay, "prompts/get", {"name": "p", "arguments": {"x": "1"}}) == {"result": {"messages": []}}
     assert ask(replay, "logging/setLevel", {"level": "info"}) == {"result": {}}
@@ -98,13 +98,13 @@ def test_replies_to_the_same_request_come_in_their_order_and_the_last_stays() ->
             line("client", call(1, "a", x=1)),
             line("client", call(2, "a", x=2)),
             line("client", call(3, "a", x=1)),
-            # Overtaken on the way: the order is that of the requests.
+            # The replies were overtaken; the order is that of the requests.
             line("server", result(3, text("second"))),
             line("server", result(2, text("other"))),
             line("server", result(1, text("first"))),
         )
     )
-    given = [said(replay, "a", x=x)["result"]["content"][0]["text"] for x in (1, 2, 1, 1, 2)]
+    given = [replayed_result(replay, "a", x=x)["result"]["content"][0]["text"] for x in (1, 2, 1, 1, 2)]
     assert given == ["first", "other", "second", "second", "other"]
 
 
@@ -145,16 +145,16 @@ def test_what_was_never_asked_gets_an_error_that_says_so() -> None:
             line("server", result(3, text("two"))),
         )
     )
-    assert said(replay, "search", q="c")["error"] == {
+    assert replayed_result(replay, "search", q="c")["error"] == {
         "code": -32602,
         "message": "the recording has no reply to tools/call of `search` with these parameters, "
         "but to 2 with others",
     }
-    assert said(replay, "idle")["error"] == {
+    assert replayed_result(replay, "idle")["error"] == {
         "code": -32602,
         "message": "the recording has no reply to tools/call of `idle`",
     }
-    assert said(replay, "nope")["error"] == {
+    assert replayed_result(replay, "nope")["error"] == {
         "code": -32601,
         "message": "tool `nope` is not in the recording",
     }
@@ -228,8 +228,8 @@ def test_sessions_with_the_same_ids_are_kept_apart() -> None:
             line("server", result(1, text("of a")), "one"),
         )
     )
-    assert said(replay, "a") == {"result": text("of a")}
-    assert said(replay, "b") == {"result": text("of b")}
+    assert replayed_result(replay, "a") == {"result": text("of a")}
+    assert replayed_result(replay, "b") == {"result": text("of b")}
 
 
 def test_clients_of_a_shared_session_are_answered_in_their_order() -> None:
@@ -243,9 +243,9 @@ def test_clients_of_a_shared_session_are_answered_in_their_order() -> None:
             line("server", result(1, text("of b")), "modern"),
         )
     )
-    assert said(replay, "a") == {"result": text("of a")}
-    assert said(replay, "b") == {"result": text("of b")}
-    assert "error" in said(replay, "hung")
+    assert replayed_result(replay, "a") == {"result": text("of a")}
+    assert replayed_result(replay, "b") == {"result": text("of b")}
+    assert "error" in replayed_result(replay, "hung")
 
 
 def test_where_a_fault_stood_in_the_client_gets_what_it_got() -> None:
@@ -275,14 +275,14 @@ def test_where_a_fault_stood_in_the_client_gets_what_it_got() -> None:
         )
     )
     names = ("changed", "refused", "slow", "cut", "garbage")
-    assert [said(replay, name) for name in names] == [
+    assert [replayed_result(replay, name) for name in names] == [
         {"result": text("false")},
         {"error": {"code": -1, "message": "no"}},
         {"result": text("late")},
         {"result": text("whole")},
         {"result": text("good")},
     ]
-    assert said(replay, "hung")["error"]["message"] == "tool `hung` is not in the recording"
+    assert replayed_result(replay, "hung")["error"]["message"] == "tool `hung` is not in the recording"
 
 
 def test_batches_questions_notifications_and_cancelled_calls() -> None:
@@ -300,9 +300,9 @@ def test_batches_questions_notifications_and_cancelled_calls() -> None:
             line("server", result(3, text("too late"))),
         )
     )
-    assert said(replay, "a") == {"result": text("of a")}
-    assert said(replay, "b") == {"result": text("of b")}
-    assert "error" in said(replay, "c")
+    assert replayed_result(replay, "a") == {"result": text("of a")}
+    assert replayed_result(replay, "b") == {"result": text("of b")}
+    assert "error" in replayed_result(replay, "c")
 
 
 @pytest.mark.parametrize("size", [1, 40, -1])
@@ -315,7 +315,7 @@ def test_a_last_line_that_is_cut_off_is_left_out_with_a_warning(size: int) -> No
     first, second, third = (json.dumps(each) for each in lines)
     recording = read_recording(f"{first}\n{second}\n{third[:size]}", "calls.jsonl")
     assert recording.warnings == ("calls.jsonl: line 3, the last one, is cut off, and left out",)
-    assert said(Replay(recording), "a") == {"result": text("one")}
+    assert replayed_result(Replay(recording), "a") == {"result": text("one")}
     assert read_recording(f"{first}\n{second}\n{third}").warnings == ()
     assert read_recording(f"{first}\n{second}").warnings == ()
 

@@ -1,4 +1,4 @@
-"""`fault mock` and `mcptest` as processes: how they begin, how they end, and what they refuse."""
+"""`fault mock` and `mcptest` as processes: start, exit, and refused input."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import pytest
 from faultkit.cli.entry import invoke_mcptest
 from faultkit.cli.main import invoke
 from faultkit.mcp.fault_specs import FORM
-from tests.mcp.mock.talk import call, request
+from tests.mcp.mock.mock_client import call, request
 
 PATIENCE_S = 20.0
 TOOLS = "tools:\n  - {name: search, response: 'found ${args.q}'}\n  - {name: plain, response: hello}\n"
@@ -36,7 +36,7 @@ def tools(tmp_path: Path) -> str:
 
 @contextmanager
 def started(*args: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Killed after a while in any case: nobody waits for ever."""
+    """Start the command; it is killed after a while in any case."""
     process = subprocess.Popen(
         [sys.executable, "-m", "faultkit", *args],
         stdin=subprocess.PIPE,
@@ -59,7 +59,7 @@ def say(process: subprocess.Popen[bytes], *messages: dict[str, Any]) -> None:
     process.stdin.write(b"".join(json.dumps(message).encode() + b"\n" for message in messages))
 
 
-def heard(process: subprocess.Popen[bytes]) -> Any:
+def read_message(process: subprocess.Popen[bytes]) -> Any:
     assert process.stdout is not None
     return json.loads(process.stdout.readline())
 
@@ -79,7 +79,7 @@ def done(*args: str) -> tuple[int, str, str]:
 def test_the_end_of_stdin_ends_it_at_once_whatever_it_is_doing(fault: str, tools: str) -> None:
     with started("mock", "--tools-from", tools, "--fault", fault) as process:
         say(process, request(1, "ping"))
-        assert heard(process) == {"jsonrpc": "2.0", "id": 1, "result": {}}
+        assert read_message(process) == {"jsonrpc": "2.0", "id": 1, "result": {}}
         say(process, call(2, "plain"))
         assert process.stdin is not None
         process.stdin.close()
@@ -97,7 +97,7 @@ def test_a_signal_ends_it_in_good_order_even_while_a_call_hangs(
     with started("mock", "--tools-from", tools, "--fault", "hang", *listening) as process:
         if front == "stdio":
             say(process, call(1, "plain"), request(2, "ping"))
-            assert heard(process)["id"] == 2
+            assert read_message(process)["id"] == 2
         else:
             assert process.stderr is not None
             assert process.stderr.readline().startswith(b"mock on http://127.0.0.1:")
@@ -121,21 +121,21 @@ def test_stdin_may_be_nothing_or_a_file(tools: str, tmp_path: Path) -> None:
 def test_a_client_that_reads_no_more_ends_it(tools: str) -> None:
     with started("mock", "--tools-from", tools) as process:
         say(process, request(1, "ping"))
-        heard(process)
+        read_message(process)
         assert process.stdout is not None
         process.stdout.close()
         process.stdout = None
-        # It may have noticed by itself, and be gone.
+        # It may have exited by itself already.
         with contextlib.suppress(BrokenPipeError):
             say(process, request(2, "ping"))
         assert process.wait(PATIENCE_S) == 0
 
 
 def test_what_others_print_does_not_meet_the_wire(tools: str) -> None:
-    """Standard output belongs to the protocol, and nothing else is written there."""
+    """Only protocol messages are written to standard output."""
     with started("mock", "--tools-from", tools) as process:
         say(process, request(1, "tools/list"), call(2, "nope"), call(3, "plain"))
-        assert [heard(process)["id"] for _ in range(3)] == [1, 2, 3]
+        assert [read_message(process)["id"] for _ in range(3)] == [1, 2, 3]
         assert ended(process) == (0, b"", b"")
 
 

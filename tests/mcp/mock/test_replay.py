@@ -1,4 +1,4 @@
-"""`fault gateway --record` and `fault gateway replay` as a user runs them: what was given is given again."""
+"""`fault gateway --record` and `fault gateway replay` as a user runs them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from faultkit.cli.main import invoke
-from tests.mcp.mock.talk import MODERN, call, request
-from tests.mcp.mock.test_process import done, ended, heard, say, started
+from tests.mcp.mock.mock_client import MODERN, call, request
+from tests.mcp.mock.test_process import done, ended, read_message, say, started
 
 MANIFEST = """\
 name: shop
@@ -58,26 +58,26 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture(scope="module")
 def recorded(tools: str, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A recording of plain calls, made once: what stands in it is never changed in its place."""
+    """A recording of calls without faults, made once; tests do not change it."""
     file = tmp_path_factory.mktemp("recorded") / "calls.jsonl"
     record(PLAIN, file, tools)
     return file.read_text()
 
 
-def talk(messages: list[dict[str, Any]], *args: str) -> list[Any]:
-    """The replies, in the order of their requests."""
+def exchange_lines(messages: list[dict[str, Any]], *args: str) -> list[Any]:
+    """Return the replies in the order of their requests."""
     with started(*args) as process:
         replies = []
         for message in messages:
             say(process, message)
-            replies.append(heard(process))
+            replies.append(read_message(process))
         assert ended(process) == (0, b"", b"")
         return replies
 
 
 def record(messages: list[dict[str, Any]], file: Path, tools: str, *args: str) -> list[Any]:
     mock = [sys.executable, "-m", "faultkit", "mock", "--tools-from", tools]
-    return talk(messages, "gateway", "--record", str(file), *args, "--", *mock)
+    return exchange_lines(messages, "gateway", "--record", str(file), *args, "--", *mock)
 
 
 @pytest.mark.parametrize("messages", [OLD, NEW], ids=["legacy", "modern"])
@@ -87,10 +87,10 @@ def test_a_recording_that_is_replayed_gives_the_same_replies(
     file = tmp_path / "calls.jsonl"
     replies = record(messages, file, tools)
     assert [reply["id"] for reply in replies] == [message["id"] for message in messages]
-    assert talk(messages, "mock", "--tools-from", str(file)) == replies
-    # Once more than was recorded: the last reply stays.
+    assert exchange_lines(messages, "mock", "--tools-from", str(file)) == replies
+    # One call more than was recorded: the last reply repeats.
     again = {**messages[6], "id": "again"}
-    *same, last = talk([*messages, again], "gateway", "replay", str(file))
+    *same, last = exchange_lines([*messages, again], "gateway", "replay", str(file))
     assert same == replies
     assert last["result"] == replies[6]["result"]
 
@@ -100,8 +100,8 @@ def test_what_a_fault_did_is_replayed_and_faults_can_be_laid_over_it(tools: str,
     replies = record(PLAIN, file, tools, "--fault", "tool_error:oops%0.5", "--seed", "3")
     failed = [reply["result"].get("isError", False) for reply in replies]
     assert set(failed) == {True, False}
-    assert talk(PLAIN, "gateway", "replay", str(file)) == replies
-    over = talk(PLAIN, "gateway", "replay", str(file), "--fault", "protocol_error:-5@plain")
+    assert exchange_lines(PLAIN, "gateway", "replay", str(file)) == replies
+    over = exchange_lines(PLAIN, "gateway", "replay", str(file), "--fault", "protocol_error:-5@plain")
     assert {reply["error"]["code"] for reply in over} == {-5}
 
 
@@ -111,9 +111,9 @@ def test_the_same_seed_lays_the_same_faults_over_a_recording(
     file = tmp_path / "calls.jsonl"
     faults = ("--fault", "tool_error:oops%0.5", "--seed", "3")
     broken = record(PLAIN, tmp_path / "other.jsonl", tools, "--name", "shop", *faults)
-    # The name of the server is part of its chance; the recording has none of its own without a welcome.
+    # Random decisions depend on the server's name; a recording without `initialize` has the default name.
     file.write_text(_with_welcome(recorded))
-    assert talk(PLAIN, "gateway", "replay", str(file), *faults) == broken
+    assert exchange_lines(PLAIN, "gateway", "replay", str(file), *faults) == broken
 
 
 def _with_welcome(lines: str) -> str:

@@ -1,4 +1,4 @@
-"""Tools that ask their client, and the SDK's client that answers, in both eras and on both transports."""
+"""Tools that ask the client, answered by the SDK's client, in both eras and on both transports."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from mcp.client.stdio import stdio_client
 from mcp_types import CreateMessageResult, ElicitResult, ListRootsResult, Root, TextContent
 from pydantic import FileUrl
 
-from faultkit.mcp.mock.mock_run import MockJob
-from faultkit.mcp.mock.mock_source import load_manifest
+from faultkit.mcp.mock.manifest import load_manifest
+from faultkit.mcp.mock.mock_server import MockJob
 from mcp import Client, MCPError, StdioServerParameters
-from tests.mcp.mock.talk import over_http, run
+from tests.mcp.mock.mock_client import over_http, run
 
 TOOLS = """\
 name: asker

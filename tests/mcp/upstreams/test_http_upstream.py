@@ -1,4 +1,4 @@
-"""A client on pipes before a server over HTTP that sends it on, answers others, or closes its streams."""
+"""A client on pipes with a server over HTTP that redirects, answers with other ids, or closes its streams."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import pytest
 from faultkit.base.http.http_server import HttpRequest, ResponseWriter
 from faultkit.mcp.upstreams import http_upstream as http_upstream
 from faultkit.mcp.wire.message import encode
-from tests.mcp.gateway.peers import on_pipes, request, run, to_url
-from tests.mcp.gateway.test_relayed import BATCH, JSON, REPLY, STREAM, upstream
+from tests.mcp.gateway.gateway_peers import on_pipes, request, run, to_url
+from tests.mcp.gateway.test_relayed_exchange import BATCH, JSON, REPLY, STREAM, upstream
 
 
 def test_a_server_that_sends_its_client_on_to_another_place_of_its_own_is_followed() -> None:
@@ -33,7 +33,7 @@ def test_a_server_that_sends_its_client_on_to_another_place_of_its_own_is_follow
 @pytest.mark.parametrize(
     ("status", "location"), [(308, "https://elsewhere.example/mcp"), (301, "/other"), (307, "/mcp")]
 )
-def test_a_place_to_which_nobody_is_followed_is_named(status: int, location: str) -> None:
+def test_a_redirect_that_is_not_followed_is_named(status: int, location: str) -> None:
     def handle(asked: HttpRequest, answer: ResponseWriter) -> None:
         answer.respond(status, [("location", location)])
 
@@ -109,7 +109,7 @@ def test_a_stream_that_is_closed_at_once_is_asked_for_less_and_less_and_then_no_
         waits.append(seconds)
 
     class Asyncio:
-        """Its own clock stands still, for the one who waits between streams."""
+        """The clock of the upstream stands still, for a wait between streams."""
 
         sleep = staticmethod(no_sleep)
 

@@ -1,4 +1,4 @@
-"""Batches over stdio: one array is answered by one, where the version has them."""
+"""Batches over stdio: an array is answered with an array, in versions that have batches."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from faultkit.faults.call.call import Cut, Drip, Send, Verdict
+from faultkit.faults.call_fault import Cut, Drip, Send, Verdict
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, VERSION_KEY
 from faultkit.mcp.wire.message import encode, result_of
-from tests.mcp.wire.service import Tools
-from tests.mcp.wire.test_stdio_front import Peer, call, run, talking, text
+from tests.mcp.wire.test_stdio_front import Peer, call, connected_peer, run, text
+from tests.mcp.wire.tool_service import Tools
 
 CANCEL = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
 
@@ -34,7 +34,7 @@ async def opened(peer: Peer, version: str) -> None:
 def test_a_batch_is_answered_by_one_array_when_its_last_call_is(version: str | None) -> None:
     async def main() -> None:
         service = Tools()
-        async with talking(service) as peer:
+        async with connected_peer(service) as peer:
             if version is not None:
                 await opened(peer, version)
             peer.say(batch(call(1, "slow"), call(2, "chatty"), {"jsonrpc": "2.0", "method": "n"}), ping(3))
@@ -53,7 +53,7 @@ def test_a_batch_is_answered_by_one_array_when_its_last_call_is(version: str | N
 
 def test_what_cannot_be_in_a_batch_has_its_error_there() -> None:
     async def main() -> None:
-        async with talking(Tools()) as peer:
+        async with connected_peer(Tools()) as peer:
             peer.say(batch(ping(1), ping(1), 5, {"id": 7}, {**ping(8), "method": "initialize"}))
             replies = await peer.message()
             assert [(reply["id"], reply.get("error", {}).get("code")) for reply in replies] == [
@@ -72,7 +72,7 @@ def test_what_cannot_be_in_a_batch_has_its_error_there() -> None:
 def test_nothing_is_said_to_a_batch_that_asks_nothing_or_was_cancelled() -> None:
     async def main() -> None:
         service = Tools()
-        async with talking(service) as peer:
+        async with connected_peer(service) as peer:
             peer.say(batch(CANCEL, {"jsonrpc": "2.0", "id": 5, "result": {}}))
             peer.say(batch(call(1, "slow")), CANCEL, ping(2))
             assert (await peer.message())["id"] == 2
@@ -93,7 +93,7 @@ def test_one_call_of_a_batch_may_be_broken() -> None:
             "cut": Verdict(ask=False, frames=lambda _: (Cut(reply, 0.5),)),
             "drip": Verdict(ask=False, frames=lambda _: (Drip(reply, 30, 0.001),)),
         }
-        async with talking(service) as peer:
+        async with connected_peer(service) as peer:
             for name, item in (
                 ("twice", raw + b"," + raw),
                 ("cut", raw[: len(raw) // 2]),
@@ -109,7 +109,7 @@ def test_a_frozen_session_does_not_answer_a_batch_either() -> None:
     async def main() -> None:
         service = Tools()
         service.verdicts = {"freeze": Verdict(ask=False, freezes_session=True)}
-        async with talking(service) as peer:
+        async with connected_peer(service) as peer:
             peer.say(ping(0), batch(call(1, "freeze"), ping(2)))
             assert (await peer.message())["id"] == 0
             await asyncio.gather(*service.tasks)
@@ -123,7 +123,7 @@ def test_a_frozen_session_does_not_answer_a_batch_either() -> None:
 @pytest.mark.parametrize("version", ["2025-06-18", "2025-11-25"])
 def test_a_version_without_batches_refuses_them(version: str) -> None:
     async def main() -> None:
-        async with talking(Tools()) as peer:
+        async with connected_peer(Tools()) as peer:
             await opened(peer, version)
             peer.say(batch(ping(1), ping(2)), ping(3))
             why = f"expected one message, got a batch, which version {version} does not have"
@@ -139,7 +139,7 @@ def test_the_modern_era_has_no_batches(is_first: bool) -> None:
     meta = {VERSION_KEY: "2026-07-28", CAPABILITIES_KEY: {}}
 
     async def main() -> None:
-        async with talking(Tools()) as peer:
+        async with connected_peer(Tools()) as peer:
             if not is_first:
                 peer.say(ping(1, **meta))
                 await peer.message()

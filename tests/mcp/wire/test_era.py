@@ -1,4 +1,4 @@
-"""Which era a request belongs to, and what the modern one asks of it."""
+"""The era of a request, and the requirements of the modern era."""
 
 from __future__ import annotations
 

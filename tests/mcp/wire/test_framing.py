@@ -1,4 +1,4 @@
-"""Framing: lines of stdio, events of a stream, however the bytes are cut."""
+"""Framing: lines of stdio and events of a stream, however the bytes are split."""
 
 from __future__ import annotations
 

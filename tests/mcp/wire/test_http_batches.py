@@ -1,4 +1,4 @@
-"""Batches over HTTP: one array is answered by one, where the version has them."""
+"""Batches over HTTP: an array is answered with an array, in versions that have batches."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import json
 from typing import Any
 
 from faultkit.base.http.http_client import HttpClient, HttpReply
-from faultkit.faults.call.call import EndStream, Send, Status, Verdict
+from faultkit.faults.call_fault import EndStream, Send, Status, Verdict
 from faultkit.mcp.wire.era import SESSION_HEADER
 from faultkit.mcp.wire.message import encode, result_of
-from tests.mcp.wire.service import Tools
 from tests.mcp.wire.test_http_front import CONTENT, call, fronted, message, post, run
+from tests.mcp.wire.tool_service import Tools
 
 CALLED = {"content": [{"type": "text", "text": "{}"}]}
 

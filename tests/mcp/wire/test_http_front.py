@@ -1,4 +1,4 @@
-"""The streamable HTTP front: sessions and streams of the old era, headers and codes of the new one."""
+"""The streamable HTTP front: sessions and streams of the legacy era, headers and codes of the modern one."""
 
 from __future__ import annotations
 
@@ -11,21 +11,12 @@ from typing import Any
 import pytest
 
 from faultkit.base.http.http_client import ConnectionLost, HttpClient, HttpReply
-from faultkit.faults.call.call import (
-    Cut,
-    Disconnect,
-    Drip,
-    EndStream,
-    KeepAlive,
-    Send,
-    Status,
-    Verdict,
-)
+from faultkit.faults.call_fault import Cut, Disconnect, Drip, EndStream, KeepAlive, Send, Status, Verdict
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, SESSION_HEADER, VERSION_KEY, headers_of
 from faultkit.mcp.wire.framing import SseEvent, SseReader
 from faultkit.mcp.wire.http_front import HttpFront
 from faultkit.mcp.wire.message import encode, notification_of, read, result_of
-from tests.mcp.wire.service import Tools
+from tests.mcp.wire.tool_service import Tools
 
 CONTENT = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")]
 META = {VERSION_KEY: "2026-07-28", CAPABILITIES_KEY: {}}
@@ -66,7 +57,7 @@ async def post(client: HttpClient, body: dict[str, Any], *headers: tuple[str, st
 
 
 async def modern(client: HttpClient, body: dict[str, Any], **wrong: str) -> HttpReply:
-    """With the headers that the body asks for, but for those that are given."""
+    """Send a request with the headers that the body requires, except those that are given."""
     body["params"]["_meta"] = META
     own = {name.lower(): value for name, value in headers_of(read(encode(body)))}
     own.update({name.replace("_", "-"): value for name, value in wrong.items()})
@@ -80,7 +71,7 @@ async def opened(client: HttpClient) -> tuple[str, str]:
 
 
 async def events(reply: HttpReply, most: int = 100) -> list[SseEvent]:
-    """Those that come until the end, or so many."""
+    """Return the events until the end, or this many."""
     reader, found = SseReader(), list[SseEvent]()
     while len(found) < most and (chunk := await reply.chunk()):
         found += reader.feed(chunk)
@@ -222,7 +213,7 @@ def test_closing_the_answer_cancels_in_the_modern_era_only() -> None:
                 asyncio.ensure_future(post(client, call("slow", 7), session)),
                 asyncio.ensure_future(modern(client, call("slow", 8))),
             ]
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(20):
                 while len(service.waiting) < 2:  # noqa: ASYNC110
                     await asyncio.sleep(0.01)
             for ask in asks:
@@ -309,7 +300,7 @@ def test_a_frozen_session_gets_no_answer_and_others_do() -> None:
         async with fronted(service) as client:
             session, other = await opened(client), await opened(client)
             frozen = asyncio.ensure_future(post(client, call("freeze"), session))
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(20):
                 while not service.tasks:  # noqa: ASYNC110
                     await asyncio.sleep(0.01)
             ping = asyncio.ensure_future(post(client, message("ping"), session))
@@ -330,7 +321,7 @@ def test_a_cancelled_call_leaves_the_connection_usable() -> None:
         async with fronted(service) as client:
             session = await opened(client)
             ask = asyncio.ensure_future(post(client, call("slow", 3), session))
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(20):
                 while not service.waiting:  # noqa: ASYNC110
                     await asyncio.sleep(0.01)
             await post(client, message("notifications/cancelled", None, requestId=3), session)

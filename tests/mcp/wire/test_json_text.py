@@ -1,4 +1,4 @@
-"""What can be told of an object by how it begins."""
+"""Members that can be found in an incomplete object."""
 
 from __future__ import annotations
 

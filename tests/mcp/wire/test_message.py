@@ -1,4 +1,4 @@
-"""JSON-RPC messages as they stand on the wire."""
+"""JSON-RPC messages: parsing and encoding."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Heard:
 
 
 def test_what_comes_is_given_in_pieces_that_cost_no_new_memory() -> None:
-    """A piece of 128 KiB or more comes from the kernel, and goes back to it, each time."""
+    """The allocator gets a piece of 128 KiB or more from the kernel, and returns it, each time."""
 
     async def main() -> None:
         near, far = socket.socketpair()
@@ -70,7 +70,7 @@ def test_it_waits_while_it_is_paused_and_tells_of_the_end_once() -> None:
     run(main)
 
 
-def test_whoever_closes_it_is_told_nothing_more() -> None:
+def test_after_close_nothing_more_is_reported() -> None:
     async def main() -> None:
         read, write = os.pipe()
         heard = Heard()

@@ -13,12 +13,13 @@ from typing import Any
 
 import pytest
 
-from faultkit.faults.call.call import Cut, Disconnect, Drip, Send, Verdict
+from faultkit.faults.call_fault import Cut, Disconnect, Drip, Send, Verdict
 from faultkit.mcp.wire import stdio_front as stdio
+from faultkit.mcp.wire.exchange import Session
 from faultkit.mcp.wire.framing import LineReader
 from faultkit.mcp.wire.message import encode, notification_of, result_of
 from faultkit.mcp.wire.stdio_front import serve_stdio
-from tests.mcp.wire.service import Tools
+from tests.mcp.wire.tool_service import Tools
 
 
 class Peer:
@@ -33,7 +34,7 @@ class Peer:
         os.write(self.write_fd, b"".join(line + b"\n" for line in lines))
 
     async def line(self) -> bytes:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             return await self.reader.readline()
 
     async def message(self) -> Any:
@@ -46,7 +47,7 @@ class Peer:
 
 
 @asynccontextmanager
-async def talking(service: Tools) -> AsyncIterator[Peer]:
+async def connected_peer(service: Tools) -> AsyncIterator[Peer]:
     in_read, in_write = os.pipe()
     out_read, out_write = os.pipe()
     serving = asyncio.get_running_loop().create_task(serve_stdio(service, in_read, out_write))
@@ -58,7 +59,7 @@ async def talking(service: Tools) -> AsyncIterator[Peer]:
     try:
         yield peer
         peer.hang_up()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(20):
             await serving
     finally:
         peer.hang_up()
@@ -89,7 +90,7 @@ def text(arguments: str) -> dict[str, Any]:
 def test_calls_are_answered_and_the_end_of_input_is_the_end() -> None:
     async def main() -> None:
         service = Tools()
-        async with talking(service) as peer:
+        async with connected_peer(service) as peer:
             peer.say(call(1, "echo", a=1), call("b", "chatty"))
             assert await peer.message() == {"jsonrpc": "2.0", "id": 1, "result": text("{'a': 1}")}
             assert (await peer.message())["params"] == {"progress": 1}
@@ -111,7 +112,7 @@ def test_calls_are_answered_and_the_end_of_input_is_the_end() -> None:
 )
 def test_bad_lines_get_an_error_and_the_next_line_its_answer(line: bytes, code: int, id: object) -> None:
     async def main() -> None:
-        async with talking(Tools()) as peer:
+        async with connected_peer(Tools()) as peer:
             peer.say(line, call(9, "echo"))
             answer = await peer.message()
             assert (answer["error"]["code"], answer["id"]) == (code, id)
@@ -125,7 +126,7 @@ def test_the_last_line_is_a_message_whether_or_not_it_ends(end: bytes, tmp_path:
     line = encode(call(1, "echo"))
 
     async def piped() -> None:
-        async with talking(Tools()) as peer:
+        async with connected_peer(Tools()) as peer:
             os.write(peer.write_fd, line + end)
             peer.hang_up()
             assert (await peer.message())["id"] == 1
@@ -158,7 +159,7 @@ def test_a_line_above_the_limit_is_refused_with_the_limit_and_its_id(
     line = head + b"x" * 1000 + b'"}}'
 
     async def main() -> None:
-        async with talking(Tools()) as peer:
+        async with connected_peer(Tools()) as peer:
             peer.say(line, call(9, "echo"))
             why = f"Invalid request: a line of {len(line)} bytes, above the limit of 200 bytes"
             error = {"code": -32600, "message": why}
@@ -171,7 +172,7 @@ def test_a_line_above_the_limit_is_refused_with_the_limit_and_its_id(
 def test_a_cancelled_call_gets_no_reply() -> None:
     async def main() -> None:
         service = Tools()
-        async with talking(service) as peer:
+        async with connected_peer(service) as peer:
             peer.say(
                 call(1, "slow"),
                 {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}},
@@ -190,7 +191,7 @@ def test_a_cancelled_call_gets_no_reply() -> None:
 def test_the_server_can_ask_and_is_answered() -> None:
     async def main() -> None:
         service = Tools()
-        async with talking(service) as peer:
+        async with connected_peer(service) as peer:
             peer.say(call(1, "echo"))
             await peer.message()
             service.sessions[0].push(notification_of("notifications/message", {}))
@@ -212,7 +213,7 @@ def test_frames_of_faults_stand_on_the_wire_as_they_are_meant() -> None:
             "cut": Verdict(ask=False, frames=lambda reply: (Cut(whole, 0.5),)),
             "drip": Verdict(ask=False, frames=lambda reply: (Drip(whole, 7, 0.001),)),
         }
-        async with talking(service) as peer:
+        async with connected_peer(service) as peer:
             peer.say(call(1, "garbage"))
             assert await peer.line() == b"{oops\n"
             assert await peer.line() == raw + b"\n"
@@ -232,7 +233,7 @@ def test_a_disconnect_closes_our_end_and_ends_the_serving() -> None:
     async def main() -> None:
         service = Tools()
         service.verdicts = {"bye": Verdict(ask=False, frames=lambda reply: (Disconnect(),))}
-        async with talking(service) as peer:
+        async with connected_peer(service) as peer:
             peer.say(call(1, "bye"))
             await service.ended.wait()
 
@@ -243,7 +244,7 @@ def test_a_frozen_session_answers_nothing_any_more() -> None:
     async def main() -> None:
         service = Tools()
         service.verdicts = {"freeze": Verdict(ask=False, freezes_session=True)}
-        async with talking(service) as peer:
+        async with connected_peer(service) as peer:
             peer.say(call(1, "echo"), call(2, "freeze"))
             assert (await peer.message())["id"] == 1
             await asyncio.gather(*service.tasks)
@@ -258,7 +259,7 @@ def test_a_reply_that_lets_others_pass_comes_behind_them() -> None:
     async def main() -> None:
         service = Tools()
         service.verdicts = {"late": Verdict(overtaken_by=2)}
-        async with talking(service) as peer:
+        async with connected_peer(service) as peer:
             peer.say(call(1, "late"))
             await service.asked.wait()
             peer.say(call(2, "echo"), call(3, "echo"))
@@ -276,7 +277,7 @@ def test_a_deaf_verdict_answers_though_it_was_cancelled() -> None:
             "polite": Verdict(ask=False, frames=lambda _: (Send(reply, 0.05),)),
         }
         cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
-        async with talking(service) as peer:
+        async with connected_peer(service) as peer:
             peer.say(call(1, "deaf"), cancel)
             assert await peer.message() == reply
             peer.say(call(1, "polite"), cancel)
@@ -285,3 +286,23 @@ def test_a_deaf_verdict_answers_though_it_was_cancelled() -> None:
             assert (await peer.message())["id"] == 2
 
     run(main)
+
+
+def test_replies_that_never_come_do_not_hold_the_end_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stdio, "MOST_DRAIN_S", 0.05)
+
+    async def never(session: Session) -> None:
+        await asyncio.Event().wait()
+
+    async def main() -> None:
+        in_read, in_write = os.pipe()
+        out_read, out_write = os.pipe()
+        os.close(in_write)
+        service = Tools()
+        async with asyncio.timeout(5):
+            await serve_stdio(service, in_read, out_write, at_end=never)
+        assert service.seen == ["closed"]
+        for number in (in_read, out_read, out_write):
+            os.close(number)
+
+    asyncio.run(main())

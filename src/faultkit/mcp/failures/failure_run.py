@@ -12,7 +12,7 @@ from faultkit.base.address import LOOPBACK_NAMES, url_host
 from faultkit.base.http.http_server import HttpRequest, RequestLimits, ResponseWriter
 from faultkit.base.network import cannot_listen
 from faultkit.base.signals import AsyncStopSignal, wait_for_stop
-from faultkit.faults.call.call import Transport
+from faultkit.faults.call_fault import Transport
 from faultkit.mcp.failures.failure_service import (
     CallerGate,
     CallLog,
@@ -25,6 +25,7 @@ from faultkit.mcp.wire.http_front import HttpFront
 from faultkit.mcp.wire.stdio_front import serve_stdio
 
 DRAIN_S = 5.0
+"""Default seconds that running calls get to end after a stop signal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,8 @@ class SideService(Protocol):
     def begin(self, server: FailureService, sessions: Callable[[], int]) -> None:
         """Receive the running service; `sessions` returns the number of client sessions."""
 
-    def handle(self, request: HttpRequest, answer: ResponseWriter) -> None: ...
+    def handle(self, request: HttpRequest, answer: ResponseWriter) -> None:
+        """Serve a request for one of these paths."""
 
     def identify(self, door: CallerGate) -> Identify:
         """Return the function that identifies callers."""
@@ -66,7 +68,8 @@ class SideService(Protocol):
     async def idle(self) -> None:
         """Wait until no call is running."""
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Release what the service holds, after the last request."""
 
 
 async def run_failure_server(
@@ -76,7 +79,10 @@ async def run_failure_server(
     door: CallerGate | None = None,
     beside: SideService | None = None,
 ) -> str:
-    """Serve until a signal or the end of input and return which. `say` gets the addresses."""
+    """Serve until a signal or the end of input and return which.
+
+    `say` gets the addresses. `door` decides which callers are served; `beside` serves other paths of the same
+    port."""
     door = door or OpenGate()
     if job.front == "stdio":
         server = FailureService(job.settings, log, door.identify)
@@ -108,10 +114,10 @@ async def _serve_http(
         limits=job.limits,
         hosts=job.hosts,
         origins=job.origins,
-        foreign=door.foreign,
+        on_foreign_caller=door.foreign,
         admit=door.admit,
-        gone_cancels=True,
-        beside=None if beside is None else beside.handle,
+        disconnect_cancels=True,
+        other_handler=None if beside is None else beside.handle,
     )
     if beside is not None:
         beside.begin(server, lambda: front.session_count)
@@ -127,7 +133,7 @@ async def _serve_http(
         ended = await signals.wait()
         beside.drain()
         # A second signal skips the grace period.
-        await signals.wait(_drained(job, beside))
+        await signals.wait(_drain(job, beside))
         return ended
     finally:
         if beside is not None:
@@ -136,7 +142,7 @@ async def _serve_http(
         await front.stop()
 
 
-async def _drained(job: ServeJob, beside: SideService) -> None:
+async def _drain(job: ServeJob, beside: SideService) -> None:
     await asyncio.sleep(job.linger_s)
     with suppress(TimeoutError):
         await asyncio.wait_for(beside.idle(), job.drain_s)

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 from faultkit import __version__
 from faultkit.base.http.http_server import HttpRequest, ResponseWriter
 from faultkit.base.tasks import TaskSet
-from faultkit.faults.call.call import Era, Transport
-from faultkit.mcp.failures.argument_checks import filled, problem_of
+from faultkit.faults.call_fault import Era, Transport
 from faultkit.mcp.failures.failure_tool import (
     GROUPS,
     Caller,
     FailureTool,
     Group,
-    Outcome,
     ProtocolError,
     ToolError,
+    ToolOutcome,
 )
-from faultkit.mcp.failures.go_json import reply_of, tail_of
+from faultkit.mcp.failures.go_dialect import argument_problem, reply_of, tail_of, with_defaults
 from faultkit.mcp.failures.tool_catalogue import tools_of
 from faultkit.mcp.wire.era import complete_result, meta_of, opening_of, refusal_of
 from faultkit.mcp.wire.exchange import Exchange, Session
@@ -70,7 +69,7 @@ class FinishedCall:
     tool: FailureTool | None
     """The tool; None if there is none of this name."""
     name: str
-    outcome: Outcome
+    outcome: ToolOutcome
     texts: tuple[str, ...]
     """Text blocks of the result; empty if the reply is an error."""
     reply: bytes
@@ -85,7 +84,9 @@ class FinishedCall:
 
 
 @dataclass(slots=True)
-class _Begun:
+class _StartedCall:
+    """A call that has not ended, with the notifications sent for it."""
+
     exchange: Exchange
     caller: Caller
     tool: FailureTool | None
@@ -95,6 +96,7 @@ class _Begun:
     notes_left_out: int = 0
 
     def note(self, method: str, params: dict[str, Any]) -> None:
+        """Send a notification to the client, and keep it for the log."""
         self.exchange.note(notification_of(method, params))
         if len(self.notes) < MOST_NOTES:
             self.notes += (SentNotification(asyncio.get_running_loop().time(), method, params),)
@@ -133,13 +135,13 @@ class FailureService:
         self._tools = {name: tool.like_go() for name, tool in tools.items()} if settings.like_go else tools
         self._info = {"name": settings.name, "version": __version__}
         self._tails = {era: tail_of(complete_result({}, "tools/call", era, self._info)) for era in _OPENING}
-        self._tasks: TaskSet[Outcome] = TaskSet()
+        self._tasks: TaskSet[ToolOutcome] = TaskSet()
 
     async def stop(self) -> None:
         """Cancel running calls; each is answered with an error."""
         await self._tasks.cancel()
 
-    # Service.
+    # --- Service ------------------------------------------------------------------------------
 
     def opened(self, session: Session) -> None:
         pass
@@ -184,32 +186,40 @@ class FailureService:
         name, arguments = params.get("name"), params.get("arguments")
         shown = name if isinstance(name, str) else ""
         tool = self._tools.get(shown)
-        begun = _Begun(exchange, self._identify(exchange), tool, shown, asyncio.get_running_loop().time())
+        started = _StartedCall(
+            exchange, self._identify(exchange), tool, shown, asyncio.get_running_loop().time()
+        )
         if tool is None:
             failure = ProtocolError(INVALID_PARAMS, f'unknown tool "{shown}"', category="handler")
-            self._end(begun, failure)
+            self._end(started, failure)
             return
-        problem = problem_of(tool, arguments)
+        problem = argument_problem(tool, arguments)
         if problem is not None:
-            self._end(begun, ToolError(problem))
+            self._end(started, ToolError(problem))
             return
-        outcome = tool.run(filled(tool, _mapping(arguments)), _heard(begun))
-        if isinstance(outcome, Outcome):
-            self._end(begun, outcome)
+        outcome = tool.run(
+            with_defaults(tool, arguments if isinstance(arguments, dict) else None),
+            _caller_with_progress(started),
+        )
+        if isinstance(outcome, ToolOutcome):
+            self._end(started, outcome)
             return
         task = self._tasks.start(outcome)
-        exchange.on_cancel(lambda: _stop(task))
+        exchange.on_cancel(task.cancel)
 
-        def complete_result(task: asyncio.Future[Outcome]) -> None:
-            called_off = _CANCELLED if exchange.cancelled else _STOPPED
-            self._end(begun, called_off if task.cancelled() else task.result())
+        def end(task: asyncio.Future[ToolOutcome]) -> None:
+            if task.cancelled():
+                self._end(started, _CANCELLED if exchange.cancelled else _STOPPED)
+            else:
+                self._end(started, task.result())
 
-        task.add_done_callback(complete_result)
+        task.add_done_callback(end)
 
-    def _end(self, begun: _Begun, outcome: Outcome) -> None:
-        exchange = begun.exchange
+    def _end(self, started: _StartedCall, outcome: ToolOutcome) -> None:
+        """Reply with the outcome, and pass the finished call to the log."""
+        exchange = started.exchange
         cancelled = exchange.cancelled
-        if self._settings.like_go and isinstance(outcome, ProtocolError) and begun.tool is not None:
+        if self._settings.like_go and isinstance(outcome, ProtocolError) and started.tool is not None:
             # The Go SDK turns every error of a tool into a result with isError.
             outcome = ToolError(outcome.message, category=outcome.category)
         try:
@@ -224,40 +234,32 @@ class FailureService:
             exchange.cancelled = False
         exchange.reply(reply)
         session = exchange.session
-        ended = FinishedCall(
+        finished = FinishedCall(
             exchange.request,
             session.id,
             session.transport,
             session.era,
-            begun.caller,
-            begun.tool,
-            begun.name,
+            started.caller,
+            started.tool,
+            started.name,
             outcome,
             texts,
             reply,
-            begun.notes,
-            begun.notes_left_out,
-            begun.at_s,
-            asyncio.get_running_loop().time() - begun.at_s,
+            started.notes,
+            started.notes_left_out,
+            started.at_s,
+            asyncio.get_running_loop().time() - started.at_s,
             cancelled,
         )
-        self._log(ended)
+        self._log(finished)
 
 
-def _heard(begun: _Begun) -> Caller:
+def _caller_with_progress(started: _StartedCall) -> Caller:
     """Return the caller with a way to send notifications, if the call has a progress token."""
-    token = meta_of(begun.exchange.request.params).get("progressToken")
+    token = meta_of(started.exchange.request.params).get("progressToken")
     if not isinstance(token, str | int) or isinstance(token, bool):
-        return begun.caller
-    return replace(begun.caller, progress_token=token, note=begun.note)
-
-
-def _mapping(arguments: object) -> Mapping[str, Any] | None:
-    return arguments if isinstance(arguments, dict) else None
-
-
-def _stop(task: asyncio.Future[Outcome]) -> None:
-    task.cancel()
+        return started.caller
+    return replace(started.caller, progress_token=token, note=started.note)
 
 
 class CallerGate(Protocol):

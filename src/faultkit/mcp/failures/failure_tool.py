@@ -46,7 +46,7 @@ class ProtocolError:
     """Category, as for `ToolError`."""
 
 
-Outcome: TypeAlias = Structured | Blocks | ToolError | ProtocolError
+ToolOutcome: TypeAlias = Structured | Blocks | ToolError | ProtocolError
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Caller:
     """Sends a notification that belongs to the call."""
 
 
-Run: TypeAlias = Callable[[Mapping[str, Any], Caller], Outcome | Coroutine[Any, Any, Outcome]]
+RunTool: TypeAlias = Callable[[Mapping[str, Any], Caller], ToolOutcome | Coroutine[Any, Any, ToolOutcome]]
 """Called with checked arguments, defaults included."""
 
 
@@ -92,7 +92,7 @@ class FailureTool:
     name: str
     group: Group
     description: str
-    run: Run
+    run: RunTool
     arguments: Mapping[str, Argument] = field(default_factory=dict)
     output: Mapping[str, Type] | None = None
     """Keys of the structured result, all required."""
@@ -109,10 +109,10 @@ class FailureTool:
 
     def listed(self) -> dict[str, Any]:
         """Return the tool's entry of `tools/list`."""
-        found: dict[str, Any] = {"name": self.name, "description": self.description}
-        found["inputSchema"] = self.input_schema()
+        entry: dict[str, Any] = {"name": self.name, "description": self.description}
+        entry["inputSchema"] = self.input_schema()
         if self.output is not None:
-            found["outputSchema"] = {
+            entry["outputSchema"] = {
                 "type": "object",
                 "properties": {name: {"type": type_} for name, type_ in self.output.items()},
                 "required": list(self.output),
@@ -121,8 +121,8 @@ class FailureTool:
         hints = {"readOnlyHint": self.read_only, "idempotentHint": self.idempotent}
         annotations = {name: True for name, holds in hints.items() if holds}
         if annotations:
-            found["annotations"] = annotations
-        return found
+            entry["annotations"] = annotations
+        return entry
 
     def input_schema(self) -> dict[str, Any]:
         """Return the JSON Schema of the arguments."""

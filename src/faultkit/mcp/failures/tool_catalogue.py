@@ -16,15 +16,15 @@ from faultkit.mcp.failures.failure_tool import (
     Caller,
     FailureTool,
     Group,
-    Outcome,
     ProtocolError,
     Structured,
     ToolError,
+    ToolOutcome,
 )
-from faultkit.mcp.failures.go_json import go_text
+from faultkit.mcp.failures.go_dialect import go_text
 
 MOST_SLOW_MS = 60_000
-USUAL_CATEGORY = "protocol"
+DEFAULT_CATEGORY = "protocol"
 CODES = {"protocol": -32603, "tool": -31000, "timeout": -31001, "auth": -31003}
 """JSON-RPC codes by category; any other category has that of an internal error. Codes that MCP uses, such as
 -32600, are avoided: over HTTP their status would not be 200."""
@@ -32,17 +32,17 @@ FLAKY_CODE = -31002
 """Like most of the above, outside the ranges that JSON-RPC and MCP reserve."""
 
 
-def error(given: Mapping[str, Any], caller: Caller) -> Outcome:
+def error(given: Mapping[str, Any], caller: Caller) -> ToolOutcome:
     """Fail with the given message and category, as a tool error or a JSON-RPC error."""
     message, category = given["message"] or "synthetic error", given["category"] or ""
     if given["as_tool"]:
         return ToolError(message, {"triggered": True}, category)
-    known = category or USUAL_CATEGORY
+    known = category or DEFAULT_CATEGORY
     data = {"message": message, "category": known}
-    return ProtocolError(CODES.get(known, CODES[USUAL_CATEGORY]), message, data, category)
+    return ProtocolError(CODES.get(known, CODES[DEFAULT_CATEGORY]), message, data, category)
 
 
-async def slow(given: Mapping[str, Any], caller: Caller) -> Outcome:
+async def slow(given: Mapping[str, Any], caller: Caller) -> ToolOutcome:
     """Return after the given milliseconds."""
     seconds = min(max(given["milliseconds"], 0), MOST_SLOW_MS) / 1000
     loop = asyncio.get_running_loop()
@@ -51,7 +51,7 @@ async def slow(given: Mapping[str, Any], caller: Caller) -> Outcome:
     return Structured({"slept_ms": round((loop.time() - began) * 1000) if seconds else 0})
 
 
-def flaky(given: Mapping[str, Any], caller: Caller) -> Outcome:
+def flaky(given: Mapping[str, Any], caller: Caller) -> ToolOutcome:
     """Fail at the given rate. The same seed and call id always give the same outcome."""
     rate = float(min(max(given["fail_rate"], 0), 1))
     seed, call_id = given["seed"] or "", given["call_id"] or 0
@@ -111,7 +111,7 @@ FAILING = (
 
 MOST_SIZE = 1 << 20
 MOST_WORDS = 5000
-USUAL_WORDS = 50
+DEFAULT_WORDS = 50
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _WORDS = (
     "lorem ipsum dolor sit amet consectetur adipiscing elit sed do eiusmod tempor incididunt ut labore et "
@@ -125,14 +125,14 @@ _LATIN = tuple(_WORDS.split())
 `cillum eu` there, the original has one of the two, and no recording shows which."""
 
 
-def fixed_response(given: Mapping[str, Any], caller: Caller) -> Outcome:
+def fixed_response(given: Mapping[str, Any], caller: Caller) -> ToolOutcome:
     """Return a body that depends on the key only."""
     key = given["key"]
     digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
     return Structured({"key": key, "hash": digest, "body": f"fixed[{key}]: {digest}"})
 
 
-def sized_response(given: Mapping[str, Any], caller: Caller) -> Outcome:
+def sized_response(given: Mapping[str, Any], caller: Caller) -> ToolOutcome:
     """Return a body of the given number of characters."""
     size = given["size"]
     if size < 0:
@@ -142,15 +142,15 @@ def sized_response(given: Mapping[str, Any], caller: Caller) -> Outcome:
     return Structured({"size": size, "body": (_ALPHABET * (size // 26 + 1))[:size]})
 
 
-def lorem(given: Mapping[str, Any], caller: Caller) -> Outcome:
+def lorem(given: Mapping[str, Any], caller: Caller) -> ToolOutcome:
     """Return the given number of words, chosen by the seed."""
     words = given["words"] or 0
-    count = USUAL_WORDS if words <= 0 else min(words, MOST_WORDS)
-    chosen = [_LATIN[place] for place in _places(given["seed"] or "", count)]
+    count = DEFAULT_WORDS if words <= 0 else min(words, MOST_WORDS)
+    chosen = [_LATIN[index] for index in _word_indexes(given["seed"] or "", count)]
     return Structured({"words": count, "body": " ".join([chosen[0].capitalize(), *chosen[1:]]) + "."})
 
 
-def _places(seed: str, count: int) -> list[int]:
+def _word_indexes(seed: str, count: int) -> list[int]:
     """Draw indexes as Go's IntN does: the upper half of a 64-bit word, scaled, redrawn where it would be
     biased."""
     if seed:
@@ -160,12 +160,12 @@ def _places(seed: str, count: int) -> list[int]:
         rng = Rng("", secrets.randbits(64), secrets.randbits(64))
     size = len(_LATIN)
     unfair = ((1 << 32) - size) % size
-    places: list[int] = []
-    while len(places) < count:
+    indexes: list[int] = []
+    while len(indexes) < count:
         scaled = (rng.uint64() >> 32) * size
         if scaled & 0xFFFFFFFF >= unfair:
-            places.append(scaled >> 32)
-    return places
+            indexes.append(scaled >> 32)
+    return indexes
 
 
 DATA = (
@@ -216,39 +216,39 @@ _CHATTY = (
 )
 
 
-async def progress(given: Mapping[str, Any], caller: Caller) -> Outcome:
+async def progress(given: Mapping[str, Any], caller: Caller) -> ToolOutcome:
     """Send a progress notification for each step, if the caller gave a token."""
-    steps = _bounded(given["steps"], usual=5, most=100)
-    pause_s = _bounded(given["step_ms"], usual=200, most=5000) / 1000
+    steps = _bounded(given["steps"], default=5, most=100)
+    pause_s = _bounded(given["step_ms"], default=200, most=5000) / 1000
     token = caller.progress_token
     for step in range(1, steps + 1):
         if token is not None:
-            told = {
+            params = {
                 "progressToken": token,
                 "progress": step,
                 "total": steps,
                 "message": f"step {step}/{steps}",
             }
-            caller.note("notifications/progress", told)
+            caller.note("notifications/progress", params)
         await asyncio.sleep(pause_s)
     return Structured({"steps": steps, "notified": token is not None, "done": True})
 
 
-def long_output(given: Mapping[str, Any], caller: Caller) -> Outcome:
+def long_output(given: Mapping[str, Any], caller: Caller) -> ToolOutcome:
     """Return several long text blocks."""
-    blocks = _bounded(given["blocks"], usual=3, most=50)
-    chars = _bounded(given["chars"], usual=256, most=65536)
+    blocks = _bounded(given["blocks"], default=3, most=50)
+    chars = _bounded(given["chars"], default=256, most=65536)
     filler = _DIGITS * (chars // len(_DIGITS) + 1)
     return Blocks(tuple(f"[block {number}] {filler}"[:chars] for number in range(blocks)))
 
 
-def chatty(given: Mapping[str, Any], caller: Caller) -> Outcome:
+def chatty(given: Mapping[str, Any], caller: Caller) -> ToolOutcome:
     """Return text blocks of different kinds and lengths."""
     return Blocks(_CHATTY)
 
 
-def _bounded(value: int | None, *, usual: int, most: int) -> int:
-    return usual if value is None or value <= 0 else min(value, most)
+def _bounded(value: int | None, *, default: int, most: int) -> int:
+    return default if value is None or value <= 0 else min(value, most)
 
 
 STREAMING = (
@@ -285,7 +285,7 @@ STREAMING = (
 # --- identity: what arrived: the caller, the arguments, the headers ------------------------------
 
 
-def whoami(given: Mapping[str, Any], caller: Caller) -> Outcome:
+def whoami(given: Mapping[str, Any], caller: Caller) -> ToolOutcome:
     """Return the identity of the caller."""
     known = {
         "subject": caller.subject,
@@ -298,21 +298,21 @@ def whoami(given: Mapping[str, Any], caller: Caller) -> Outcome:
     return Structured({key: value for key, value in known.items() if value or key in always})
 
 
-def echo(given: Mapping[str, Any], caller: Caller) -> Outcome:
+def echo(given: Mapping[str, Any], caller: Caller) -> ToolOutcome:
     """Return the arguments that are not empty."""
     return Structured({key: value for key, value in given.items() if value})
 
 
-def headers(given: Mapping[str, Any], caller: Caller) -> Outcome:
+def headers(given: Mapping[str, Any], caller: Caller) -> ToolOutcome:
     """Return the request headers; the values of secret ones are replaced."""
     found: dict[str, list[str]] = {}
     for name, value in caller.headers:
-        found.setdefault(_canonical(name), []).append(value)
+        found.setdefault(_canonical_header(name), []).append(value)
     shown = {name: [REDACTED] if is_secret_key(name) else values for name, values in found.items()}
     return Structured({"headers": shown, "count": len(shown)})
 
 
-def _canonical(name: str) -> str:
+def _canonical_header(name: str) -> str:
     return "-".join(part.capitalize() for part in name.split("-"))
 
 

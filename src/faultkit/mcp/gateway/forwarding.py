@@ -1,4 +1,7 @@
-"""Forwarding of HTTP messages by the relay: hop-by-hop headers, redirects, bodies. Knows nothing of MCP."""
+"""Forwarding of HTTP messages by the relay: hop-by-hop headers, redirects, bodies.
+
+It does not know what a response means; `MessageTee` only parses messages for an observer.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ from faultkit.base.http.http_url import HttpUrl
 from faultkit.mcp.wire.framing import MOST_MESSAGE_BYTES, SseReader, SseTooLong
 from faultkit.mcp.wire.message import Incoming, read
 
-_OF_THE_HOP = {
+_HOP_HEADERS = {
+    # RFC 9110 §7.6.1 lists most of these: they are about one connection and must not be forwarded. The HTTP
+    # server and client of the relay frame messages (RFC 9112 §6), write Host and answer Expect themselves.
     "connection",
     "content-length",
     "expect",
@@ -24,13 +29,14 @@ _OF_THE_HOP = {
     "transfer-encoding",
     "upgrade",
 }
-_BODILESS = (204, 304)
+_STATUSES_WITHOUT_BODY = (204, 304)
+"""RFC 9112 §6.3: responses with these statuses end after their headers, as do those to HEAD."""
 
 
 def end_to_end_headers(lines: Headers) -> Headers:
-    """Return the headers without those of one hop (RFC 9110 §7.6.1) and those that this side writes
-    itself."""
-    return [(name, value) for name, value in lines if name.lower() not in _OF_THE_HOP]
+    """Return the headers that may be forwarded: all but those of one connection, and those that this side
+    writes itself."""
+    return [(name, value) for name, value in lines if name.lower() not in _HOP_HEADERS]
 
 
 def response_headers(lines: Headers, upstream: HttpUrl, target: str) -> Headers:
@@ -39,9 +45,9 @@ def response_headers(lines: Headers, upstream: HttpUrl, target: str) -> Headers:
     kept = end_to_end_headers(lines)
     for place, (name, value) in enumerate(kept):
         if name.lower() == "location":
-            there = upstream.redirected(target, value)
-            if there is not None and there.origin == upstream.origin:
-                kept[place] = (name, there.target)
+            destination = upstream.redirected(target, value)
+            if destination is not None and destination.origin == upstream.origin:
+                kept[place] = (name, destination.target)
     return kept
 
 
@@ -50,13 +56,13 @@ def redirect_past_gateway(reply: HttpReply, upstream: HttpUrl, target: str) -> s
     location = reply.headers.get("location")
     if location is None or not 300 <= reply.status < 400:
         return None
-    there = upstream.redirected(target, location)
-    return location if there is None or there.origin != upstream.origin else None
+    destination = upstream.redirected(target, location)
+    return location if destination is None or destination.origin != upstream.origin else None
 
 
 def send_body(answer: ResponseWriter, status: int, lines: Headers, body: bytes) -> None:
     """Send a response whose body has been read."""
-    if status in _BODILESS:
+    if status in _STATUSES_WITHOUT_BODY:
         answer.respond_without_body(status, lines)
     else:
         answer.respond(status, lines, body)
@@ -65,9 +71,12 @@ def send_body(answer: ResponseWriter, status: int, lines: Headers, body: bytes) 
 async def copy_response(
     request: HttpRequest, reply: HttpReply, lines: Headers, answer: ResponseWriter, tee: MessageTee | None
 ) -> None:
-    """Copy a response byte for byte as it arrives, with the framing that it has."""
+    """Copy a response byte for byte as it arrives; `tee` gets the bytes too.
+
+    A Content-Length of the upstream is kept, so that a body that is cut short is cut short for the client
+    too (RFC 9112 §8)."""
     size = reply.headers.get("content-length")
-    if reply.status in _BODILESS or request.method == "HEAD":
+    if reply.status in _STATUSES_WITHOUT_BODY or request.method == "HEAD":
         answer.respond_without_body(
             reply.status, lines if size is None else [*lines, ("content-length", size)]
         )
@@ -98,25 +107,26 @@ async def copy_response(
 
 
 class MessageTee:
-    """Parses the messages of a response while it is copied, for recordings."""
+    """Parses the messages of a response while it is copied, for recordings and lists."""
 
-    def __init__(self, is_stream: bool, heard: Callable[[Incoming], None]) -> None:
-        self._heard = heard
+    def __init__(self, is_stream: bool, on_message: Callable[[Incoming], None]) -> None:
+        self._on_message = on_message
         self._reader: SseReader | None = SseReader() if is_stream else None
         self._parts: list[bytes] | None = None if is_stream else []
         self._size = 0
 
     def feed(self, chunk: bytes) -> None:
+        """Take bytes of the body; report the events that end in them."""
         if self._reader is not None:
             try:
                 events = self._reader.feed(chunk)
             except SseTooLong:
-                # The client may accept what is too long to be recorded.
+                # Too long to be recorded; the client may accept it, so copying goes on.
                 self._reader = None
                 return
             for event in events:
                 if event.data:
-                    self._heard(read(event.data))
+                    self._on_message(read(event.data))
         elif self._parts is not None:
             self._size += len(chunk)
             if self._size > MOST_MESSAGE_BYTES:
@@ -125,5 +135,6 @@ class MessageTee:
                 self._parts.append(chunk)
 
     def end(self) -> None:
+        """Report the message of a body that is no stream."""
         if self._parts:
-            self._heard(read(b"".join(self._parts)))
+            self._on_message(read(b"".join(self._parts)))

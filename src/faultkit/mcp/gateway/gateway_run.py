@@ -1,4 +1,9 @@
-"""Running a gateway: either transport in front, either behind, and cleaning up at the end."""
+"""Running a gateway: either transport in front, either behind, and cleaning up at the end.
+
+front    server    runs
+http     http      the relay: HTTP messages pass unchanged
+any other pair     the bridge: a front and an upstream that deal in messages, joined by `Link`
+"""
 
 from __future__ import annotations
 
@@ -16,10 +21,9 @@ from faultkit.base.http.callers import allowed_hosts
 from faultkit.base.http.http_server import HttpServer
 from faultkit.base.network import cannot_listen
 from faultkit.base.signals import AsyncStopSignal
-from faultkit.faults.call.call import ERAS, Transport
-from faultkit.mcp.gateway.control import Control
+from faultkit.faults.call_fault import ERAS, Transport
+from faultkit.mcp.gateway.gateway_control import GatewayControl, GatewayState
 from faultkit.mcp.gateway.gateway_service import GatewayService
-from faultkit.mcp.gateway.gateway_state import GatewayState
 from faultkit.mcp.gateway.http_relay import HttpRelay
 from faultkit.mcp.gateway.recorder import Recorder
 from faultkit.mcp.injector import check_plan
@@ -33,6 +37,12 @@ from faultkit.mcp.wire.stdio_front import serve_stdio
 from faultkit.plan import Plan
 
 Say = Callable[[str], None]
+"""Writes a line for the user."""
+_END_OF_INPUT = "end of input"
+_MOST_SERVERS = 1_000
+"""Limit of sessions, each of which may have a server process of its own."""
+_IDLE_S = 1800.0
+"""Seconds after which an unused session ends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +52,23 @@ class GatewayJob:
     command: tuple[str, ...] = ()
     """Command of a stdio server; the alternative to `upstream`."""
     upstream: str = ""
+    """URL of a server over HTTP; the alternative to `command`."""
     front: Transport = "stdio"
     host: str = "127.0.0.1"
     port: int = 8766
     plan: Plan = Plan()  # noqa: RUF009
     server: str = ""
+    """Name of the server, for rules that match by server."""
     record: str | None = None
+    """File of the recording; None for no recording."""
     overwrite: bool = False
     """True to replace an existing recording."""
     headers: tuple[tuple[str, str], ...] = ()
+    """Headers that replace those of the same name on each request to `upstream`."""
     verify: bool = True
+    """True to verify the upstream's certificate."""
     env: Mapping[str, str] = field(default_factory=dict)
+    """Variables added to the environment of `command`."""
     control: tuple[str, int] | None = None
     """Address of the control API; None for no control API."""
     control_token: str | None = None
@@ -83,20 +99,20 @@ def check_gateway_job(job: GatewayJob) -> None:
 async def run_gateway(job: GatewayJob, say: Say = lambda line: None) -> GatewayEnd:
     """Run a gateway until it ends and return why. `say` gets lines for the user."""
     check_gateway_job(job)
-    running = GatewayState(job.plan, job.server, job.front)
-    with AsyncStopSignal() as signals, _recorded(job, running, say) as recorder:
-        async with _controlled(job, running, say):
+    state = GatewayState(job.plan, job.server, job.front)
+    with AsyncStopSignal() as signals, _recording(job, state, say) as recorder:
+        async with _control_api(job, state, say):
             if job.front == "http" and job.upstream:
-                return await _relay(job, running, recorder, signals, say)
-            return await _bridge(job, running, recorder, signals, say)
+                return await _run_relay(job, state, recorder, signals, say)
+            return await _run_bridge(job, state, recorder, signals, say)
 
 
 @contextmanager
-def _recorded(job: GatewayJob, running: GatewayState, say: Say) -> Iterator[Recorder | None]:
+def _recording(job: GatewayJob, state: GatewayState, say: Say) -> Iterator[Recorder | None]:
     if job.record is None:
         yield None
         return
-    recorder = Recorder(job.record, lambda: running.elapsed_s, overwrite=job.overwrite, say=say)
+    recorder = Recorder(job.record, lambda: state.elapsed_s, overwrite=job.overwrite, say=say)
     try:
         yield recorder
     finally:
@@ -104,12 +120,12 @@ def _recorded(job: GatewayJob, running: GatewayState, say: Say) -> Iterator[Reco
 
 
 @asynccontextmanager
-async def _controlled(job: GatewayJob, running: GatewayState, say: Say) -> AsyncIterator[None]:
+async def _control_api(job: GatewayJob, state: GatewayState, say: Say) -> AsyncIterator[None]:
     if job.control is None:
         yield
         return
     token = job.control_token or secrets.token_urlsafe(24)
-    control = Control(running, token)
+    control = GatewayControl(state, token)
     host, port = await control.start(*job.control)
     say(f"control: http://{url_host(host)}:{port}")
     if job.control_token is None:
@@ -120,23 +136,23 @@ async def _controlled(job: GatewayJob, running: GatewayState, say: Say) -> Async
         await control.stop()
 
 
-async def _relay(
-    job: GatewayJob, running: GatewayState, recorder: Recorder | None, signals: AsyncStopSignal, say: Say
+async def _run_relay(
+    job: GatewayJob, state: GatewayState, recorder: Recorder | None, signals: AsyncStopSignal, say: Say
 ) -> GatewayEnd:
     relay = HttpRelay(
         job.upstream,
-        running.injector,
+        state.injector,
         server=job.server,
-        recorder=recorder,
-        elapsed=lambda: running.elapsed_s,
+        observer=recorder,
+        elapsed=lambda: state.elapsed_s,
         headers=job.headers,
         verify=job.verify,
         hosts=allowed_hosts(job.host),
-        note=lambda text: say(f"{job.server or 'the server'}: {text}"),
+        warn=lambda text: say(f"{job.server or 'the server'}: {text}"),
     )
     server = HttpServer(relay.handle)
     try:
-        host, port = await _listening(job, server.start)
+        host, port = await _listen(job, server.start)
         say(f"gateway on http://{url_host(host)}:{port}{relay.path}, in front of {job.upstream}")
         return GatewayEnd(await signals.wait())
     finally:
@@ -144,39 +160,40 @@ async def _relay(
         await server.stop()
 
 
-async def _bridge(
-    job: GatewayJob, running: GatewayState, recorder: Recorder | None, signals: AsyncStopSignal, say: Say
+async def _run_bridge(
+    job: GatewayJob, state: GatewayState, recorder: Recorder | None, signals: AsyncStopSignal, say: Say
 ) -> GatewayEnd:
-    left: asyncio.Future[GatewayEnd] = asyncio.get_running_loop().create_future()
+    server_end: asyncio.Future[GatewayEnd] = asyncio.get_running_loop().create_future()
     front: HttpFront | None = None
     name = job.server or "the server"
 
-    def lost(session: Session, why: str, code: int | None) -> None:
+    def on_lost(session: Session, why: str, code: int | None) -> None:
         if front is not None:
             say(f"{name}: {why}")
             front.forget(session)
-        elif not left.done():
+        elif not server_end.done():
             if code != 0:
                 say(f"{name}: {why}")
-            left.set_result(GatewayEnd(why, 3 if code is None else code if code >= 0 else 128 - code))
+            # As a shell does: 128 + n for signal n. 3: the server could not be started.
+            server_end.set_result(GatewayEnd(why, 3 if code is None else code if code >= 0 else 128 - code))
 
     gateway = GatewayService(
         _connector(job),
-        running.injector,
+        state.injector,
         server=job.server,
-        recorder=recorder,
-        elapsed=lambda: running.elapsed_s,
-        lost=lost,
-        note=lambda text: say(f"{name}: {text}"),
+        observer=recorder,
+        elapsed=lambda: state.elapsed_s,
+        on_lost=on_lost,
+        warn=lambda text: say(f"{name}: {text}"),
     )
     is_orderly = False
     try:
         if job.front == "stdio":
-            ended = await _until_left(gateway, signals, left)
+            ended = await _serve_stdio(gateway, signals, server_end)
             is_orderly = ended.why == _END_OF_INPUT
             return ended
         front = HttpFront(gateway, hosts=allowed_hosts(job.host), most_sessions=_MOST_SERVERS, idle_s=_IDLE_S)
-        host, port = await _listening(job, front.start)
+        host, port = await _listen(job, front.start)
         behind = job.upstream or " ".join(job.command)
         say(f"gateway on http://{url_host(host)}:{port}/mcp, in front of {behind}")
         return GatewayEnd(await signals.wait())
@@ -186,28 +203,22 @@ async def _bridge(
         await gateway.stop(urgent=not is_orderly)
 
 
-_END_OF_INPUT = "end of input"
-_MOST_SERVERS = 1_000
-"""Limit of sessions, each of which may have a server process of its own."""
-_IDLE_S = 1800.0
-
-
-async def _until_left(
-    gateway: GatewayService, signals: AsyncStopSignal, left: asyncio.Future[GatewayEnd]
+async def _serve_stdio(
+    gateway: GatewayService, signals: AsyncStopSignal, server_end: asyncio.Future[GatewayEnd]
 ) -> GatewayEnd:
     """Serve stdio until the client, the server or a signal ends it."""
-    work = serve_stdio(gateway, foreign=gateway.forward_non_message, at_end=gateway.drain)
+    work = serve_stdio(gateway, on_non_message=gateway.forward_non_message, at_end=gateway.drain)
     serving = asyncio.get_running_loop().create_task(signals.wait(work))
-    both: list[asyncio.Future[Any]] = [serving, left]
+    both: list[asyncio.Future[Any]] = [serving, server_end]
     await asyncio.wait(both, return_when="FIRST_COMPLETED")
-    if not left.done():
+    if not server_end.done():
         return GatewayEnd(serving.result())
     serving.cancel()
     await asyncio.gather(serving, return_exceptions=True)
-    return left.result()
+    return server_end.result()
 
 
-async def _listening(
+async def _listen(
     job: GatewayJob, start: Callable[[str, int], Awaitable[tuple[str, int]]]
 ) -> tuple[str, int]:
     try:

@@ -1,6 +1,7 @@
 """The gateway as a service: each request is judged, then forwarded, or its verdict is executed.
 
 For stdio fronts, and for HTTP fronts with a stdio server behind them. HTTP on both sides is `http_relay`.
+This module decides which way a message takes; `link` forwards it, `interception` judges it.
 """
 
 from __future__ import annotations
@@ -8,19 +9,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from faultkit.faults.call.call import Verdict
-from faultkit.mcp.gateway.gateway_state import stopwatch
+from faultkit.faults.call_fault import Verdict
 from faultkit.mcp.gateway.interception import Interception
 from faultkit.mcp.gateway.link import Link
 from faultkit.mcp.gateway.recorder import TrafficObserver
 from faultkit.mcp.injector import Injector
 from faultkit.mcp.upstreams.upstream import Connect
-from faultkit.mcp.wire.era import HEADER_MISMATCH
+from faultkit.mcp.wire.era import HEADER_MISMATCH, ParameterHeaders
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.message import METHOD_NOT_FOUND, Incoming, error_of
-from faultkit.mcp.wire.parameter_headers import ParameterHeaders
 
 _UNASKED_S = 0.05
+"""Seconds that verdicts without a server get to end when the client has closed its end."""
 
 
 class GatewayService:
@@ -32,21 +32,21 @@ class GatewayService:
         injector: Injector,
         *,
         server: str = "",
-        recorder: TrafficObserver | None = None,
+        observer: TrafficObserver | None = None,
         elapsed: Callable[[], float] | None = None,
-        lost: Callable[[Session, str, int | None], None] = lambda session, why, code: None,
-        note: Callable[[str], None] = lambda text: None,
+        on_lost: Callable[[Session, str, int | None], None] = lambda session, why, code: None,
+        warn: Callable[[str], None] = lambda text: None,
     ) -> None:
-        """`elapsed`: the clock of schedules. `lost` is called when a session's server exits by itself. `note`
-        gets problems that no message can report."""
+        """`elapsed`: the clock of schedules. `on_lost` is called when a session's server exits by itself.
+        `warn` gets problems that no message can report."""
         self._connect = connect
-        self._lost = lost
-        self._note = note
+        self._on_lost = on_lost
+        self._warn = warn
         self._links: dict[str, Link] = {}
         self._stopping: dict[asyncio.Task[None], Link] = {}
         self._executing: dict[asyncio.Task[None], Verdict] = {}
         self._parameters = ParameterHeaders()
-        self._interception = Interception(injector, server, recorder, elapsed or stopwatch(), note)
+        self._interception = Interception(injector, server, observer, elapsed, warn)
 
     async def stop(self, *, urgent: bool = False) -> None:
         """End every call and every server; with `urgent`, without a grace period."""
@@ -81,7 +81,7 @@ class GatewayService:
         self._forward(session, incoming)
         return True
 
-    # Service.
+    # --- Service ------------------------------------------------------------------------------
 
     def opened(self, session: Session) -> None:
         pass
@@ -91,28 +91,29 @@ class GatewayService:
 
     def request(self, exchange: Exchange) -> None:
         session, request = exchange.session, exchange.request
-        self._interception.record(session, "client", request)
-        refusal = self._refusal_of(exchange)
-        if refusal is not None:
+        if self._interception.is_recording:
+            self._interception.record(session, "client", request)
+        if _is_modern_http(session) and (refusal := self._refusal_of(exchange)) is not None:
             exchange.reply(refusal)
             return
-        verdict = self._interception.judge(session, request) if self._interception.has_rules else None
+        verdict = self._interception.judge(session, request)
         if verdict is None:
             self._link(session).forward_request(exchange)
         else:
             self._execute(verdict, exchange)
 
     def notification(self, session: Session, incoming: Incoming) -> None:
-        if self._interception.is_cancellation(session, incoming):
+        if not self._interception.local_calls.is_cancellation(session, incoming):
+            self._forward(session, incoming)
+        elif self._interception.is_recording:
             self._interception.record(session, "client", incoming)
-            return
-        self._forward(session, incoming)
 
     def response(self, session: Session, incoming: Incoming) -> None:
         self._forward(session, incoming)
 
     def _forward(self, session: Session, incoming: Incoming) -> None:
-        self._interception.record(session, "client", incoming)
+        if self._interception.is_recording:
+            self._interception.record(session, "client", incoming)
         self._link(session).forward(incoming)
 
     def _execute(self, verdict: Verdict, exchange: Exchange) -> None:
@@ -126,10 +127,11 @@ class GatewayService:
         task.add_done_callback(self._executing.pop)
 
     def _refusal_of(self, exchange: Exchange) -> bytes | None:
-        """Return the error for a request that a modern HTTP server must refuse and a stdio server cannot."""
-        session, request = exchange.session, exchange.request
-        if session.era != "modern" or session.transport != "http":
-            return None
+        """Return the error for a request that a modern HTTP server must refuse and a stdio server cannot.
+
+        A stdio server sees no headers, so the gateway does the validation (MCP 2026-07-28, Streamable HTTP,
+        Server Validation) in its place; the standard headers are validated by `HttpFront`."""
+        request = exchange.request
         if request.method == "initialize":
             # It would switch the shared server to the legacy era for all clients.
             return error_of(request.id, METHOD_NOT_FOUND, "Method not found", "initialize")
@@ -141,7 +143,10 @@ class GatewayService:
     def _link(self, session: Session) -> Link:
         link = self._links.get(session.id)
         if link is None:
-            link = Link(session, self._connect, self._on_server_message, self._on_server_lost, self._note)
+            # The marks of `x-mcp-header` are learnt only where requests have headers.
+            is_modern_http = _is_modern_http(session)
+            observe = self._on_modern_message if is_modern_http else self._interception.on_server_message
+            link = Link(session, self._connect, observe, self._on_server_lost, self._warn)
             self._links[session.id] = link
         return link
 
@@ -152,11 +157,16 @@ class GatewayService:
             self._stopping[task] = link
             task.add_done_callback(self._stopping.pop)
 
-    def _on_server_message(self, session: Session, incoming: Incoming) -> None:
-        if session.era == "modern" and incoming.kind == "response":
+    def _on_modern_message(self, session: Session, incoming: Incoming) -> None:
+        if incoming.kind == "response":
             self._parameters.learn(incoming)
         self._interception.on_server_message(session, incoming)
 
     def _on_server_lost(self, session: Session, why: str, code: int | None) -> None:
         self._stop_link(session.id)
-        self._lost(session, why, code)
+        self._on_lost(session, why, code)
+
+
+def _is_modern_http(session: Session) -> bool:
+    # The transport first: it differs most often.
+    return session.transport == "http" and session.era == "modern"

@@ -2,6 +2,17 @@
 
 Only the body of a POST is parsed, and only the response to a call that a rule acts on is taken apart.
 Hop-by-hop headers are dropped in both directions (RFC 9110 §7.6.1, see `forwarding`).
+
+                   +- no rule acts --> _forward_unchanged: the response is copied byte for byte
+    handle -> _serve -> judge
+                   +- a verdict ----> RelayedExchange: the reply is taken out of the response, and the
+                                      client gets what the verdict makes of it
+
+Sessions and resumption are between the client and the upstream. The relay knows a session only by the
+Mcp-Session-Id of its requests, and only for as long as a fault has something to remember about it: that it is
+frozen, its open calls, replies that wait to be overtaken. A stream that passes unchanged keeps its event ids,
+so the client can resume it with Last-Event-ID (MCP 2025-11-25, Transports, Resumability and Redelivery); a
+stream that a fault makes has no ids and cannot be resumed.
 """
 
 from __future__ import annotations
@@ -16,7 +27,7 @@ from faultkit.base.http.callers import is_allowed_caller
 from faultkit.base.http.http_client import ConnectionLost, HttpClient, HttpReply
 from faultkit.base.http.http_server import Headers, HttpRequest, ResponseWriter
 from faultkit.base.tasks import TaskSet
-from faultkit.faults.call.call import Era, Verdict
+from faultkit.faults.call_fault import Era, Verdict
 from faultkit.mcp.gateway.forwarding import (
     MessageTee,
     copy_response,
@@ -24,7 +35,6 @@ from faultkit.mcp.gateway.forwarding import (
     redirect_past_gateway,
     response_headers,
 )
-from faultkit.mcp.gateway.gateway_state import stopwatch
 from faultkit.mcp.gateway.interception import Interception
 from faultkit.mcp.gateway.recorder import TrafficObserver
 from faultkit.mcp.gateway.relayed_exchange import RelayedExchange, find_reply
@@ -47,22 +57,22 @@ class HttpRelay:
         injector: Injector,
         *,
         server: str = "",
-        recorder: TrafficObserver | None = None,
+        observer: TrafficObserver | None = None,
         elapsed: Callable[[], float] | None = None,
         headers: Iterable[tuple[str, str]] = (),
         verify: bool = True,
         hosts: tuple[str, ...] | None = None,
-        note: Callable[[str], None] = lambda text: None,
+        warn: Callable[[str], None] = lambda text: None,
     ) -> None:
         """`hosts`: names that Host and Origin may have; None allows any. `headers` replace those of the same
-        name on each request to the upstream. `elapsed`: the clock of schedules. `note` gets problems that no
+        name on each request to the upstream. `elapsed`: the clock of schedules. `warn` gets problems that no
         response can report."""
         self._client = HttpClient(url, verify=verify)
         self._url = url
-        self._note = note
-        self._interception = Interception(injector, server, recorder, elapsed or stopwatch(), note)
-        self._own = list(headers)
-        self._own_names = {name.lower() for name, _ in self._own}
+        self._warn = warn
+        self._interception = Interception(injector, server, observer, elapsed, warn)
+        self._added_headers = list(headers)
+        self._added_names = {name.lower() for name, _ in self._added_headers}
         self._hosts = hosts
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._tasks = TaskSet[None]()
@@ -102,9 +112,11 @@ class HttpRelay:
         self, session: Session, request: HttpRequest, incoming: Incoming | None, answer: ResponseWriter
     ) -> None:
         if incoming is not None:
-            self._interception.record(session, "client", incoming)
+            if self._interception.is_recording:
+                self._interception.record(session, "client", incoming)
             if incoming.method == "initialize" and session.id == session.era:
-                # In front of a server without sessions, only `initialize` shows that a new one begins.
+                # The server assigns no session ids (MCP 2025-11-25, Transports, Session Management: it MAY),
+                # so only `initialize` shows that a new session begins.
                 session.frozen = False
         if session.frozen:
             return
@@ -130,16 +142,14 @@ class HttpRelay:
     ) -> None:
         statuses = STATUS_OF if session.era == "modern" else {}
         exchange = RelayedExchange(session, incoming, request.headers, answer, statuses)
-        unable = partial(self._warn_unable, verdict, incoming)
+        on_message = partial(self._interception.on_server_message, session)
+        warn_unable = partial(self._warn_unable, verdict, incoming)
 
         async def ask() -> Incoming | None:
             reply = await self._forward(request, answer, is_read=True)
             if reply is None:
                 return None
-            lines = self._back(reply, request)
-            return await exchange.take(
-                reply, lines, partial(self._interception.on_server_message, session), unable
-            )
+            return await exchange.take(reply, self._response_headers(reply, request), on_message, warn_unable)
 
         await self._execute(verdict, exchange, ask)
 
@@ -152,11 +162,12 @@ class HttpRelay:
     def _warn_unable(self, verdict: Verdict, incoming: Incoming, why: str) -> None:
         """Warn that a fault had no reply to act on."""
         if verdict.frames is not None or verdict.overtaken_by:
-            self._note(f"{verdict.effect or 'a fault'} could not act on {incoming.method}: {why}")
+            self._warn(f"{verdict.effect or 'a fault'} could not act on {incoming.method}: {why}")
 
-    # Batches are split while there are rules, because a rule acts on one call.
+    # --- batches ------------------------------------------------------------------------------
 
     def _is_split(self, request: HttpRequest, incoming: Incoming) -> bool:
+        """Return whether the messages of a batch are sent one by one, because a rule acts on one call."""
         version = request.headers.get(VERSION_HEADER)
         return (
             incoming.kind == "batch"
@@ -197,16 +208,18 @@ class HttpRelay:
             reply,
             exchange,
             answer,
-            self._back(reply, request),
+            self._response_headers(reply, request),
             partial(self._interception.on_server_message, exchange.session),
         )
+
+    # --- forwarding ---------------------------------------------------------------------------
 
     async def _forward_unchanged(
         self, request: HttpRequest, incoming: Incoming | None, answer: ResponseWriter, session: Session
     ) -> None:
         """Forward a request and copy its response byte for byte."""
         is_read = self._interception.is_recording or (
-            incoming is not None and self._interception.reads_reply_to(incoming.method)
+            incoming is not None and self._interception.wants_reply_to(incoming.method)
         )
         reply = await self._forward(request, answer, is_read=is_read)
         if reply is None:
@@ -217,7 +230,7 @@ class HttpRelay:
             else None
         )
         try:
-            await copy_response(request, reply, self._back(reply, request), answer, tee)
+            await copy_response(request, reply, self._response_headers(reply, request), answer, tee)
         except ConnectionLost as lost:
             answer.abort(lost.reset)
         finally:
@@ -233,31 +246,34 @@ class HttpRelay:
         headers = [
             (name, value)
             for name, value in end_to_end_headers(request.lines)
-            if name.lower() not in self._own_names and not (is_read and name.lower() == "accept-encoding")
+            if name.lower() not in self._added_names and not (is_read and name.lower() == "accept-encoding")
         ]
         target = self._target(request)
         try:
-            reply = await self._client.request(request.method, [*headers, *self._own], request.body, target)
+            reply = await self._client.request(
+                request.method, [*headers, *self._added_headers], request.body, target
+            )
         except ConnectionLost as lost:
             answer.abort(lost.reset)
         except (OSError, TimeoutError) as error:
             text = f"cannot reach {self._url}: {error or 'it does not answer'}".encode()
             answer.respond(502, [("content-type", "text/plain; charset=utf-8")], text)
         else:
-            away = redirect_past_gateway(reply, self._client.address, target)
-            if away is not None:
-                self._note(f"sends its client on to {away}, past this gateway; give that as --upstream")
+            location = redirect_past_gateway(reply, self._client.address, target)
+            if location is not None:
+                self._warn(f"sends its client on to {location}, past this gateway; give that as --upstream")
             return reply
         return None
 
     def _target(self, request: HttpRequest) -> str:
-        # Other paths, such as those of OAuth metadata, are forwarded as they are.
+        # Other paths, such as those of OAuth metadata, are forwarded unchanged.
         return self._client.target if request.target == self.path else request.target
 
-    def _back(self, reply: HttpReply, request: HttpRequest) -> Headers:
+    def _response_headers(self, reply: HttpReply, request: HttpRequest) -> Headers:
         return response_headers(reply.lines, self._client.address, self._target(request))
 
     def _session(self, id: str, era: Era) -> Session:
+        """Return the session with this id. Requests without one share a session per era, named after it."""
         session = self._sessions.get(id)
         if session is None:
             session = self._sessions[id] = Session(id, "http", era, lambda raw: None)
@@ -271,6 +287,6 @@ class HttpRelay:
         cancelled = cancelled_id(incoming)
         if cancelled is None:
             return False
-        is_local = self._interception.is_cancellation(session, incoming)
+        is_local = self._interception.local_calls.is_cancellation(session, incoming)
         session.cancel(cancelled)
         return is_local

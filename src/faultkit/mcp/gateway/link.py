@@ -1,6 +1,6 @@
 """One client session and the server behind it: which reply belongs to which call.
 
-A link forwards messages in both directions. It does not judge calls (`gateway_service` does) and it does not
+A link forwards messages in both directions. It does not judge calls (`interception` does) and it does not
 know how the server is reached (`mcp.upstreams` does).
 
                  forward_request / request                     Upstream.send
@@ -17,9 +17,18 @@ A link works in one of two modes, fixed when the session opens:
               no sessions, so all         restored on the way out       these values
               clients share one server
 
-Why `shared` rewrites: MCP requires ids and progress tokens to be unique only among the active requests of one
-sender. Two HTTP clients may both send id 1 with token "a". The server behind sees one
-peer, so each request gets a number that is unique on this link, used as its id and as its progress token.
+Why `shared` rewrites: ids have to be unique only among the open requests of one sender (MCP 2026-07-28,
+Overview, Requests), and so do progress tokens (MCP 2025-11-25, Progress, Progress Flow). Two HTTP clients may
+both send id 1 with token "a". The server behind sees one peer, so each request gets a number that is unique
+on this link, used as its id and as its progress token.
+
+The life of a call:
+
+    _open_call     the request is sent, or kept in `_unsent` until the server is up
+    _on_reply      the reply arrives: to the client, or to the verdict that awaits it (`_OpenCall.reply`)
+    _cancel        the client has cancelled it; a late reply finds no call and is treated as a stray one
+    on_exit        the server has exited: the client sees that no reply will come
+    _close_call    every one of these ends here: the call, its token and its server requests are forgotten
 
 State, all keyed by what the *server* knows:
 
@@ -29,8 +38,8 @@ State, all keyed by what the *server* knows:
     _batch_ids        ids out of batches that were forwarded unparsed; the server owes these replies too
 
 Cancellation: over stdio and legacy HTTP the client sends `notifications/cancelled`, which is forwarded like
-any other message. Over modern HTTP it closes the response instead (MCP 2026-07-28), so a link in
-`shared` mode sends the notification itself.
+any other message. Over modern HTTP it closes the response instead (MCP 2026-07-28, Streamable HTTP,
+Cancellation), so a link in `shared` mode sends the notification itself.
 """
 
 from __future__ import annotations
@@ -50,10 +59,11 @@ from faultkit.mcp.wire.json_text import replace_values, visible_members
 from faultkit.mcp.wire.message import CANCELLED, Id, Incoming, encode, error_of, notification_of, read
 
 MOST_UNREAD_BYTES = 64 << 20
-"""Bytes that a server may leave unread before it is sent no more."""
+"""Bytes that a server may leave unread; above that, requests are refused and other messages dropped."""
 LOG = "notifications/message"
 _LISTEN = "subscriptions/listen"
 _TAIL_BYTES = 1024
+"""Bytes at the end of a broken reply in which its id is looked for."""
 
 
 @dataclass(slots=True)
@@ -133,7 +143,8 @@ class Link:
             await self._call_ended.wait()
 
     def _owes_replies(self) -> bool:
-        # A subscription is a call that is open for as long as its client listens: it is never awaited.
+        # A subscription is open for as long as its client listens (MCP 2026-07-28, Streamable HTTP, Receiving
+        # Messages), so its reply is not awaited.
         methods = (call.exchange.request.method for call in self._calls.values())
         return bool(self._batch_ids) or any(method != _LISTEN for method in methods)
 
@@ -155,7 +166,7 @@ class Link:
     async def request(self, exchange: Exchange, *, ignores_cancel: bool = False) -> Incoming | None:
         """Send on a request and return the reply for a verdict to act on; None if the server exited.
 
-        With `ignores_cancel`, the server is not told that the client cancelled the call."""
+        With `ignores_cancel`, the server is not notified that the client cancelled the call."""
         reply: asyncio.Future[Incoming | None] = asyncio.get_running_loop().create_future()
         id = self._open_call(exchange, reply)
         if id is not None and not ignores_cancel:
@@ -172,9 +183,11 @@ class Link:
         assert request.id is not None
         id = request.id
         token = meta_of(request.params).get("progressToken")
-        # The specification allows strings and integers as tokens. Other values are forwarded, not tracked.
+        # Tokens are strings or integers (MCP 2025-11-25, Progress, Progress Flow). Other values are
+        # forwarded, but notifications with them are not assigned to the call.
         call = _OpenCall(exchange, reply, token, token if isinstance(token, str | int) else None)
         if self._is_shared:
+            # Replace the values in the text, so that all other bytes pass unchanged.
             self._last_number += 1
             id = self._last_number
             call.server_token = None if token is None else id
@@ -209,7 +222,8 @@ class Link:
         if call is None:
             return
         if self._is_shared:
-            # The client closed its response, which a server on pipes cannot see.
+            # The client closed its response, which a stdio server cannot see: there, cancelling takes a
+            # notification (MCP 2026-07-28, stdio, Cancellation).
             self._send(read(notification_of(CANCELLED, {"requestId": id})))
         self._upstream.abandon(id)
         if call.reply is None:
@@ -304,7 +318,7 @@ class Link:
     def _id_of_other_type(self, id: Id) -> Id | None:
         """Return the open call whose id a server turned from a number into a string, or the reverse.
 
-        JSON-RPC 2.0, section 5, requires the id of the request; some servers alter it."""
+        The reply must have the id of the request (JSON-RPC 2.0, section 5); some servers change its type."""
         other: Id = str(id) if isinstance(id, int) else _number(id)
         return other if other in self._calls else None
 
@@ -351,10 +365,14 @@ class Link:
         """Return the call that a notification belongs to, if any, and the notification as its client knows
         it.
 
-        Over HTTP the owner decides on which stream the notification goes out: the response
-        stream of a request carries only messages that relate to it (MCP 2026-07-28). In order:
-        progress by its token, subscription updates by the subscription's id (shared mode), log messages by a
-        guess, cancellation of a server's request by the call that carried it."""
+        Over HTTP the owner decides on which stream the notification goes out: the response stream of a
+        request carries only notifications that relate to it (MCP 2026-07-28, Streamable HTTP, Receiving
+        Messages; a SHOULD in MCP 2025-11-25, Transports, Sending Messages to the Server). The owner is found,
+        in this order, by
+          - the progress token;
+          - the id of the subscription, in shared mode;
+          - a guess, for log messages: the newest open call;
+          - the call that carried a request of the server, if the notification cancels that request."""
         params = incoming.params
         token = params.get("progressToken")
         if isinstance(token, str | int) and token in self._token_owners:
@@ -390,7 +408,11 @@ class Link:
         return None
 
     def _on_server_request(self, incoming: Incoming) -> None:
-        """Send a request of the server to the client; over HTTP on the stream of the newest open call."""
+        """Send a request of the server to the client; over HTTP on the stream of the newest open call.
+
+        A server that asks for sampling or input does so while it serves a call, and on such a stream requests
+        should relate to the call (MCP 2025-11-25, Transports, Sending Messages to the Server). Without an
+        open call the request goes to the session's GET stream."""
         carrier = self._newest_open_call() if self.session.transport == "http" else None
         if carrier is not None and incoming.id is not None:
             self._server_requests[incoming.id] = carrier

@@ -18,9 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TextIO, TypeAlias
 
 from faultkit.base.errors import InputError
-from faultkit.faults.call.call import Call, Frame, Verdict
-from faultkit.mcp.injector import Injector
-from faultkit.mcp.wire.exchange import Session, call_of
+from faultkit.faults.call_fault import Call, Frame, Verdict
 from faultkit.mcp.wire.message import Id, Incoming
 from faultkit.plan import Rule
 
@@ -32,32 +30,14 @@ Side: TypeAlias = Literal["client", "server", "gateway"]
 class TrafficObserver(Protocol):
     """Receives the gateway's traffic as it passes."""
 
-    def message(self, session: str, side: Side, incoming: Incoming) -> None: ...
+    def message(self, session: str, side: Side, incoming: Incoming) -> None:
+        """Handle a message that one side sent."""
 
-    def injected(self, session: str, rule: Rule, call: Call, verdict: Verdict) -> None: ...
+    def injected(self, session: str, rule: Rule, call: Call, verdict: Verdict) -> None:
+        """Handle an injection, before its verdict is executed."""
 
     def sent(self, session: str, id: Id, frame: Frame) -> None:
         """Handle a frame that the client gets in place of the reply to this request."""
-        ...
-
-
-def judged(
-    injector: Injector,
-    session: Session,
-    request: Incoming,
-    server: str,
-    now_s: float,
-    witness: TrafficObserver | None,
-) -> Verdict | None:
-    """Return the verdict of the rules on a request and report it to `witness`; None if no rule applies."""
-    call = call_of(session, request, server)
-    decided = injector.decide(call, now_s)
-    if decided is None:
-        return None
-    rule, verdict = decided
-    if witness is not None:
-        witness.injected(session.id, rule, call, verdict)
-    return verdict
 
 
 class Recorder:
@@ -71,10 +51,11 @@ class Recorder:
         overwrite: bool = False,
         say: Callable[[str], None] = lambda line: None,
     ) -> None:
-        """Raises InputError if the file exists, unless `overwrite` is set. A `*` in the file name becomes the
-        first free number. `say` gets a warning, once, if writing fails later."""
+        """Raises InputError if the file exists and is not empty, unless `overwrite` is set. A `*` in the file
+        name becomes the first free number. `say` gets a warning, once, if writing fails later."""
         try:
-            self._file = _numbered(path, say) if "*" in Path(path).name else _opened(path, overwrite)
+            is_numbered = "*" in Path(path).name
+            self._file = _open_numbered(path, say) if is_numbered else _open_one(path, overwrite)
         except OSError as error:
             raise InputError("--record", f"cannot write {path}: {error.strerror}") from None
         self._clock = clock
@@ -109,11 +90,12 @@ class Recorder:
         self._write(entry)
 
     def close(self) -> None:
+        """Close the file; later messages are not recorded."""
         if not self._file.closed:
             try:
                 self._file.close()
             except OSError as error:
-                self._lose(error)
+                self._end_early(error)
 
     def _write(self, entry: dict[str, Any]) -> None:
         if not self._file.closed:
@@ -121,9 +103,9 @@ class Recorder:
             try:
                 self._file.write(json.dumps(line, separators=(",", ":")) + "\n")
             except OSError as error:
-                self._lose(error)
+                self._end_early(error)
 
-    def _lose(self, error: OSError) -> None:
+    def _end_early(self, error: OSError) -> None:
         """Stop recording after a write error, with a warning; the traffic goes on."""
         with suppress(OSError):
             self._file.close()
@@ -131,7 +113,7 @@ class Recorder:
         self._say(f"warning: the recording ends here: {error.strerror}")
 
 
-def _opened(path: str, overwrite: bool) -> TextIO:
+def _open_one(path: str, overwrite: bool) -> TextIO:
     file = Path(path)
     if not overwrite and file.is_file() and file.stat().st_size > 0:
         numbered = file.with_stem(f"{file.stem}-*")
@@ -142,7 +124,7 @@ def _opened(path: str, overwrite: bool) -> TextIO:
     return file.open("w", encoding="utf-8", buffering=1)
 
 
-def _numbered(path: str, say: Callable[[str], None]) -> TextIO:
+def _open_numbered(path: str, say: Callable[[str], None]) -> TextIO:
     for number in count(1):
         file = Path(path).with_name(Path(path).name.replace("*", str(number)))
         with suppress(FileExistsError):

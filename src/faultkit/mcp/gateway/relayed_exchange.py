@@ -1,7 +1,8 @@
-"""A call on the HTTP relay that a rule acts on: finds the reply in the upstream's response and builds another
-one.
+"""A call on the HTTP relay that a rule acts on: its reply is taken out of the upstream's response.
 
-Status, headers and events are those of the upstream unless the fault changes them.
+The client's response is then built by the verdict. Status, headers and events are those of the upstream
+unless the fault changes them. A server may answer a request with a JSON body or with an event stream that
+ends with the reply (MCP 2025-11-25, Transports, Sending Messages to the Server); both are taken apart here.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 
 from faultkit.base.http.http_client import ConnectionLost, HttpReply
 from faultkit.base.http.http_server import Headers, ResponseWriter
-from faultkit.faults.call.call import Frame
+from faultkit.faults.call_fault import Frame
 from faultkit.mcp.gateway.forwarding import send_body
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.framing import MOST_MESSAGE_BYTES, SseReader, SseSplitter, SseTooLong
@@ -19,11 +20,12 @@ from faultkit.mcp.wire.http_exchange import HttpExchange
 from faultkit.mcp.wire.http_sessions import EVENT_STREAM_HEADERS
 from faultkit.mcp.wire.message import Incoming, read
 
-_OF_A_BODY = {"content-type", "cache-control", "content-encoding"}
+_BODY_HEADERS = {"content-type", "cache-control", "content-encoding"}
+"""Headers of a JSON body that do not fit the stream which a fault makes of it."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Head:
+class _ResponseHead:
     """The head of the upstream's response."""
 
     status: int
@@ -34,7 +36,7 @@ class _Head:
 class RelayedExchange(HttpExchange):
     """An exchange whose response is built from the upstream's response."""
 
-    __slots__ = ("_event", "_head")
+    __slots__ = ("_head", "_reply_event")
 
     def __init__(
         self,
@@ -45,10 +47,12 @@ class RelayedExchange(HttpExchange):
         statuses: Mapping[int, int],
     ) -> None:
         super().__init__(session, request, headers, answer, None, statuses)
-        self._head: _Head | None = None
+        self._head: _ResponseHead | None = None
         """Head of the upstream's response; None before it has answered."""
-        self._event = b""
-        """The event with the reply, as it stood in the upstream's stream."""
+        self._reply_event = b""
+        """The bytes of the event with the reply, as it stood in the upstream's stream."""
+
+    # --- the response to the client, in the form of the upstream's ----------------------------
 
     def body_head(self, raw: bytes) -> tuple[int, Headers]:
         status, headers = super().body_head(raw)
@@ -65,7 +69,7 @@ class RelayedExchange(HttpExchange):
             return head.status, head.lines
         return head.status, [
             *EVENT_STREAM_HEADERS,
-            *(line for line in head.lines if line[0].lower() not in _OF_A_BODY),
+            *(line for line in head.lines if line[0].lower() not in _BODY_HEADERS),
         ]
 
     async def send(self, frame: Frame, *, streamed: bool) -> None:
@@ -77,25 +81,29 @@ class RelayedExchange(HttpExchange):
             super().write_reply(raw)
             return
         self._answer.begin(*self.stream_head())
-        self._answer.write(self._event)
+        self._answer.write(self._reply_event)
         self._answer.end()
+
+    # --- the response of the upstream ---------------------------------------------------------
 
     async def take(
         self,
         reply: HttpReply,
         lines: Headers,
-        heard: Callable[[Incoming], None],
-        unable: Callable[[str], None],
+        on_message: Callable[[Incoming], None],
+        warn_unable: Callable[[str], None],
     ) -> Incoming | None:
         """Return the reply in a response with these headers; earlier messages go to the client at once.
+        `on_message` gets every message.
 
-        None: there is no reply, the client has got the response as it came, and `unable` was called."""
-        self._head = _Head(reply.status, lines, reply.is_stream)
+        None: there is no reply, the client has got the response as it came, and `warn_unable` was called with
+        the reason."""
+        self._head = _ResponseHead(reply.status, lines, reply.is_stream)
         try:
             take = self._take_event if reply.is_stream else self._take_body
-            found = await take(reply, heard)
+            found = await take(reply, on_message)
         except (ConnectionLost, SseTooLong) as lost:
-            unable(str(lost))
+            warn_unable(str(lost))
             self.close()
             self._answer.abort(reset=isinstance(lost, ConnectionLost) and lost.reset)
             return None
@@ -103,14 +111,14 @@ class RelayedExchange(HttpExchange):
             reply.close()
         if found is None:
             why = "ended without the reply" if reply.is_stream else "is no reply to it"
-            unable(f"the upstream's answer, with status {reply.status}, {why}")
+            warn_unable(f"the upstream's answer, with status {reply.status}, {why}")
         return found
 
-    async def _take_body(self, reply: HttpReply, heard: Callable[[Incoming], None]) -> Incoming | None:
+    async def _take_body(self, reply: HttpReply, on_message: Callable[[Incoming], None]) -> Incoming | None:
         assert self._head is not None
         body = await reply.body(MOST_MESSAGE_BYTES)
         incoming = read(body)
-        heard(incoming)
+        on_message(incoming)
         if _is_reply(incoming, self.request):
             return incoming
         if not self.session.frozen:
@@ -118,27 +126,28 @@ class RelayedExchange(HttpExchange):
         self.close()
         return None
 
-    async def _take_event(self, reply: HttpReply, heard: Callable[[Incoming], None]) -> Incoming | None:
+    async def _take_event(self, reply: HttpReply, on_message: Callable[[Incoming], None]) -> Incoming | None:
         splitter, reader = SseSplitter(), SseReader()
         while chunk := await reply.chunk():
             for piece in splitter.feed(chunk):
                 for event in reader.feed(piece):
                     if event.data:
                         incoming = read(event.data)
-                        heard(incoming)
+                        on_message(incoming)
                         if _is_reply(incoming, self.request):
-                            self._event = piece
+                            self._reply_event = piece
                             return incoming
-                self._pass(piece)
+                self._forward(piece)
             await self._answer.drained()
-        # A stream without a reply is forwarded as it came: the client may resume it.
-        self._pass(splitter.end())
+        # A stream without a reply is forwarded unchanged, because the client may resume it (MCP 2025-11-25,
+        # Transports, Resumability and Redelivery).
+        self._forward(splitter.end())
         self.close()
         if not self.session.frozen:
             self._answer.end()
         return None
 
-    def _pass(self, piece: bytes) -> None:
+    def _forward(self, piece: bytes) -> None:
         if not self.ended and not self.session.frozen:
             self._answer.begin(*self.stream_head())
             self._answer.write(piece)
@@ -149,7 +158,7 @@ async def find_reply(
     exchange: Exchange,
     answer: ResponseWriter,
     lines: Headers,
-    heard: Callable[[Incoming], None],
+    on_message: Callable[[Incoming], None],
 ) -> Incoming | None:
     """Return the reply for one call of a batch; earlier messages go to the client.
 
@@ -157,7 +166,7 @@ async def find_reply(
     try:
         async for raw in _messages(reply):
             incoming = read(raw)
-            heard(incoming)
+            on_message(incoming)
             if _is_reply(incoming, exchange.request):
                 return incoming
             if reply.is_stream:
@@ -185,6 +194,6 @@ async def _messages(reply: HttpReply) -> AsyncIterator[bytes]:
 
 
 def _is_reply(incoming: Incoming, request: Incoming) -> bool:
-    """Return whether a message answers the request; ids of different types differ."""
+    """Return whether a message answers the request; `"1"` is not `1` (JSON-RPC 2.0, section 5)."""
     is_own = type(incoming.id) is type(request.id) and incoming.id == request.id
     return incoming.kind == "response" and is_own

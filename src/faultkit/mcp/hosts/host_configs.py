@@ -146,10 +146,11 @@ class Places:
     env: Mapping[str, str]
 
     def fill(self, template: str) -> str:
+        """Return a path of `Host.user` with its place filled in."""
         return template.format(
             home=self.home,
             config=self._config(),
-            zed=self._zed(),
+            zed=f"{self._config()}/Zed" if self.platform == "win32" else f"{self._xdg()}/zed",
             codex=self.env.get("CODEX_HOME") or f"{self.home}/.codex",
             copilot=self.env.get("COPILOT_HOME") or f"{self.home}/.copilot",
         )
@@ -160,9 +161,6 @@ class Places:
         if self.platform == "win32":
             return self.env.get("APPDATA") or f"{self.home}/AppData/Roaming"
         return self._xdg()
-
-    def _zed(self) -> str:
-        return f"{self._config()}/Zed" if self.platform == "win32" else f"{self._xdg()}/zed"
 
     def _xdg(self) -> str:
         return self.env.get("XDG_CONFIG_HOME") or f"{self.home}/.config"
@@ -196,7 +194,8 @@ def entry_of(host: Host, command: Sequence[str], env: Mapping[str, str | None]) 
     passed = [name for name, value in env.items() if value is None]
     if passed and not host.forwards and host.variable is None:
         raise InputError(
-            "--env", f"expected {passed[0]}=VALUE, since {host.title} cannot be told to look it up, got none"
+            "--env",
+            f"expected {passed[0]}=VALUE, since {host.title} cannot take it from its environment, got none",
         )
     extra = {key: list(value) if isinstance(value, tuple) else value for key, value in host.extra.items()}
     entry: dict[str, Any] = {**extra, "command": command[0], "args": list(command[1:])}

@@ -17,7 +17,7 @@ from tomlkit.items import Comment, Table, Whitespace
 _CUT = "\0\n"
 """Stands for a table that was removed. No TOML text contains NUL."""
 _BOM = "\ufeff"
-_ODD = "expected a text in which one table can be changed, got one that is laid out oddly"
+_ODD_LAYOUT = "expected a text in which one table can be changed, got one that is laid out oddly"
 
 
 def read_toml(text: str) -> dict[str, Any]:
@@ -48,29 +48,29 @@ def with_table(text: str, path: Sequence[str], values: Mapping[str, Any]) -> str
             raise ValueError(f"expected a header [{'.'.join(path)}], got the table in another form")
         _set_values(table, values, newline)
         new = document.as_string()
-    return _checked(new, _changed(read_toml(text), path, {**(there or {}), **values}))
+    return _verified(new, _with_change(read_toml(text), path, {**(there or {}), **values}))
 
 
 def without_table(text: str, path: Sequence[str]) -> str:
     """Return the text without the table and its subtables."""
     if text.startswith(_BOM):
         return _BOM + without_table(text.removeprefix(_BOM), path)
-    whole = read_toml(text)
-    if _table(whole, path) is None:
+    content = read_toml(text)
+    if _table(content, path) is None:
         return text
     document = _parsed(text)
-    tails = [_cut(parent.value, path[-1]) for parent in _tables(document, path[:-1])]
+    tails = [_cut_out(parent.value, path[-1]) for parent in _tables(document, path[:-1])]
     before, *pieces = document.as_string().split(_CUT)
     for tail, piece in zip((each for cuts in tails for each in cuts), pieces, strict=True):
-        before = _without_blank_end(before) + tail + piece
-    return _checked(before, _changed(whole, path, None))
+        before = _without_trailing_blank_lines(before) + tail + piece
+    return _verified(before, _with_change(content, path, None))
 
 
 def _parsed(text: str) -> tomlkit.TOMLDocument:
     document = tomlkit.parse(text)
     if document.as_string() != text:
         # `tomlkit` moves a subtable that stands apart from its table in some files.
-        raise ValueError(_ODD)
+        raise ValueError(_ODD_LAYOUT)
     return document
 
 
@@ -124,7 +124,7 @@ def _set_values(table: Table, values: Mapping[str, Any], newline: str) -> None:
         body.insert(place + 1, (None, Whitespace("".join(new), fixed=True)))
 
 
-def _cut(container: Container, name: str) -> list[str]:
+def _cut_out(container: Container, name: str) -> list[str]:
     """Replace a table by `_CUT`; return the blank lines and comments that followed it.
 
     For `tomlkit` they end the table; to a reader they belong to the table that follows."""
@@ -146,19 +146,19 @@ def _tail(table: Table) -> str:
     return tail
 
 
-def _without_blank_end(text: str) -> str:
+def _without_trailing_blank_lines(text: str) -> str:
     lines = text.splitlines(keepends=True)
     while lines and not lines[-1].strip():
         lines.pop()
     return "".join(lines)
 
 
-def _changed(
+def _with_change(
     whole: Mapping[str, Any], path: Sequence[str], table: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     copy = dict(whole)
     if len(path) > 1:
-        copy[path[0]] = _changed(copy.get(path[0], {}), path[1:], table)
+        copy[path[0]] = _with_change(copy.get(path[0], {}), path[1:], table)
     elif table is None:
         del copy[path[0]]
     else:
@@ -166,13 +166,13 @@ def _changed(
     return copy
 
 
-def _checked(new: str, wanted: dict[str, Any]) -> str:
+def _verified(new: str, wanted: dict[str, Any]) -> str:
     try:
-        is_so = _pruned(read_toml(new)) == _pruned(wanted)
+        matches = _pruned(read_toml(new)) == _pruned(wanted)
     except tomllib.TOMLDecodeError:
-        is_so = False
-    if not is_so:
-        raise ValueError(_ODD)
+        matches = False
+    if not matches:
+        raise ValueError(_ODD_LAYOUT)
     return new
 
 

@@ -20,9 +20,10 @@ from faultkit.mcp.targets import Target
 from faultkit.plan import Plan
 
 MARK = "_faultkit"
+"""Member of a rewritten entry that keeps the former text."""
 HEADERS_VARIABLE = "FAULT_GATEWAY_HEADERS"
-_HOMES = (("mcpServers",), ("servers",), ("mcp", "servers"))
-_OF_HTTP = ("url", "headers", "type", "transport")
+_SERVER_PATHS = (("mcpServers",), ("servers",), ("mcp", "servers"))
+_HTTP_KEYS = ("url", "headers", "type", "transport")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,9 @@ class WrapResult:
 
 
 @dataclass(frozen=True, slots=True)
-class _Entry:
+class _ServerEntry:
+    """The entry of one server, with its place in the text."""
+
     name: str
     begin: int
     end: int
@@ -63,23 +66,23 @@ class _Entry:
 def wrap_servers(text: str, wrapping: Wrapping, only: Iterable[str] = ()) -> WrapResult:
     """Return the configuration with its servers behind the gateway; wrapped ones are wrapped anew."""
     changes, notes = [], []
-    for entry in _chosen(text, only):
-        former = _former(entry)
-        value = entry.value if former is None else _parsed(former, f"{entry.name}.{MARK}").plain
+    for entry in _chosen_entries(text, only):
+        former = _former_text(entry)
+        value = entry.value if former is None else _parse_object(former, f"{entry.name}.{MARK}").plain
         try:
-            wrapped = _behind(entry.name, value, wrapping)
+            wrapped = _gateway_entry(entry.name, value, wrapping)
         except ValueError as why:
             notes.append(f"{entry.name}: left as it is, {why}")
             continue
         was = entry.text if former is None else former
         changes.append((entry, dumps_like({**wrapped, MARK: {"was": was}}, text, entry.begin, was)))
-    return _rewritten(text, changes, notes)
+    return _rewrite(text, changes, notes)
 
 
 def unwrap_servers(text: str, only: Iterable[str] = ()) -> WrapResult:
     """Return the configuration as it was before wrapping, to the byte."""
-    wrapped = [entry for entry in _chosen(text, only) if MARK in entry.value]
-    return _rewritten(text, [(entry, _whole_former(entry)) for entry in wrapped], [])
+    wrapped = [entry for entry in _chosen_entries(text, only) if MARK in entry.value]
+    return _rewrite(text, [(entry, _checked_former_text(entry)) for entry in wrapped], [])
 
 
 def check_servers(text: str, plan: Plan) -> None:
@@ -103,14 +106,14 @@ def errors_in(file: str) -> Iterator[None]:
         raise InputError(f"{file}: {error.path}" if error.path else file, error.problem) from None
 
 
-def _rewritten(text: str, changes: list[tuple[_Entry, str]], notes: list[str]) -> WrapResult:
+def _rewrite(text: str, changes: list[tuple[_ServerEntry, str]], notes: list[str]) -> WrapResult:
     names = tuple(entry.name for entry, new in changes if new != entry.text)
-    was_untouched = all(_former(entry) is None for entry in _entries(text))
+    was_untouched = all(_former_text(entry) is None for entry in _entries(text))
     text = replace_spans(text, [(entry.begin, entry.end, new) for entry, new in changes])
     return WrapResult(text, names, tuple(notes), was_untouched)
 
 
-def _chosen(text: str, only: Iterable[str]) -> list[_Entry]:
+def _chosen_entries(text: str, only: Iterable[str]) -> list[_ServerEntry]:
     entries = _entries(text)
     wanted = tuple(only)
     known = [entry.name for entry in entries]
@@ -120,10 +123,14 @@ def _chosen(text: str, only: Iterable[str]) -> list[_Entry]:
     return [entry for entry in entries if not wanted or entry.name in wanted]
 
 
-def _entries(text: str) -> list[_Entry]:
-    whole = _parsed(text, "")
+def _entries(text: str) -> list[_ServerEntry]:
+    document = _parse_object(text, "")
     found = []
-    homes = [(".".join(home), servers) for home in _HOMES if (servers := _at(whole, home)) is not None]
+    homes = [
+        (".".join(home), servers)
+        for home in _SERVER_PATHS
+        if (servers := _value_at(document, home)) is not None
+    ]
     if not homes:
         raise InputError("", 'expected an object "mcpServers" or "servers", got neither')
     for path, servers in homes:
@@ -132,18 +139,18 @@ def _entries(text: str) -> list[_Entry]:
         for name, each in ((member.key, member.value) for member in servers.members):
             if not isinstance(each.plain, dict):
                 raise InputError(f"{path}.{name}", f"expected an object, got {kind_of(each.plain)}")
-            found.append(_Entry(name, each.start, each.end, text[each.start : each.end], each.plain))
+            found.append(_ServerEntry(name, each.start, each.end, text[each.start : each.end], each.plain))
     return found
 
 
-def _at(whole: JsoncValue, home: tuple[str, ...]) -> JsoncValue | None:
-    found: JsoncValue | None = whole
+def _value_at(document: JsoncValue, home: tuple[str, ...]) -> JsoncValue | None:
+    found: JsoncValue | None = document
     for key in home:
         found = None if found is None else found.get(key)
     return found
 
 
-def _parsed(text: str, path: str) -> JsoncValue:
+def _parse_object(text: str, path: str) -> JsoncValue:
     try:
         # Rewriting would lose a duplicate key.
         value = parse_jsonc(text, once=True)
@@ -154,22 +161,22 @@ def _parsed(text: str, path: str) -> JsoncValue:
     return value
 
 
-def _former(entry: _Entry) -> str | None:
+def _former_text(entry: _ServerEntry) -> str | None:
     mark = entry.value.get(MARK)
     was = mark.get("was") if isinstance(mark, dict) else None
     return was if isinstance(was, str) else None
 
 
-def _whole_former(entry: _Entry) -> str:
+def _checked_former_text(entry: _ServerEntry) -> str:
     """Return the former text. Raises InputError if it was edited and is not an entry any more."""
-    former, path = _former(entry), f"{entry.name}.{MARK}.was"
+    former, path = _former_text(entry), f"{entry.name}.{MARK}.was"
     if former is None:
         raise InputError(path, "expected the text of the entry as it was, got none")
-    _parsed(former, path)
+    _parse_object(former, path)
     return former
 
 
-def _behind(name: str, value: dict[str, Any], wrapping: Wrapping) -> dict[str, Any]:
+def _gateway_entry(name: str, value: dict[str, Any], wrapping: Wrapping) -> dict[str, Any]:
     """Return the entry of a gateway in front of a server. Raises ValueError if there cannot be one."""
     program, *words = wrapping.program
     words += ["gateway", "--name", name, *_flags(name, wrapping)]
@@ -185,7 +192,7 @@ def _behind(name: str, value: dict[str, Any], wrapping: Wrapping) -> dict[str, A
         kind = value.get("type", value.get("transport", "http"))
         if kind not in ("http", "streamable-http", "streamableHttp"):
             raise ValueError(f'transport "{kind}" is not supported (use streamable HTTP or stdio)')
-        rest = {key: kept for key, kept in value.items() if key not in _OF_HTTP}
+        rest = {key: kept for key, kept in value.items() if key not in _HTTP_KEYS}
         changed = {"command": program, "args": [*words, "--upstream", url, "--front", "stdio"]}
         return {"type": "stdio", **changed, **rest, **_environment(value, rest)}
     raise ValueError("it has neither a command nor a url")

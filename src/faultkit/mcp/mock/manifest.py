@@ -1,24 +1,28 @@
-"""The keys of mock manifests: from a document to what a mock serves. Pure.
+"""Manifests: the keys of the file that describes a mock, and loading it.
 
-Each mapping is declared once as a table of keys. Reading stops at the first mistake and raises it with its
-path; unknown keys are mistakes. Three forms are accepted: `mock_server: {…}`, the same without that key, and
-the reply to a `tools/list` as a server gave it. In the last, and wherever no answer is given, a tool answers
-with `mock NAME`.
+Each mapping is declared once as a table of keys (those of responses in `manifest_responses`); the tables of
+docs/mock.md are made from them. Reading stops at the first mistake and raises it with its path; unknown keys
+are mistakes. Three forms are accepted: `mock_server: {…}`, the same without that key, and the reply to a
+`tools/list` as a server sent it. In the last, and wherever no answer is given, a tool answers with `mock
+NAME`.
 """
 
 from __future__ import annotations
 
+import json
+import os
 from base64 import b64decode
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from faultkit.base.documents.checks import mapping, shown, text
-from faultkit.base.documents.json_data import to_json_data
 from faultkit.base.documents.key_tables import Key, KeyTable, Schema
 from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.documents.schema_example import smallest_value
 from faultkit.base.documents.values import SWITCH_SCHEMA, TEXT_SCHEMA
+from faultkit.base.documents.yaml_text import placed, read_document, to_json_data
 from faultkit.base.errors import InputError
+from faultkit.base.files import read_text
 from faultkit.mcp.mock.manifest_responses import check_names, each_of, parse_responses
 from faultkit.mcp.mock.mock_model import (
     Manifest,
@@ -30,9 +34,11 @@ from faultkit.mcp.mock.mock_model import (
     mock_result,
 )
 
+if TYPE_CHECKING:
+    from faultkit.mcp.mock.mock_recording import Recording
+
 DEFAULT_NAME = "faultkit-mock"
-_LIST_KEYS = ("nextCursor", "_meta", "resultType", "ttlMs", "cacheScope")
-"""Keys of the result of a `tools/list` besides its tools. They are ignored."""
+_RECORDING_SUFFIXES = (".jsonl", ".ndjson")
 _ANY_TEXT: Schema = {"type": "string"}
 _OBJECT: Schema = {"type": "object"}
 _LIST: Schema = {"type": "array"}
@@ -84,50 +90,63 @@ SERVER = KeyTable(
         _filled_text("a name"),
         {**TEXT_SCHEMA, "default": DEFAULT_NAME},
         DEFAULT_NAME,
-        "How the server introduces itself.",
+        "The name in `serverInfo`.",
     ),
-    Key("version", _filled_text("a version"), {**TEXT_SCHEMA, "default": "1.0.0"}, "1.0.0", "Its version."),
+    Key(
+        "version",
+        _filled_text("a version"),
+        {**TEXT_SCHEMA, "default": "1.0.0"},
+        "1.0.0",
+        "The version in `serverInfo`.",
+    ),
     Key(
         "instructions",
         lambda value: None if value is None else text(value, "a text", ""),
         TEXT_SCHEMA,
-        help="A text for clients.",
+        help="Instructions for clients, sent when they connect.",
     ),
     Key("tools", schema=_LIST, help="The tools; the list may be empty.", required="tools"),
-    Key("resources", schema=_LIST, help="Resources; without them, their methods do not exist."),
-    Key("prompts", schema=_LIST, help="Prompts; without them, their methods do not exist."),
+    Key("resources", schema=_LIST, help="Resources; without any, the methods for them do not exist."),
+    Key("prompts", schema=_LIST, help="Prompts; without any, the methods for them do not exist."),
     has_nulls=False,
 )
+FILE = KeyTable(Key("mock_server", schema=SERVER, help="The server."), has_nulls=False)
+LIST_REPLY = KeyTable(Key("jsonrpc"), Key("id"), Key("result"), has_nulls=False)
+"""A whole reply to `tools/list`."""
+LIST_RESULT = KeyTable(
+    Key("nextCursor"), Key("_meta"), Key("resultType"), Key("ttlMs"), Key("cacheScope"), has_nulls=False
+)
+"""Keys of the result of a `tools/list` besides its tools. They are ignored."""
 TOOL = KeyTable(
     Key("name", _filled_text("a name"), TEXT_SCHEMA, "", "The name of the tool.", "a name"),
-    Key("title", _any_text, _ANY_TEXT, help="Shown in `tools/list` as it is."),
-    Key("description", _any_text, _ANY_TEXT, help="Shown in `tools/list` as it is."),
+    Key("title", _any_text, _ANY_TEXT, help="Listed in `tools/list` unchanged."),
+    Key("description", _any_text, _ANY_TEXT, help="Listed in `tools/list` unchanged."),
     Key(
         "input_schema",
         _mapping,
         _OBJECT,
-        help="The schema of the arguments; a call that lacks a required one gets error -32602.",
+        help="The JSON Schema of the arguments; a call without a required one gets error -32602.",
     ),
-    Key("inputSchema", _mapping, _OBJECT, help="Another name of input_schema."),
-    Key("output_schema", _mapping, _OBJECT, help="The schema of structured answers."),
-    Key("outputSchema", _mapping, _OBJECT, help="Another name of output_schema."),
-    Key("annotations", _mapping, _OBJECT, help="Shown in `tools/list` as they are."),
-    Key("icons", _of_type(list, "a list"), _LIST, help="Shown in `tools/list` as they are."),
-    Key("execution", _mapping, _OBJECT, help="Shown in `tools/list` as it is."),
-    Key("_meta", _mapping, _OBJECT, help="Shown in `tools/list` as it is."),
-    Key("response", help="What each call gives."),
+    Key("inputSchema", _mapping, _OBJECT, help="The same as `input_schema`."),
+    Key("output_schema", _mapping, _OBJECT, help="The JSON Schema of structured results."),
+    Key("outputSchema", _mapping, _OBJECT, help="The same as `output_schema`."),
+    Key("annotations", _mapping, _OBJECT, help="Listed in `tools/list` unchanged."),
+    Key("icons", _of_type(list, "a list"), _LIST, help="Listed in `tools/list` unchanged."),
+    Key("execution", _mapping, _OBJECT, help="Listed in `tools/list` unchanged."),
+    Key("_meta", _mapping, _OBJECT, help="Listed in `tools/list` unchanged."),
+    Key("response", help="The result of every call."),
     Key(
         "responses",
         schema=_LIST,
-        help="What calls give under conditions, at least one; not together with response.",
+        help="Results and errors with conditions, at least one; not together with `response`.",
     ),
     Key(
         "sampling",
-        help="True, or the parameters of the request: the tool asks its client for a message before it "
-        "answers.",
+        help="True, or the parameters of the request: before it answers, the tool sends its client "
+        "`sampling/createMessage`.",
     ),
-    Key("elicitation", help="The same for a question to the user."),
-    Key("roots_list", help="The same for the client's roots."),
+    Key("elicitation", help="The same for `elicitation/create`."),
+    Key("roots_list", help="The same for `roots/list`."),
     has_nulls=False,
 )
 _LISTED_KEYS = TOOL.names[: TOOL.names.index("response")]
@@ -135,9 +154,9 @@ _LISTED_KEYS = TOOL.names[: TOOL.names.index("response")]
 _WIRE_NAMES = {"input_schema": "inputSchema", "output_schema": "outputSchema"}
 RESOURCE = KeyTable(
     Key("uri", _filled_text("a URI"), TEXT_SCHEMA, "", "The URI of the resource.", "a URI"),
-    Key("name", _filled_text("a name"), TEXT_SCHEMA, help="Shown in `resources/list`; by default the URI."),
-    Key("title", _any_text, _ANY_TEXT, help="Shown in `resources/list`."),
-    Key("description", _any_text, _ANY_TEXT, help="Shown in `resources/list`."),
+    Key("name", _filled_text("a name"), TEXT_SCHEMA, help="Listed in `resources/list`; by default the URI."),
+    Key("title", _any_text, _ANY_TEXT, help="Listed in `resources/list`."),
+    Key("description", _any_text, _ANY_TEXT, help="Listed in `resources/list`."),
     Key(
         "mime_type",
         _filled_text("a media type"),
@@ -145,38 +164,40 @@ RESOURCE = KeyTable(
         "text/plain",
         "The media type.",
     ),
-    Key("mimeType", _filled_text("a media type"), TEXT_SCHEMA, "text/plain", "Another name of mime_type."),
+    Key("mimeType", _filled_text("a media type"), TEXT_SCHEMA, "text/plain", "The same as `mime_type`."),
     Key("text", _any_text, _ANY_TEXT, "", "The contents as text."),
-    Key("blob", _base64, TEXT_SCHEMA, help="The contents as base64, which is checked."),
+    Key("blob", _base64, TEXT_SCHEMA, help="The contents as base64; not together with `text`."),
     has_nulls=False,
 )
 PROMPT = KeyTable(
     Key("name", _filled_text("a name"), TEXT_SCHEMA, "", "The name of the prompt.", "a name"),
-    Key("title", _any_text, _ANY_TEXT, help="Shown in `prompts/list`."),
-    Key("description", _any_text, _ANY_TEXT, help="Shown in `prompts/list`."),
-    Key(
-        "arguments",
-        schema=_LIST,
-        help="Shown in `prompts/list`; a required argument that is missing gets error -32602.",
-    ),
-    Key("text", _any_text, _ANY_TEXT, help="What it gives, with ${args.…} filled in."),
-    Key("messages", schema=_LIST, help="What it gives instead of a text: messages of {role, content}."),
+    Key("title", _any_text, _ANY_TEXT, help="Listed in `prompts/list`."),
+    Key("description", _any_text, _ANY_TEXT, help="Listed in `prompts/list`."),
+    Key("arguments", schema=_LIST, help="The arguments, listed in `prompts/list`."),
+    Key("text", _any_text, _ANY_TEXT, help="The text of its only message, with `${args.…}` filled in."),
+    Key("messages", schema=_LIST, help="Its messages, instead of `text`."),
     has_nulls=False,
 )
 ARGUMENT = KeyTable(
     Key("name", _filled_text("a name"), TEXT_SCHEMA, "", "The name of the argument.", "a name"),
-    Key("title", schema=_ANY_TEXT),
-    Key("description", schema=_ANY_TEXT),
-    Key("required", _of_type(bool, "true or false"), SWITCH_SCHEMA, False, "Calls without it fail."),
+    Key("title", schema=_ANY_TEXT, help="Listed in `prompts/list`."),
+    Key("description", schema=_ANY_TEXT, help="Listed in `prompts/list`."),
+    Key(
+        "required",
+        _of_type(bool, "true or false"),
+        SWITCH_SCHEMA,
+        False,
+        "True: a request without it gets error -32602.",
+    ),
     has_nulls=False,
 )
 MESSAGE = KeyTable(
-    Key("role", _role, {"enum": ["user", "assistant"]}, "user", "The role of the speaker."),
+    Key("role", _role, {"enum": ["user", "assistant"]}, "user", "The role of the message."),
     Key(
         "content",
         _content,
         {"type": ["string", "object"]},
-        help="A text or a block of content.",
+        help="A text, or a block of content.",
         required="a text or a block of content",
     ),
     has_nulls=False,
@@ -186,7 +207,7 @@ _QUESTIONS = {
     "elicitation": "elicitation/create",
     "roots_list": "roots/list",
 }
-_USUAL_PARAMS: dict[str, dict[str, Any]] = {
+_DEFAULT_PARAMS: dict[str, dict[str, Any]] = {
     "sampling": {
         "messages": [{"role": "user", "content": {"type": "text", "text": "A question of the mock."}}],
         "maxTokens": 100,
@@ -219,15 +240,15 @@ def _server(document: object) -> tuple[str, Mapping[str, Any]]:
     if not isinstance(document, Mapping):
         raise InputError("", f"expected a mapping with tools, got {shown(document)}")
     if "mock_server" in document:
-        inner = mapping(document, ("mock_server",), "")["mock_server"]
+        inner = mapping(document, FILE.names, "")["mock_server"]
         return "mock_server", mapping(inner, SERVER.names, "mock_server")
     path = "result" if "jsonrpc" in document else ""
     if path:
-        document = mapping(document, ("jsonrpc", "id", "result"), "").get("result")
-    given = mapping(document, (*SERVER.names, *_LIST_KEYS), path)
+        document = mapping(document, LIST_REPLY.names, "").get("result")
+    given = mapping(document, (*SERVER.names, *LIST_RESULT.names), path)
     if "tools" not in given:
         raise InputError(path, "expected tools, got none")
-    return path, {key: value for key, value in given.items() if key not in _LIST_KEYS}
+    return path, {key: value for key, value in given.items() if key not in LIST_RESULT}
 
 
 def _manifest(reader: MappingReader) -> Manifest:
@@ -272,13 +293,13 @@ def _tool(entry: object) -> MockTool:
     if not isinstance(required, list) or not all(isinstance(each, str) for each in required):
         key = "input_schema" if "input_schema" in reader.given else "inputSchema"
         raise InputError(f"{key}.required", f"expected a list of names, got {shown(required)}")
-    usual = _usual_answer(name, listed.get("outputSchema"))
+    default = _default_answer(name, listed.get("outputSchema"))
     return MockTool(
-        name, listed, tuple(required), parse_responses(reader.given, usual), _questions(reader.given)
+        name, listed, tuple(required), parse_responses(reader.given, default), _questions(reader.given)
     )
 
 
-def _usual_answer(tool: str, schema: object) -> MockResult:
+def _default_answer(tool: str, schema: object) -> MockResult:
     """Return the answer of a tool that is given none; with an output schema, one that fits it."""
     content = f"mock {tool}"
     if schema is None:
@@ -293,7 +314,7 @@ def _questions(given: Mapping[str, Any]) -> tuple[Question, ...]:
         if value in (None, False):
             continue
         if value is True:
-            value = _USUAL_PARAMS[key]
+            value = _DEFAULT_PARAMS[key]
         if not isinstance(value, Mapping):
             raise InputError(key, f"expected true or the parameters of {method}, got {shown(value)}")
         asks: Any = key.removesuffix("_list")
@@ -340,3 +361,54 @@ def _message(entry: object) -> dict[str, Any]:
     reader = MappingReader(entry, MESSAGE)
     role = reader.take("role")
     return {"role": role, "content": reader.take("content")}
+
+
+# --- files ---------------------------------------------------------------------------------------
+
+
+def load_source(path: str | os.PathLike[str]) -> Manifest | Recording:
+    """Load a manifest or a recording, whichever the file is."""
+    source = os.fspath(path)
+    text = read_text(source)
+    if is_recording(text) or source.endswith(_RECORDING_SUFFIXES):
+        return _read_recording(text, source)
+    return read_manifest(text, source)
+
+
+def load_recording(path: str | os.PathLike[str]) -> Recording:
+    """Load a recording. Raises InputError if the file holds none."""
+    source = os.fspath(path)
+    return _read_recording(read_text(source), source)
+
+
+def _read_recording(text: str, source: str) -> Recording:
+    # Imported late: few mocks are recordings, and a stdio client waits for every import.
+    from faultkit.mcp.mock.mock_recording import read_recording
+
+    return read_recording(text, source)
+
+
+def is_recording(text: str) -> bool:
+    """Return whether a text is a recording, by its first line."""
+    try:
+        entry = json.loads(text.lstrip().partition("\n")[0])
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(entry, dict) and "t" in entry and ("from" in entry or "inject" in entry)
+
+
+def load_manifest(path: str | os.PathLike[str]) -> Manifest:
+    """Load a manifest. Raises InputError if the file holds none."""
+    source = os.fspath(path)
+    return read_manifest(read_text(source), source)
+
+
+def read_manifest(text: str, source: str = "manifest") -> Manifest:
+    """Parse the text of a manifest. Errors have the line, and `source` as the name of the file."""
+    document = read_document(text, source, "a manifest")
+    try:
+        return parse_manifest(document)
+    except InputError as error:
+        raise placed(error, text, source) from None
+    except RecursionError:
+        raise InputError(source, "expected a manifest, got one that is nested too deeply") from None

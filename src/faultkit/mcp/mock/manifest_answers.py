@@ -1,4 +1,4 @@
-"""Answers of a mock out of its manifest. Pure but for the call counts that sequences depend on."""
+"""Answers of a mock from its manifest. Pure but for the call counts that sequences depend on."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from faultkit.faults.call.call import Era
-from faultkit.mcp.mock.answer_template import filled
+from faultkit.faults.call_fault import Era
+from faultkit.mcp.mock.expressions import fill_names
 from faultkit.mcp.mock.mock_model import (
     JsonRpcError,
     Manifest,
@@ -34,21 +34,26 @@ class ClientQuestions:
 class AnswerSource(Protocol):
     """A source of answers: a manifest or a recording."""
 
-    def answer(self, method: str, params: Mapping[str, Any], era: Era) -> ReplyMember | ClientQuestions: ...
+    def answer(self, method: str, params: Mapping[str, Any], era: Era) -> ReplyMember | ClientQuestions:
+        """Return the answer to a request, or the questions that the client has to answer first."""
+        ...
 
 
 class ManifestAnswers:
-    """Answers out of one manifest."""
+    """An `AnswerSource` that answers from one manifest."""
 
     def __init__(self, manifest: Manifest) -> None:
         self._manifest = manifest
         self._tools = {tool.name: tool for tool in manifest.tools}
         self._resources = {each.listed["uri"]: each for each in manifest.resources}
         self._prompts = {each.listed["name"]: each for each in manifest.prompts}
-        self._counts: dict[tuple[str, int], int] = {}
-        self._calls: dict[str, int] = {}
+        self._outcome_counts: dict[tuple[str, int], int] = {}
+        """Outcomes used so far, by tool and place of the response."""
+        self._call_counts: dict[str, int] = {}
+        """Calls so far by tool."""
         self._info = {"name": manifest.name, "version": manifest.version}
-        self._ready: dict[tuple[int, Era], ReplyMember] = {}
+        self._encoded: dict[tuple[int, Era], ReplyMember] = {}
+        """Encoded outcomes without `${…}` names, by identity."""
 
     def answer(self, method: str, params: Mapping[str, Any], era: Era) -> ReplyMember | ClientQuestions:
         if method == "tools/call":
@@ -93,6 +98,7 @@ class ManifestAnswers:
     def _read(self, uri: object, era: Era) -> dict[str, Any] | JsonRpcError:
         resource = self._resources.get(uri) if isinstance(uri, str) else None
         if resource is None:
+            # MCP 2026-07-28, Overview, Error Codes: -32602 replaces -32002.
             code = -32002 if era == "legacy" else INVALID_PARAMS
             return JsonRpcError(code, f"resource `{uri}` is not declared in the mock", {"uri": uri})
         return {"contents": [resource.contents]}
@@ -107,7 +113,7 @@ class ManifestAnswers:
         for each in prompt.listed.get("arguments", []):
             if each.get("required") and each["name"] not in arguments:
                 return JsonRpcError(INVALID_PARAMS, f"missing required argument `{each['name']}`")
-        result: dict[str, Any] = filled(prompt.result, {"args": arguments})
+        result: dict[str, Any] = fill_names(prompt.result, {"args": arguments})
         return result
 
     def _call(self, params: Mapping[str, Any], era: Era) -> ReplyMember | ClientQuestions:
@@ -123,20 +129,22 @@ class ManifestAnswers:
             if each not in arguments:
                 return error_member(JsonRpcError(INVALID_PARAMS, f"missing required argument `{each}`"))
         if not tool.questions:
-            return self._called(tool, {"args": arguments}, era)
+            return self._call_result(tool, {"args": arguments}, era)
         if era == "modern":
-            return self._asked(tool, arguments, params)
+            return self._modern_questions(tool, arguments, params)
         return ClientQuestions(
-            tool.questions, lambda said: self._called(tool, {**said, "args": arguments}, era)
+            tool.questions, lambda answers: self._call_result(tool, {**answers, "args": arguments}, era)
         )
 
-    def _asked(self, tool: MockTool, arguments: dict[str, Any], params: Mapping[str, Any]) -> ReplyMember:
+    def _modern_questions(
+        self, tool: MockTool, arguments: dict[str, Any], params: Mapping[str, Any]
+    ) -> ReplyMember:
         """Answer a modern call with questions (`input_required`), or with its result once the client repeats
-        the call with answers."""
-        said = params.get("inputResponses")
-        if isinstance(said, dict) and all(each.asks in said for each in tool.questions):
-            names: dict[str, Any] = {each.asks: said[each.asks] for each in tool.questions}
-            return self._called(tool, {**names, "args": arguments}, "modern")
+        the call with answers (MCP 2026-07-28, Multi Round-Trip Requests)."""
+        answers = params.get("inputResponses")
+        if isinstance(answers, dict) and all(each.asks in answers for each in tool.questions):
+            names: dict[str, Any] = {each.asks: answers[each.asks] for each in tool.questions}
+            return self._call_result(tool, {**names, "args": arguments}, "modern")
         declared = meta_of(params).get(CAPABILITIES_KEY)
         able = declared if isinstance(declared, dict) else {}
         needed: dict[str, Any] = {each.asks: {} for each in tool.questions if each.asks not in able}
@@ -147,31 +155,31 @@ class ManifestAnswers:
         result = {"resultType": "input_required", "inputRequests": asked}
         return result_member(complete_result(result, "tools/call", "modern", self._info))
 
-    def _called(self, tool: MockTool, names: dict[str, Any], era: Era) -> ReplyMember:
+    def _call_result(self, tool: MockTool, names: dict[str, Any], era: Era) -> ReplyMember:
         """Return the outcome of a call: the first response whose condition holds, and the next of its
         outcomes."""
         names["tool"] = tool.name
-        names["call"] = self._calls[tool.name] = self._calls.get(tool.name, 0) + 1
+        names["call"] = self._call_counts[tool.name] = self._call_counts.get(tool.name, 0) + 1
         for index, response in enumerate(tool.responses):
             if response.when is None or response.when(names):
-                return self._filled(self._next(tool.name, index, response.outcomes), names, era)
+                return self._encode(self._next(tool.name, index, response.outcomes), names, era)
         raise AssertionError("the last response has no condition")
 
     def _next(self, tool: str, index: int, outcomes: tuple[MockOutcome, ...]) -> MockOutcome:
         if len(outcomes) == 1:
             return outcomes[0]
-        count = self._counts.get((tool, index), 0)
-        self._counts[tool, index] = count + 1
+        count = self._outcome_counts.get((tool, index), 0)
+        self._outcome_counts[tool, index] = count + 1
         return outcomes[min(count, len(outcomes) - 1)]
 
-    def _filled(self, outcome: MockOutcome, names: Mapping[str, Any], era: Era) -> ReplyMember:
+    def _encode(self, outcome: MockOutcome, names: Mapping[str, Any], era: Era) -> ReplyMember:
         if isinstance(outcome, MockResult) and outcome.has_names:
             return result_member(complete_result(outcome.document(names), "tools/call", era, self._info))
-        ready = self._ready.get((id(outcome), era))
-        if ready is None:
+        encoded = self._encoded.get((id(outcome), era))
+        if encoded is None:
             if isinstance(outcome, JsonRpcError):
-                ready = error_member(outcome)
+                encoded = error_member(outcome)
             else:
-                ready = result_member(complete_result(outcome.document({}), "tools/call", era, self._info))
-            self._ready[id(outcome), era] = ready
-        return ready
+                encoded = result_member(complete_result(outcome.document({}), "tools/call", era, self._info))
+            self._encoded[id(outcome), era] = encoded
+        return encoded

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from faultkit.mcp.mock.answer_template import filled, has_names
-from faultkit.mcp.mock.condition import Condition
+from faultkit.mcp.mock.expressions import Condition, fill_names, has_names
 from faultkit.mcp.targets import METHODS, Inventory
 from faultkit.mcp.wire.message import Id, encode
 
-Asks: TypeAlias = Literal["sampling", "elicitation", "roots"]
+QuestionKind: TypeAlias = Literal["sampling", "elicitation", "roots"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +34,7 @@ class MockResult:
 
     def document(self, names: Mapping[str, Any]) -> dict[str, Any]:
         """Return the `result` member of the reply."""
-        return _as_result(filled(self.value, names) if self.has_names else self.value)
+        return _as_result(fill_names(self.value, names) if self.has_names else self.value)
 
 
 def mock_result(value: Any) -> MockResult:
@@ -62,8 +61,8 @@ def _is_content(value: Any) -> bool:
 
 
 def _text_block(value: Any) -> dict[str, Any]:
-    said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return {"type": "text", "text": said}
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return {"type": "text", "text": text}
 
 
 MockOutcome: TypeAlias = MockResult | JsonRpcError
@@ -83,7 +82,7 @@ class ConditionalResponse:
 class Question:
     """A request that a tool sends to the client before it answers."""
 
-    asks: Asks
+    asks: QuestionKind
     method: str
     params: dict[str, Any]
 
@@ -96,6 +95,7 @@ class MockTool:
     listed: dict[str, Any]
     """Entry of `tools/list`."""
     required: tuple[str, ...]
+    """Names of the arguments that a call must have."""
     responses: tuple[ConditionalResponse, ...]
     questions: tuple[Question, ...] = ()
 
@@ -105,7 +105,9 @@ class MockResource:
     """A resource of a manifest."""
 
     listed: dict[str, Any]
+    """Entry of `resources/list`."""
     contents: dict[str, Any]
+    """Entry of `contents` in the result of `resources/read`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,7 @@ class MockPrompt:
     """A prompt of a manifest."""
 
     listed: dict[str, Any]
+    """Entry of `prompts/list`."""
     result: dict[str, Any]
     """Result of `prompts/get`, with `${…}` names."""
 
@@ -162,11 +165,7 @@ def result_member(result: object) -> ReplyMember:
 
 def error_member(error: JsonRpcError | Mapping[str, Any]) -> ReplyMember:
     """Encode an error: one of the mock's, or one as recorded."""
-    return b'"error":' + encode(_document(error) if isinstance(error, JsonRpcError) else error)
-
-
-def _document(failure: JsonRpcError) -> dict[str, Any]:
-    error: dict[str, Any] = {"code": failure.code, "message": failure.message}
-    if failure.data is not None:
-        error["data"] = failure.data
-    return error
+    if isinstance(error, JsonRpcError):
+        data = {} if error.data is None else {"data": error.data}
+        error = {"code": error.code, "message": error.message, **data}
+    return b'"error":' + encode(error)

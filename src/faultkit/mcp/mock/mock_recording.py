@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias
 
 from faultkit.base.documents.checks import shown
 from faultkit.base.errors import InputError
-from faultkit.faults.call.call import Era
+from faultkit.faults.call_fault import Era
 from faultkit.mcp.mock.manifest_answers import ClientQuestions
 from faultkit.mcp.mock.mock_model import JsonRpcError, ReplyMember, error_member, result_member
 from faultkit.mcp.targets import METHODS, Inventory
@@ -29,7 +29,7 @@ from faultkit.mcp.wire.message import INVALID_PARAMS, METHOD_NOT_FOUND, Id, is_i
 ReplyKind: TypeAlias = Literal["result", "error"]
 DEFAULT_NAME = "faultkit-replay"
 _SIDES = ("client", "server", "gateway")
-_WHOLE = ("Send", "Drip")
+_COMPLETE_FRAMES = ("Send", "Drip")
 """Frames of a fault that reached the client complete."""
 
 
@@ -84,10 +84,13 @@ def _names(replies: Iterable[RecordedReply], kind: str, key: str, method: str) -
 
 
 @dataclass(slots=True, eq=False)
-class _Asked:
+class _RecordedRequest:
+    """A request of the client and the replies to it."""
+
     method: str
     params: Mapping[str, Any]
     injected: bool = False
+    """True if a fault acted on it."""
     by_server: Mapping[str, Any] | None = None
     by_gateway: Mapping[str, Any] | None = None
 
@@ -96,8 +99,8 @@ class _Asked:
 class _Pairing:
     """The requests read so far, and those without a reply."""
 
-    asked: list[_Asked] = field(default_factory=list)
-    waiting: dict[tuple[str, Id], list[_Asked]] = field(default_factory=dict)
+    requests: list[_RecordedRequest] = field(default_factory=list)
+    open: dict[tuple[str, Id], list[_RecordedRequest]] = field(default_factory=dict)
     """Open requests by session and id; several, because modern HTTP clients share a session and may share
     ids."""
 
@@ -108,7 +111,7 @@ def read_recording(text: str, source: str = "recording") -> Recording:
     warnings: list[str] = []
     # Not splitlines: JSON text may contain other line separators.
     *lines, last = text.split("\n")
-    if last.strip() and not _is_whole(last):
+    if last.strip() and not _is_complete(last):
         # The writer was killed or ran out of space. The earlier lines are intact.
         warnings.append(f"{source}: line {len(lines) + 1}, the last one, is cut off, and left out")
     else:
@@ -116,10 +119,10 @@ def read_recording(text: str, source: str = "recording") -> Recording:
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
-                _take(_entry(line), pairing)
+                _read_entry(_entry(line), pairing)
             except InputError as error:
                 raise InputError(f"{source}: line {number}", error.problem) from None
-    replies = [reply for asked in pairing.asked if (reply := _reply(asked)) is not None]
+    replies = [reply for request in pairing.requests if (reply := _reply(request)) is not None]
     if not replies:
         raise InputError(source, "expected requests and their replies, got none")
     info = _info(replies)
@@ -133,7 +136,7 @@ def read_recording(text: str, source: str = "recording") -> Recording:
     )
 
 
-def _is_whole(line: str) -> bool:
+def _is_complete(line: str) -> bool:
     try:
         json.loads(line)
     except (ValueError, RecursionError):
@@ -158,56 +161,56 @@ def _entry(line: str) -> dict[str, Any]:
     return entry
 
 
-def _take(entry: Mapping[str, Any], pairing: _Pairing) -> None:
+def _read_entry(entry: Mapping[str, Any], pairing: _Pairing) -> None:
     session = str(entry.get("session", ""))
     if "inject" in entry:
-        for asked in pairing.waiting.get((session, entry.get("id", "")), [])[-1:]:
-            asked.injected = True
+        for request in pairing.open.get((session, entry.get("id", "")), [])[-1:]:
+            request.injected = True
         return
-    if entry.get("frame", "Send") not in _WHOLE:
+    if entry.get("frame", "Send") not in _COMPLETE_FRAMES:
         return
     message = entry.get("message", [])
     for each in message if isinstance(message, list) else [message]:
         if isinstance(each, dict):
-            _take_message(each, session, entry["from"], pairing)
+            _read_message(each, session, entry["from"], pairing)
 
 
-def _take_message(message: Mapping[str, Any], session: str, side: str, pairing: _Pairing) -> None:
+def _read_message(message: Mapping[str, Any], session: str, side: str, pairing: _Pairing) -> None:
     id: Any = message.get("id")
     method, params = message.get("method"), message.get("params", {})
     if side == "client" and isinstance(method, str) and isinstance(params, dict):
         if is_id(id):
-            asked = _Asked(method, params)
-            pairing.asked.append(asked)
-            pairing.waiting.setdefault((session, id), []).append(asked)
+            request = _RecordedRequest(method, params)
+            pairing.requests.append(request)
+            pairing.open.setdefault((session, id), []).append(request)
         elif method == "notifications/cancelled" and is_id(params.get("requestId")):
-            pairing.waiting.pop((session, params["requestId"]), None)
+            pairing.open.pop((session, params["requestId"]), None)
     elif side != "client" and method is None and is_id(id):
-        _answer(message, pairing.waiting.get((session, id), []), side)
+        _assign_reply(message, pairing.open.get((session, id), []), side)
 
 
-def _answer(message: Mapping[str, Any], waiting: list[_Asked], side: str) -> None:
+def _assign_reply(message: Mapping[str, Any], waiting: list[_RecordedRequest], side: str) -> None:
     """Assign a reply to one of several open requests with the same id: the server's to the first, preferring
     one without an injection; the gateway's to the latest with one."""
     if side == "server":
-        free = [asked for asked in waiting if asked.by_server is None]
-        for asked in sorted(free, key=lambda each: each.injected)[:1]:
-            asked.by_server = message
-            if not asked.injected:
-                waiting.remove(asked)
+        free = [request for request in waiting if request.by_server is None]
+        for request in sorted(free, key=lambda each: each.injected)[:1]:
+            request.by_server = message
+            if not request.injected:
+                waiting.remove(request)
         return
-    for asked in [asked for asked in waiting if asked.injected][-1:]:
-        asked.by_gateway = message
-        waiting.remove(asked)
+    for request in [request for request in waiting if request.injected][-1:]:
+        request.by_gateway = message
+        waiting.remove(request)
 
 
-def _reply(asked: _Asked) -> RecordedReply | None:
+def _reply(request: _RecordedRequest) -> RecordedReply | None:
     """Return the reply to a request; None if there was none."""
-    for message in (asked.by_gateway, asked.by_server):
+    for message in (request.by_gateway, request.by_server):
         members: tuple[ReplyKind, ...] = ("result", "error")
         for member in members:
             if message is not None and isinstance(message.get(member), dict):
-                return RecordedReply(asked.method, asked.params, member, message[member])
+                return RecordedReply(request.method, request.params, member, message[member])
     return None
 
 
@@ -241,7 +244,7 @@ def _tools(replies: list[RecordedReply]) -> Iterable[Mapping[str, Any]]:
     return found.values()
 
 
-Key: TypeAlias = tuple[str, str]
+RequestKey: TypeAlias = tuple[str, str]
 _OPENING = ("initialize", "server/discover")
 _KINDS = ("tools", "resources", "prompts")
 
@@ -251,16 +254,16 @@ class Replay:
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
-        self._replies: dict[Key, list[RecordedReply]] = {}
-        self._used: dict[Key, int] = {}
-        self._asked: dict[tuple[str, str], int] = {}
+        self._replies: dict[RequestKey, list[RecordedReply]] = {}
+        self._used: dict[RequestKey, int] = {}
+        self._request_counts: dict[tuple[str, str], int] = {}
         """Number of different requests by method and name."""
         for reply in recording.replies:
             replies = self._replies.setdefault(key_of(reply.method, reply.params), [])
             replies.append(reply)
             if len(replies) == 1:
                 about = (reply.method, target_of(reply.method, dict(reply.params)))
-                self._asked[about] = self._asked.get(about, 0) + 1
+                self._request_counts[about] = self._request_counts.get(about, 0) + 1
         self._tools = {tool["name"] for tool in recording.listed}
         self._methods = {reply.method for reply in recording.replies}
 
@@ -272,9 +275,7 @@ class Replay:
         if replies is None:
             return self._unrecorded(method, params, era)
         used = self._used[key] = self._used.get(key, 0) + 1
-        return self._member(replies[min(used, len(replies)) - 1], era)
-
-    def _member(self, reply: RecordedReply, era: Era) -> ReplyMember:
+        reply = replies[min(used, len(replies)) - 1]
         if reply.member == "error":
             return error_member(reply.value)
         return self._result(reply.value, reply.method, era)
@@ -298,9 +299,11 @@ class Replay:
     def _welcome(self, version: object, era: Era) -> dict[str, Any]:
         """Build the opening of the era that was not recorded out of the other one."""
         known = [each for method in _OPENING for each in results_of(self._recording.replies, method)]
-        said = known[0] if known else {}
-        capabilities = said.get("capabilities") or self._capabilities()
-        return opening_of(era, version, capabilities, self._recording.info, said.get("instructions"))
+        recorded_opening = known[0] if known else {}
+        capabilities = recorded_opening.get("capabilities") or self._capabilities()
+        return opening_of(
+            era, version, capabilities, self._recording.info, recorded_opening.get("instructions")
+        )
 
     def _capabilities(self) -> dict[str, Any]:
         seen = {method.partition("/")[0] for method in self._methods}
@@ -320,7 +323,7 @@ class Replay:
         if method not in self._methods:
             return JsonRpcError(METHOD_NOT_FOUND, f"method `{method}` is not in the recording")
         about = f"{method} of `{name}`" if name else method
-        others = self._asked.get((method, name), 0)
+        others = self._request_counts.get((method, name), 0)
         if not others:
             return JsonRpcError(INVALID_PARAMS, f"the recording has no reply to {about}")
         return JsonRpcError(
@@ -329,21 +332,21 @@ class Replay:
         )
 
 
-def key_of(method: str, params: Mapping[str, Any]) -> Key:
+def key_of(method: str, params: Mapping[str, Any]) -> RequestKey:
     """Return a value that is equal for equal requests."""
-    asked = {name: value for name, value in params.items() if name != "_meta"}
-    if not asked.get("arguments", True):
+    compared = {name: value for name, value in params.items() if name != "_meta"}
+    if not compared.get("arguments", True):
         # Missing arguments and an empty object are equal.
-        del asked["arguments"]
-    return method, json.dumps(_even(asked), sort_keys=True, ensure_ascii=False)
+        del compared["arguments"]
+    return method, json.dumps(_with_integers(compared), sort_keys=True, ensure_ascii=False)
 
 
-def _even(value: Any) -> Any:
+def _with_integers(value: Any) -> Any:
     """Return the value with integral floats as integers: 1 and 1.0 are equal in JSON."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, dict):
-        return {key: _even(each) for key, each in value.items()}
+        return {key: _with_integers(each) for key, each in value.items()}
     if isinstance(value, list):
-        return [_even(each) for each in value]
+        return [_with_integers(each) for each in value]
     return value

@@ -1,16 +1,25 @@
 """The seam between fronts (stdio, HTTP) and services (mock, gateway, failure tools).
 
-A front speaks the wire and creates sessions and exchanges; a service answers them. Neither knows which kind
-the other is.
+A front speaks the wire and creates sessions, exchanges and batches; a service answers them. Neither knows
+which kind the other is.
+
+An exchange ends once. Each of these ends it, and nothing is sent after it:
+
+    reply      the reply, or nothing if the client has cancelled the call
+    finish     after the last frame of a fault, which may have been the reply, half of it, or none
+    sever      the server is gone
+    close      by the front or a service that has written to the wire itself
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from math import ceil
 from typing import Any, ClassVar, Protocol
 
-from faultkit.faults.call.call import Call, Era, Frame, Transport
-from faultkit.mcp.wire.message import Id, Incoming, target_of
+from faultkit.faults.call_fault import Call, Cut, Drip, Era, Frame, Send, Transport
+from faultkit.mcp.wire.message import INVALID_REQUEST, Id, Incoming, bytes_of, error_of, target_of
 
 NO_HEADERS: Mapping[str, str] = {}
 
@@ -35,9 +44,9 @@ class Session:
         """Open exchanges by the id of their request."""
         self.replies = 0
         """Number of replies sent."""
-        self.on_full: Callable[[bool], None] = _ignore
+        self.on_full: Callable[[bool], None] = lambda is_full: None
         """Set by the service. Called with True when the client stops reading, with False when it resumes."""
-        self.pause_client: Callable[[bool], None] = _ignore
+        self.pause_client: Callable[[bool], None] = lambda is_paused: None
         """Set by the front. Called by the service to stop (True) or resume (False) reading from the
         client."""
         self._push = push
@@ -52,10 +61,6 @@ class Session:
         exchange = self.exchanges.get(id)
         if exchange is not None:
             exchange.cancel()
-
-
-def _ignore(is_on: bool) -> None:
-    pass
 
 
 class Exchange:
@@ -95,7 +100,8 @@ class Exchange:
     def reply(self, raw: bytes) -> None:
         """Send the reply and end the exchange. After a cancellation nothing is sent.
 
-        MCP 2026-07-28 forbids further messages for a cancelled request."""
+        A server must not send further messages for a cancelled request (MCP 2026-07-28, Streamable HTTP,
+        Cancellation; a SHOULD in MCP 2025-11-25, Cancellation, Behavior Requirements)."""
         if not self.ended and not self.session.frozen:
             self.close()
             if not self.cancelled:
@@ -140,7 +146,7 @@ class Exchange:
             self.close()
             self.write_end()
 
-    # Implemented by the fronts.
+    # --- implemented by the fronts ------------------------------------------------------------
 
     def write_note(self, raw: bytes) -> None:
         """Write a message that precedes the reply."""
@@ -188,3 +194,75 @@ class Service(Protocol):
 
     def closed(self, session: Session) -> None:
         """Handle the end of a session."""
+
+
+class Batch:
+    """A JSON-RPC batch: requests in one array, answered in one array when the last of them is done.
+
+    MCP had batches in versions 2024-11-05 and 2025-03-26 and removed them in 2025-06-18. How the array is
+    written is decided by the front."""
+
+    def __init__(self, session: Session, answer: Callable[[bytes | None], None]) -> None:
+        """`answer` is called once with the array of all replies, or with None if there are none."""
+        self._session = session
+        self._answer = answer
+        self._ids: set[Id] = set()
+        self._replies: list[bytes] = []
+        self._waiting: set[Exchange | None] = {None}
+        """Exchanges without a reply; None stands for the batch itself until all its items have been read."""
+
+    def take(self, items: Iterable[Incoming], dispatch: Callable[[Incoming], None]) -> None:
+        """Dispatch each item that can be served; add an error to the answer for each other one."""
+        for item in items:
+            refusal = self._refusal_of(item)
+            if refusal is not None:
+                self.add(error_of(item.id, INVALID_REQUEST, f"Invalid request: {refusal}"))
+            elif item.problem is not None:
+                self.add(error_of(item.id, *item.problem))
+            else:
+                dispatch(item)
+        self.done(None)
+
+    def expect(self, exchange: Exchange) -> None:
+        """Wait for the reply to one more request."""
+        self._waiting.add(exchange)
+
+    def add(self, raw: bytes) -> None:
+        """Add a reply to the answer."""
+        self._replies.append(raw)
+
+    def done(self, exchange: Exchange | None) -> None:
+        """Note that an item has its reply or gets none; answer if it was the last."""
+        if exchange not in self._waiting:
+            return
+        self._waiting.discard(exchange)
+        if not self._waiting and not self._session.frozen:
+            self._answer(b"[" + b",".join(self._replies) + b"]" if self._replies else None)
+
+    async def send(self, frame: Frame) -> bool:
+        """Add a frame of a fault as one reply of the batch; return False if a batch cannot hold it."""
+        match frame:
+            case Send():
+                self.add(bytes_of(frame.message))
+            case Cut():
+                raw = bytes_of(frame.message)
+                self.add(raw[: int(len(raw) * frame.share)])
+            case Drip():
+                # One item of an array cannot drip: it is added whole when its last byte would have come.
+                raw = bytes_of(frame.message)
+                await asyncio.sleep(frame.every_s * (ceil(len(raw) / frame.chunk_bytes) - 1))
+                self.add(raw)
+            case _:
+                return False
+        return True
+
+    def _refusal_of(self, item: Incoming) -> str | None:
+        """Return why an item must not stand in a batch, or None."""
+        if item.kind != "request" or item.id is None:
+            return None
+        if item.method == "initialize":
+            return "expected initialize by itself, got it in a batch"
+        if item.id in self._ids:
+            return "expected an id that no other request of the batch has"
+        self._ids.add(item.id)
+        return None

@@ -1,8 +1,8 @@
 """Framing of messages on a byte stream: lines of stdio, and server-sent events of HTTP. Pure.
 
-stdio: one JSON message a line, without newlines inside (MCP, stdio transport).
-Events are parsed as the HTML standard says (section 9.2.6, "Interpreting an event stream"). Own code instead
-of httpx-sse, because the relay has to keep the bytes of each event.
+stdio: one JSON message a line, without newlines inside (MCP 2025-11-25, Transports, stdio). Events are parsed
+as the HTML standard says (section 9.2.6, "Interpreting an event stream"). Own code instead of httpx-sse,
+because the relay has to keep the bytes of each event.
 """
 
 from __future__ import annotations
@@ -12,9 +12,8 @@ from dataclasses import dataclass
 
 MOST_LINE_BYTES = 64 << 20
 """Longest line that is kept. A longer one is dropped while it is read, so that it cannot fill the memory."""
-
-
-_HEAD_BYTES = 1024
+_END_BYTES = 1024
+"""Bytes kept of the beginning and of the end of a dropped line."""
 
 
 class OversizedLine:
@@ -47,10 +46,11 @@ class LineReader:
         self._head = self._tail = b""
 
     def feed(self, data: bytes) -> list[bytes | OversizedLine]:
+        """Return the lines that end in these bytes; empty ones are left out."""
         if not self._size and not self._dropped and data.find(b"\n") == len(data) - 1 <= self._limit:
             # Fast path: a client that waits for each reply sends exactly one line per read.
-            whole = data[:-1].removesuffix(b"\r")
-            return [whole] if whole.strip() else []
+            only_line = data[:-1].removesuffix(b"\r")
+            return [only_line] if only_line.strip() else []
         pieces = data.split(b"\n")
         lines: list[bytes | OversizedLine] = []
         for piece in pieces[:-1]:
@@ -69,11 +69,11 @@ class LineReader:
     def _keep(self, piece: bytes) -> None:
         if self._dropped:
             self._dropped += len(piece)
-            self._tail = (self._tail + piece[-_HEAD_BYTES:])[-_HEAD_BYTES:]
+            self._tail = (self._tail + piece[-_END_BYTES:])[-_END_BYTES:]
         elif self._size + len(piece) > self._limit:
             self._dropped = self._size + len(piece)
             self._head = _beginning(self._parts, piece)
-            self._tail = piece[-_HEAD_BYTES:]
+            self._tail = piece[-_END_BYTES:]
             self._parts.clear()
             self._size = 0
         elif piece:
@@ -86,24 +86,26 @@ class LineReader:
             line: bytes | OversizedLine = OversizedLine(self._dropped, self._limit, self._head, self._tail)
             self._dropped, self._head, self._tail = 0, b"", b""
             return line
-        whole = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
+        kept = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
         self._parts.clear()
         self._size = 0
-        whole = whole.removesuffix(b"\r")
-        return whole if whole.strip() else None
+        kept = kept.removesuffix(b"\r")
+        return kept if kept.strip() else None
 
 
 def _beginning(parts: list[bytes], last: bytes) -> bytes:
     head = b""
     for part in (*parts, last):
-        head += part[: _HEAD_BYTES - len(head)]
-        if len(head) >= _HEAD_BYTES:
+        head += part[: _END_BYTES - len(head)]
+        if len(head) >= _END_BYTES:
             break
     return head
 
 
 COMMENT = b": keep-alive\n\n"
+"""An event stream's comment, which carries no message."""
 MOST_MESSAGE_BYTES = 64 << 20
+"""Longest event or body that is parsed."""
 _LINE_END = re.compile(rb"\r\n|\n|\r")
 _BLANK_LINE = re.compile(rb"(?:\r\n|\n|\r(?!\n)){2}")
 _BOM = b"\xef\xbb\xbf"
@@ -118,6 +120,7 @@ class SseEvent:
     """None if the event has no id; an empty id resets the last event id (HTML standard 9.2.6)."""
     name: str = "message"
     retry_ms: int | None = None
+    """Milliseconds that the server asks a client to wait before it reconnects."""
 
 
 def event_of(data: bytes, id: str | None = None, retry_ms: int | None = None) -> bytes:
@@ -148,7 +151,7 @@ class SseReader:
         "_retry_ms",
         "_size",
         "_skip_lf",
-        "_waiting",
+        "_unfinished_bytes",
     )
 
     def __init__(self, limit: int = MOST_MESSAGE_BYTES) -> None:
@@ -156,7 +159,7 @@ class SseReader:
         self._began = False
         self._parts: list[bytes] = []
         """Parts of an unfinished line, joined once at its end, so that the cost stays linear."""
-        self._waiting = 0
+        self._unfinished_bytes = 0
         self._skip_lf = False
         self._data: list[bytes] = []
         self._size = 0
@@ -179,15 +182,15 @@ class SseReader:
             if self._parts:
                 line = b"".join((*self._parts, line))
                 self._parts.clear()
-                self._waiting = 0
+                self._unfinished_bytes = 0
             event = self._line(line)
             start = match.end()
             if event is not None:
                 events.append(event)
         if start < len(data):
             self._parts.append(data[start:])
-            self._waiting += len(data) - start
-        if self._waiting + self._size > self._limit:
+            self._unfinished_bytes += len(data) - start
+        if self._unfinished_bytes + self._size > self._limit:
             raise SseTooLong(f"an event of more than {self._limit} bytes")
         return events
 

@@ -1,7 +1,8 @@
 """One request over streamable HTTP: a JSON body if only the reply is sent, otherwise an event stream.
 
-MCP's streamable HTTP transport allows both `application/json` and `text/event-stream` as the answer to
-a request.
+A server may answer a request with `application/json` or `text/event-stream` (MCP 2025-11-25, Transports,
+Sending Messages to the Server, 5). The choice is made by the first message: if it is the reply, a body; if
+anything precedes the reply, a stream.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from faultkit.base.http.http_server import Headers, ResponseWriter
-from faultkit.faults.call.call import (
+from faultkit.faults.call_fault import (
     Cut,
     Disconnect,
     Drip,
@@ -23,9 +24,8 @@ from faultkit.faults.call.call import (
     Status,
     Transport,
 )
-from faultkit.mcp.wire.batch import Batch
 from faultkit.mcp.wire.era import version_in
-from faultkit.mcp.wire.exchange import Exchange, Session
+from faultkit.mcp.wire.exchange import Batch, Exchange, Session
 from faultkit.mcp.wire.framing import COMMENT, event_of
 from faultkit.mcp.wire.http_sessions import (
     EVENT_STREAM_HEADERS,
@@ -68,7 +68,7 @@ class HttpExchange(Exchange):
         if self._stream is not None:
             self._stream.send(raw)
         elif self._answer.unread_bytes > MOST_UNREAD_BYTES:
-            # Modern streams cannot be resumed, so a reader this slow is treated as one that cancelled.
+            # A stream without ids cannot be resumed, so a reader this slow is treated as one that cancelled.
             self._answer.abort(reset=True)
             self.cancel()
         else:
@@ -87,7 +87,7 @@ class HttpExchange(Exchange):
         if self._answer.began:
             self._end_stream()
         elif self._answer.is_open:
-            # A complete response keeps the connection usable for the next request.
+            # A complete response keeps the connection usable for the next request (RFC 9112 §9.3).
             self._answer.respond(202, self._headers)
 
     def write_end(self) -> None:
@@ -98,6 +98,7 @@ class HttpExchange(Exchange):
         return self._status_of(raw), [*JSON, *self._headers]
 
     def stream_head(self) -> tuple[int, Headers]:
+        """Return status and headers of a response that is an event stream."""
         return 200, [*EVENT_STREAM_HEADERS, *self._headers]
 
     def _status_of(self, raw: bytes) -> int:
@@ -156,9 +157,9 @@ class HttpExchange(Exchange):
             self._answer.abort()
             return
         body = bytes_of(frame.body)
-        named = any(name.lower() == "content-type" for name, _ in frame.headers)
-        kind = [] if named or isinstance(frame.body, bytes) else JSON
-        self._answer.respond(frame.status, [*kind, *frame.headers], body)
+        has_type = any(name.lower() == "content-type" for name, _ in frame.headers)
+        content_type = [] if has_type or isinstance(frame.body, bytes) else JSON
+        self._answer.respond(frame.status, [*content_type, *frame.headers], body)
 
     def _cut(self, raw: bytes, share: float, in_stream: bool) -> None:
         answer = self._answer
@@ -174,14 +175,14 @@ class HttpExchange(Exchange):
         answer = self._answer
         if not in_stream:
             answer.begin_sized(*self.body_head(raw), len(raw))
-        whole = event_of(raw) if in_stream else raw
+        data = event_of(raw) if in_stream else raw
         write = answer.write if in_stream else answer.write_sized
-        for start in range(0, len(whole), frame.chunk_bytes):
+        for start in range(0, len(data), frame.chunk_bytes):
             if start:
                 await asyncio.sleep(frame.every_s)
             if not answer.is_open:
                 return
-            write(whole[start : start + frame.chunk_bytes])
+            write(data[start : start + frame.chunk_bytes])
             await answer.drained()
         if not in_stream:
             answer.end_sized()

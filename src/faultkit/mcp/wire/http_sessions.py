@@ -1,7 +1,17 @@
 """Legacy sessions of an HTTP front and their event streams.
 
-Session ids are opaque and hard to guess, because an id is all that a request needs to join a session. Sent
-events are kept for a while, so that a client can resume a stream with Last-Event-ID (MCP up to 2025-11-25).
+Session ids are random, because an id is all that a request needs to join a session (MCP 2025-11-25,
+Transports, Session Management, 1).
+
+Resumption (same page, Resumability and Redelivery): a session has one stream for messages that belong to no
+call, read by GET, and one for each call that is answered with a stream. Each numbers its events, and an event
+id is `STREAM-NUMBER`, so an id names its stream and is unique in the session. The newest events are kept. A
+client that lost its connection sends a GET with the last id that it received; the stream is then attached to
+the new response, and the kept events after that number are sent again, those of other streams never.
+
+    service --> EventStream.send --> kept events
+                        |
+                        +----------> the attached response, if any; none while the client is away
 """
 
 from __future__ import annotations
@@ -17,7 +27,9 @@ from faultkit.mcp.wire.framing import event_of
 
 
 @dataclass(slots=True)
-class _Kept:
+class _SessionEntry:
+    """A session, its streams and when it was last used."""
+
     session: Session
     streams: SessionStreams
     used_s: float = field(default_factory=lambda: asyncio.get_running_loop().time())
@@ -32,57 +44,61 @@ class HttpSessions:
         self._service = service
         self._most = most
         self._idle_s = idle_s
-        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._entries: OrderedDict[str, _SessionEntry] = OrderedDict()
         self._sweep: asyncio.TimerHandle | None = None
 
     def __len__(self) -> int:
-        return len(self._kept)
+        return len(self._entries)
 
     def start(self) -> None:
+        """Begin to end idle sessions."""
         if self._idle_s is not None:
             self._end_idle(self._idle_s)
 
     def stop(self) -> None:
+        """End every session."""
         if self._sweep is not None:
             self._sweep.cancel()
-        for id in tuple(self._kept):
+        for id in tuple(self._entries):
             self.end(id)
 
-    def open(self, who: str) -> Session:
-        while len(self._kept) >= self._most:
-            self.end(next(iter(self._kept)))
+    def open(self, caller: str) -> Session:
+        """Open a session that belongs to this caller."""
+        while len(self._entries) >= self._most:
+            self.end(next(iter(self._entries)))
         streams = SessionStreams()
         session = Session(secrets.token_hex(16), "http", "legacy", streams.own.send)
-        session.owner = who
-        self._kept[session.id] = _Kept(session, streams)
+        session.owner = caller
+        self._entries[session.id] = _SessionEntry(session, streams)
         self._service.opened(session)
         return session
 
-    def use(self, id: str, who: str) -> Session | None:
+    def use(self, id: str, caller: str) -> Session | None:
         """Return the session with this id if it exists and belongs to this caller."""
-        kept = self._kept.get(id)
-        if kept is None or kept.session.owner != who:
+        entry = self._entries.get(id)
+        if entry is None or entry.session.owner != caller:
             return None
-        self._kept.move_to_end(id)
-        kept.used_s = asyncio.get_running_loop().time()
-        return kept.session
+        self._entries.move_to_end(id)
+        entry.used_s = asyncio.get_running_loop().time()
+        return entry.session
 
     def streams_of(self, session: Session) -> SessionStreams:
-        return self._kept[session.id].streams
+        return self._entries[session.id].streams
 
     def end(self, id: str) -> None:
-        kept = self._kept.pop(id, None)
-        if kept is not None:
-            for exchange in tuple(kept.session.exchanges.values()):
+        """End a session: cancel its calls and end its streams."""
+        entry = self._entries.pop(id, None)
+        if entry is not None:
+            for exchange in tuple(entry.session.exchanges.values()):
                 exchange.cancel()
-            kept.streams.close()
-            self._service.closed(kept.session)
+            entry.streams.close()
+            self._service.closed(entry.session)
 
     def _end_idle(self, idle_s: float) -> None:
         loop = asyncio.get_running_loop()
-        for id, kept in tuple(self._kept.items()):
-            is_used = kept.session.exchanges or kept.streams.own.is_read
-            if not is_used and loop.time() - kept.used_s > idle_s:
+        for id, entry in tuple(self._entries.items()):
+            is_used = entry.session.exchanges or entry.streams.own.is_read
+            if not is_used and loop.time() - entry.used_s > idle_s:
                 self.end(id)
         self._sweep = loop.call_later(min(60.0, idle_s), self._end_idle, idle_s)
 
@@ -92,9 +108,13 @@ EVENT_STREAM_HEADERS = [
     ("cache-control", "no-cache"),
     ("x-accel-buffering", "no"),
 ]
+# X-Accel-Buffering: MCP 2026-07-28, Streamable HTTP, Receiving Messages.
 _MOST_EVENTS = 256
+"""Events that a stream keeps."""
 _MOST_BYTES = 8 << 20
+"""Bytes that a stream keeps, and that the streams of a session's calls keep together."""
 _MOST_STREAMS = 64
+"""Streams of calls that a session keeps, including those that have ended."""
 MOST_UNREAD_BYTES = 16 << 20
 """A reader with more unread bytes than this is disconnected; it can resume from the kept events."""
 
@@ -107,7 +127,7 @@ class EventStream:
         self.ended = False
         self._events: deque[tuple[int, bytes]] = deque()
         self._size = 0
-        self._next = 0
+        self._next_number = 0
         self._answer: ResponseWriter | None = None
 
     @property
@@ -116,6 +136,8 @@ class EventStream:
 
     @property
     def is_read(self) -> bool:
+        """True while a client reads the stream: each message goes to one connection only (MCP 2025-11-25,
+        Transports, Multiple Connections)."""
         return self._answer is not None and self._answer.is_open
 
     def attach(
@@ -125,15 +147,16 @@ class EventStream:
         self._answer = answer
         answer.begin(200, [*EVENT_STREAM_HEADERS, *(head or [])])
         last = (last_id or "").rpartition("-")[2]
-        seen = int(last) if last.isdecimal() and len(last) < 16 else -1
+        last_number = int(last) if last.isdecimal() and len(last) < 16 else -1
         for number, raw in self._events:
-            if number > seen:
+            if number > last_number:
                 answer.write(event_of(raw, f"{self.name}-{number}"))
         if self.ended:
             answer.end()
 
     def send(self, raw: bytes) -> None:
-        number, self._next = self._next, self._next + 1
+        """Keep a message as the next event, and send it if the stream is attached."""
+        number, self._next_number = self._next_number, self._next_number + 1
         self._events.append((number, raw))
         self._size += len(raw)
         while len(self._events) > _MOST_EVENTS or (self._size > _MOST_BYTES and len(self._events) > 1):
@@ -147,6 +170,7 @@ class EventStream:
                 answer.write(event_of(raw, f"{self.name}-{number}"))
 
     def end(self) -> None:
+        """End the stream; a client that resumes it gets the kept events and the end."""
         self.ended = True
         if self._answer is not None:
             self._answer.end()
@@ -158,26 +182,28 @@ class SessionStreams:
     def __init__(self) -> None:
         self.own = EventStream("own")
         self._calls: OrderedDict[str, EventStream] = OrderedDict()
-        self._made = 0
+        self._call_count = 0
 
     def for_call(self) -> EventStream:
-        self._made += 1
-        stream = EventStream(f"call{self._made}")
+        """Open the stream of a call; the oldest kept streams are dropped if there are too many."""
+        self._call_count += 1
+        stream = EventStream(f"call{self._call_count}")
         kept = sum(each.kept_bytes for each in self._calls.values())
         while len(self._calls) >= _MOST_STREAMS or (kept > _MOST_BYTES and self._calls):
             kept -= self._calls.popitem(last=False)[1].kept_bytes
         self._calls[stream.name] = stream
         return stream
 
-    def wanted(self, last_id: str | None) -> EventStream | None:
+    def stream_of(self, last_id: str | None) -> EventStream | None:
         """Return the stream that an event id belongs to; without an id, the session's own stream.
 
-        A client resumes one stream: events of other streams are not sent again on it."""
+        None if that stream is not kept any more."""
         if last_id is None:
             return self.own
         name = last_id.rpartition("-")[0]
         return self.own if name == self.own.name else self._calls.get(name)
 
     def close(self) -> None:
+        """End every stream."""
         for stream in (self.own, *self._calls.values()):
             stream.end()

@@ -14,6 +14,7 @@ from typing import TypeAlias
 from faultkit.mcp.wire.message import encode
 
 _MOST_SCANNED = 1 << 20
+"""Bytes of an incomplete object in which members are looked for."""
 _TEXT = rb'"(?:[^"\\]++|\\.)*+"'
 _PLAIN = _TEXT + rb"|-?\d++(?=\s*+[,}])"
 _TOKEN = re.compile(_TEXT + rb"|[{}\[\]]", re.DOTALL)
@@ -46,12 +47,12 @@ def visible_members(head: bytes, tail: bytes = b"") -> dict[str, str | int | Non
     """Return the members that can be seen in the beginning and the end of an object that cannot be parsed.
 
     None stands for a value that is neither a string nor an integer."""
-    found = _seen(head)
+    found = _scan(head)
     last = _LAST_MEMBERS.search(tail)
-    return found if last is None else {**_seen(b"{" + last[1] + b"}"), **found}
+    return found if last is None else {**_scan(b"{" + last[1] + b"}"), **found}
 
 
-def _seen(text: bytes) -> dict[str, str | int | None]:
+def _scan(text: bytes) -> dict[str, str | int | None]:
     found: dict[str, str | int | None] = {}
     depth = 0
     for token in _TOKEN.finditer(text, 0, _MOST_SCANNED):
@@ -61,13 +62,14 @@ def _seen(text: bytes) -> dict[str, str | int | None]:
         elif sign in b"}]":
             depth -= 1
         elif depth == 1 and (value := _VALUE.match(text, token.end())) is not None:
-            name = _plain(sign)
+            name = _scalar(sign)
             if isinstance(name, str):
-                found[name] = None if value[1] is None else _plain(value[1])
+                found[name] = None if value[1] is None else _scalar(value[1])
     return found
 
 
-def _plain(text: bytes) -> str | int | None:
+def _scalar(text: bytes) -> str | int | None:
+    """Return a string or an integer; None for any other text."""
     try:
         value = json.loads(text)
     except ValueError:

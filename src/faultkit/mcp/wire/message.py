@@ -30,8 +30,10 @@ class Incoming:
     kind: Kind
     id: Id | None = None
     method: str = ""
+    """Method of a request or notification; empty for others."""
     params: dict[str, Any] = field(default_factory=dict)
     message: dict[str, Any] = field(default_factory=dict)
+    """The parsed object; empty if the bytes are no JSON object."""
     items: tuple[Incoming, ...] = ()
     """Messages of a batch."""
     problem: tuple[int, str] | None = None
@@ -43,11 +45,11 @@ def read(raw: bytes) -> Incoming:
     try:
         value = _value_of(raw.decode("utf-8"))
     except (ValueError, RecursionError) as error:
-        return Incoming(raw, "invalid", problem=(PARSE_ERROR, f"Parse error: {_why(error)}"))
+        return Incoming(raw, "invalid", problem=(PARSE_ERROR, f"Parse error: {_reason(error)}"))
     if type(value) is dict:
-        return _of(raw, value)
+        return _message_of(raw, value)
     if type(value) is list and value:
-        items = tuple(_of(b"", item) for item in value)
+        items = tuple(_message_of(b"", item) for item in value)
         return Incoming(raw, "batch", items=items)
     return Incoming(raw, "invalid", problem=(INVALID_REQUEST, "Invalid request: expected a JSON object"))
 
@@ -61,7 +63,7 @@ def _value_of(text: str) -> Any:
     return _DECODER.decode(text)
 
 
-def _of(raw: bytes, value: Any) -> Incoming:
+def _message_of(raw: bytes, value: Any) -> Incoming:
     if type(value) is not dict or value.get("jsonrpc") != "2.0":
         return _invalid(raw, value, 'expected an object with "jsonrpc": "2.0"')
     method, params = value.get("method"), value.get("params", _NO_PARAMS)
@@ -93,7 +95,8 @@ def _invalid(raw: bytes, value: Any, expected: str) -> Incoming:
 
 
 def is_id(value: object) -> TypeGuard[Id]:
-    """Return whether a value may be a request id (MCP: a string or an integer, not null)."""
+    """Return whether a value may be a request id: a string or an integer, not null (MCP 2025-11-25, Overview,
+    Requests)."""
     # Not isinstance: True is an int in Python, but not a valid id.
     return type(value) is str or type(value) is int
 
@@ -170,7 +173,7 @@ def _no_constant(name: str) -> NoReturn:
     raise _NoConstant(f"{name} is no JSON")
 
 
-def _why(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
     if isinstance(error, UnicodeDecodeError):

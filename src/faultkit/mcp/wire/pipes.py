@@ -69,9 +69,11 @@ class StdoutWriter:
 
     def __init__(self, write: Callable[[bytes], None]) -> None:
         self._write = write
-        self._held: list[bytes] | None = None
-        self._behind: list[bytes] = []
-        self._dripping = 0
+        self._buffered: list[bytes] | None = None
+        """Lines between `begin_batch` and `flush`; None outside."""
+        self._delayed: list[bytes] = []
+        """Lines that wait for the end of a drip."""
+        self._is_dripping = False
         self._drip_done: asyncio.Future[None] | None = None
         self.closed = False
         self.on_lost: Callable[[], object] = lambda: None
@@ -97,30 +99,34 @@ class StdoutWriter:
             await asyncio.shield(self._writable)
 
     def line(self, raw: bytes) -> None:
+        """Write a line, after those that drip."""
         if self.closed:
             return
-        if self._dripping:
-            self._behind.append(raw)
-        elif self._held is not None:
-            self._held.append(raw)
+        if self._is_dripping:
+            self._delayed.append(raw)
+        elif self._buffered is not None:
+            self._buffered.append(raw)
         else:
             self._write(raw + b"\n")
 
-    def hold(self) -> None:
-        self._held = []
+    def begin_batch(self) -> None:
+        """Collect lines until `flush`, to write them together."""
+        self._buffered = []
 
     def flush(self) -> None:
-        held, self._held = self._held, None
-        if held:
-            held.append(b"")
-            self._write(b"\n".join(held))
+        """Write the collected lines."""
+        lines, self._buffered = self._buffered, None
+        if lines:
+            lines.append(b"")
+            self._write(b"\n".join(lines))
 
     async def drip(self, raw: bytes, chunk_bytes: int, every_s: float) -> None:
-        while self._dripping:
+        """Write bytes in chunks with pauses between them."""
+        while self._is_dripping:
             assert self._drip_done is not None
             await asyncio.shield(self._drip_done)
         self.flush()
-        self._dripping = 1
+        self._is_dripping = True
         self._drip_done = asyncio.get_running_loop().create_future()
         sent = 0
         try:
@@ -134,10 +140,10 @@ class StdoutWriter:
             # An unfinished line would swallow the next one, so an abandoned drip ends its line.
             if sent < len(raw) and not self.closed:
                 self._write(b"\n")
-            self._dripping = 0
+            self._is_dripping = False
             self._drip_done.set_result(None)
-            behind, self._behind = self._behind, []
-            for each in behind:
+            delayed, self._delayed = self._delayed, []
+            for each in delayed:
                 self.line(each)
 
     def close(self) -> None:
@@ -166,7 +172,7 @@ class StdoutWriter:
                 self.transport.abort()
 
 
-class _WriteFlow(asyncio.BaseProtocol):
+class _StdoutProtocol(asyncio.BaseProtocol):
     def __init__(self) -> None:
         self.out: StdoutWriter | None = None
 
@@ -181,10 +187,10 @@ class _WriteFlow(asyncio.BaseProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         if self.out is None:
             return
-        lost = not self.out.closed
+        is_lost = not self.out.closed
         self.out.closed = True
         self.out.resume()
-        if lost:
+        if is_lost:
             self.out.on_lost()
 
 
@@ -192,12 +198,12 @@ async def open_stdout(fd: int) -> StdoutWriter:
     """Return a writer for this descriptor; blocking if it cannot be polled, as for a file."""
     if not can_poll(fd):
         return StdoutWriter(lambda data: _write_all(fd, data))
-    flow = _WriteFlow()
+    protocol = _StdoutProtocol()
     pipe = os.fdopen(claim_descriptor(fd, os.open(os.devnull, os.O_WRONLY)), "wb", 0)
-    transport, _ = await asyncio.get_running_loop().connect_write_pipe(lambda: flow, pipe)
+    transport, _ = await asyncio.get_running_loop().connect_write_pipe(lambda: protocol, pipe)
     out = StdoutWriter(transport.write)
     out.transport = transport
-    flow.out = out
+    protocol.out = out
     return out
 
 

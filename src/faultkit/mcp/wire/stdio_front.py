@@ -1,7 +1,7 @@
 """The server side of the stdio transport: lines from stdin go to a service, its messages to stdout.
 
-MCP, stdio transport: messages are delimited by newlines, and the server must not write anything else
-to stdout. The replies to all lines of one read are written together.
+Messages are delimited by newlines, and the server must not write anything else to stdout (MCP 2025-11-25,
+Transports, stdio). The replies to all lines of one read are written together.
 """
 
 from __future__ import annotations
@@ -9,20 +9,18 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
-from functools import partial
 from typing import ClassVar
 
-from faultkit.faults.call.call import Cut, Disconnect, Drip, Frame, Send, Transport
-from faultkit.mcp.wire.batch import Batch
+from faultkit.faults.call_fault import Cut, Disconnect, Drip, Frame, Send, Transport
 from faultkit.mcp.wire.era import BATCH_VERSIONS, NEWEST, era_of, version_in
-from faultkit.mcp.wire.exchange import Exchange, Service, Session
+from faultkit.mcp.wire.exchange import Batch, Exchange, Service, Session
 from faultkit.mcp.wire.framing import LineReader, OversizedLine
 from faultkit.mcp.wire.json_text import visible_members
 from faultkit.mcp.wire.message import INVALID_REQUEST, Id, Incoming, bytes_of, cancelled_id, error_of, read
 from faultkit.mcp.wire.pipes import PipeReader, StdoutWriter, can_poll, claim_descriptor, open_stdout
 
 _READ_BYTES = 1 << 18
-LAST_WORDS_S = 10.0
+MOST_DRAIN_S = 10.0
 """Longest time that pending replies may take after the client has closed its end."""
 
 
@@ -31,19 +29,24 @@ async def serve_stdio(
     stdin_fd: int = 0,
     stdout_fd: int = 1,
     *,
-    foreign: Callable[[Session, Incoming], bool] | None = None,
+    on_non_message: Callable[[Session, Incoming], bool] | None = None,
     at_end: Callable[[Session], Awaitable[None]] | None = None,
 ) -> None:
     """Serve one client until it closes its end of the pipe, or a fault closes this one.
 
-    `foreign` gets batches and invalid lines and returns whether it handled them. `at_end` is awaited after
-    the client has closed its end, while replies can still be written."""
+    `on_non_message` gets batches and invalid lines and returns whether it handled them. `at_end` is awaited
+    after the client has closed its end, while replies can still be written."""
     out = await open_stdout(stdout_fd)
     session = Session("stdio", "stdio", "legacy", out.line)
-    reader = StdioReader(service, session, out, foreign)
+    reader = StdioReader(service, session, out, on_non_message)
     out.on_lost = reader.ended.cancel
-    out.on_full = lambda full: _full(reader, session, full)
-    session.pause_client = lambda on: reader.hold("service", on)
+
+    def on_full(is_full: bool) -> None:
+        reader.pause("client", is_full)
+        session.on_full(is_full)
+
+    out.on_full = on_full
+    session.pause_client = lambda on: reader.pause("service", on)
     service.opened(session)
     try:
         if can_poll(stdin_fd):
@@ -56,7 +59,7 @@ async def serve_stdio(
         else:
             await _read_file(reader, stdin_fd)
         if at_end is not None:
-            await _last_words(at_end(session), out)
+            await _drain(at_end(session), out)
     except asyncio.CancelledError:
         if not out.closed:
             raise
@@ -65,27 +68,17 @@ async def serve_stdio(
         await out.finish()
 
 
-def _full(reader: StdioReader, session: Session, full: bool) -> None:
-    reader.hold("client", full)
-    session.on_full(full)
-
-
-async def _last_words(ending: Awaitable[None], out: StdoutWriter) -> None:
+async def _drain(ending: Awaitable[None], out: StdoutWriter) -> None:
     """Wait for the service's last replies, unless the client stops reading."""
     lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    out.on_lost = partial(_settle, lost)
-    saying = asyncio.ensure_future(ending)
+    out.on_lost = lambda: None if lost.done() else lost.set_result(None)
+    draining = asyncio.ensure_future(ending)
     try:
-        # Some calls are never answered; a client that is gone must not keep this process alive.
-        await asyncio.wait([saying, lost], timeout=LAST_WORDS_S, return_when="FIRST_COMPLETED")
+        # Some calls are never answered, and a client that is gone must not keep this process alive.
+        await asyncio.wait([draining, lost], timeout=MOST_DRAIN_S, return_when="FIRST_COMPLETED")
     finally:
-        saying.cancel()
-        await asyncio.gather(saying, return_exceptions=True)
-
-
-def _settle(future: asyncio.Future[None]) -> None:
-    if not future.done():
-        future.set_result(None)
+        draining.cancel()
+        await asyncio.gather(draining, return_exceptions=True)
 
 
 async def _read_file(reader: StdioReader, fd: int) -> None:
@@ -104,13 +97,13 @@ class StdioReader:
         service: Service,
         session: Session,
         out: StdoutWriter,
-        foreign: Callable[[Session, Incoming], bool] | None = None,
+        on_non_message: Callable[[Session, Incoming], bool] | None = None,
     ) -> None:
         self._service = service
         self._session = session
         self._out = out
-        self._foreign = foreign
-        self._held_by: set[str] = set()
+        self._on_non_message = on_non_message
+        self._paused_by: set[str] = set()
         self._lines = LineReader()
         self._knows_era = False
         self.pipe: PipeReader | None = None
@@ -125,14 +118,14 @@ class StdioReader:
         if not self.ended.done():
             self.ended.set_result(None)
 
-    def hold(self, who: str, on: bool) -> None:
+    def pause(self, party: str, on: bool) -> None:
         """Stop reading from the client while at least one party asks for it."""
-        self._held_by.add(who) if on else self._held_by.discard(who)
+        self._paused_by.add(party) if on else self._paused_by.discard(party)
         if self.pipe is not None:
-            self.pipe.pause(bool(self._held_by))
+            self.pipe.pause(bool(self._paused_by))
 
     def _take_all(self, lines: list[bytes | OversizedLine]) -> None:
-        self._out.hold()
+        self._out.begin_batch()
         try:
             for line in lines:
                 self._take(line)
@@ -145,15 +138,16 @@ class StdioReader:
             self._refuse(_id_of_request(line), INVALID_REQUEST, why)
             return
         incoming = read(line)
-        if incoming.kind in ("batch", "invalid") and self._is_foreign(incoming):
+        if incoming.kind in ("batch", "invalid") and self._is_handled(incoming):
             return
         if incoming.kind == "batch":
             self._take_batch(incoming)
         else:
             self._dispatch(incoming, None)
 
-    def _is_foreign(self, incoming: Incoming) -> bool:
-        return self._foreign is not None and self._foreign(self._session, incoming)
+    def _is_handled(self, incoming: Incoming) -> bool:
+        """Return whether `on_non_message` has handled a batch or invalid line."""
+        return self._on_non_message is not None and self._on_non_message(self._session, incoming)
 
     def _take_batch(self, incoming: Incoming) -> None:
         version = self._version_without_batches(incoming)
@@ -177,7 +171,8 @@ class StdioReader:
                 self._knows_era = True
                 session.era = era_of(incoming)
             elif incoming.method == "initialize":
-                # The client tried the modern era first and fell back to the legacy one.
+                # The client tried the modern era first and fell back to the legacy one (MCP 2026-07-28,
+                # stdio, Backward Compatibility).
                 session.era = "legacy"
             if session.frozen:
                 return
@@ -187,8 +182,8 @@ class StdioReader:
                 else BatchExchange(session, incoming, self._out, batch)
             )
         elif incoming.kind == "notification":
-            if (called_off := cancelled_id(incoming)) is not None:
-                session.cancel(called_off)
+            if (cancelled := cancelled_id(incoming)) is not None:
+                session.cancel(cancelled)
             self._service.notification(session, incoming)
         elif incoming.kind == "response":
             self._service.response(session, incoming)

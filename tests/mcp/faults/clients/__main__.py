@@ -1,4 +1,5 @@
-"""`python -m tests.mcp.faults.clients NAME`: every case with that client, as JSON, in any interpreter."""
+"""`python -m tests.mcp.faults.clients NAME`: runs every case with that client and prints the results as
+JSON."""
 
 from __future__ import annotations
 
@@ -7,9 +8,9 @@ import json
 import sys
 from dataclasses import asdict
 
+from tests.mcp.faults.clients.case_run import observe_all
 from tests.mcp.faults.clients.cases import ALL
-from tests.mcp.faults.clients.peers import PEERS
-from tests.mcp.faults.clients.run import observe_all
+from tests.mcp.faults.clients.client_libraries import PEERS
 
 if __name__ == "__main__":
     peer = PEERS[sys.argv[1]]()

@@ -1,4 +1,5 @@
-"""Which faults clients are put through, and what they do then: call a tool, list the tools, subscribe."""
+"""The faults that clients are tested with, and the action of the client: call a tool, list the tools,
+subscribe."""
 
 from __future__ import annotations
 
@@ -6,9 +7,9 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from faultkit.faults.call.call import CallFault
+from faultkit.faults.call_fault import CallFault
 from faultkit.mcp.fault_specs import parse_spec
-from tests.mcp.faults.place import EVERYWHERE, Place
+from tests.mcp.faults.call_places import EVERYWHERE, Place
 from tests.mcp.faults.rows import WITH_AN_END_OF_THEIR_OWN
 
 Deed = Literal["call", "call twice", "two calls", "list", "list twice", "listen"]
@@ -19,7 +20,7 @@ class Case:
     spec: str
     deed: Deed = "call"
     stable: bool = True
-    """What a client does does not hang on how fast the machine is."""
+    """True if the outcome does not depend on the speed of the machine."""
 
     @property
     def kind(self) -> str:
@@ -27,7 +28,8 @@ class Case:
 
     @property
     def hitting_once(self) -> str:
-        """The client is well again after the first call, so that one sees what is left of it."""
+        """Return the spec limited to the first call, so that the next call shows whether the client still
+        works."""
         if self.kind in WITH_AN_END_OF_THEIR_OWN or "first=" in self.spec:
             return self.spec
         fault, at, target = self.spec.partition("@")

@@ -1,7 +1,7 @@
-"""A small MCP client of the legacy era with no library: `python small_client.py WAY (URL | COMMAND ARG…)`.
+"""A small MCP client of the legacy era without a library: `python small_client.py WAY (URL | COMMAND ARG…)`.
 
-WAY says what it is like: plain, stubborn (calls again), patient (waits for ever), leaky, wordy (never prints
-the same twice), failing, idle.
+WAY is its behaviour: plain, stubborn (retries), patient (waits without a limit), leaky, wordy (prints
+something else each time), failing, idle.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""What is made of a run, from entries of its journal and how it ended."""
+"""Judging a run by the entries of its journal and its exit code."""
 
 from __future__ import annotations
 
 import pytest
 
-from faultkit.faults.call.call import Era
+from faultkit.faults.call_fault import Era
 from faultkit.mcp.probe.clients.client_behaviour import (
     ClientRun,
     behaviour_of,

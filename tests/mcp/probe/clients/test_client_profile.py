@@ -1,18 +1,24 @@
-"""Clients of several kinds, really run in front of faulty servers."""
+"""Profiles of several small clients, run against faulty servers; how a client finds its server."""
 
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from pathlib import Path
 
 import pytest
 
 from faultkit.base.errors import InputError, TargetError
-from faultkit.faults.call.call import Transport
+from faultkit.faults.call_fault import Transport
 from faultkit.mcp.probe.clients.client_behaviour import ClientBehaviour, Profile
-from faultkit.mcp.probe.clients.client_profile import check_job, profile_client
-from faultkit.mcp.probe.clients.client_run import ProfileJob
+from faultkit.mcp.probe.clients.client_profile import (
+    ProfileJob,
+    argv_of,
+    check_job,
+    environment_of,
+    profile_client,
+)
 
 SCRIPT = str(Path(__file__).with_name("small_client.py"))
 LIMIT_S = 20.0
@@ -147,3 +153,36 @@ def test_wrong_input_is_told_before_anything_is_started(
 def test_a_client_that_cannot_be_started_is_no_target() -> None:
     with pytest.raises(TargetError, match="cannot start no-such-client"):
         check_job(ProfileJob(("no-such-client",), "http"), ())
+
+
+# --- how a client finds its server -----------------------------------------------------------------
+
+
+SERVER = ("python", "-m", "a server")
+
+
+def test_a_placeholder_that_is_a_word_becomes_as_many_words_as_it_takes() -> None:
+    assert argv_of(["client", "{server}", "-v"], {"{server}": SERVER}) == ["client", *SERVER, "-v"]
+
+
+def test_a_placeholder_within_a_word_becomes_one_text_for_a_shell() -> None:
+    shell = argv_of(
+        ["sh", "-c", "client {server} --at {url}"], {"{server}": SERVER, "{url}": ["http://x/mcp"]}
+    )
+    assert shell == ["sh", "-c", "client python -m 'a server' --at http://x/mcp"]
+
+
+def test_a_client_is_told_of_a_url_by_its_environment(tmp_path: Path) -> None:
+    env, config = environment_of(tmp_path, url="http://127.0.0.1:9/mcp")
+    assert env["FAULT_MCP_URL"] == "http://127.0.0.1:9/mcp"
+    assert env["FAULT_MCP_CONFIG"] == config
+    server = {"type": "http", "url": "http://127.0.0.1:9/mcp"}
+    assert json.loads(Path(config).read_text()) == {"mcpServers": {"faultkit": server}}
+    assert "127.0.0.1" in env["NO_PROXY"].split(",")
+
+
+def test_a_client_is_told_of_a_command_by_its_config(tmp_path: Path) -> None:
+    env, config = environment_of(tmp_path, command=SERVER)
+    assert "FAULT_MCP_URL" not in env
+    server = {"command": "python", "args": ["-m", "a server"]}
+    assert json.loads(Path(config).read_text()) == {"mcpServers": {"faultkit": server}}

@@ -1,4 +1,4 @@
-"""The profiles in docs/client-behaviour.md are what the example clients do: part of them is run anew."""
+"""The profiles in docs/client-behaviour.md are those of the example clients: some of them are run again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def generator() -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def rows() -> dict[str, list[str]]:
-    """The cells of each row, by its fault."""
+    """Return the cells of each row by its fault."""
     section = (DOCS / "client-behaviour.md").read_text("utf-8").partition("\n## Profiles\n")[2]
     found = re.findall(r"^\| `([^`]+)` \| (.*) \|$", section, re.MULTILINE)
     return {spec: cells.split(" | ") for spec, cells in found}

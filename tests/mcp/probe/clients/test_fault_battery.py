@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from faultkit.faults import CALL_FAULTS
-from faultkit.faults.call.call import ERAS, TRANSPORTS, Era, Transport
+from faultkit.faults.call_fault import ERAS, TRANSPORTS, Era, Transport
 from faultkit.mcp.probe.clients.fault_battery import BATTERY, fitting, kind_of
 
 

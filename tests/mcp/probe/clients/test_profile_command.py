@@ -1,4 +1,4 @@
-"""`fault profile`: what it prints, writes and ends with."""
+"""`fault profile`: output, report and exit code."""
 
 from __future__ import annotations
 

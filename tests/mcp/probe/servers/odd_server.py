@@ -1,6 +1,6 @@
-"""A small MCP server that keeps every EDGE rule, but for the one that it is told to break.
+"""A small MCP server that keeps every EDGE rule except the one that VICE names.
 
-As a program, `python odd_server.py [VICE]`, it serves stdio. It imports little, since each test starts it.
+As a program, `python odd_server.py [VICE]`, it serves stdio. It imports little, because each test starts it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OVERSIZED = 4_000_000
 
 
 class Ended(Exception):
-    """The server falls over."""
+    """Raised when the server crashes."""
 
 
 class OddServer:
@@ -38,7 +38,7 @@ class OddServer:
         self._sulks = False
 
     def replies(self, raw: bytes) -> list[dict[str, Any]]:
-        """To one line or body."""
+        """Return the replies to one line or body."""
         if self.vice == "falls over large input" and len(raw) > LARGE:
             raise Ended
         if self.vice == "falls over oversized messages" and len(raw) > OVERSIZED:
@@ -94,12 +94,14 @@ class OddServer:
         if tool == "sleep":
             return [] if self.vice == "hangs" else [failure(id, "it took more than 1 s")]
         if self.vice == "takes any tool":
-            return [said(id, "done")]
+            return [text_reply(id, "done")]
         return [error(id, -32602, f"no tool {tool}")]
 
     def _say(self, id: Any, text: object) -> list[dict[str, Any]]:
         if not isinstance(text, str):
-            return [said(id, "done") if self.vice == "takes any arguments" else failure(id, "not a text")]
+            return [
+                text_reply(id, "done") if self.vice == "takes any arguments" else failure(id, "not a text")
+            ]
         if self.vice == "is moody" and not text and len(self.calls) % 2:
             return [failure(id, "not today")]
         if self.vice == "knows ASCII only":
@@ -109,21 +111,21 @@ class OddServer:
         if self.vice == "forgets calls" and len(self.calls) % 3 == 0:
             return []
         again = 2 if self.vice == "answers twice" else 1
-        return [said(id, text)] * again
+        return [text_reply(id, text)] * again
 
     def _sum(self, id: Any, items: object) -> list[dict[str, Any]]:
         if not isinstance(items, list):
             return [failure(id, "not a list")]
         if self.vice == "falls over empty arrays" and not items:
             raise Ended
-        return [said(id, str(len(items)))]
+        return [text_reply(id, str(len(items)))]
 
 
 def result(id: Any, value: dict[str, Any]) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": id, "result": value}
 
 
-def said(id: Any, text: str) -> dict[str, Any]:
+def text_reply(id: Any, text: str) -> dict[str, Any]:
     return result(id, {"content": [{"type": "text", "text": text}]})
 
 

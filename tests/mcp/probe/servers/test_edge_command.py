@@ -1,4 +1,4 @@
-"""`fault edge`: what it prints, writes and ends with."""
+"""`fault edge`: output, report and exit code."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from faultkit.cli.main import invoke
-from tests.mcp.probe.servers.places import on_pipes
+from tests.mcp.probe.servers.odd_server_places import on_pipes
 
 GOOD = ("--", *on_pipes().command)
 LAX = ("--", *on_pipes("takes any envelope").command)

@@ -1,4 +1,4 @@
-"""Each probe is seen to pass on a server that keeps its rule, and to fail on one that does not."""
+"""Each probe passes on a server that keeps its rule, and fails on one that does not."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from faultkit.base.errors import InputError, TargetError
-from faultkit.faults.call.call import ERAS, Era
+from faultkit.faults.call_fault import ERAS, Era
 from faultkit.mcp.mcp_client import ServerAddress
-from faultkit.mcp.mock.mock_source import load_manifest
+from faultkit.mcp.mock.manifest import load_manifest
 from faultkit.mcp.probe.clients.recording_mock import RecordingMock
 from faultkit.mcp.probe.servers.edge_probes import PROBES
 from faultkit.mcp.probe.servers.probe_results import EdgeReport, ProbeOptions, ProbeResult
@@ -20,10 +20,10 @@ from faultkit.mcp.probe.servers.probe_session import opening_s
 from faultkit.mcp.wire.http_front import HttpFront
 from faultkit.plan import Plan
 from tests.mcp.probe.servers.odd_server import OddServer
-from tests.mcp.probe.servers.places import on_pipes, over_http
+from tests.mcp.probe.servers.odd_server_places import on_pipes, over_http
 
 PATIENT_S = 10.0
-SHORT_S = 0.4
+SHORT_S = 1.0
 SLOW = ("sleep", None)
 TOOLS = Path(__file__).parents[4] / "examples" / "tools.yml"
 
@@ -96,35 +96,35 @@ def test_a_server_over_http_that_keeps_every_rule_passes_every_probe_of_its_tran
 def test_a_server_that_breaks_a_rule_fails_its_probe(vice: str, id: str, why: str) -> None:
     result = probed_on_pipes(vice, id)
     assert result.verdict == "failed"
-    assert result.finding.why.startswith(why)
+    assert result.judgement.why.startswith(why)
     assert result.evidence
 
 
 @pytest.mark.parametrize(
     ("vice", "id", "why"),
     [
-        ("forgets calls", "EDGE-004", "2 of 8 calls: no answer within 0.4 s"),
+        ("forgets calls", "EDGE-004", "2 of 8 calls: no answer within 1 s"),
         (
             "outlives its client",
             "EDGE-005",
-            "round 1 of 3: it did not end within 0.4 s of the end of its stdin",
+            "round 1 of 3: it did not end within 1 s of the end of its stdin",
         ),
-        ("hangs", "EDGE-006", "no clean error: no answer within 0.4 s"),
+        ("hangs", "EDGE-006", "no clean error: no answer within 1 s"),
         (
             "ignores half lines",
             "EDGE-008",
-            "half a message: expected error -32700, got: no answer within 0.4 s",
+            "half a message: expected error -32700, got: no answer within 1 s",
         ),
         (
             "sulks",
             "EDGE-105",
-            "after a cancelled call: no answer within 0.4 s; afterwards: no answer within 0.4 s",
+            "after a cancelled call: no answer within 1 s; afterwards: no answer within 1 s",
         ),
     ],
 )
 def test_a_server_that_says_nothing_fails_when_its_time_is_over(vice: str, id: str, why: str) -> None:
     result = probed_on_pipes(vice, id, SHORT_S)
-    assert (result.verdict, result.finding.why) == ("failed", why)
+    assert (result.verdict, result.judgement.why) == ("failed", why)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_a_server_that_a_probe_ends_has_failed_and_is_begun_anew(vice: str, id: 
     report = asyncio.run(probe_server(on_pipes(vice), ProbeOptions((id, "EDGE-104"))))
     ended = "the process ended with exit code 3"
     assert [each.verdict for each in report.results] == ["failed", "passed"]
-    assert report.results[0].finding.why == f"{ended}; afterwards: {ended}"
+    assert report.results[0].judgement.why == f"{ended}; afterwards: {ended}"
     assert report.restarts == 1
 
 
@@ -160,14 +160,14 @@ def test_a_server_that_a_probe_ends_has_failed_and_is_begun_anew(vice: str, id: 
 def test_a_server_over_http_that_breaks_a_rule_fails_its_probe(vice: str, id: str, why: str) -> None:
     report, _ = probed_over_http(vice, ProbeOptions((id,)))
     assert report.results[0].verdict == "failed"
-    assert report.results[0].finding.why == why
+    assert report.results[0].judgement.why == why
     assert not report.is_met(strict=True)
     assert report.is_met(strict=False) == (report.results[0].level == "SHOULD")
 
 
 def test_a_body_that_is_refused_as_too_large_is_borne() -> None:
     report, _ = probed_over_http("refuses large bodies", ProbeOptions(("EDGE-102",)))
-    assert (report.results[0].verdict, report.results[0].finding.why) == ("passed", "refused with HTTP 413")
+    assert (report.results[0].verdict, report.results[0].judgement.why) == ("passed", "refused with HTTP 413")
 
 
 def test_tools_that_may_do_harm_are_not_called_unless_they_are_named() -> None:
@@ -230,7 +230,7 @@ def test_a_server_of_either_era_can_be_probed(era: Era) -> None:
 
     report = asyncio.run(run())
     assert report.era == era
-    # The mock answers whatever it is asked.
+    # The mock answers every request.
     assert [each.id for each in report.results if each.verdict == "failed"] == ["EDGE-103"]
     assert [each.id for each in report.results if each.verdict == "inconclusive"] == []
 

@@ -1,4 +1,4 @@
-"""The judgements, and the answers that they are made of."""
+"""The judgements, and the responses that they are based on."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def reply(**members: Any) -> ProbeResponse:
     return ProbeResponse(SENT, ({"jsonrpc": "2.0", "id": 1, **members},))
 
 
-def said(text: str, **more: Any) -> ProbeResponse:
+def text_response(text: str, **more: Any) -> ProbeResponse:
     return reply(result={"content": [{"type": "text", "text": text}], **more})
 
 
@@ -35,8 +35,8 @@ def refused(code: int) -> ProbeResponse:
 @pytest.mark.parametrize(
     ("seen", "kind"),
     [
-        (said("x"), "result"),
-        (said("x", isError=True), "isError"),
+        (text_response("x"), "result"),
+        (text_response("x", isError=True), "isError"),
         (refused(-32602), "error -32602"),
         (ProbeResponse(SENT, trouble="no answer within 1 s"), "no answer within 1 s"),
         (ProbeResponse(SENT), "no reply came"),
@@ -47,7 +47,7 @@ def refused(code: int) -> ProbeResponse:
             reply(error={"code": "x"}),
             "the error of the reply lacks a whole number as code or a text as message",
         ),
-        (ProbeResponse(SENT, said("x").replies * 2), "2 replies came for one request"),
+        (ProbeResponse(SENT, text_response("x").replies * 2), "2 replies came for one request"),
     ],
 )
 def test_an_answer_is_of_a_kind(seen: ProbeResponse, kind: str) -> None:
@@ -56,30 +56,33 @@ def test_an_answer_is_of_a_kind(seen: ProbeResponse, kind: str) -> None:
 
 
 def test_words_that_are_refused_where_plain_ones_are_taken_prove_nothing() -> None:
-    finding = judgements.unicode_survives(said("p"), said("no", isError=True), "ü", "p")
+    finding = judgements.unicode_survives(text_response("p"), text_response("no", isError=True), "ü", "p")
     assert finding.verdict == "inconclusive"
 
 
-def test_words_that_nobody_says_again_need_not_come_back() -> None:
-    assert judgements.unicode_survives(said("done"), said("done"), "ü", "p").verdict == "passed"
+def test_a_tool_that_does_not_echo_need_not_return_the_words() -> None:
+    assert (
+        judgements.unicode_survives(text_response("done"), text_response("done"), "ü", "p").verdict
+        == "passed"
+    )
 
 
 def test_answers_of_one_shape_may_differ_in_what_they_say() -> None:
-    assert judgements.same_each_time([said("12:01"), said("12:02")]).verdict == "passed"
+    assert judgements.same_each_time([text_response("12:01"), text_response("12:02")]).verdict == "passed"
     other = reply(result={"content": [{"type": "image", "data": ""}]})
-    assert judgements.same_each_time([said("x"), other]).why == (
+    assert judgements.same_each_time([text_response("x"), other]).why == (
         "the answers to the same call differ in their shape"
     )
 
 
 def test_a_tool_that_is_not_slow_enough_proves_nothing() -> None:
-    assert judgements.fails_cleanly(said("done")).verdict == "inconclusive"
+    assert judgements.fails_cleanly(text_response("done")).verdict == "inconclusive"
     assert judgements.fails_cleanly(refused(-32001)).verdict == "passed"
 
 
 def test_an_id_is_its_own_only_if_it_is_of_the_same_type() -> None:
-    assert judgements.by_id([(1, said("x"))]).verdict == "passed"
-    assert judgements.by_id([("1", said("x"))]).why == "request '1' was answered with id 1"
+    assert judgements.ids_match([(1, text_response("x"))]).verdict == "passed"
+    assert judgements.ids_match([("1", text_response("x"))]).why == "request '1' was answered with id 1"
 
 
 def test_pages_without_an_end_have_failed() -> None:

@@ -1,4 +1,4 @@
-"""Arguments that are made up are those that a schema allows."""
+"""Generated arguments are those that a schema allows."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from faultkit.mcp.probe.servers.tool_arguments import (
     emptiest_arguments,
     invalid_arguments_for,
     is_harmless,
-    misfit,
     required_arguments,
+    schema_problem,
     with_empty_array,
     with_text,
 )
@@ -58,9 +58,9 @@ def test_arguments_fit_or_there_are_none(
 
 
 def test_what_is_wrong_with_arguments_is_told() -> None:
-    assert misfit(TEXT, {"text": "x"}) == ""
-    assert misfit(TEXT, {"text": 7}) == "$.text: 7 is not of type 'string'"
-    assert misfit(ELSEWHERE, {"x": 1}) == "the schema cannot be used: _WrappedReferencingError"
+    assert schema_problem(TEXT, {"text": "x"}) == ""
+    assert schema_problem(TEXT, {"text": 7}) == "$.text: 7 is not of type 'string'"
+    assert schema_problem(ELSEWHERE, {"x": 1}) == "the schema cannot be used: _WrappedReferencingError"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What a client did in one run, compared with a control run in which nothing was wrong. Pure."""
+"""The behaviour of a client in one run, compared with a control run without a fault. Pure."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
-from faultkit.faults.call.call import Era, Transport
+from faultkit.faults.call_fault import Era, Transport
 from faultkit.mcp.probe.clients.recording_mock import CALL, JournalEntry
 
-_LONGEST = 200
+_MOST_CHARACTERS = 200
+"""Length to which the last line of the output is cut."""
 
-Outcome: TypeAlias = Literal[
+ClientOutcome: TypeAlias = Literal[
     "answered", "answered differently", "failed", "hung", "not exercised", "inconclusive"
 ]
-OUTCOMES: tuple[Outcome, ...] = (
+OUTCOMES: tuple[ClientOutcome, ...] = (
     "answered",
     "answered differently",
     "failed",
@@ -36,6 +37,7 @@ class ClientRun:
     stdout: str = ""
     stderr: str = ""
     leaks: tuple[str, ...] = ()
+    """Sessions, connections, calls and processes that it left open, in words."""
     elapsed_ms: float = 0.0
 
 
@@ -44,7 +46,7 @@ class ClientBehaviour:
     """How the client behaved under one fault: a row of the profile."""
 
     spec: str
-    outcome: Outcome
+    outcome: ClientOutcome
     why: str = ""
     exit_code: int | None = None
     calls: int = 0
@@ -53,9 +55,12 @@ class ClientBehaviour:
     gaps_ms: tuple[float, ...] = ()
     """The times between a call that was hit and the equal calls that follow."""
     cancelled: int = 0
+    """Number of calls that the client cancelled."""
     reconnects: int = 0
+    """Sessions or processes beyond those of the control run."""
     leaks: tuple[str, ...] = ()
     last_words: str = ""
+    """The last line that the client printed; a field of the report."""
     elapsed_ms: float = 0.0
 
 
@@ -77,8 +82,10 @@ def control_problem(run: ClientRun) -> str:
     if run.exit_code is None:
         return "the client did not end within its time limit, though nothing was wrong"
     if run.exit_code != 0:
-        said = last_words(run)
-        return f"the client {how(run.exit_code)}, though nothing was wrong" + (f": {said}" if said else "")
+        line = last_words(run)
+        return f"the client {ended_how(run.exit_code)}, though nothing was wrong" + (
+            f": {line}" if line else ""
+        )
     if not calls_in(run):
         return "the client called no tool"
     return ""
@@ -98,14 +105,14 @@ def behaviour_of(
     outcome, why = _outcome(run, control, comparable)
     if spec and not any(entry.kind == "injected" for entry in run.journal) and outcome != "hung":
         outcome, why = "not exercised", "the client does nothing that the fault acts on"
-    made, usual = Counter(calls_in(run)), Counter(calls_in(control))
+    calls, control_calls = Counter(calls_in(run)), Counter(calls_in(control))
     return ClientBehaviour(
         spec,
         outcome,
         why,
         run.exit_code,
-        sum(made.values()),
-        sum(max(0, made[call] - usual[call]) for call in hit),
+        sum(calls.values()),
+        sum(max(0, calls[call] - control_calls[call]) for call in hit),
         _gaps_ms(run, hit),
         sum(entry.kind == "cancelled" for entry in run.journal),
         max(0, _openings(run) - _openings(control)),
@@ -120,11 +127,11 @@ def inconclusive_behaviour(spec: str, why: str) -> ClientBehaviour:
     return ClientBehaviour(spec, "inconclusive", why)
 
 
-def _outcome(run: ClientRun, control: ClientRun, comparable: bool) -> tuple[Outcome, str]:
+def _outcome(run: ClientRun, control: ClientRun, comparable: bool) -> tuple[ClientOutcome, str]:
     if run.exit_code is None:
         return "hung", "the client did not end within its time limit"
     if run.exit_code != 0:
-        return "failed", f"the client {how(run.exit_code)}"
+        return "failed", f"the client {ended_how(run.exit_code)}"
     if comparable and run.stdout != control.stdout:
         return (
             "answered differently",
@@ -133,7 +140,7 @@ def _outcome(run: ClientRun, control: ClientRun, comparable: bool) -> tuple[Outc
     return "answered", "the client ended with 0"
 
 
-def how(code: int) -> str:
+def ended_how(code: int) -> str:
     """Return how a process ended, in words."""
     return f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
 
@@ -147,8 +154,8 @@ def _openings(run: ClientRun) -> int:
     """Count how often the client began with a server: sessions, processes or, where there are none,
     discoveries."""
     sessions = {entry.session for entry in run.journal if entry.kind == "opened"}
-    asked = sum(entry.kind == "request" and entry.method == "server/discover" for entry in run.journal)
-    return len(sessions) + (0 if sessions else asked)
+    discoveries = sum(entry.kind == "request" and entry.method == "server/discover" for entry in run.journal)
+    return len(sessions) + (0 if sessions else discoveries)
 
 
 def _gaps_ms(run: ClientRun, hit: set[str]) -> tuple[float, ...]:
@@ -165,7 +172,7 @@ def last_words(run: ClientRun) -> str:
     for text in texts:
         # Strip the frame that Python draws around the traceback of an exception group.
         lines = [line.strip(" \t|+-") for line in text.splitlines()]
-        said = [line for line in lines if any(sign.isalnum() for sign in line)]
-        if said:
-            return said[-1][:_LONGEST]
+        readable = [line for line in lines if any(sign.isalnum() for sign in line)]
+        if readable:
+            return readable[-1][:_MOST_CHARACTERS]
     return ""

@@ -1,14 +1,28 @@
-"""Profiles a client: two control runs first, then one run for each fault that fits, several at a time."""
+"""Profiles of clients: the client is run twice with a working server, then once for each fault that fits.
+
+`run_case` is one run, from the start of the client to what it leaves behind. Over HTTP, the server runs here.
+On stdio, the client starts the server itself (`recording_mock`), and the server connects back over a Unix
+socket.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import os
 import shlex
-from collections.abc import Callable, Sequence
+import signal
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
 
+from faultkit.base.address import LOOPBACK_NAMES
 from faultkit.base.errors import InputError
-from faultkit.base.external_program import check_program
-from faultkit.faults.call.call import ERAS, Era
+from faultkit.base.external_program import Program, check_program
+from faultkit.faults.call_fault import ERAS, Era, Transport
 from faultkit.mcp.fault_specs import NONE
 from faultkit.mcp.injector import check_plan
 from faultkit.mcp.probe.clients.client_behaviour import (
@@ -20,8 +34,240 @@ from faultkit.mcp.probe.clients.client_behaviour import (
     era_in,
     inconclusive_behaviour,
 )
-from faultkit.mcp.probe.clients.client_run import SERVER, URL, ProfileJob, run_case
 from faultkit.mcp.probe.clients.fault_battery import BATTERY, fitting, manifest_of, plan_of
+from faultkit.mcp.probe.clients.recording_mock import JournalEntry, RecordingMock, entry_of
+from faultkit.mcp.wire.http_front import HttpFront
+
+_HOST = "127.0.0.1"
+_SETTLE_S = 1.0
+"""How long what ends with the client may take to end."""
+_POLL_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileJob:
+    """The client and the settings that all runs of a profile have in common."""
+
+    command: tuple[str, ...]
+    transport: Transport
+    era: Era | None = None
+    """The only era that the server speaks; None for both."""
+    tools_from: str | None = None
+    seed: int | str = 0
+    limit_s: float = 30.0
+
+
+async def run_case(job: ProfileJob, spec: str) -> ClientRun:
+    """Run the client with one fault, for no longer than the time limit and a few seconds to clean up.
+
+    Raises TargetError if the client cannot be started.
+    """
+    case = _CaseRun(job, spec)
+    serve = case.over_http if job.transport == "http" else case.over_stdio
+    with tempfile.TemporaryDirectory(prefix="faultkit-") as folder:
+        async with serve(Path(folder)) as (argv, env):
+            return await case.run(argv, env)
+
+
+class _CaseRun:
+    """One run: its clock, its journal, and its server."""
+
+    def __init__(self, job: ProfileJob, spec: str) -> None:
+        self._job = job
+        self._spec = spec
+        self._loop = asyncio.get_running_loop()
+        self._began_s = self._loop.time()
+        self._journal: list[JournalEntry] = []
+        self._leaks: Callable[[], list[str]] = list
+
+    def _now_ms(self) -> float:
+        return round((self._loop.time() - self._began_s) * 1000, 1)
+
+    def _record(self, entry: JournalEntry) -> None:
+        self._journal.append(replace(entry, at_ms=self._now_ms()))
+
+    async def run(self, argv: Sequence[str], env: dict[str, str]) -> ClientRun:
+        self._began_s = self._loop.time()
+        program = ClientProgram(self._now_ms)
+        try:
+            await program.start(argv, "", env, None)
+            has_ended = await _within(program.exited(), self._job.limit_s)
+            elapsed_ms, journal = self._now_ms(), tuple(self._journal)
+            leaks: list[str] = []
+            if has_ended:
+                leaks = await self._left_open(program)
+                await program.ended()
+            return ClientRun(
+                journal,
+                program.exit_code if has_ended else None,
+                program.stdout,
+                program.stderr,
+                tuple(leaks),
+                elapsed_ms,
+            )
+        finally:
+            await program.stop()
+
+    async def _left_open(self, program: ClientProgram) -> list[str]:
+        """Return what is still open after a while; returns at once when nothing is."""
+        until_s = self._loop.time() + _SETTLE_S
+        while True:
+            processes = program.left
+            left = [*self._leaks(), *([_counted(processes, "process")] if processes else [])]
+            if not left or self._loop.time() >= until_s:
+                return left
+            await asyncio.sleep(_POLL_S)
+
+    @asynccontextmanager
+    async def over_http(self, folder: Path) -> AsyncIterator[tuple[list[str], dict[str, str]]]:
+        job = self._job
+        plan = plan_of(self._spec, job.seed)
+        service = RecordingMock(manifest_of(job.tools_from), plan, job.era, self._record)
+        front = HttpFront(service, hosts=LOOPBACK_NAMES)
+
+        def leaks() -> list[str]:
+            counts = (
+                (front.session_count, "session"),
+                (front.connection_count, "connection"),
+                (service.calls_open, "call"),
+            )
+            return [_counted(count, what) for count, what in counts if count]
+
+        self._leaks = leaks
+        try:
+            _, port = await front.start(_HOST, 0)
+            url = f"http://{_HOST}:{port}/mcp"
+            env, config = environment_of(folder, url=url)
+            yield argv_of(job.command, {URL: [url], CONFIG: [config]}), env
+        finally:
+            await front.stop()
+            await service.stop()
+
+    @asynccontextmanager
+    async def over_stdio(self, folder: Path) -> AsyncIterator[tuple[list[str], dict[str, str]]]:
+        servers: dict[int, asyncio.Task[None] | None] = {}
+        """The running servers by process id."""
+        started = 0
+
+        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            nonlocal started
+            started += 1
+            session = f"process-{started}"
+            pid = int(await reader.readline() or b"0")
+            servers[pid] = asyncio.current_task()
+            try:
+                writer.write(json.dumps(self._instructions()).encode() + b"\n")
+                while line := await reader.readline():
+                    self._record(entry_of(line, session, 0.0))
+            except (OSError, ValueError):
+                pass
+            finally:
+                del servers[pid]
+                writer.close()
+
+        self._leaks = lambda: [_counted(len(servers), "server process")] if servers else []
+        path = folder / "s"
+        server = await asyncio.start_unix_server(serve, str(path))
+        command = [sys.executable, "-m", "faultkit.mcp.probe.clients.recording_mock", str(path)]
+        try:
+            env, config = environment_of(folder, command=command)
+            yield argv_of(self._job.command, {SERVER: command, CONFIG: [config]}), env
+        finally:
+            server.close()
+            left = {pid: task for pid, task in servers.items() if task is not None}
+            for pid in left:
+                # Its connection is still open, so the process id has not been reused.
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            await asyncio.gather(*left.values(), return_exceptions=True)
+
+    def _instructions(self) -> dict[str, object]:
+        job = self._job
+        tools_from = None if job.tools_from is None else os.path.abspath(job.tools_from)
+        return {"spec": self._spec, "seed": job.seed, "era": job.era, "tools_from": tools_from}
+
+
+async def _within(work: Awaitable[None], limit_s: float) -> bool:
+    try:
+        async with asyncio.timeout(limit_s):
+            await work
+    except TimeoutError:
+        return False
+    return True
+
+
+def _counted(number: int, what: str) -> str:
+    many = {"process": "processes", "server process": "server processes"}.get(what, f"{what}s")
+    return f"{number} {what if number == 1 else many}"
+
+
+NAME = "faultkit"
+"""The name of the server in the config file."""
+SERVER, URL, CONFIG = "{server}", "{url}", "{config}"
+_NO_PROXY = ("NO_PROXY", "no_proxy")
+_PROC = Path("/proc")
+
+
+class ClientProgram(Program):
+    """A client whose process group can be inspected after its exit and before `ended` kills what is left of
+    it."""
+
+    async def exited(self) -> None:
+        """Wait until the process has exited; its children may still run."""
+        await self._exited.wait()
+
+    @property
+    def left(self) -> int:
+        """The number of running processes in its group."""
+        return 0 if self._transport is None else _running_in_group(self._transport.get_pid())
+
+
+def argv_of(command: Sequence[str], values: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the command with its placeholders filled in.
+
+    A word that is a placeholder becomes the words of its value; within a longer word it becomes one text,
+    quoted for a shell.
+    """
+    argv: list[str] = []
+    for word in command:
+        if word in values:
+            argv += values[word]
+            continue
+        for sign, value in values.items():
+            word = word.replace(sign, shlex.join(value))
+        argv.append(word)
+    return argv
+
+
+def environment_of(folder: Path, *, url: str = "", command: Sequence[str] = ()) -> tuple[dict[str, str], str]:
+    """Return the environment of the client, and the path of the config file that names the server."""
+    server: Mapping[str, object] = {"type": "http", "url": url}
+    if not url:
+        server = {"command": command[0], "args": list(command[1:])}
+    config = folder / "mcp.json"
+    config.write_text(json.dumps({"mcpServers": {NAME: server}}, indent=2) + "\n", "utf-8")
+    added = {"FAULT_MCP_CONFIG": str(config)}
+    if url:
+        added["FAULT_MCP_URL"] = url
+    # An HTTP proxy of the user cannot reach this machine's loopback.
+    for variable in _NO_PROXY:
+        added[variable] = ",".join(part for part in (os.environ.get(variable, ""), *LOOPBACK_NAMES) if part)
+    return {**os.environ, **added}, str(config)
+
+
+def _running_in_group(group: int) -> int:
+    """Count the processes of a group that have not ended; 0 on systems without /proc."""
+    count = 0
+    for stat in _PROC.glob("[0-9]*/stat"):
+        try:
+            state, _, its_group = stat.read_text("latin-1").rpartition(")")[2].split()[:3]
+        except (OSError, ValueError):
+            continue
+        count += int(its_group) == group and state not in "ZX"
+    return count
+
+
+# --- a profile ------------------------------------------------------------------------------------
 
 OnRow = Callable[[int, int, ClientBehaviour], None]
 """The number of the row, the number of all rows, and the row."""
@@ -55,28 +301,28 @@ async def profile_client(
 ) -> Profile:
     """Profile the client; `specs` replace the battery. Raises TargetError if it cannot be started."""
     check_job(job, specs)
-    usual = again = await run_case(job, NONE)
-    problem = control_problem(usual)
+    control = again = await run_case(job, NONE)
+    problem = control_problem(control)
     if not problem:
-        # ClientRun it twice, because its output may differ each time.
+        # Run it twice, because its output may differ each time.
         again = await run_case(job, NONE)
         problem = control_problem(again)
-    era = era_in(usual)
+    era = era_in(control)
     wanted = tuple(specs) or fitting(BATTERY, job.transport, era or job.era or "legacy")
     command = shlex.join(job.command)
     if problem:
         rows = tuple(inconclusive_behaviour(spec, "the control run failed") for spec in wanted)
         note = f"the control run failed, so no fault can be judged: {problem}"
         return Profile(command, job.transport, era, inconclusive_behaviour("", problem), rows, (note,))
-    comparable = usual.stdout == again.stdout
-    rows = await _all(job, wanted, usual, comparable, parallel, on_row)
+    comparable = control.stdout == again.stdout
+    rows = await _run_cases(job, wanted, control, comparable, parallel, on_row)
     notes = (
         () if comparable else ("the client prints something else each time, so its output is not compared",)
     )
-    return Profile(command, job.transport, era, behaviour_of("", usual, usual), rows, notes)
+    return Profile(command, job.transport, era, behaviour_of("", control, control), rows, notes)
 
 
-async def _all(
+async def _run_cases(
     job: ProfileJob, specs: Sequence[str], control: ClientRun, comparable: bool, parallel: int, on_row: OnRow
 ) -> tuple[ClientBehaviour, ...]:
     gate = asyncio.Semaphore(parallel)

@@ -9,63 +9,44 @@ from __future__ import annotations
 import re
 
 from faultkit.base.errors import InputError
-from faultkit.faults.call.call import CallFault, Era, Transport
+from faultkit.faults import CALL_FAULTS
+from faultkit.faults.call_fault import CallFault, Era, Transport
 from faultkit.mcp.fault_specs import parse_spec
-from faultkit.mcp.mock.manifest import parse_manifest
+from faultkit.mcp.mock.manifest import load_manifest, parse_manifest
 from faultkit.mcp.mock.mock_model import Manifest
-from faultkit.mcp.mock.mock_source import load_manifest
 from faultkit.plan import Plan
 
-BATTERY: tuple[str, ...] = (
-    "hang,first=1",
-    "wedged,first=1",
-    "frozen,first=1",
-    "slow:1000,first=1",
-    "slow_drip:100,first=1",
-    "recover_after:1",
-    "fail_from:1,first=1",
-    "tool_error,first=1",
-    "tool_error",
-    "protocol_error,first=1",
-    "protocol_error",
-    "flaky:1,seed=s,first=1",
-    "rate_limit:http,retry_after_s=1,first=1",
-    "rate_limit:jsonrpc,retry_after_s=1,first=1",
-    "rate_limit:tool_error,retry_after_s=1,first=1",
-    "rate_limit:hidden,retry_after_s=1,first=1",
-    "http_status:401,first=1",
-    "http_status:404,first=1",
-    "http_status:503,first=1",
-    "http_status:503",
-    "malformed_json,first=1",
-    "wrong_id,first=1",
-    "mistyped_id,first=1",
-    "duplicate_reply,first=1",
-    "out_of_order,first=1",
-    "reply_after_cancel,first=1",
-    "lost_reply,first=1",
-    "truncated_reply,first=1",
-    "stream_end,first=1",
-    "keep_alive_only,first=1",
-    "disconnect,first=1",
-    "disconnect",
-    "tcp_reset,first=1",
-    "empty_result,first=1",
-    "oversized_result,first=1",
-    "corrupt_value,first=1",
-    "stale_value",
-    "prompt_injection,first=1",
-    "schema_drift,first=1",
-    "vanished_tools,first=1",
-    "notification_storm,first=1",
-    "progress_storm,first=1",
-    "header_mismatch,first=1",
-    "unsupported_version,first=1",
-    "unknown_result_type,first=1",
-    "input_required_loop,first=1",
-    "stale_cache_hints",
-    "dead_subscription,first=1",
+_CHOSEN: dict[str, tuple[str, ...]] = {
+    "slow": ("slow:1000,first=1",),
+    "slow_drip": ("slow_drip:100,first=1",),
+    "recover_after": ("recover_after:1",),
+    "fail_from": ("fail_from:1,first=1",),
+    "tool_error": ("tool_error,first=1", "tool_error"),
+    "protocol_error": ("protocol_error,first=1", "protocol_error"),
+    "flaky": ("flaky:1,seed=s,first=1",),
+    "rate_limit": (
+        "rate_limit:http,retry_after_s=1,first=1",
+        "rate_limit:jsonrpc,retry_after_s=1,first=1",
+        "rate_limit:tool_error,retry_after_s=1,first=1",
+        "rate_limit:hidden,retry_after_s=1,first=1",
+    ),
+    "http_status": (
+        "http_status:401,first=1",
+        "http_status:404,first=1",
+        "http_status:503,first=1",
+        "http_status:503",
+    ),
+    "disconnect": ("disconnect,first=1", "disconnect"),
+    "stale_value": ("stale_value",),
+    "stale_cache_hints": ("stale_cache_hints",),
+}
+"""Specs of faults that need other settings than their defaults, or that also last for the whole run."""
+
+BATTERY: tuple[str, ...] = tuple(
+    spec for kind in CALL_FAULTS for spec in _CHOSEN.get(kind, (f"{kind},first=1",))
 )
+"""The specs of each call fault, in the order of the table; by default one with its defaults, on the first
+call."""
 
 
 def fitting(specs: tuple[str, ...], transport: Transport, era: Era) -> tuple[str, ...]:

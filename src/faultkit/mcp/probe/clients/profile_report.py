@@ -30,15 +30,15 @@ def to_document(profile: Profile) -> dict[str, Any]:
         "era": profile.era,
         "summary": counts(profile),
         "notes": list(profile.notes),
-        "control": _plain(profile.control),
-        "faults": [_plain(row) for row in profile.rows],
+        "control": _to_document(profile.control),
+        "faults": [_to_document(row) for row in profile.rows],
     }
 
 
-def _plain(behaviour: ClientBehaviour) -> dict[str, Any]:
-    found = asdict(behaviour)
-    found["fault"] = found.pop("spec")
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in found.items()}
+def _to_document(behaviour: ClientBehaviour) -> dict[str, Any]:
+    fields = asdict(behaviour)
+    fields["fault"] = fields.pop("spec")
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in fields.items()}
 
 
 def to_json(profile: Profile) -> str:
@@ -53,9 +53,9 @@ def counts(profile: Profile) -> dict[str, int]:
 
 def summary_of(profile: Profile) -> str:
     """Return the counts in one sentence."""
-    said = ", ".join(f"{count} {outcome}" for outcome, count in counts(profile).items() if count)
+    summary = ", ".join(f"{count} {outcome}" for outcome, count in counts(profile).items() if count)
     faults = count_of(len(profile.rows), "fault")
-    return f"{faults} over {profile.transport}, {profile.era or 'unknown'} era: {said}."
+    return f"{faults} over {profile.transport}, {profile.era or 'unknown'} era: {summary}."
 
 
 def cells_of(behaviour: ClientBehaviour) -> tuple[str, ...]:
@@ -64,7 +64,7 @@ def cells_of(behaviour: ClientBehaviour) -> tuple[str, ...]:
         behaviour.spec,
         outcome_of(behaviour),
         str(behaviour.calls),
-        _gapped(behaviour),
+        _retries_cell(behaviour),
         str(behaviour.cancelled or ""),
         str(behaviour.reconnects or ""),
         ", ".join(behaviour.leaks),
@@ -78,7 +78,7 @@ def outcome_of(behaviour: ClientBehaviour) -> str:
     return behaviour.outcome if behaviour.outcome != "failed" else f"failed ({code})"
 
 
-def _gapped(behaviour: ClientBehaviour) -> str:
+def _retries_cell(behaviour: ClientBehaviour) -> str:
     if not behaviour.retries:
         return ""
     gaps = ", ".join(f"{gap / 1000:.1f}" for gap in behaviour.gaps_ms[:5])
@@ -116,4 +116,4 @@ def markdown_table(heads: Sequence[str], rows: Iterable[Iterable[str]]) -> str:
     for row in rows:
         first, *others = (markdown.escape(cell, "|", "<") for cell in row)
         written.append([f"`{first}`", *others])
-    return "\n".join(markdown.table(heads, written))
+    return "\n".join(markdown.table_lines(heads, written))

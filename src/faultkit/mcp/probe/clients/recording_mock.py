@@ -1,19 +1,32 @@
 """The mock server of a profile: it records what the client opens, requests and cancels, and which calls were
-hit."""
+hit.
+
+As `python -m faultkit.mcp.probe.clients.recording_mock PATH`, which a client starts as its server on stdio,
+it connects to the profile's Unix socket, reads from it which server to be, and writes each journal entry to
+it.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import socket
+import sys
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
-from faultkit.faults.call.call import Call, Era, Verdict
+from faultkit.base.signals import wait_for_stop
+from faultkit.faults.call_fault import Call, Era, Verdict
 from faultkit.mcp.injector import Injector
 from faultkit.mcp.mock.mock_model import Manifest
-from faultkit.mcp.mock.mock_service import MockService
+from faultkit.mcp.mock.mock_server import MockService
+from faultkit.mcp.probe.clients.fault_battery import manifest_of, plan_of
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.message import CANCELLED, METHOD_NOT_FOUND, Incoming, cancelled_id, error_of
+from faultkit.mcp.wire.stdio_front import serve_stdio
 from faultkit.plan import Plan, Rule
 
 EventKind: TypeAlias = Literal["opened", "closed", "request", "cancelled", "injected"]
@@ -46,8 +59,8 @@ def entry_of(line: bytes, session: str, at_ms: float) -> JournalEntry:
 
 def call_of(params: Mapping[str, Any]) -> str:
     """Return the identity of a call: its tool and arguments."""
-    asked = {"name": params.get("name"), "arguments": params.get("arguments")}
-    return json.dumps(asked, sort_keys=True, ensure_ascii=False)
+    identity = {"name": params.get("name"), "arguments": params.get("arguments")}
+    return json.dumps(identity, sort_keys=True, ensure_ascii=False)
 
 
 Record = Callable[[JournalEntry], None]
@@ -68,10 +81,10 @@ class RecordingMock:
 
     @property
     def calls_open(self) -> int:
-        """How many calls have neither an answer nor a cancellation."""
+        """Number of calls with neither an answer nor a cancellation."""
         return sum(not each.ended and not each.cancelled for each in self._exchanges)
 
-    # The Service protocol
+    # --- Service ------------------------------------------------------------------------------
 
     def opened(self, session: Session) -> None:
         if session.era == "legacy":
@@ -108,5 +121,37 @@ class RecordingMock:
         self._mock.response(session, incoming)
 
     def _injected(self, rule: Rule, call: Call, verdict: Verdict) -> None:
-        asked = call_of(call.params) if call.method == CALL else ""
-        self._record(JournalEntry("injected", "", call.era, call.method, call.id, asked))
+        identity = call_of(call.params) if call.method == CALL else ""
+        self._record(JournalEntry("injected", "", call.era, call.method, call.id, identity))
+
+
+# --- as a process -----------------------------------------------------------------------------------
+
+
+def main(path: str) -> None:
+    """Serve on stdin and stdout as the profile at the socket asks."""
+    with socket.socket(socket.AF_UNIX) as profile:
+        profile.connect(path)
+        profile.sendall(f"{os.getpid()}\n".encode())
+        with profile.makefile("rb") as lines:
+            job = json.loads(lines.readline())
+        asyncio.run(_serve(job, profile))
+
+
+async def _serve(job: dict[str, Any], profile: socket.socket) -> None:
+    def record(entry: JournalEntry) -> None:
+        # If the profile has ended, the client still has its server.
+        with suppress(OSError):
+            profile.sendall(entry.line())
+
+    service = RecordingMock(
+        manifest_of(job["tools_from"]), plan_of(job["spec"], job["seed"]), job["era"], record
+    )
+    try:
+        await wait_for_stop(serve_stdio(service))
+    finally:
+        await service.stop()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

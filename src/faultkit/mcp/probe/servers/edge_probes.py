@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from faultkit.base.errors import TargetError
-from faultkit.faults.call.call import TRANSPORTS, Transport
+from faultkit.faults.call_fault import TRANSPORTS, Transport
 from faultkit.mcp.probe.servers import judgements
 from faultkit.mcp.probe.servers.probe_results import (
     Judgement,
@@ -54,25 +54,27 @@ def no_tool(session: ProbeSession, what: str) -> Judgement:
     return not_applicable(f"no tool that may be called {what}")
 
 
-PLAIN = "faultkit-probe"
-WORDS = "Zoë 東京 ελληνικά שלום 🧪👩\u200d🚀 “q” \\ \u2028 \U0001d54f"
+PLAIN_TEXT = "faultkit-probe"
+UNICODE_TEXT = "Zoë 東京 ελληνικά שלום 🧪👩\u200d🚀 “q” \\ \u2028 \U0001d54f"
 """Several scripts, right-to-left text, an emoji of three code points, and characters beyond the basic plane.
 No Unicode normalisation changes it."""
 LARGE = 1 << 20
-AGAIN = 3
-AT_ONCE = 8
+"""Characters of a very large argument."""
+REPETITIONS = 3
+CONCURRENT_CALLS = 8
 _UNDER_WAY_S = 0.05
+"""Seconds that a call gets to reach the server before it is cancelled."""
 
 
 async def unicode_arguments(session: ProbeSession) -> Judgement:
     """Call a tool with text in several scripts, and compare with plain text."""
-    chosen = session.choose(lambda tool: with_text(tool, WORDS))
+    chosen = session.choose(lambda tool: with_text(tool, UNICODE_TEXT))
     if chosen is None:
         return no_tool(session, "takes any text")
     tool, arguments = chosen
-    simple = {name: PLAIN if value == WORDS else value for name, value in arguments.items()}
+    simple = {name: PLAIN_TEXT if value == UNICODE_TEXT else value for name, value in arguments.items()}
     before = await session.call(tool, simple)
-    return judgements.unicode_survives(before, await session.call(tool, arguments), WORDS, PLAIN)
+    return judgements.unicode_survives(before, await session.call(tool, arguments), UNICODE_TEXT, PLAIN_TEXT)
 
 
 async def large_input(session: ProbeSession) -> Judgement:
@@ -88,7 +90,7 @@ async def empty_input(session: ProbeSession) -> Judgement:
     chosen = session.choose(emptiest_arguments)
     if chosen is None:
         return no_tool(session, "has arguments that can be made up")
-    return judgements.same_each_time([await session.call(*chosen) for _ in range(AGAIN)])
+    return judgements.same_each_time([await session.call(*chosen) for _ in range(REPETITIONS)])
 
 
 async def concurrent_calls(session: ProbeSession) -> Judgement:
@@ -96,13 +98,13 @@ async def concurrent_calls(session: ProbeSession) -> Judgement:
     chosen = session.choose(required_arguments)
     if chosen is None:
         return no_tool(session, "has arguments that can be made up")
-    strays = session.server.wire.strays
-    seen = await asyncio.gather(*(session.call(*chosen) for _ in range(AT_ONCE)))
+    stray_replies = session.server.wire.stray_replies
+    responses = await asyncio.gather(*(session.call(*chosen) for _ in range(CONCURRENT_CALLS)))
     # A second reply to one of them has arrived by the time that a later request is answered.
     after = await session.server.check_alive()
     if after.problem:
         return failed(f"afterwards: {after.problem}")
-    return judgements.each_once(seen, session.server.wire.strays - strays)
+    return judgements.answered_once(responses, session.server.wire.stray_replies - stray_replies)
 
 
 async def server_timeout(session: ProbeSession) -> Judgement:
@@ -111,10 +113,10 @@ async def server_timeout(session: ProbeSession) -> Judgement:
         return not_applicable("name a tool that takes longer than the server allows with --slow")
     name, arguments = session.slow
     id = f"slow-{name}"
-    seen = await session.call(name, arguments, id)
-    if seen.reply is None and not seen.gone:
+    response = await session.call(name, arguments, id)
+    if response.reply is None and not response.is_lost:
         await session.server.cancel(id)
-    return judgements.fails_cleanly(seen)
+    return judgements.fails_cleanly(response)
 
 
 async def empty_arrays(session: ProbeSession) -> Judgement:
@@ -152,11 +154,12 @@ async def cancelled_call(session: ProbeSession) -> Judgement:
         # In the modern era over HTTP, closing the response is the cancellation.
         calling.cancel()
         await asyncio.gather(calling, return_exceptions=True)
-    return judgements.goes_on(await session.ask(session.server.always_served, {}))
+    return judgements.answers_after_cancellation(await session.ask(session.server.always_served, {}))
 
 
 ROUNDS = 3
 OVERSIZED = 8 << 20
+"""Bytes of an oversized message."""
 IDS: tuple[Id, ...] = (90, 7, "b", 41, "a", 8)
 """In no order, numbers and strings."""
 LISTS = (("tools/list", "tools"), ("resources/list", "resources"), ("prompts/list", "prompts"))
@@ -176,7 +179,7 @@ async def rapid_init(session: ProbeSession) -> Judgement:
             trouble = str(error)
         session.note(ProbeEvidence(f"round {number}: initialize, end of the session", trouble or "in order"))
         troubles.append(trouble)
-    return judgements.ends_well(troubles, ROUNDS)
+    return judgements.sessions_end(troubles, ROUNDS)
 
 
 async def reply_ids(session: ProbeSession) -> Judgement:
@@ -184,8 +187,10 @@ async def reply_ids(session: ProbeSession) -> Judgement:
     method = session.server.always_served
     listing = "tools/list" if "tools" in session.server.capabilities else method
     methods = [listing if number % 2 else method for number in range(len(IDS))]
-    seen = await asyncio.gather(*(session.ask(name, {}, id) for name, id in zip(methods, IDS, strict=True)))
-    return judgements.by_id(list(zip(IDS, seen, strict=True)))
+    responses = await asyncio.gather(
+        *(session.ask(name, {}, id) for name, id in zip(methods, IDS, strict=True))
+    )
+    return judgements.ids_match(list(zip(IDS, responses, strict=True)))
 
 
 async def truncated_line(session: ProbeSession) -> Judgement:
@@ -201,32 +206,32 @@ async def malformed_envelope(session: ProbeSession) -> Judgement:
         ('of "jsonrpc": "1.0"', {"jsonrpc": "1.0", "id": "e2", "method": "ping"}),
         ("whose method is a number", {"jsonrpc": "2.0", "id": "e3", "method": 42}),
     )
-    seen: list[tuple[str, ProbeResponse]] = []
+    responses: list[tuple[str, ProbeResponse]] = []
     for what, envelope in envelopes:
-        seen.append((what, await session.ask_raw(encode(envelope), str(envelope["id"]))))
-        if seen[-1][1].problem:
+        responses.append((what, await session.ask_raw(encode(envelope), str(envelope["id"]))))
+        if responses[-1][1].problem:
             # A server that ignores one will ignore the others, and each costs the whole time limit.
             break
-    return judgements.invalid_request(seen)
+    return judgements.invalid_request(responses)
 
 
 async def oversized_payload(session: ProbeSession) -> Judgement:
     """Send a request of several megabytes."""
     raw, id = session.server.request("tools/list", {"padding": "x" * OVERSIZED})
-    return judgements.bears(await session.ask_raw(raw, id))
+    return judgements.serves_or_refuses(await session.ask_raw(raw, id))
 
 
 async def unknown_tool(session: ProbeSession) -> Judgement:
     """Call a tool that does not exist."""
     if "tools" not in session.server.capabilities:
         return not_applicable("the server has no tools")
-    seen = await session.ask("tools/call", {"name": _UNKNOWN, "arguments": {}})
-    return judgements.refuses_unknown_tool(seen)
+    response = await session.ask("tools/call", {"name": _UNKNOWN, "arguments": {}})
+    return judgements.refuses_unknown_tool(response)
 
 
 async def cursor_stability(session: ProbeSession) -> Judgement:
     """Read all pages of each list."""
-    said: list[str] = []
+    reasons: list[str] = []
     for method, key in LISTS:
         if key not in session.server.capabilities:
             continue
@@ -239,14 +244,16 @@ async def cursor_stability(session: ProbeSession) -> Judgement:
         pages = [first, second[0]]
         while len(pages) < _MOST_PAGES and (cursor := judgements.cursor_of(pages[-1])) is not None:
             pages.append(await session.server.ask(method, {"cursor": cursor}))
-        for finding in (
+        for judgement in (
             judgements.pages_are_stable(method, (first, again), second, key),
             judgements.no_repeats(method, pages, key, _MOST_PAGES),
         ):
-            if finding.verdict != "passed":
-                return failed(finding.why)
-        said.append(finding.why)
-    return passed("; ".join(said)) if said else not_applicable("no list of the server has a second page")
+            if judgement.verdict != "passed":
+                return failed(judgement.why)
+        reasons.append(judgement.why)
+    return (
+        passed("; ".join(reasons)) if reasons else not_applicable("no list of the server has a second page")
+    )
 
 
 PROBES: dict[str, Probe] = {

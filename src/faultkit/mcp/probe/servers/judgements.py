@@ -1,4 +1,4 @@
-"""The judgements: from the responses of a probe to a verdict with its reason. Pure, one function a rule."""
+"""Judgements on the responses of a probe: verdicts with their reasons. Pure, one function for each rule."""
 
 from __future__ import annotations
 
@@ -15,13 +15,17 @@ from faultkit.mcp.wire.message import (
     encode,
 )
 
-TOO_LARGE = (400, 413)
+TOO_LARGE_STATUSES = (400, 413)
 """HTTP statuses for a body that is too large, or that the server refuses to read."""
 
 
-def answered(seen: ProbeResponse) -> Judgement:
+def answered(response: ProbeResponse) -> Judgement:
     """Pass on any clean answer, a result or an error."""
-    return failed(seen.problem) if seen.problem else passed(f"answered with {_a(seen.kind)}")
+    return (
+        failed(response.problem)
+        if response.problem
+        else passed(f"answered with {_with_article(response.kind)}")
+    )
 
 
 def unicode_survives(plain: ProbeResponse, text: ProbeResponse, words: str, plain_words: str) -> Judgement:
@@ -30,42 +34,45 @@ def unicode_survives(plain: ProbeResponse, text: ProbeResponse, words: str, plai
     if text.problem:
         return failed(text.problem)
     if plain.kind == "result" and text.kind != "result":
-        return inconclusive(f"the tool accepts plain words, and answers these with {_a(text.kind)}")
-    if _says(plain, plain_words) and not _says(text, words):
+        return inconclusive(
+            f"the tool accepts plain words, and answers these with {_with_article(text.kind)}"
+        )
+    if _contains(plain, plain_words) and not _contains(text, words):
         return failed("the tool echoes its argument, and these words came back changed")
-    said = "came back unchanged" if _says(text, words) else f"answered with {_a(text.kind)}"
-    return passed(said)
+    why = "came back unchanged" if _contains(text, words) else f"answered with {_with_article(text.kind)}"
+    return passed(why)
 
 
-def _says(seen: ProbeResponse, words: str) -> bool:
-    return seen.reply is not None and any(words in text for text in _texts(seen.reply.get("result")))
+def _contains(response: ProbeResponse, words: str) -> bool:
+    return response.reply is not None and any(words in text for text in _texts(response.reply.get("result")))
 
 
 def _texts(value: Any) -> list[str]:
+    """Return all texts in a JSON value."""
     found: list[str] = []
-    waiting = [value]
-    while waiting:
-        here = waiting.pop()
-        if isinstance(here, str):
-            found.append(here)
-        elif isinstance(here, Mapping):
-            waiting += here.values()
-        elif isinstance(here, list):
-            waiting += here
+    pending = [value]
+    while pending:
+        current = pending.pop()
+        if isinstance(current, str):
+            found.append(current)
+        elif isinstance(current, Mapping):
+            pending += current.values()
+        elif isinstance(current, list):
+            pending += current
     return found
 
 
-def same_each_time(seen: Sequence[ProbeResponse]) -> Judgement:
+def same_each_time(responses: Sequence[ProbeResponse]) -> Judgement:
     """Pass if repeated calls get answers of one kind and one shape."""
-    for each in seen:
+    for each in responses:
         if each.problem:
             return failed(each.problem)
-    kinds = [each.kind for each in seen]
+    kinds = [each.kind for each in responses]
     if len(set(kinds)) > 1:
         return failed(f"the same call is answered in different ways: {', then '.join(kinds)}")
-    if len({encode(_shape(dict(each.reply or {}))) for each in seen}) > 1:
+    if len({encode(_shape(dict(each.reply or {}))) for each in responses}) > 1:
         return failed("the answers to the same call differ in their shape")
-    return passed(f"answered with {_a(kinds[0])} each time")
+    return passed(f"answered with {_with_article(kinds[0])} each time")
 
 
 def _shape(value: Any, key: str = "") -> Any:
@@ -79,20 +86,20 @@ def _shape(value: Any, key: str = "") -> Any:
     return "number" if isinstance(value, int | float) else type(value).__name__
 
 
-def each_once(seen: Sequence[ProbeResponse], strays: int) -> Judgement:
+def answered_once(responses: Sequence[ProbeResponse], stray_replies: int) -> Judgement:
     """Pass if each of several concurrent calls got one answer, and all are of one kind."""
-    lost = [each for each in seen if each.problem]
+    lost = [each for each in responses if each.problem]
     if lost:
-        return failed(f"{len(lost)} of {len(seen)} calls: {lost[0].problem}")
-    if strays:
-        return failed(f"{strays} replies came that no request was waiting for")
-    kinds = sorted({each.kind for each in seen})
+        return failed(f"{len(lost)} of {len(responses)} calls: {lost[0].problem}")
+    if stray_replies:
+        return failed(f"{stray_replies} replies came that no request was waiting for")
+    kinds = sorted({each.kind for each in responses})
     if len(kinds) > 1:
         return failed(f"identical calls were answered in different ways: {' and '.join(kinds)}")
-    return passed(f"{len(seen)} calls, each answered once with {_a(kinds[0])}")
+    return passed(f"{len(responses)} calls, each answered once with {_with_article(kinds[0])}")
 
 
-def ends_well(troubles: Sequence[str], rounds: int) -> Judgement:
+def sessions_end(troubles: Sequence[str], rounds: int) -> Judgement:
     """Judge rounds of opening and closing; `troubles` says what went wrong in each, empty if nothing did."""
     for number, trouble in enumerate(troubles, 1):
         if trouble:
@@ -100,79 +107,79 @@ def ends_well(troubles: Sequence[str], rounds: int) -> Judgement:
     return passed(f"began and ended {rounds} times")
 
 
-def fails_cleanly(seen: ProbeResponse) -> Judgement:
+def fails_cleanly(response: ProbeResponse) -> Judgement:
     """Judge a call that takes longer than the server allows."""
-    if seen.problem:
-        return failed(f"no clean error: {seen.problem}")
-    if seen.kind == "result":
+    if response.problem:
+        return failed(f"no clean error: {response.problem}")
+    if response.kind == "result":
         return inconclusive("the tool answered with a result: it is not slow enough")
-    return passed(f"answered with {_a(seen.kind)}")
+    return passed(f"answered with {_with_article(response.kind)}")
 
 
-def by_id(asked: Sequence[tuple[Id, ProbeResponse]]) -> Judgement:
+def ids_match(asked: Sequence[tuple[Id, ProbeResponse]]) -> Judgement:
     """Pass if each answer to concurrent requests has the id of its own request."""
-    for id, seen in asked:
-        if seen.problem:
-            return failed(f"request {id!r}: {seen.problem}")
-        got = None if seen.reply is None else seen.reply.get("id")
+    for id, response in asked:
+        if response.problem:
+            return failed(f"request {id!r}: {response.problem}")
+        got = None if response.reply is None else response.reply.get("id")
         if type(got) is not type(id) or got != id:
             return failed(f"request {id!r} was answered with id {got!r}")
     return passed(f"{len(asked)} requests at once, each answered with its own id")
 
 
-def parse_error(seen: ProbeResponse) -> Judgement:
-    """Expect error -32700 for half a message (JSON-RPC 2.0, 5.1)."""
-    return _code(seen, PARSE_ERROR, "half a message")
+def parse_error(response: ProbeResponse) -> Judgement:
+    """Expect error -32700 for half a message (JSON-RPC 2.0, section 5.1)."""
+    return _code(response, PARSE_ERROR, "half a message")
 
 
-def invalid_request(seen: Sequence[tuple[str, ProbeResponse]]) -> Judgement:
-    """Expect error -32600 for each wrong envelope (JSON-RPC 2.0, 5.1); each comes with what is wrong with
-    it."""
-    for what, each in seen:
-        finding = _code(each, INVALID_REQUEST, f"a message {what}")
-        if finding.verdict != "passed":
-            return finding
-    return passed(f"{len(seen)} messages, each answered with error {INVALID_REQUEST}")
+def invalid_request(responses: Sequence[tuple[str, ProbeResponse]]) -> Judgement:
+    """Expect error -32600 for each wrong envelope (JSON-RPC 2.0, section 5.1); each comes with what is wrong
+    with it."""
+    for what, each in responses:
+        judgement = _code(each, INVALID_REQUEST, f"a message {what}")
+        if judgement.verdict != "passed":
+            return judgement
+    return passed(f"{len(responses)} messages, each answered with error {INVALID_REQUEST}")
 
 
-def _code(seen: ProbeResponse, wanted: int, what: str) -> Judgement:
-    if seen.problem:
-        return failed(f"{what}: expected error {wanted}, got: {seen.problem}")
-    if seen.code != wanted:
-        return failed(f"{what}: expected error {wanted}, got {_a(seen.kind)}")
+def _code(response: ProbeResponse, wanted: int, what: str) -> Judgement:
+    if response.problem:
+        return failed(f"{what}: expected error {wanted}, got: {response.problem}")
+    if response.code != wanted:
+        return failed(f"{what}: expected error {wanted}, got {_with_article(response.kind)}")
     return passed(f"{what} was answered with error {wanted}")
 
 
-def refuses(seen: ProbeResponse) -> Judgement:
+def refuses(response: ProbeResponse) -> Judgement:
     """Judge a call with arguments that the schema of the tool does not allow."""
-    if seen.problem:
-        return failed(seen.problem)
-    if seen.is_tool_error or seen.code == INVALID_PARAMS:
-        return passed(f"refused with {_a(seen.kind)}")
-    if seen.code is not None:
-        return failed(f"expected isError or error {INVALID_PARAMS}, got error {seen.code}")
+    if response.problem:
+        return failed(response.problem)
+    if response.is_tool_error or response.code == INVALID_PARAMS:
+        return passed(f"refused with {_with_article(response.kind)}")
+    if response.code is not None:
+        return failed(f"expected isError or error {INVALID_PARAMS}, got error {response.code}")
     return failed("the tool was run with arguments that its schema does not allow")
 
 
-def refuses_unknown_tool(seen: ProbeResponse) -> Judgement:
+def refuses_unknown_tool(response: ProbeResponse) -> Judgement:
     """Judge a call of a tool that does not exist."""
-    if seen.problem:
-        return failed(seen.problem)
-    if seen.is_tool_error or seen.code in (INVALID_PARAMS, METHOD_NOT_FOUND):
-        return passed(f"refused with {_a(seen.kind)}")
-    if seen.code is not None:
-        return failed(f"expected error {INVALID_PARAMS} or isError, got error {seen.code}")
+    if response.problem:
+        return failed(response.problem)
+    if response.is_tool_error or response.code in (INVALID_PARAMS, METHOD_NOT_FOUND):
+        return passed(f"refused with {_with_article(response.kind)}")
+    if response.code is not None:
+        return failed(f"expected error {INVALID_PARAMS} or isError, got error {response.code}")
     return failed("a tool that does not exist was answered with a result")
 
 
-def bears(seen: ProbeResponse) -> Judgement:
+def serves_or_refuses(response: ProbeResponse) -> Judgement:
     """Judge an oversized message: it must be served, or refused with an error."""
-    if seen.reply is None and seen.status in TOO_LARGE:
-        return passed(f"refused with HTTP {seen.status}")
-    return answered(seen)
+    if response.reply is None and response.status in TOO_LARGE_STATUSES:
+        return passed(f"refused with HTTP {response.status}")
+    return answered(response)
 
 
-def goes_on(after: ProbeResponse) -> Judgement:
+def answers_after_cancellation(after: ProbeResponse) -> Judgement:
     """Judge the request after a call that was cancelled."""
     if after.problem:
         return failed(f"after a cancelled call: {after.problem}")
@@ -212,19 +219,19 @@ def no_repeats(method: str, pages: Sequence[ProbeResponse], key: str, most: int)
     return passed(f"{method}: {len(pages)} pages with {len(items)} entries, none twice")
 
 
-def cursor_of(seen: ProbeResponse) -> Any:
+def cursor_of(response: ProbeResponse) -> Any:
     """Return the cursor of the next page; None if there is none."""
-    return None if seen.result is None else seen.result.get("nextCursor")
+    return None if response.result is None else response.result.get("nextCursor")
 
 
-def _cursor(seen: ProbeResponse) -> bytes | None:
-    cursor = cursor_of(seen)
+def _cursor(response: ProbeResponse) -> bytes | None:
+    cursor = cursor_of(response)
     return None if cursor is None else encode(cursor)
 
 
-def _items(seen: ProbeResponse, key: str) -> bytes:
-    return encode((seen.result or {}).get(key))
+def _items(response: ProbeResponse, key: str) -> bytes:
+    return encode((response.result or {}).get(key))
 
 
-def _a(kind: str) -> str:
+def _with_article(kind: str) -> str:
     return {"result": "a result", "isError": "isError"}.get(kind, kind)

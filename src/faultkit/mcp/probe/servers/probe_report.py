@@ -28,7 +28,7 @@ def to_document(report: EdgeReport) -> dict[str, Any]:
                 "title": each.title,
                 "level": each.level,
                 "verdict": each.verdict,
-                "why": each.finding.why,
+                "why": each.judgement.why,
                 "evidence": [{"sent": one.sent, "came": one.came} for one in each.evidence],
                 "called": list(each.called),
             }
@@ -50,13 +50,13 @@ def counts(report: EdgeReport) -> dict[str, int]:
 def lines_of(result: ProbeResult) -> str:
     """Return a result as a line for a terminal, with the reason below it."""
     head = f"{SIGNS[result.verdict]} {result.id}  {result.level:<6}  {result.verdict:<14}  {result.title}"
-    return f"{head}\n{'':<12}{result.finding.why}"
+    return f"{head}\n{'':<12}{result.judgement.why}"
 
 
 def summary_of(report: EdgeReport) -> str:
     """Return the counts and the called tools in one line."""
-    said = ", ".join(f"{count} {verdict}" for verdict, count in counts(report).items() if count)
-    return f"{said}. {called_of(report)}"
+    totals = ", ".join(f"{count} {verdict}" for verdict, count in counts(report).items() if count)
+    return f"{totals}. {called_of(report)}"
 
 
 def called_of(report: EdgeReport) -> str:
@@ -68,7 +68,7 @@ def called_of(report: EdgeReport) -> str:
 def to_markdown(report: EdgeReport) -> str:
     """Return the report as Markdown: a table of all probes, then the evidence of each."""
     rows = [
-        [_escaped(cell) for cell in (each.id, each.level, each.verdict, each.title, each.finding.why)]
+        [_escaped(cell) for cell in (each.id, each.level, each.verdict, each.title, each.judgement.why)]
         for each in report.results
     ]
     lines = [
@@ -77,14 +77,14 @@ def to_markdown(report: EdgeReport) -> str:
         f"Target: `{report.target}`; {report.transport}, {report.era} era. {summary_of(report)}",
         *(f"\n{note[:1].upper()}{note[1:]}." for note in report.notes),
         "",
-        *markdown.table(("probe", "level", "verdict", "what", "why"), rows),
+        *markdown.table_lines(("probe", "level", "verdict", "what", "why"), rows),
         "",
         "## Evidence",
     ]
     for each in report.results:
         if each.evidence:
             pairs = [(markdown.code_cell(one.sent), markdown.code_cell(one.came)) for one in each.evidence]
-            lines += ["", f"### {each.id}", "", *markdown.table(("sent", "came"), pairs)]
+            lines += ["", f"### {each.id}", "", *markdown.table_lines(("sent", "came"), pairs)]
     return "\n".join(lines) + "\n"
 
 

@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from faultkit.faults.call.call import Era, Transport
+from faultkit.faults.call_fault import Era, Transport
 from faultkit.mcp.wire.message import encode
 
 Level: TypeAlias = Literal["MUST", "SHOULD"]
-Verdict: TypeAlias = Literal["passed", "failed", "not applicable", "inconclusive"]
-VERDICTS: tuple[Verdict, ...] = ("passed", "failed", "not applicable", "inconclusive")
+ProbeVerdict: TypeAlias = Literal["passed", "failed", "not applicable", "inconclusive"]
+VERDICTS: tuple[ProbeVerdict, ...] = ("passed", "failed", "not applicable", "inconclusive")
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """A verdict with its reason."""
 
-    verdict: Verdict
+    verdict: ProbeVerdict
     why: str
 
 
@@ -57,14 +57,14 @@ class ProbeResult:
     id: str
     title: str
     level: Level
-    finding: Judgement
+    judgement: Judgement
     evidence: tuple[ProbeEvidence, ...] = ()
     called: tuple[str, ...] = ()
     """The tools that the probe called, one entry for each call."""
 
     @property
-    def verdict(self) -> Verdict:
-        return self.finding.verdict
+    def verdict(self) -> ProbeVerdict:
+        return self.judgement.verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +79,19 @@ class EdgeReport:
     results: tuple[ProbeResult, ...]
     notes: tuple[str, ...] = ()
     restarts: int = 0
-    """How often the server was restarted because a probe had ended it."""
+    """Number of restarts because a probe had ended the server."""
 
     def failures(self, *levels: Level) -> list[ProbeResult]:
+        """Return the failed results of these levels."""
         return [each for each in self.results if each.verdict == "failed" and each.level in levels]
 
     def is_met(self, *, strict: bool) -> bool:
-        """Whether no MUST failed and, if strict, no SHOULD."""
+        """Return whether no MUST failed and, if strict, no SHOULD."""
         return not (self.failures("MUST", "SHOULD") if strict else self.failures("MUST"))
 
     @property
     def called(self) -> Mapping[str, int]:
-        """How often each tool was called."""
+        """Number of calls by tool."""
         names = [name for each in self.results for name in each.called]
         return {name: names.count(name) for name in sorted(set(names))}
 
@@ -100,17 +101,18 @@ class ProbeOptions:
     """The options of a run."""
 
     only: tuple[str, ...] = ()
+    """Ids of the probes to run; all if empty."""
     tools: tuple[str, ...] = ()
     """The tools that may be called; by default those that declare themselves harmless."""
     slow: tuple[str, Mapping[str, object] | None] | None = None
     """A tool that takes longer than the time limit of the server, and its arguments."""
     wait_s: float = 10.0
-    """How long to wait for each answer."""
+    """Seconds to wait for each answer."""
 
 
-_LONGEST = 200
-_ENDS = 80
-"""Of long text, this many characters at each end are shown."""
+_MOST_CHARACTERS = 200
+_END_CHARACTERS = 80
+"""Characters at each end of a longer text that are shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +126,8 @@ class ProbeResponse:
     """The HTTP status of the answer; None over stdio."""
     trouble: str = ""
     """Why there is no reply: timeout, lost connection, ended process, or an answer that is no response."""
-    gone: bool = False
-    """Whether the connection or the process was lost."""
+    is_lost: bool = False
+    """True if the connection or the process was lost."""
 
     @property
     def reply(self) -> Mapping[str, Any] | None:
@@ -188,9 +190,9 @@ def _malformed(reply: Mapping[str, Any]) -> str:
 
 
 def shortened(raw: bytes) -> str:
-    """On one line, its middle left out if it is long."""
-    text = " ".join(raw[: 4 * _LONGEST].decode("utf-8", "replace").split())
-    if len(raw) <= 4 * _LONGEST and len(text) <= _LONGEST:
+    """Return the text on one line, without its middle if it is long."""
+    text = " ".join(raw[: 4 * _MOST_CHARACTERS].decode("utf-8", "replace").split())
+    if len(raw) <= 4 * _MOST_CHARACTERS and len(text) <= _MOST_CHARACTERS:
         return text
-    end = " ".join(raw[-4 * _ENDS :].decode("utf-8", "replace").split())[-_ENDS:]
-    return f"{text[:_ENDS]} … ({len(raw):,} bytes) … {end}"
+    end = " ".join(raw[-4 * _END_CHARACTERS :].decode("utf-8", "replace").split())[-_END_CHARACTERS:]
+    return f"{text[:_END_CHARACTERS]} … ({len(raw):,} bytes) … {end}"

@@ -22,8 +22,8 @@ from faultkit.mcp.probe.servers.probe_results import (
 from faultkit.mcp.probe.servers.probe_session import ProbeSession, opening_s
 from faultkit.mcp.upstreams.http_upstream import check_url
 
-_ANSWERS = 8
-"""A probe may wait this many times for an answer, besides the time for starting, before it is cancelled."""
+_MOST_ANSWERS = 8
+"""A probe may take this many times the limit of an answer, besides the time for starting the server."""
 
 OnResult = Callable[[ProbeResult], None]
 
@@ -58,7 +58,7 @@ async def probe_server(
         server = " ".join(str(peer.info[key]) for key in ("name", "version") if peer.info.get(key))
         results = []
         for probe in wanted:
-            results.append(await _probe(probe, session))
+            results.append(await _run_probe(probe, session))
             on_result(results[-1])
         return EdgeReport(
             str(at), peer.wire.transport, peer.era, server, tuple(results), _notes(session), session.restarts
@@ -67,38 +67,38 @@ async def probe_server(
         await session.disconnect()
 
 
-async def _probe(probe: Probe, session: ProbeSession) -> ProbeResult:
+async def _run_probe(probe: Probe, session: ProbeSession) -> ProbeResult:
     session.begin_record()
-    limit_s = _ANSWERS * session.options.wait_s + 2 * opening_s(session.options.wait_s)
+    limit_s = _MOST_ANSWERS * session.options.wait_s + 2 * opening_s(session.options.wait_s)
     try:
         async with asyncio.timeout(limit_s):
             await session.connect()
-            finding = await _judged(probe, session)
+            judgement = await _judge(probe, session)
     except TargetError as error:
         await session.disconnect()
-        finding = inconclusive(f"the server is unavailable: {error}")
+        judgement = inconclusive(f"the server is unavailable: {error}")
     except TimeoutError:
         await session.disconnect()
-        finding = inconclusive(f"the probe did not end within {limit_s:g} s")
-    return ProbeResult(probe.id, probe.title, probe.level, finding, *session.record())
+        judgement = inconclusive(f"the probe did not end within {limit_s:g} s")
+    return ProbeResult(probe.id, probe.title, probe.level, judgement, *session.record())
 
 
-async def _judged(probe: Probe, session: ProbeSession) -> Judgement:
+async def _judge(probe: Probe, session: ProbeSession) -> Judgement:
     """Run a probe and check that the server still answers afterwards; one that does not has failed."""
     transport = session.server.wire.transport
     if transport not in probe.transports:
         return not_applicable(f"only for {' and '.join(probe.transports)}, and this is {transport}")
-    finding = await probe.run(session)
-    if finding.verdict == "not applicable":
-        return finding
+    judgement = await probe.run(session)
+    if judgement.verdict == "not applicable":
+        return judgement
     after = await session.server.check_alive()
     if not after.problem:
-        return finding
-    if session.server.wire.gone:
+        return judgement
+    if session.server.wire.lost_reason:
         session.restarts += 1
     await session.disconnect()
-    if finding.verdict == "failed":
-        return failed(f"{finding.why}; afterwards: {after.problem}")
+    if judgement.verdict == "failed":
+        return failed(f"{judgement.why}; afterwards: {after.problem}")
     return failed(f"the server did not answer afterwards: {after.problem}")
 
 

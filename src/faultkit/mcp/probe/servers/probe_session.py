@@ -11,7 +11,7 @@ from typing import Any
 
 from faultkit import __version__
 from faultkit.base.errors import InputError, TargetError
-from faultkit.faults.call.call import Era
+from faultkit.faults.call_fault import Era
 from faultkit.mcp.mcp_client import ServerAddress
 from faultkit.mcp.probe.servers.probe_results import ProbeEvidence, ProbeOptions, ProbeResponse
 from faultkit.mcp.probe.servers.probe_wire import HttpWire, ProbeWire, StdioWire
@@ -20,13 +20,14 @@ from faultkit.mcp.probe.servers.tool_arguments import (
     Tool,
     first_of,
     is_harmless,
-    misfit,
     required_arguments,
+    schema_problem,
 )
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, NEWEST, NEWEST_LEGACY, SERVER_INFO_KEY, VERSION_KEY
 from faultkit.mcp.wire.message import CANCELLED, Id, encode, notification_of
 
 _MOST_EVIDENCE = 6
+"""Messages of a probe that are kept as evidence."""
 
 
 class ProbeSession:
@@ -103,12 +104,14 @@ class ProbeSession:
         return tuple(self._evidence), tuple(self._called)
 
     def note(self, evidence: ProbeEvidence) -> None:
+        """Add to the evidence, unless there is enough of it."""
         if len(self._evidence) < _MOST_EVIDENCE and evidence not in self._evidence:
             self._evidence.append(evidence)
 
     # --- requests ------------------------------------------------------------------------------
 
     def choose(self, make: Callable[[Tool], Arguments | None]) -> tuple[str, Arguments] | None:
+        """Return the first tool that may be called and for which `make` gives arguments, and these."""
         return first_of(self.tools, make)
 
     async def ask(self, method: str, params: Mapping[str, Any], id: Id | None = None) -> ProbeResponse:
@@ -118,6 +121,7 @@ class ProbeSession:
         return self._recorded(await self.server.ask_raw(raw, id))
 
     async def call(self, tool: str, arguments: Mapping[str, Any], id: Id | None = None) -> ProbeResponse:
+        """Call a tool, and record that it was called."""
         self._called.append(tool)
         return await self.ask("tools/call", {"name": tool, "arguments": dict(arguments)}, id)
 
@@ -130,7 +134,7 @@ def _slow_arguments(tool: Tool, given: Mapping[str, object] | None) -> Arguments
     arguments = required_arguments(tool) if given is None else dict(given)
     if arguments is None:
         raise InputError("--slow", f"expected {tool.get('name')}={{JSON}}: its arguments cannot be made up")
-    if problem := misfit(tool, arguments):
+    if problem := schema_problem(tool, arguments):
         raise InputError("--slow", f"expected arguments that its schema allows, got {problem}")
     return arguments
 
@@ -138,13 +142,13 @@ def _slow_arguments(tool: Tool, given: Mapping[str, object] | None) -> Arguments
 _INFO = {"name": "faultkit-edge", "version": __version__}
 _META = {VERSION_KEY: NEWEST, CAPABILITIES_KEY: {}}
 _MOST_PAGES = 100
-_STARTING, _LEAST_OPENING_S = 3, 5.0
+_OPENING_FACTOR, _LEAST_OPENING_S = 3, 5.0
 
 
 def opening_s(wait_s: float) -> float:
     """Return how long to wait for the first answer: a server that is starting may take longer than
     `wait_s`."""
-    return max(_STARTING * wait_s, _LEAST_OPENING_S)
+    return max(_OPENING_FACTOR * wait_s, _LEAST_OPENING_S)
 
 
 class ProbedServer:
@@ -153,7 +157,7 @@ class ProbedServer:
     def __init__(self, at: ServerAddress, wait_s: float) -> None:
         self._at = at
         self._wait_s = wait_s
-        self._asked = 0
+        self._request_count = 0
         self.wire: ProbeWire = HttpWire(at.url, at.headers) if at.url else StdioWire(at.command, at.env)
         self.era: Era = "legacy"
         self.capabilities: Mapping[str, Any] = {}
@@ -172,7 +176,7 @@ class ProbedServer:
             await self.wire.notify(notification_of("notifications/initialized", {}))
             return
         self.era = "modern"
-        found = ProbeResponse(b"") if opened.gone else await self.ask("server/discover", {})
+        found = ProbeResponse(b"") if opened.is_lost else await self.ask("server/discover", {})
         if found.result is None:
             await self.wire.stop()
             raise TargetError(f"{self._at}: the server does not initialize: {opened.evidence.came}")
@@ -180,15 +184,15 @@ class ProbedServer:
         self._learn(found.result, meta.get(SERVER_INFO_KEY) if isinstance(meta, Mapping) else None)
 
     def _learn(self, result: Mapping[str, Any], info: object) -> None:
-        said = result.get("capabilities")
-        self.capabilities = said if isinstance(said, Mapping) else {}
+        capabilities = result.get("capabilities")
+        self.capabilities = capabilities if isinstance(capabilities, Mapping) else {}
         self.info = info if isinstance(info, Mapping) else {}
 
     def request(self, method: str, params: Mapping[str, Any], id: Id | None = None) -> tuple[bytes, Id]:
         """Return a request in the form of the server's era, and its id."""
         if id is None:
-            self._asked += 1
-            id = self._asked
+            self._request_count += 1
+            id = self._request_count
         more = {"_meta": _META} if self.era == "modern" else {}
         return encode({"jsonrpc": "2.0", "id": id, "method": method, "params": {**params, **more}}), id
 

@@ -19,25 +19,24 @@ from faultkit.base.errors import TargetError
 from faultkit.base.http.http_client import ConnectionLost, HttpClient, HttpReply
 from faultkit.base.http.http_server import Headers
 from faultkit.base.tasks import TaskSet
-from faultkit.faults.call.call import Transport
+from faultkit.faults.call_fault import Transport
 from faultkit.mcp.probe.servers.probe_results import ProbeResponse, shortened
-from faultkit.mcp.wire.era import era_of, headers_of
+from faultkit.mcp.upstreams.stdio_upstream import ServerProcess
+from faultkit.mcp.wire.era import ParameterHeaders, era_of, headers_of
 from faultkit.mcp.wire.framing import MOST_MESSAGE_BYTES, OversizedLine, SseReader, SseTooLong
 from faultkit.mcp.wire.message import METHOD_NOT_FOUND, Id, Incoming, error_of, read, result_of
-from faultkit.mcp.wire.parameter_headers import ParameterHeaders
-from faultkit.mcp.wire.server_process import ServerProcess
 
 
 class ProbeWire(Protocol):
     """A connection to the server, over either transport."""
 
     transport: Transport
-    gone: str
+    lost_reason: str
     """Why the connection cannot be used any more; empty while it can."""
     version: str | None
     """The protocol version, once it is negotiated in the legacy era."""
-    strays: int
-    """How many replies came that no request was waiting for."""
+    stray_replies: int
+    """Number of replies that belong to no open request."""
 
     async def start(self) -> None:
         """Connect, or start the process; raises TargetError if that is impossible."""
@@ -66,8 +65,10 @@ def answer_to(request: Incoming) -> bytes:
 
 _CONTENT = [("content-type", "application/json"), ("accept", "application/json, text/event-stream")]
 _CLOSING_S = 2.0
+"""Seconds for connecting, and for each message of closing."""
 _NO_DELETE = 405
-"""The status of a server that does not let clients end sessions (MCP up to 2025-11-25)."""
+"""Status of a server that does not let clients end sessions (MCP 2025-11-25, Transports, Session Management,
+5)."""
 
 
 class HttpWire:
@@ -78,13 +79,13 @@ class HttpWire:
     def __init__(self, url: str, headers: Mapping[str, str]) -> None:
         self._url = url
         self._client = HttpClient(url)
-        self._own = list(headers.items())
+        self._added_headers = list(headers.items())
         self._session: str | None = None
         self._parameters = ParameterHeaders()
         self._answers: TaskSet[None] = TaskSet()
         self.version: str | None = None
-        self.gone = ""
-        self.strays = 0
+        self.lost_reason = ""
+        self.stray_replies = 0
 
     async def start(self) -> None:
         """Check that the address accepts a connection; no request is sent yet."""
@@ -108,9 +109,11 @@ class HttpWire:
         except TimeoutError:
             trouble = f"no answer within {wait_s:g} s"
         except ConnectionLost as lost:
-            return ProbeResponse(raw, tuple(replies), status, f"the connection was lost: {lost}", gone=True)
+            return ProbeResponse(
+                raw, tuple(replies), status, f"the connection was lost: {lost}", is_lost=True
+            )
         except OSError as error:
-            return ProbeResponse(raw, (), status, f"cannot reach {self._url}: {error}", gone=True)
+            return ProbeResponse(raw, (), status, f"cannot reach {self._url}: {error}", is_lost=True)
         return ProbeResponse(raw, tuple(replies), status, "" if replies else trouble)
 
     async def notify(self, raw: bytes) -> None:
@@ -145,7 +148,7 @@ class HttpWire:
         self._client.close()
 
     def _headers(self, raw: bytes) -> Headers:
-        headers = [*self._own, *(_CONTENT if raw else ())]
+        headers = [*self._added_headers, *(_CONTENT if raw else ())]
         incoming = read(raw)
         if incoming.kind == "request" and era_of(incoming) == "modern":
             return [*headers, *headers_of(incoming), *self._parameters.of(incoming)]
@@ -184,11 +187,11 @@ _TERM_S = 1.0
 
 
 @dataclass(slots=True)
-class _Pending:
+class _PendingRequest:
     """A request without its reply."""
 
     id: Id | None
-    came: asyncio.Future[None]
+    received: asyncio.Future[None]
     reply: Mapping[str, Any] | None = None
 
 
@@ -200,28 +203,28 @@ class StdioWire:
     def __init__(self, command: Sequence[str], env: Mapping[str, str]) -> None:
         self._command = command
         self._env = env
-        self._waiting: list[_Pending] = []
-        self._process = ServerProcess(self._receive, self._ended, on_too_long=self._too_long)
-        self.gone = ""
+        self._pending: list[_PendingRequest] = []
+        self._process = ServerProcess(self._receive, self._ended, on_oversized_line=self._on_oversized_line)
+        self.lost_reason = ""
         self.version: str | None = None
-        self.strays = 0
+        self.stray_replies = 0
 
     async def start(self) -> None:
         await self._process.start(self._command, self._env)
 
     async def exchange(self, raw: bytes, id: Id | None, wait_s: float) -> ProbeResponse:
-        waiting = _Pending(id, asyncio.get_running_loop().create_future())
-        self._waiting.append(waiting)
+        pending = _PendingRequest(id, asyncio.get_running_loop().create_future())
+        self._pending.append(pending)
         try:
-            if self.gone or not self._process.send(raw):
-                return ProbeResponse(raw, trouble=self.gone or "its stdin is closed", gone=True)
-            await asyncio.wait([waiting.came], timeout=wait_s)
+            if self.lost_reason or not self._process.send(raw):
+                return ProbeResponse(raw, trouble=self.lost_reason or "its stdin is closed", is_lost=True)
+            await asyncio.wait([pending.received], timeout=wait_s)
         finally:
-            self._waiting.remove(waiting)
-        if waiting.reply is not None:
-            return ProbeResponse(raw, (waiting.reply,))
-        if self.gone:
-            return ProbeResponse(raw, trouble=self.gone, gone=True)
+            self._pending.remove(pending)
+        if pending.reply is not None:
+            return ProbeResponse(raw, (pending.reply,))
+        if self.lost_reason:
+            return ProbeResponse(raw, trouble=self.lost_reason, is_lost=True)
         return ProbeResponse(raw, trouble=f"no answer within {wait_s:g} s")
 
     async def notify(self, raw: bytes) -> None:
@@ -246,30 +249,30 @@ class StdioWire:
         if incoming.kind == "request":
             self._process.send(answer_to(incoming))
         elif incoming.kind == "response":
-            asked = next((each for each in self._waiting if _is_for(each, incoming.id)), None)
-            if asked is None or asked.came.done():
-                self.strays += 1
+            asked = next((each for each in self._pending if _is_for(each, incoming.id)), None)
+            if asked is None or asked.received.done():
+                self.stray_replies += 1
             else:
                 asked.reply = incoming.message
-                asked.came.set_result(None)
+                asked.received.set_result(None)
 
-    def _too_long(self, line: OversizedLine) -> None:
-        self._lose(f"it sent {line.size:,} bytes in one line")
+    def _on_oversized_line(self, line: OversizedLine) -> None:
+        self._mark_lost(f"it sent {line.size:,} bytes in one line")
 
     def _ended(self, code: int) -> None:
-        self._lose(f"the process ended {_how(code)}")
+        self._mark_lost(f"the process ended {_how(code)}")
 
-    def _lose(self, why: str) -> None:
-        self.gone = self.gone or why
-        for each in self._waiting:
-            if not each.came.done():
-                each.came.set_result(None)
+    def _mark_lost(self, why: str) -> None:
+        self.lost_reason = self.lost_reason or why
+        for each in self._pending:
+            if not each.received.done():
+                each.received.set_result(None)
 
 
-def _is_for(waiting: _Pending, id: Id | None) -> bool:
-    """Return whether a reply id answers a request: a null id answers any, and `"1"` is not `1` (JSON-RPC 2.0,
-    5)."""
-    return id is None or (type(id) is type(waiting.id) and id == waiting.id)
+def _is_for(pending: _PendingRequest, id: Id | None) -> bool:
+    """Return whether a reply with this id answers a request: a null id answers any, and `"1"` is not `1`
+    (JSON-RPC 2.0, section 5)."""
+    return id is None or (type(id) is type(pending.id) and id == pending.id)
 
 
 def _how(code: int) -> str:

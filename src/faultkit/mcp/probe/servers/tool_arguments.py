@@ -14,7 +14,7 @@ Tool: TypeAlias = Mapping[str, Any]
 Arguments: TypeAlias = dict[str, Any]
 
 TEXT = "faultkit"
-_BINDING = ("enum", "const", "pattern", "format")
+_CONSTRAINTS = ("enum", "const", "pattern", "format")
 
 
 def is_harmless(tool: Tool) -> bool:
@@ -37,7 +37,7 @@ def is_read_only(tool: Tool) -> bool:
 
 def required_arguments(tool: Tool) -> Arguments | None:
     """Return the required arguments only; None if none can be made."""
-    return _fitting(tool, _required(tool, _usual))
+    return _fitting(tool, _required(tool, _typical_value))
 
 
 def emptiest_arguments(tool: Tool) -> Arguments | None:
@@ -48,7 +48,7 @@ def emptiest_arguments(tool: Tool) -> Arguments | None:
 def with_text(tool: Tool, text: str) -> Arguments | None:
     """Return arguments with this text in the first argument that takes any text."""
     for name, schema in _properties(tool).items():
-        if _takes_text(schema) and (found := _fitting(tool, {**_required(tool, _usual), name: text})):
+        if _takes_text(schema) and (found := _fitting(tool, {**_required(tool, _typical_value), name: text})):
             return found
     return None
 
@@ -56,7 +56,9 @@ def with_text(tool: Tool, text: str) -> Arguments | None:
 def with_empty_array(tool: Tool) -> Arguments | None:
     """Return arguments with an empty array in the first argument that takes one."""
     for name, schema in _properties(tool).items():
-        if _type_of(schema, "array") and (found := _fitting(tool, {**_required(tool, _usual), name: []})):
+        if _type_of(schema, "array") and (
+            found := _fitting(tool, {**_required(tool, _typical_value), name: []})
+        ):
             return found
     return None
 
@@ -65,8 +67,8 @@ def invalid_arguments_for(tool: Tool) -> Arguments | None:
     """Return arguments that the schema does not allow, by a value of another type; None if it allows all."""
     for name in (*_names_required(tool), *_properties(tool)):
         for value in ({"not": "this"}, ["not this"], 7):
-            arguments = {**_required(tool, _usual), name: value}
-            if misfit(tool, arguments):
+            arguments = {**_required(tool, _typical_value), name: value}
+            if schema_problem(tool, arguments):
                 return arguments
     return None
 
@@ -80,7 +82,7 @@ def first_of(tools: Iterable[Tool], make: Callable[[Tool], Arguments | None]) ->
     return None
 
 
-def misfit(tool: Tool, arguments: Mapping[str, Any]) -> str:
+def schema_problem(tool: Tool, arguments: Mapping[str, Any]) -> str:
     """Return what is wrong with the arguments by the schema of the tool; empty if nothing is."""
     # Imported here because they are slow to import, and not every run calls tools.
     from jsonschema import Draft202012Validator
@@ -97,7 +99,7 @@ def misfit(tool: Tool, arguments: Mapping[str, Any]) -> str:
 
 
 def _fitting(tool: Tool, arguments: Arguments) -> Arguments | None:
-    return None if misfit(tool, arguments) else arguments
+    return None if schema_problem(tool, arguments) else arguments
 
 
 def _required(tool: Tool, make: Callable[[Any], Any]) -> Arguments:
@@ -105,13 +107,13 @@ def _required(tool: Tool, make: Callable[[Any], Any]) -> Arguments:
     return {name: make(properties.get(name)) for name in _names_required(tool)}
 
 
-def _usual(schema: Any) -> Any:
+def _typical_value(schema: Any) -> Any:
     return TEXT if _takes_text(schema) and "default" not in schema else smallest_value(schema)
 
 
 def _takes_text(schema: Any) -> bool:
     found = _type_of(schema, "string")
-    return found is not None and not any(key in found for key in _BINDING)
+    return found is not None and not any(key in found for key in _CONSTRAINTS)
 
 
 def _type_of(schema: Any, kind: str) -> Mapping[str, Any] | None:

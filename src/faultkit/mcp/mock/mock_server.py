@@ -1,0 +1,207 @@
+"""The mock as a service, and running it: answers from a manifest or recording, with the faults of a plan."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from faultkit.base.address import url_host
+from faultkit.base.http.callers import allowed_hosts
+from faultkit.base.network import cannot_listen
+from faultkit.base.signals import AsyncStopSignal
+from faultkit.base.tasks import TaskSet
+from faultkit.faults.call_fault import ERAS, Transport
+from faultkit.mcp.injector import Injector, check_plan
+from faultkit.mcp.interpreter import count_reply, execute_verdict
+from faultkit.mcp.mock.manifest_answers import AnswerSource, ClientQuestions, ManifestAnswers
+from faultkit.mcp.mock.mock_model import JsonRpcError, Manifest, Question, ReplyMember, error_member, reply_of
+from faultkit.mcp.wire.era import refusal_of
+from faultkit.mcp.wire.exchange import Exchange, Session, call_of
+from faultkit.mcp.wire.message import INTERNAL_ERROR, Id, Incoming, encode, read
+from faultkit.mcp.wire.stdio_front import serve_stdio
+from faultkit.plan import Plan
+
+if TYPE_CHECKING:
+    from faultkit.mcp.mock.mock_recording import Recording
+
+_TOO_DEEP = error_member(JsonRpcError(INTERNAL_ERROR, "the arguments are nested too deeply to be answered"))
+
+
+class MockService:
+    """A `Service` that answers from an `AnswerSource`."""
+
+    def __init__(self, manifest: Manifest | Recording, injector: Injector) -> None:
+        self._source = source_of(manifest)
+        self._injector = injector
+        injector.learn_tools(manifest.listed)
+        self._name = manifest.name
+        self._tasks = TaskSet[None]()
+        self._questions: dict[tuple[str, Id], asyncio.Future[dict[str, Any]]] = {}
+        """Open requests to clients, by session and id."""
+        self._question_count = 0
+        self._began_s = asyncio.get_running_loop().time()
+
+    async def stop(self) -> None:
+        """Cancel every call that is not answered yet."""
+        await self._tasks.cancel()
+
+    # --- Service ------------------------------------------------------------------------------
+
+    def opened(self, session: Session) -> None:
+        pass
+
+    def closed(self, session: Session) -> None:
+        pass
+
+    def notification(self, session: Session, incoming: Incoming) -> None:
+        pass
+
+    def response(self, session: Session, incoming: Incoming) -> None:
+        # Keyed by session, so that one client cannot answer for another.
+        answered = None if incoming.id is None else self._questions.get((session.id, incoming.id))
+        if answered is not None and not answered.done():
+            answered.set_result(incoming.message)
+
+    def request(self, exchange: Exchange) -> None:
+        request, session = exchange.request, exchange.session
+        if session.era == "modern" and session.transport == "stdio":
+            refusal = refusal_of(request)
+            if refusal is not None:
+                failure = JsonRpcError(refusal.code, refusal.message, refusal.data)
+                exchange.reply(reply_of(request.id, error_member(failure)))
+                return
+        if self._injector.plan.rules:
+            now_s = asyncio.get_running_loop().time() - self._began_s
+            decided = self._injector.decide(call_of(session, request, self._name), now_s)
+            if decided is not None:
+                _, verdict = decided
+                # At once, so that later messages of the same read are ignored too.
+                session.frozen |= verdict.freezes_session
+                self._tasks.start(execute_verdict(verdict, exchange, lambda: self._ask(exchange)))
+                return
+        answer = self._answer(exchange)
+        if isinstance(answer, ClientQuestions):
+            self._tasks.start(self._answer_after_questions(exchange, answer))
+            return
+        exchange.reply(reply_of(request.id, answer))
+        count_reply(session)
+
+    def _answer(self, exchange: Exchange) -> ReplyMember | ClientQuestions:
+        request = exchange.request
+        try:
+            return self._source.answer(request.method, request.params, exchange.session.era)
+        except RecursionError:
+            # Some values can be parsed but are nested too deeply to be encoded.
+            return _TOO_DEEP
+
+    async def _ask(self, exchange: Exchange) -> Incoming:
+        """Return the reply to a call with a verdict, as an upstream would."""
+        answer = self._answer(exchange)
+        if isinstance(answer, ClientQuestions):
+            answer = await self._ask_client(exchange, answer)
+        return read(reply_of(exchange.request.id, answer))
+
+    async def _answer_after_questions(self, exchange: Exchange, questions: ClientQuestions) -> None:
+        """Answer a call without a verdict once the client has answered the tool's questions."""
+        try:
+            answer = await self._ask_client(exchange, questions)
+        except asyncio.CancelledError:
+            if not exchange.cancelled:
+                raise
+            exchange.finish()
+            return
+        exchange.reply(reply_of(exchange.request.id, answer))
+        count_reply(exchange.session)
+
+    async def _ask_client(self, exchange: Exchange, questions: ClientQuestions) -> ReplyMember:
+        """Send the tool's questions to the client, then return the answer."""
+        answers: dict[str, Any] = {}
+        for question in questions.questions:
+            reply = await self._question(exchange, question)
+            if "error" in reply:
+                text = f"the client did not answer {question.method}"
+                return error_member(JsonRpcError(INTERNAL_ERROR, text, reply["error"]))
+            answers[question.asks] = reply.get("result")
+        try:
+            return questions.then(answers)
+        except RecursionError:
+            return _TOO_DEEP
+
+    async def _question(self, exchange: Exchange, question: Question) -> dict[str, Any]:
+        """Send one request to the client, on the stream of the call, and return the reply."""
+        self._question_count += 1
+        id = f"mock-{self._question_count}"
+        answered: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        key = (exchange.session.id, id)
+        self._questions[key] = answered
+        exchange.on_cancel(answered.cancel)
+        message = {"jsonrpc": "2.0", "id": id, "method": question.method, "params": question.params}
+        exchange.note(encode(message))
+        try:
+            return await answered
+        finally:
+            del self._questions[key]
+
+
+def source_of(manifest: Manifest | Recording) -> AnswerSource:
+    """Return the source of answers for a manifest or a recording."""
+    if isinstance(manifest, Manifest):
+        return ManifestAnswers(manifest)
+    # Imported late: few mocks are recordings, and a stdio client waits for every import.
+    from faultkit.mcp.mock.mock_recording import Replay
+
+    return Replay(manifest)
+
+
+@dataclass(frozen=True, slots=True)
+class MockJob:
+    """What to serve and where."""
+
+    manifest: Manifest | Recording
+    plan: Plan = Plan()  # noqa: RUF009
+    front: Transport = "stdio"
+    host: str = "127.0.0.1"
+    port: int = 8765
+
+
+def check_mock_job(job: MockJob) -> None:
+    """Raise InputError for a fault that cannot act here."""
+    if job.plan.rules:
+        check_plan(job.plan, job.front, ERAS, job.manifest.inventory)
+
+
+async def run_mock(
+    job: MockJob, say: Callable[[str], None] = lambda line: None, *, stdin_fd: int = 0, stdout_fd: int = 1
+) -> str:
+    """Serve until a signal or the end of input and return which. `say` gets the address."""
+    check_mock_job(job)
+    for warning in () if isinstance(job.manifest, Manifest) else job.manifest.warnings:
+        say(f"warning: {warning}")
+    mock = MockService(job.manifest, Injector(job.plan, job.manifest.name))
+    with AsyncStopSignal() as signals:
+        try:
+            if job.front == "stdio":
+                return await signals.wait(serve_stdio(mock, stdin_fd, stdout_fd))
+            return await _serve_http(mock, job, signals, say)
+        finally:
+            await mock.stop()
+
+
+async def _serve_http(
+    mock: MockService, job: MockJob, signals: AsyncStopSignal, say: Callable[[str], None]
+) -> str:
+    # Imported late: a client that starts the mock on stdio waits for every import.
+    from faultkit.mcp.wire.http_front import HttpFront
+
+    front = HttpFront(mock, hosts=allowed_hosts(job.host))
+    try:
+        host, port = await front.start(job.host, job.port)
+    except OSError as error:
+        raise cannot_listen(job.host, job.port, error) from None
+    try:
+        say(f"mock on http://{url_host(host)}:{port}/mcp")
+        return await signals.wait()
+    finally:
+        await front.stop()

@@ -1,0 +1,34 @@
+"""A server as a process: its end and its last output."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from faultkit.mcp.upstreams.stdio_upstream import ServerProcess
+
+LEAVES_A_CHILD = """
+import os, sys, time
+if os.fork() == 0:
+    time.sleep(60)
+os.write(1, b"last")
+os._exit(7)
+"""
+
+
+def test_a_server_has_ended_though_its_child_holds_its_output_open() -> None:
+    lines: list[bytes] = []
+
+    async def main() -> None:
+        codes: list[int] = []
+        server = ServerProcess(lines.append, codes.append)
+        await server.start([sys.executable, "-I", "-S", "-c", LEAVES_A_CHILD])
+        try:
+            async with asyncio.timeout(10):
+                assert await server.ended() == 7
+        finally:
+            await server.stop()
+        assert codes == [7]
+
+    asyncio.run(main())
+    assert lines == [b"last"]
