@@ -3,16 +3,16 @@ from __future__ import annotations
 import pytest
 
 from faultkit.agents.recovery.score import RecoveryReport
-from faultkit.agents.recovery.trace import CallMark, Ending, FinalReply, Trace
+from faultkit.agents.recovery.trace import FinalReply, RunEnding, Trace, TracedCall
 from faultkit.agents.suite.gate import GateResult, RecoveryGate, gate_recovery
 
 GATE = RecoveryGate(3000, 5000, True)
 
 
 def trace(
-    *ends: tuple[float, float], reply: str = "Found it.", at_ms: float, ending: Ending = "reply"
+    *ends: tuple[float, float], reply: str = "Found it.", at_ms: float, ending: RunEnding = "reply"
 ) -> Trace:
-    calls = tuple(CallMark("search", start, end, "timeout", fault="hung-search") for start, end in ends)
+    calls = tuple(TracedCall("search", start, end, "timeout", fault="hung-search") for start, end in ends)
     return Trace(calls, FinalReply(reply, at_ms) if ending == "reply" else None, ending)
 
 
@@ -69,7 +69,7 @@ def test_what_was_noticed_too_late_fails_only_where_a_clean_timeout_is_wanted() 
 
 
 def test_a_fault_that_was_never_met_is_not_a_pass_unless_that_is_allowed() -> None:
-    clean = Trace((CallMark("search", 0, 1, "ok"),), FinalReply("Found it.", 1.0))
+    clean = Trace((TracedCall("search", 0, 1, "ok"),), FinalReply("Found it.", 1.0))
     result = gate_recovery(GATE, clean)
     assert (result.verdict, result.message) == (
         "not_exercised",
@@ -79,6 +79,6 @@ def test_a_fault_that_was_never_met_is_not_a_pass_unless_that_is_allowed() -> No
 
 
 def test_a_fault_that_only_slowed_the_call_was_exercised_though_nothing_failed() -> None:
-    slowed = Trace((CallMark("search", 0, 1000, "ok", fault="slow"),), FinalReply("Found it.", 1000.0))
+    slowed = Trace((TracedCall("search", 0, 1000, "ok", fault="slow"),), FinalReply("Found it.", 1000.0))
     result = gate_recovery(GATE, slowed)
     assert (result.verdict, result.detections, result.report.time_to_recovery_ms) == ("passed", 0, 1000)

@@ -1,6 +1,6 @@
-"""The scripted cases that were run against the original: the same outcome, or ours where that one is wrong.
+"""The scripted cases that were run against the original: the same outcome, except where that one is wrong.
 
-Each row of the table is a suite, and the differences have a word of why; docs/suites.md lists them.
+Each row of the table is a suite. Comments explain the differences, which docs/suites.md lists.
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.agents.selection import Selection, select
-from faultkit.agents.suite.results import Row
-from faultkit.agents.suite.run_options import Options
+from faultkit.agents.suite.results import ResultRow
+from faultkit.agents.suite.run_options import RunOptions, Selection, select
 from faultkit.agents.suite_file import load_suite
 from faultkit.agents.suite_runner import run_suites
 from faultkit.base.errors import InputError
@@ -63,7 +62,7 @@ CASES = {
     "hang, and a reply after one": Case("passed", 3000, 1),
     "hang, two tries, too long": Case("failed", 6000, 2, script=TWICE, limit="max_recovery_ms"),
     "hang, two tries, no limit": Case("passed", 6000, 2, script=TWICE, recovery="max_detection_ms: 3000"),
-    # The original counts 0 ms: a delay that the caller sits through would be invisible.
+    # The original counts 0 ms, which would hide a delay that the caller waits for.
     "slow below the budget": Case("passed", 1000, 0, "kind: slow, delay_ms: 1000"),
     "slow at the budget": Case("passed", 3000, 1, "kind: slow, delay_ms: 3000"),
     "slow beyond the budget": Case("passed", 3000, 1, "kind: slow, delay_ms: 9000"),
@@ -97,8 +96,8 @@ def write(folder: Path, case: Case) -> Path:
     return suite
 
 
-def recovery_row(suite: Path) -> Row:
-    results = asyncio.run(run_suites(select([load_suite(suite)], Selection()), Options()))
+def recovery_row(suite: Path) -> ResultRow:
+    results = asyncio.run(run_suites(select([load_suite(suite)], Selection()), RunOptions()))
     (row,) = [row for row in results.rows if row.name == "a (recovery)"]
     return row
 

@@ -1,4 +1,4 @@
-"""docs/suites.md: its suites run, its output is what comes, its figures are those of the battery."""
+"""docs/suites.md: its suites run and print the shown output, and its figures are those of the battery."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.agents.kinds.scripted import SHIPPED
+from faultkit.agents.kinds.scripted import SHIPPED_AGENTS
 from faultkit.agents.matchers.matcher_table import MATCHERS
 from faultkit.agents.parse.suite_tests import AGENT_TEST
 from faultkit.cli.main import invoke
@@ -58,7 +58,7 @@ def test_the_ranking_of_the_page_is_what_the_battery_gives() -> None:
 
 def test_the_page_names_every_agent_matcher_reporter_and_key() -> None:
     named = set(re.findall(r"`([\w-]+)", TEXT))
-    for names in (SHIPPED, MATCHERS, REPORTERS, AGENT_TEST.names):
+    for names in (SHIPPED_AGENTS, MATCHERS, REPORTERS, AGENT_TEST.names):
         assert set(names) <= named
 
 

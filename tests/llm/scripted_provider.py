@@ -1,6 +1,6 @@
-"""A provider that does what a test says: a real HTTP server on loopback, answering by a script.
+"""A provider for tests: a real HTTP server on loopback that answers by a script.
 
-It speaks OpenAI's and Anthropic's API as far as our clients look: `said` makes an answer in either.
+It has as much of OpenAI's and Anthropic's APIs as the clients read; `said` returns an answer in either.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-PATIENCE_S = 5.0
+PATIENCE_S = 20.0
 
 
 @dataclass(frozen=True)
 class Send:
-    """An HTTP answer."""
+    """A step that sends an HTTP response."""
 
     body: Any = field(default_factory=dict)
     status: int = 200
@@ -29,17 +29,17 @@ class Send:
 
 @dataclass(frozen=True)
 class Hang:
-    """No answer, as long as the test lasts."""
+    """A step that sends nothing while the test runs."""
 
 
 @dataclass(frozen=True)
 class Drip:
-    """An answer that never comes to its end, a byte every 20 ms."""
+    """A step that sends a byte every 20 ms without an end."""
 
 
 @dataclass(frozen=True)
 class Break:
-    """The connection is reset, before an answer or in the middle of one."""
+    """A step that resets the connection, before a response or in the middle of one."""
 
     after: bytes = b""
 
@@ -55,7 +55,7 @@ class Request:
 
 
 class ScriptedServer:
-    """Answers each request with the next step of its script; the last step stays."""
+    """A server that answers each request with the next step of its script, and then with the last one."""
 
     def __init__(self) -> None:
         self.requests: list[Request] = []
@@ -130,14 +130,14 @@ def _send(handler: BaseHTTPRequestHandler, step: Send) -> None:
     for name, value in {"content-type": "application/json", **step.headers}.items():
         handler.send_header(name, value)
     handler.send_header("content-length", str(len(raw)))
-    # Said aloud, so that no client tries its next request on a connection that is about to end.
+    # Announce the end, so that no client sends its next request on this connection.
     handler.send_header("connection", "close")
     handler.end_headers()
     handler.wfile.write(raw)
 
 
 def said(dialect: str, text: str, *, cut: bool = False) -> Send:
-    """A model's answer: as text with OpenAI, as text or as a tool's input with Anthropic."""
+    """Return a model's answer: text for OpenAI, text or the input of a tool for Anthropic."""
     if dialect == "openai":
         message = {"role": "assistant", "content": text}
         return Send(
@@ -163,7 +163,7 @@ def said(dialect: str, text: str, *, cut: bool = False) -> Send:
 
 
 def tool_input(value: Any) -> Send:
-    """Anthropic's answer in the shape that we ask for."""
+    """Return Anthropic's answer as the input of the tool that was asked for."""
     return Send(
         {
             "model": "said-by-server",

@@ -1,4 +1,4 @@
-"""How long a failed call waits: exact values of seeded draws, and what providers ask for."""
+"""Pauses after a failed call: exact values of seeded draws, and waits that providers ask for."""
 
 from __future__ import annotations
 
@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultkit.base.rng import Rng
-from faultkit.llm.failure import FIRST_S, LONGEST_S, FailureKind, ProviderFailure, after_s, pause_s
+from faultkit.llm.failure import (
+    FIRST_PAUSE_S,
+    LONGEST_PAUSE_S,
+    FailureKind,
+    ProviderFailure,
+    after_s,
+    pause_s,
+)
 
 
 def test_pauses_double_and_the_same_seed_draws_the_same() -> None:
@@ -27,7 +34,7 @@ def _twins() -> tuple[Rng, Rng]:
 def test_no_pause_is_longer_than_the_longest(tried: int) -> None:
     pause = pause_s(ProviderFailure("rate"), tried, Rng.keyed(tried))
     assert pause is not None
-    assert FIRST_S / 2 <= pause <= LONGEST_S
+    assert FIRST_PAUSE_S / 2 <= pause <= LONGEST_PAUSE_S
 
 
 @pytest.mark.parametrize("kind", ["key", "model", "credit", "timeout", "rejected", "garbage"])

@@ -1,4 +1,4 @@
-"""Secrets are out of a text that leaves, and back in the text that returns."""
+"""Secrets are taken out of a text that is sent, and put back into the text that returns."""
 
 from __future__ import annotations
 
@@ -210,7 +210,7 @@ def test_hiding_is_the_same_every_time(text: str) -> None:
 @given(texts, st.sampled_from(KEYS), texts)
 def test_no_text_around_a_key_shows_it(before: str, key: str, after: str) -> None:
     text = f"{before} {key} {after}"
-    # A key inside a longer word, such as "0hf_…", is not taken for one.
+    # A key inside a longer word, such as "0hf_…", is not recognized.
     assume(re.search(rf"\w{re.escape(key)}", text) is None)
     assert key not in hidden(text)
 

@@ -1,7 +1,7 @@
 """Coverage of suites: which tools meet which faults, in which phase of a call, and which meet none. Pure.
 
-A call has two phases. A fault in the request phase acts before the server does anything; a fault in the
-reply phase acts when the call has taken effect, and only the reply suffers.
+A call has two phases. A fault in the request phase acts before the server does anything. A fault in the
+reply phase acts on the reply of a call that has already taken effect.
 """
 
 from __future__ import annotations
@@ -11,17 +11,16 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias, get_args
 
-from faultkit.agents.selection import tests_of
-from faultkit.agents.suite.definition import AgentTest, MockServer, Suite, SuiteFault, ToolTest
+from faultkit.agents.suite.definition import MockServer, Suite, SuiteFault, SuiteTest, ToolTest
 from faultkit.base.rng import Rng
-from faultkit.faults.call.call import Call, CallFault, Circumstances
+from faultkit.faults.call_fault import Call, CallFault, Circumstances
 from faultkit.plan import Rule
 
 Phase: TypeAlias = Literal["request", "reply"]
-"""request: the server does not run the call, or later. reply: it does, and the reply suffers."""
+"""request: the call is delayed or not run. reply: the call is run, and its reply is changed or lost."""
 PHASES: tuple[Phase, ...] = get_args(Phase)
-_CALLS = 3
-"""Calls to try, because some faults spare the first ones."""
+_TRIED_CALLS = 3
+"""Calls on which a fault is tried, because some faults do not act on the first ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ class CoveredTool:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """What is tested, and what is not."""
+    """The tools and phases that are tested, and those that are not."""
 
     covered: tuple[CoveredTool, ...]
     untested: tuple[tuple[str, str, Phase], ...]
@@ -59,7 +58,7 @@ def coverage_of(suites: Sequence[Suite]) -> Coverage:
         known = list(_tools(suite))
         tools.update(dict.fromkeys(known))
         faults = {fault.name: fault for fault in suite.faults}
-        for test in tests_of(suite):
+        for test in suite.tests:
             if test.skip:
                 continue
             for fault in (faults[name] for name in test.inject):
@@ -69,8 +68,9 @@ def coverage_of(suites: Sequence[Suite]) -> Coverage:
                         met.setdefault(key, {})[test.name] = None
     covered = tuple(CoveredTool(*key, tuple(names)) for key, names in met.items())
     tested = {(each.server, each.tool, each.phase) for each in covered}
-    left = tuple((*tool, phase) for tool in tools for phase in PHASES if (*tool, phase) not in tested)
-    return Coverage(tuple(sorted(covered, key=_order)), left)
+    untested = tuple((*tool, phase) for tool in tools for phase in PHASES if (*tool, phase) not in tested)
+    in_order = sorted(covered, key=lambda each: (each.server, each.tool, each.phase, each.fault))
+    return Coverage(tuple(in_order), untested)
 
 
 def phase_of(rule: Rule) -> Phase:
@@ -78,7 +78,7 @@ def phase_of(rule: Rule) -> Phase:
     fault = rule.fault
     assert isinstance(fault, CallFault)
     memory: dict[str, object] = {}
-    for number in range(_CALLS):
+    for number in range(_TRIED_CALLS):
         params = {"name": "tool", "arguments": {}}
         call = Call("tools/call", "tool", params, id=number, nth=number, ordinal=number)
         verdict = fault.judge(call, Circumstances(Rng.keyed("coverage", number), memory))
@@ -87,11 +87,8 @@ def phase_of(rule: Rule) -> Phase:
     return "request"
 
 
-def _order(each: CoveredTool) -> tuple[str, str, str, str]:
-    return each.server, each.tool, each.phase, each.fault
-
-
 def _tools(suite: Suite) -> Iterator[tuple[str, str]]:
+    """Yield the server and the name of each tool that is known without starting a server."""
     for server in suite.servers:
         if isinstance(server.serving, MockServer) and server.serving.source is not None:
             yield from ((server.name, str(tool["name"])) for tool in server.serving.source.listed)
@@ -103,13 +100,12 @@ def _tools(suite: Suite) -> Iterator[tuple[str, str]]:
                 yield server.name, match.tool
 
 
-def _meets(test: AgentTest | ToolTest, fault: SuiteFault, server: str, tool: str) -> bool:
+def _meets(test: SuiteTest, fault: SuiteFault, server: str, tool: str) -> bool:
     match = fault.rule.match
-    own = test.servers if isinstance(test, AgentTest) else (test.server,)
     if isinstance(test, ToolTest) and tool != test.tool:
         return False
     return (
-        server in own
+        server in test.server_names
         and fnmatchcase(server, match.server or "*")
         and fnmatchcase(tool, match.tool or "*")
         and match.method in (None, "tools/call")

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from faultkit.agents.selection import SelectedTests
+    from faultkit.agents.suite.run_options import SelectedTests
 
 NAMES = ("mcptest.yml", "mcptest.yaml", "*.suite.yml", "*.suite.yaml")
 
@@ -36,10 +36,11 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteFile 
 
 
 class SuiteFile(pytest.File):
-    """A suite."""
+    """A suite file, with an item for each test."""
 
     def collect(self) -> Iterator[SuiteItem]:
-        from faultkit.agents.selection import SelectedTests, Selection, select
+        """Yield an item for each test. Raises CollectError for an invalid suite."""
+        from faultkit.agents.suite.run_options import SelectedTests, Selection, select
         from faultkit.agents.suite_file import load_suite
         from faultkit.base.errors import InputError
 
@@ -63,12 +64,13 @@ class SuiteItem(pytest.Item):
         self._chosen = chosen
 
     def runtest(self) -> None:
+        """Run the test. Raises SuiteFailed."""
         import asyncio
 
-        from faultkit.agents.suite.run_options import Options, given_seed
+        from faultkit.agents.suite.run_options import RunOptions, given_seed
         from faultkit.agents.suite_runner import run_suites
 
-        options = Options(seed=given_seed(self.config.getoption("--suite-seed", default=None)))
+        options = RunOptions(seed=given_seed(self.config.getoption("--suite-seed", default=None)))
         results = asyncio.run(run_suites([self._chosen], options))
         (suite,) = results.suites
         problems = [suite.problem] if suite.problem else []
@@ -90,4 +92,4 @@ class SuiteItem(pytest.Item):
 
 
 class SuiteFailed(Exception):
-    """The messages of failed rows. A traceback of Faultkit would not help."""
+    """Raised with the messages of failed rows; shown without a traceback."""

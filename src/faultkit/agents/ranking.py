@@ -1,8 +1,8 @@
-"""Ranking agents: a score from 0 to 100 for each, over all runs that met a fault. Pure.
+"""Ranks agents: a score from 0 to 100 for each, over all runs that met a fault. Pure.
 
 A run that fails its recovery gate scores 0. A run that passes scores by its goal, honesty, thrift and care;
-a part that is unknown is left out and the others weigh more. Runs that met no fault do not count, so an
-agent gains nothing by doing nothing.
+an unknown part is left out, and the others weigh more. Runs that met no fault do not count, so that an agent
+gains nothing by making no calls.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from statistics import mean
 
 from faultkit.agents.suite.definition import AgentTest, CommandAgent, ModelAgent, ShippedAgent
-from faultkit.agents.suite.results import Row, ScoredRun
+from faultkit.agents.suite.results import ResultRow, ScoredRun
 
 GOAL, HONESTY, THRIFT, CARE = 40, 20, 20, 20
 """Weights: the task was done; the claim is true; no useless calls; no duplicate effects, no spread canaries
@@ -20,8 +20,8 @@ and no calls before the time that a server asked to wait."""
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """The place of one agent."""
+class AgentStanding:
+    """The score of one agent, and the figures behind it."""
 
     agent: str
     score: float | None
@@ -32,14 +32,16 @@ class Standing:
     passed: int
     """Runs among them that passed the gate."""
     goals: int
+    """Runs among them in which the task was done."""
     honest: int
+    """Runs among them in which the agent's claim was true."""
     wasted_calls: int
     duplicate_effects: int
     early_calls: int
     """Calls before the time that a server asked to wait."""
 
 
-def rank_agents(rows: Iterable[tuple[str, Row]]) -> list[Standing]:
+def rank_agents(rows: Iterable[tuple[str, ResultRow]]) -> list[AgentStanding]:
     """Rank agents, the best first. `rows` are rows with runs, each with the name of its agent."""
     by_agent: dict[str, list[ScoredRun]] = {}
     for agent, row in rows:
@@ -77,9 +79,9 @@ def score_of_run(run: ScoredRun) -> float:
     return 100 * sum(weight * part for weight, part in known) / sum(weight for weight, _ in known)
 
 
-def _standing(agent: str, runs: Sequence[ScoredRun]) -> Standing:
+def _standing(agent: str, runs: Sequence[ScoredRun]) -> AgentStanding:
     hit = [run for run in runs if run.metrics.fault_hit]
-    return Standing(
+    return AgentStanding(
         agent,
         round(mean(map(score_of_run, hit)), 1) if hit else None,
         len(runs),

@@ -1,4 +1,4 @@
-"""Scaffolding a first suite for a server: each of its tools meets a few faults, with shipped agents. Pure."""
+"""Writes a first suite for a server: each of its tools meets a few faults, with shipped agents. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from faultkit.agents.suite.agent import ToolInfo
+from faultkit.agents.suite.agent_interface import ToolInfo
 from faultkit.agents.suite.definition import CommandServer, MockServer, Serving, UrlServer
 from faultkit.base.documents.schema_example import smallest_value
 
@@ -28,10 +28,11 @@ def scaffold_suite(file: str, name: str, serving: Serving, tools: Sequence[ToolI
     faults, agents = [], []
     reads = [tool for tool in tools if tool.read_only]
     for tool in tools:
-        target = f"target: {{ tool: {_text(tool.name)} }}"
+        target = f"target: {{ tool: {_quote(tool.name)} }}"
+        hangs, comes_back = _quote(f"{tool.name} hangs"), _quote(f"{tool.name} comes back")
         faults += [
-            f"  - {{ name: {_text(f'{tool.name} hangs')}, {target}, kind: hang }}",
-            f"  - {{ name: {_text(f'{tool.name} comes back')}, {target}, kind: recover_after, failures: 1 }}",
+            f"  - {{ name: {hangs}, {target}, kind: hang }}",
+            f"  - {{ name: {comes_back}, {target}, kind: recover_after, failures: 1 }}",
         ]
         other = next((read for read in reads if read.name != tool.name), None)
         agents += [
@@ -40,10 +41,10 @@ def scaffold_suite(file: str, name: str, serving: Serving, tools: Sequence[ToolI
         ]
         if not tool.read_only:
             lost = "kind: lost_reply, trigger: { first: 1 }"
-            faults.append(f"  - {{ name: {_text(f'{tool.name} loses its answer')}, {target}, {lost} }}")
+            faults.append(f"  - {{ name: {_quote(f'{tool.name} loses its answer')}, {target}, {lost} }}")
             # An agent that only retries does it twice: `fault test --json` counts duplicate_effects.
             agents += _test(tool, "loses its answer", "retrying")
-    head = _HEAD.format(file=file, name=_text(name), serving=_serving(serving))
+    head = _HEAD.format(file=file, name=_quote(name), serving=_serving(serving))
     return "\n".join([head + "faults:", *faults, "agents:", *agents]) + "\n"
 
 
@@ -53,9 +54,9 @@ def _test(tool: ToolInfo, what: str, kind: str, other: ToolInfo | None = None) -
         goal["fallback"] = _goal_call(other)
     name = f"{tool.name} {what}"
     return [
-        f"  - name: {_text(f'{name}, and the agent copes')}",
+        f"  - name: {_quote(f'{name}, and the agent copes')}",
         f"    agent: {{ kind: {kind}, goal: {json.dumps(goal, ensure_ascii=False)} }}",
-        f"    inject: [{_text(name)}]",
+        f"    inject: [{_quote(name)}]",
         f"    recovery: {{ max_detection_ms: {DETECTION_MS}, max_recovery_ms: {RECOVERY_MS} }}",
     ]
 
@@ -69,11 +70,11 @@ def _serving(serving: Serving) -> str:
     if isinstance(serving, CommandServer):
         return f"command: {json.dumps(list(serving.argv), ensure_ascii=False)}"
     if isinstance(serving, UrlServer):
-        return f"url: {_text(serving.url)}"
+        return f"url: {_quote(serving.url)}"
     assert isinstance(serving, MockServer)
-    return f"mock: {_text(serving.tools_from)}"
+    return f"mock: {_quote(serving.tools_from)}"
 
 
-def _text(text: str) -> str:
+def _quote(text: str) -> str:
     """Quote a text for any place in YAML, with `${` escaped."""
     return json.dumps(text.replace("${", "$${"), ensure_ascii=False)

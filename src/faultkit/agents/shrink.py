@@ -1,4 +1,4 @@
-"""Shrinking a plan that makes a test fail to a minimal one that still does, in virtual time.
+"""Shrinks a plan that makes a test fail to a minimal one that still does, in virtual time. Pure.
 
 Greedy and deterministic: faults are removed one by one, then triggers, schedules and settings are reset to
 their defaults, and counts are lowered. The result is minimal: no single further step keeps the failure.
@@ -12,33 +12,33 @@ from dataclasses import MISSING, fields, replace
 from faultkit.agents.suite.definition import AgentTest, Suite
 from faultkit.plan import Rule, Schedule, Trigger
 
-Fails = Callable[[Suite, AgentTest], bool]
+StillFails = Callable[[Suite, AgentTest], bool]
 """Returns whether the test still fails in the same way."""
-_MOST_STEPS = 2000
+_MOST_TRIES = 2000
 
 
-def shrink_test(suite: Suite, test: AgentTest, fails: Fails) -> tuple[Suite, AgentTest]:
+def shrink_test(suite: Suite, test: AgentTest, fails: StillFails) -> tuple[Suite, AgentTest]:
     """Return the smallest suite and test for which `fails` holds. It must hold for the given ones."""
     tried = 0
 
-    def holds(one: Suite, other: AgentTest) -> bool:
+    def holds(smaller_suite: Suite, smaller_test: AgentTest) -> bool:
         nonlocal tried
         tried += 1
-        return tried <= _MOST_STEPS and fails(one, other)
+        return tried <= _MOST_TRIES and fails(smaller_suite, smaller_test)
 
-    again = True
-    while again:
-        again = False
-        for smaller in _smaller(suite, test):
+    has_shrunk = True
+    while has_shrunk:
+        has_shrunk = False
+        for smaller in _smaller_tests(suite, test):
             if holds(*smaller):
                 suite, test = smaller
-                again = True
+                has_shrunk = True
                 break
     needed = tuple(fault for fault in suite.faults if fault.name in test.inject)
     return replace(suite, faults=needed), test
 
 
-def _smaller(suite: Suite, test: AgentTest) -> Iterator[tuple[Suite, AgentTest]]:
+def _smaller_tests(suite: Suite, test: AgentTest) -> Iterator[tuple[Suite, AgentTest]]:
     for name in test.inject:
         if len(test.inject) > 1:
             yield suite, replace(test, inject=tuple(each for each in test.inject if each != name))
@@ -47,13 +47,13 @@ def _smaller(suite: Suite, test: AgentTest) -> Iterator[tuple[Suite, AgentTest]]
     for index, fault in enumerate(suite.faults):
         if fault.name not in test.inject:
             continue
-        for rule in _simpler(fault.rule):
+        for rule in _simpler_rules(fault.rule):
             faults = [*suite.faults]
             faults[index] = replace(fault, rule=rule)
             yield replace(suite, faults=tuple(faults)), test
 
 
-def _simpler(rule: Rule) -> Iterator[Rule]:
+def _simpler_rules(rule: Rule) -> Iterator[Rule]:
     if rule.trigger != Trigger():
         yield replace(rule, trigger=Trigger())
         yield from _simpler_triggers(rule)
@@ -66,7 +66,7 @@ def _simpler(rule: Rule) -> Iterator[Rule]:
             yield replace(rule, fault=replace(rule.fault, **{field.name: default}))
         least = default if isinstance(default, int) else 0
         if isinstance(value, int) and not isinstance(value, bool) and value > least:
-            # Halve first: a thousand becomes one in ten steps.
+            # Halve first, so that a thousand becomes one in ten steps.
             for fewer in dict.fromkeys((least + (value - least) // 2, value - 1)):
                 try:
                     yield replace(rule, fault=replace(rule.fault, **{field.name: fewer}))
@@ -75,10 +75,10 @@ def _simpler(rule: Rule) -> Iterator[Rule]:
 
 
 def _simpler_triggers(rule: Rule) -> Iterator[Rule]:
-    usual = Trigger()
+    defaults = Trigger()
     for field in fields(Trigger):
         value = getattr(rule.trigger, field.name)
-        default = getattr(usual, field.name)
+        default = getattr(defaults, field.name)
         if value != default:
             yield replace(rule, trigger=replace(rule.trigger, **{field.name: default}))
     first = rule.trigger.first

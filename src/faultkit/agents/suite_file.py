@@ -1,5 +1,7 @@
-"""Loading suites from files, with their imports and their mocks' manifests. Every error names file and
-line."""
+"""Loads suites from files, with their imports and the manifests of their mocks.
+
+Every error names a file and a line. The contents are parsed by `faultkit.agents.parse`, which reads no files.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,20 @@ from typing import TYPE_CHECKING, Any
 
 from faultkit.agents.parse.suite_contents import FileContents, merge_suite, parse_contents
 from faultkit.agents.parse.suite_servers import SuiteFolder
-from faultkit.agents.parse.suite_source import Secrets, SourceFile, read_source
-from faultkit.agents.parse.suite_variables import Scope, fill, read_variables
+from faultkit.agents.parse.suite_source import (
+    Secrets,
+    SuiteSource,
+    VariableScope,
+    fill,
+    read_source,
+    read_variables,
+)
 from faultkit.agents.suite.definition import Suite
 from faultkit.base.documents.checks import shown
 from faultkit.base.errors import InputError
 from faultkit.base.files import read_text
+from faultkit.mcp.mock.manifest import load_source
 from faultkit.mcp.mock.mock_model import Manifest
-from faultkit.mcp.mock.mock_source import load_source
 
 if TYPE_CHECKING:
     from faultkit.mcp.mock.mock_recording import Recording
@@ -30,9 +38,9 @@ def load_suite(
     env: Mapping[str, str] | None = None,
     variables: Mapping[str, Any] | None = None,
 ) -> Suite:
-    """Load a suite. `variables` go before those of the files.
+    """Load a suite. `variables` take precedence over those of the files.
 
-    Raises one InputError with all mistakes, one a line.
+    Raises one InputError with all mistakes, one on each line.
     """
     suite, problems = read_suite(path, env=env, variables=variables)
     if suite is None:
@@ -46,7 +54,7 @@ def read_suite(
     env: Mapping[str, str] | None = None,
     variables: Mapping[str, Any] | None = None,
 ) -> tuple[Suite | None, list[InputError]]:
-    """Return the suite, or all its mistakes. `env` is that of this process if None."""
+    """Return the suite, or all its mistakes. `env` defaults to the environment of this process."""
     loading = _Loading(os.environ if env is None else env, variables or {})
     file = os.fspath(path)
     try:
@@ -54,7 +62,9 @@ def read_suite(
     except InputError as error:
         return None, [error]
     suite = merge_suite(loading.parts, loading.files)
-    problems = [error for part in loading.parts for error in part.source.placed()] + loading.broken
+    problems = [
+        error for part in loading.parts for error in part.source.located_problems()
+    ] + loading.unreadable
     return (None, problems) if problems else (suite, [])
 
 
@@ -81,9 +91,11 @@ class _Loading:
     known: dict[str, FileContents | None] = field(default_factory=dict)
     """Parsed files by their real path; None while a file is being read."""
     sources: dict[str, Manifest | Recording] = field(default_factory=dict)
-    broken: list[InputError] = field(default_factory=list)
+    """Manifests and recordings by their path."""
+    unreadable: list[InputError] = field(default_factory=list)
     """Errors of files that could not be read at all."""
     order: list[str] = field(default_factory=list)
+    """Real paths of the files, in the order in which they were found."""
     tried: dict[str, None] = field(default_factory=dict)
     """Every file that was looked for, found or not."""
 
@@ -94,10 +106,12 @@ class _Loading:
 
     @property
     def files(self) -> list[str]:
+        """Paths of all files that were read."""
         return [part.source.file for part in self.parts] + list(self.sources)
 
 
 def _load(file: str, chain: tuple[str, ...], loading: _Loading) -> FileContents:
+    """Load a file and its imports. `chain` are the files that import it, the suite's own first."""
     real = os.path.realpath(file)
     loading.known[real] = None
     loading.order.append(real)
@@ -105,25 +119,27 @@ def _load(file: str, chain: tuple[str, ...], loading: _Loading) -> FileContents:
     source = read_source(read_text(file), file, loading.secrets)
     folder = os.path.dirname(file)
     document = source.value if isinstance(source.value, Mapping) else {}
-    scope = Scope(loading.chosen, loading.env, os.path.abspath(folder))
+    scope = VariableScope(loading.chosen, loading.env, os.path.abspath(folder))
     names = fill(document.get("imports"), scope, source, "imports")
     imported = _imports(names, folder, source, (*chain, file), loading)
     inherited = {name: value for part in imported for name, value in part.variables.items()}
-    scope = Scope(inherited, loading.env, scope.config_dir)
+    scope = VariableScope(inherited, loading.env, scope.config_dir)
     variables = read_variables(document.get("variables"), scope, source, loading.chosen)
-    scope = Scope(variables, loading.env, scope.config_dir)
+    scope = VariableScope(variables, loading.env, scope.config_dir)
     body = {
         key: value if key in ("imports", "variables") else fill(value, scope, source, key)
         for key, value in document.items()
     }
-    whole = body if source.value is None or isinstance(source.value, Mapping) else source.value
-    part = parse_contents(whole, source, variables, _nearby(folder, loading), imported)
+    is_mapping = source.value is None or isinstance(source.value, Mapping)
+    part = parse_contents(
+        body if is_mapping else source.value, source, variables, _folder_of(folder, loading), imported
+    )
     loading.known[real] = part
     return part
 
 
 def _imports(
-    names: object, folder: str, source: SourceFile, chain: tuple[str, ...], loading: _Loading
+    names: object, folder: str, source: SuiteSource, chain: tuple[str, ...], loading: _Loading
 ) -> list[FileContents]:
     if names is None:
         return []
@@ -142,7 +158,7 @@ def _imports(
 
 
 def _import(
-    name: str, path: str, folder: str, source: SourceFile, chain: tuple[str, ...], loading: _Loading
+    name: str, path: str, folder: str, source: SuiteSource, chain: tuple[str, ...], loading: _Loading
 ) -> FileContents | None:
     file = os.path.normpath(os.path.join(folder, name))
     real = os.path.realpath(file)
@@ -157,15 +173,17 @@ def _import(
         if error.path == file and not os.path.isfile(file):
             source.note(path, f"{shown(name)} {error.problem}")
         else:
-            loading.broken.append(error)
+            loading.unreadable.append(error)
         return None
 
 
-def _nearby(folder: str, loading: _Loading) -> SuiteFolder:
+def _folder_of(folder: str, loading: _Loading) -> SuiteFolder:
+    """Return the access to files in a folder, which reads each manifest once."""
+
     def path_of(name: str) -> str:
         return os.path.normpath(os.path.join(folder, name))
 
-    def source(name: str) -> Manifest | Recording:
+    def open_source(name: str) -> Manifest | Recording:
         file = path_of(name)
         loading.tried[file] = None
         if file not in loading.sources:
@@ -175,4 +193,4 @@ def _nearby(folder: str, loading: _Loading) -> SuiteFolder:
                 raise InputError("", str(error)) from None
         return loading.sources[file]
 
-    return SuiteFolder(path_of, source)
+    return SuiteFolder(path_of, open_source)

@@ -1,12 +1,16 @@
-"""Language models: providers, one asynchronous client an API, retries, cassettes, and questions with a
+"""Language models: providers, one asynchronous client for each API, retries, cassettes, and questions with a
 schema.
 
-    providers, endpoints         what is known of each provider; which one serves a model, with which key
-    conversation                 values: what a model is sent, what it returns; `ChatModel`
-    chat                         calls with retries; opens `openai_chat` or `anthropic_chat`
-    failure, response_body       kinds of failures, when to repeat; reading responses
-    cassettes, usage, redaction  recorded turns; tokens and prices; secrets taken out of texts
-    ask/                         `Model.ask` and `Model.embed`, which block, for advice on code
+    providers                    what is known of each provider; which one serves a model, with which key
+    redaction                    secrets taken out of texts
+    failure                      kinds of failures, when to repeat a call; reading responses
+    conversation                 values: what a model is sent, what it returns; tokens and prices
+    openai_chat, anthropic_chat  one client for each API
+    chat                         calls with retries; opens a client; a loop for callers that block
+    cassettes                    recorded turns, replayed without a model
+    prompt, model_settings       a question and the reading of its answer; the user's choice of a model
+    language_model               `LanguageModel.ask` and `.embed`, which block, for advice on code
 
-The packages `openai` and `anthropic` are imported here only, and only when a call is made.
+A module imports only from those above it. The packages `openai` and `anthropic` are imported here only, and
+only when a call is made.
 """

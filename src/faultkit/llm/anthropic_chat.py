@@ -1,6 +1,6 @@
-"""Anthropic's API by the `anthropic` package.
+"""A client of Anthropic's API.
 
-It has no response format: JSON is asked for as the input of a tool that the model must call.
+The API has no response format, so JSON is asked for as the input of a tool that the model must call.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from faultkit.llm.failure import (
     text_at,
     value_at,
 )
-from faultkit.llm.providers import Endpoint
+from faultkit.llm.providers import ModelEndpoint
 
 _ANSWER_TOOL = "answer"
 _ENDS: dict[str, CompletionEnd] = {
@@ -44,9 +44,9 @@ _PROMPT_COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_inp
 
 
 class AnthropicChat:
-    """A client of one endpoint."""
+    """A client of one endpoint with Anthropic's API."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: ModelEndpoint) -> None:
         self._endpoint = endpoint
         self._client = anthropic.AsyncAnthropic(
             api_key=endpoint.key,
@@ -129,7 +129,7 @@ def _messages(conversation: Conversation) -> list[Any]:
 
 
 def _completion(body: dict[str, Any], sent: list[Any], *, by_tool: bool) -> Completion:
-    """`by_tool`: the text of the completion is the input of the first tool call, as JSON."""
+    """Return the completion in a body. `by_tool`: its text is the input of the first tool call, as JSON."""
     content = value_at(body, "content")
     if not isinstance(content, list):
         raise ProviderFailure("garbage", "no content in it")

@@ -1,8 +1,8 @@
 """Cassettes: the turns of a model, recorded once and replayed without it.
 
-A turn is replayed only for the input it was recorded with: the model, the prompts, the tools, and all
-results of calls so far. Any difference makes the cassette stale, which is an error. A cassette keeps digests
-of the input and the full output of the model; it never contains a key.
+A turn is replayed only for the input that it was recorded with: the model, the prompts, the tools, and all
+results of calls so far. Any difference makes the cassette stale, which is an error. A cassette has digests of
+the input and the full output of the model. It never contains a key.
 """
 
 from __future__ import annotations
@@ -16,26 +16,25 @@ from pathlib import Path
 from typing import Any
 
 from faultkit.base.errors import InputError, RunError
-from faultkit.base.files import write_whole
+from faultkit.base.files import write_output
 from faultkit.llm.conversation import (
     ChatModel,
     Completion,
     CompletionEnd,
     Conversation,
     OfferedTool,
-    Round,
     ToolCall,
     Usage,
 )
 
 FORMAT = 1
 FOLDER = "cassettes"
-_AGAIN = "record it again with --record"
+_ADVICE = "record it again with --record"
 _ENDS: dict[str, CompletionEnd] = {"done": "done", "cut": "cut", "refused": "refused"}
 
 
 class StaleCassette(InputError):
-    """The cassette was recorded for another input."""
+    """Raised if a cassette was recorded for another input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +54,9 @@ class Cassette:
     model: str
     system_prompt: str
     prompt: str
-    """Both digests, as the values of `tools`."""
+    """The prompts are digests."""
     tools: Mapping[str, str]
+    """Digest of each offered tool, by its name."""
     turns: tuple[RecordedTurn, ...]
     suite: str = ""
     """Name of the suite's file; empty if unknown."""
@@ -72,18 +72,18 @@ def cassette_path(suite_file: str, agent: str, others: Iterable[str] = ()) -> Pa
     if any(other != agent and _slug(other).lower() == name.lower() for other in others):
         name = f"{name}-{hashlib.sha256(agent.encode()).hexdigest()[:8]}"
     folder = suite.parent / FOLDER
-    own = folder / f"{suite.stem}.{name}.json"
-    plain = folder / f"{name}.json"
-    return own if own.exists() or _is_of_another(plain, suite) else plain
+    with_suite = folder / f"{suite.stem}.{name}.json"
+    without_suite = folder / f"{name}.json"
+    is_taken = with_suite.exists() or _belongs_to_other_suite(without_suite, suite)
+    return with_suite if is_taken else without_suite
 
 
 def _slug(agent: str) -> str:
     return re.sub(r"[^\w.-]+", "-", agent).strip("-.") or "agent"
 
 
-def _is_of_another(path: Path, suite: Path) -> bool:
-    """Return whether a cassette belongs to another suite. One that no longer exists was renamed to this
-    one."""
+def _belongs_to_other_suite(path: Path, suite: Path) -> bool:
+    """Return whether a cassette belongs to another suite that still exists; otherwise it was renamed."""
     try:
         owner = load_cassette(path).suite
     except InputError:
@@ -91,28 +91,29 @@ def _is_of_another(path: Path, suite: Path) -> bool:
     return owner not in ("", suite.name) and (suite.parent / owner).exists()
 
 
-# --- chat models -----------------------------------------------------------------------------------
+# Chat models
 
 
 class CassettePlayer:
     """A chat model that replays a cassette."""
 
     def __init__(self, path: Path, agent: str) -> None:
-        """Raises InputError if the cassette cannot be read."""
+        """Read the cassette. Raises InputError."""
         self._path = path
         self._agent = agent
         self._cassette = load_cassette(path)
 
     async def complete(self, conversation: Conversation) -> Completion:
+        """Return the recorded turn. Raises StaleCassette."""
         number = len(conversation.rounds)
-        problem = _changed(self._cassette, conversation, self._agent) if number == 0 else ""
+        problem = _differences(self._cassette, conversation, self._agent) if number == 0 else ""
         turns = self._cassette.turns
         if not problem and number >= len(turns):
             problem = f"it ends after {len(turns)} turns, and the run goes on"
         if not problem and turns[number].input_digest != input_digest_of(conversation):
             problem = f"turn {number + 1}: what the tools had answered by then is not what was recorded"
         if problem:
-            raise StaleCassette(str(self._path), f"the cassette is stale: {problem}; {_AGAIN}")
+            raise StaleCassette(str(self._path), f"the cassette is stale: {problem}; {_ADVICE}")
         return turns[number].completion
 
     async def close(self, *, is_whole: bool) -> None:
@@ -120,12 +121,12 @@ class CassettePlayer:
 
 
 class CassetteRecorder:
-    """A chat model that records another one, and writes the cassette once the conversation is whole."""
+    """A chat model that records another one, and writes the cassette at the end of a whole conversation."""
 
     def __init__(
         self, chat: ChatModel, path: Path, agent: str, secrets: Mapping[str, str], suite: str = ""
     ) -> None:
-        """`secrets` by the names of their variables. A cassette that would contain one is not written."""
+        """Record `chat`. A cassette that contains one of `secrets`, by their variables, is not written."""
         self._chat = chat
         self._path = path
         self._agent = agent
@@ -135,6 +136,7 @@ class CassetteRecorder:
         self._turns: list[RecordedTurn] = []
 
     async def complete(self, conversation: Conversation) -> Completion:
+        """Return the next turn of the recorded model, and keep it. Raises ModelError."""
         if self._first is None:
             self._first = conversation
         input_digest = input_digest_of(conversation)
@@ -143,6 +145,7 @@ class CassetteRecorder:
         return completion
 
     async def close(self, *, is_whole: bool) -> None:
+        """Close the recorded model, and write the cassette if the conversation is whole. Raises RunError."""
         await self._chat.close(is_whole=is_whole)
         if not is_whole or self._first is None:
             return
@@ -154,10 +157,10 @@ class CassetteRecorder:
             self._path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise RunError(f"{self._path}: cannot be written: {error.strerror or error}") from None
-        write_whole(self._path, text)
+        write_output(self._path, text)
 
 
-# --- the input -------------------------------------------------------------------------------
+# The input of a turn
 
 
 def cassette_of(agent: str, first: Conversation, turns: Sequence[RecordedTurn]) -> Cassette:
@@ -176,32 +179,40 @@ def input_digest_of(conversation: Conversation) -> str:
         conversation.prompt,
         [_tool(tool) for tool in conversation.tools],
     ]
-    return _digest([head, [_round(round) for round in conversation.rounds]])
+    rounds = [
+        [
+            round.completion.text,
+            [[call.name, call.arguments, call.problem] for call in round.completion.calls],
+            [[result.text, result.is_error] for result in round.results],
+        ]
+        for round in conversation.rounds
+    ]
+    return _digest([head, rounds])
 
 
-def _changed(cassette: Cassette, now: Conversation, agent: str) -> str:
+def _differences(cassette: Cassette, conversation: Conversation, agent: str) -> str:
     """Return what differs from the recording; empty if nothing does."""
-    wanted = cassette_of(agent, now, ())
-    tools = _changed_tools(cassette.tools, wanted.tools)
+    wanted = cassette_of(agent, conversation, ())
+    tools = _tool_differences(cassette.tools, wanted.tools)
     found = [
-        what
-        for what, was, is_ in (
+        difference
+        for difference, recorded, current in (
             (f"it was recorded for the agent {cassette.agent!r}", cassette.agent, wanted.agent),
             (f"the model changed from {cassette.model!r} to {wanted.model!r}", cassette.model, wanted.model),
             ("the system prompt changed", cassette.system_prompt, wanted.system_prompt),
             ("the prompt changed", cassette.prompt, wanted.prompt),
             (f"the tools changed ({tools})", [*cassette.tools.items()], [*wanted.tools.items()]),
         )
-        if was != is_
+        if recorded != current
     ]
     return ", ".join(found)
 
 
-def _changed_tools(was: Mapping[str, str], now: Mapping[str, str]) -> str:
+def _tool_differences(recorded: Mapping[str, str], current: Mapping[str, str]) -> str:
     parts = [
-        *(f"new: {name}" for name in now if name not in was),
-        *(f"gone: {name}" for name in was if name not in now),
-        *(f"changed: {name}" for name in now if name in was and was[name] != now[name]),
+        *(f"new: {name}" for name in current if name not in recorded),
+        *(f"gone: {name}" for name in recorded if name not in current),
+        *(f"changed: {name}" for name in current if recorded.get(name, current[name]) != current[name]),
     ]
     return ", ".join(parts) or "their order"
 
@@ -210,17 +221,12 @@ def _tool(tool: OfferedTool) -> list[Any]:
     return [tool.name, tool.description, tool.input_schema]
 
 
-def _round(round: Round) -> list[Any]:
-    calls = [[call.name, call.arguments, call.problem] for call in round.completion.calls]
-    return [round.completion.text, calls, [[result.text, result.is_error] for result in round.results]]
-
-
 def _digest(value: object) -> str:
     text = json.dumps(value, sort_keys=True, default=dict)
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
 
 
-# --- the file -------------------------------------------------------------------------------------
+# The file
 
 
 def dump_cassette(cassette: Cassette) -> str:
@@ -267,7 +273,7 @@ def load_cassette(path: Path) -> Cassette:
         raise InputError(str(path), f"expected a cassette in JSON, got something else ({error})") from None
     if not isinstance(document, dict) or document.get("cassette") != FORMAT:
         found = document.get("cassette") if isinstance(document, dict) else None
-        raise InputError(str(path), f"expected a cassette of format {FORMAT}, got {found!r}; {_AGAIN}")
+        raise InputError(str(path), f"expected a cassette of format {FORMAT}, got {found!r}; {_ADVICE}")
     try:
         asked = document["asked"]
         return Cassette(
@@ -280,7 +286,7 @@ def load_cassette(path: Path) -> Cassette:
             str(document.get("suite", "")),
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        problem = f"expected a cassette as --record writes it, got one that lacks {error}; {_AGAIN}"
+        problem = f"expected a cassette as --record writes it, got one that lacks {error}; {_ADVICE}"
         raise InputError(str(path), problem) from None
 
 

@@ -1,7 +1,7 @@
-"""Calls to providers: one client a provider's API, retries, and the sentence when a call is given up.
+"""Calls to providers: a client for each API, retries, and the error of a call that is given up.
 
-`open_client` imports the client libraries, which takes a second or two, only when a call is to be made.
-Waiting here is real, whatever clock a suite runs on.
+`open_client` imports the client libraries only when a call is to be made, because that takes a second or two.
+Waits take real time, also in suites that run in virtual time.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from faultkit.base.errors import RunError
 from faultkit.base.rng import Rng
 from faultkit.llm.conversation import AnswerFormat, Completion, Conversation, ModelError, Vectors
 from faultkit.llm.failure import ProviderFailure, describe_failure, pause_s
-from faultkit.llm.providers import Endpoint
+from faultkit.llm.providers import ModelEndpoint
 
 T = TypeVar("T")
 
@@ -35,13 +35,13 @@ class ChatClient(Protocol):
     ) -> Completion: ...
 
     async def embed(self, model: str, texts: list[str], dim: int | None, timeout_s: float) -> Vectors:
-        """Return one vector a text. `dim` requests shorter vectors than the model's own."""
+        """Return one vector for each text. `dim` asks for shorter vectors than the model's own."""
         ...
 
     async def close(self) -> None: ...
 
 
-def open_client(endpoint: Endpoint) -> ChatClient:
+def open_client(endpoint: ModelEndpoint) -> ChatClient:
     """Return the client of an endpoint."""
     if endpoint.provider.client == "anthropic":
         from faultkit.llm.anthropic_chat import AnthropicChat
@@ -59,7 +59,7 @@ class RetryPolicy:
     rng: Rng
     tries: int
     tries_if_slow: int = 1
-    """Tries of a call that times out. More than one repeats it at once."""
+    """Tries of a call that times out, without a pause between them."""
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     def wait_s(self, failure: ProviderFailure, tried: int) -> float | None:
@@ -69,8 +69,8 @@ class RetryPolicy:
         return pause_s(failure, tried, self.rng) if tried < self.tries else None
 
 
-class GivenUp(Exception):
-    """The last failure of a call that is not repeated any more."""
+class RetriesExhausted(Exception):
+    """Raised with the last failure of a call that is not repeated any more."""
 
     def __init__(self, failure: ProviderFailure, tries: int, timeout_s: float) -> None:
         super().__init__(failure)
@@ -86,9 +86,10 @@ async def call_with_retries(
     timeout_s: Callable[[], float],
     left_s: Callable[[], float] = lambda: inf,
 ) -> T:
-    """Call until it succeeds. `timeout_s` gives the limit of the next try; no pause reaches `left_s`.
+    """Call until a call succeeds. Raises RetriesExhausted.
 
-    Raises GivenUp.
+    `timeout_s` returns the limit of the next try. Instead of a pause of `left_s()` or more,
+    the call is given up.
     """
     tried = 0
     while True:
@@ -104,16 +105,16 @@ async def call_with_retries(
             failure = raised
         wait_s = policy.wait_s(failure, tried)
         if wait_s is None or wait_s >= left_s():
-            raise GivenUp(failure, tried, limit_s) from None
+            raise RetriesExhausted(failure, tried, limit_s) from None
         await policy.pause(wait_s)
 
 
 class ProviderChat:
-    """The completions of a provider's model."""
+    """A chat model that calls its provider."""
 
     def __init__(
         self,
-        endpoint: Endpoint,
+        endpoint: ModelEndpoint,
         *,
         turn_s: float = TURN_S,
         tries: int = TRIES,
@@ -133,7 +134,7 @@ class ProviderChat:
             return await call_with_retries(
                 lambda limit_s: client.complete(conversation, limit_s), self._policy, lambda: self._turn_s
             )
-        except GivenUp as error:
+        except RetriesExhausted as error:
             failure = error.failure
             text = describe_failure(failure, self._endpoint, error.tries, error.timeout_s)
             if failure.kind == "key":
@@ -147,19 +148,19 @@ class ProviderChat:
             self._client = None
 
 
-# An event loop in a thread of its own, for callers that block.
+# Callers that block
 #
 # The provider clients are asynchronous. Advice on code runs in ordinary threads, several at once, so a model
-# keeps one loop for all of them. `asyncio` is imported only when the first call is made.
+# keeps one event loop for all of them, in a thread of its own.
 
 
 _POLL_S = 0.05
-"""How often a blocked caller looks at its `cancel` event."""
+"""Interval at which a blocked caller checks its `cancel` event."""
 _CLOSE_S = 5.0
 
 
 class LoopThread:
-    """A running event loop. Close it."""
+    """An event loop that runs in a thread of its own until `close`."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -180,7 +181,7 @@ class LoopThread:
             future.cancel()
 
     def close(self, release: Callable[[], Awaitable[None]]) -> None:
-        """Cancel what still runs, await `release` in the loop, and end the thread."""
+        """Cancel all tasks, await `release` in the loop, and end the thread."""
 
         async def end() -> None:
             running = asyncio.all_tasks() - {asyncio.current_task()}

@@ -1,7 +1,8 @@
-"""Tokens that calls used, an estimate for texts, and the prices of well-known models. Pure.
+"""A conversation with a language model, in values that depend on no provider's API. Pure.
 
-Prices are those that providers listed in 2025. An unknown price is not guessed: money is not counted then,
-and a user who set a limit gets a note.
+`Conversation` is all that a model is sent, `Completion` what it returns, `ChatModel` any source of
+completions. Tool names are the offered ones: providers accept fewer characters than MCP does. Below are the
+tokens that calls use and the prices of well-known models.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from faultkit.base.errors import RunError
 from faultkit.llm.failure import FailureKind
-from faultkit.llm.providers import Format
+from faultkit.llm.providers import JsonFormat
 
-_BYTES_A_TOKEN = 3
-"""Low, because code has more tokens a byte than prose and an estimate must not be too low."""
+_BYTES_PER_TOKEN = 3
+"""Low, because code has more tokens per byte than prose, and an estimate must not be too low."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +37,155 @@ class Usage:
 
     @property
     def tokens(self) -> int:
+        """Tokens of prompts and answers."""
         return self.prompt_tokens + self.answer_tokens
 
 
 def tokens_in(text: str) -> int:
-    """Estimate the tokens of a text, rather too high than too low."""
-    return len(text.encode("utf-8", "replace")) // _BYTES_A_TOKEN + 1
+    """Estimate the tokens of a text. The estimate is rather too high than too low."""
+    return len(text.encode("utf-8", "replace")) // _BYTES_PER_TOKEN + 1
+
+
+CompletionEnd: TypeAlias = Literal["done", "cut", "refused"]
+"""Why a model stopped. cut: its token limit was reached."""
+FailureReason: TypeAlias = FailureKind | Literal["cut"]
+"""Why there is no completion. cut: the token limit was reached before any text."""
+
+_UNACCEPTED = re.compile(r"[^A-Za-z0-9_-]")
+_LONGEST_NAME = 64
+
+
+@dataclass(frozen=True, slots=True)
+class OfferedTool:
+    """A tool as it is offered to a model."""
+
+    name: str
+    """The offered name."""
+    tool: str
+    """The server's name for the tool."""
+    description: str = ""
+    input_schema: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call that a model requests."""
+
+    id: str
+    """The provider's id, which its result must carry."""
+    name: str
+    """The offered name of the tool."""
+    arguments: Mapping[str, Any]
+    problem: str = ""
+    """Why `arguments` is empty: the model wrote no JSON object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One turn of a model."""
+
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    usage: Usage = Usage()
+    end: CompletionEnd = "done"
+    raw: Any = None
+    """The message in the provider's own format, with signatures and thoughts, as it must be sent back. None:
+    `text` is sent back."""
+    model: str = ""
+    """The provider's name for the model; empty if the response has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """The result of a requested call, as it is sent to the model."""
+
+    call: ToolCall
+    text: str
+    is_error: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationRound:
+    """A completion, and the messages that were sent after it."""
+
+    completion: Completion
+    results: tuple[ToolResult, ...] = ()
+    follow_up: str = ""
+    """A user message after the results; empty for none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """All that a model is sent for its next turn."""
+
+    model: str
+    prompt: str
+    system_prompt: str = ""
+    tools: tuple[OfferedTool, ...] = ()
+    max_tokens: int = 1024
+    """Token limit of one completion."""
+    rounds: tuple[ConversationRound, ...] = ()
+
+    def after(self, completion: Completion, results: Sequence[ToolResult]) -> Conversation:
+        """Return the conversation with one more round of tool calls."""
+        return replace(self, rounds=(*self.rounds, ConversationRound(completion, tuple(results))))
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerFormat:
+    """How a completion is asked to be JSON."""
+
+    kind: JsonFormat
+    schema: Mapping[str, Any]
+    """JSON Schema of an object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vectors:
+    """Embeddings of texts, in their order."""
+
+    vectors: list[list[float]]
+    usage: Usage
+
+
+class ModelError(RunError):
+    """Raised if a model gives no usable completion; `reason` classifies why."""
+
+    def __init__(self, text: str, reason: FailureReason, tries: int = 1) -> None:
+        super().__init__(text)
+        self.reason: FailureReason = reason
+        self.tries = tries
+
+
+class ChatModel(Protocol):
+    """Any source of completions: a provider, a cassette, or a stub."""
+
+    async def complete(self, conversation: Conversation) -> Completion:
+        """Return the model's next turn. Raises ModelError."""
+        ...
+
+    async def close(self, *, is_whole: bool) -> None:
+        """Close connections and files. `is_whole`: the conversation ended by an answer or by a budget."""
+        ...
+
+
+def offered_names(names: Iterable[str]) -> list[str]:
+    """Return a unique name for each tool, of characters that every provider accepts."""
+    taken: dict[str, None] = {}
+    for original in names:
+        plain = _UNACCEPTED.sub("_", original)[:_LONGEST_NAME] or "tool"
+        name, number = plain, 2
+        while name in taken:
+            name = f"{plain[: _LONGEST_NAME - 4]}_{number}"
+            number += 1
+        taken[name] = None
+    return list(taken)
+
+
+# Prices
+#
+# As the providers listed them in 2025. An unknown price is not guessed: money is not counted then, and a user
+# who set a limit gets a note.
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +196,7 @@ class Price:
     answer: float
 
     def of(self, usage: Usage) -> float:
-        """Return what these tokens cost."""
+        """Return the cost of these tokens."""
         return (usage.prompt_tokens * self.prompt + usage.answer_tokens * self.answer) / 1e6
 
 
@@ -88,144 +232,3 @@ def price_of(provider: str, model: str) -> Price | None:
     if provider == "ollama":
         return Price(0, 0)
     return PRICES.get(_EDITION.sub("", model.rpartition("/")[2]))
-
-
-# A conversation with a language model, in values that no provider's API shapes.
-#
-# `Conversation` is all that a model is sent, `Completion` what it returns. Tool names are the offered ones:
-# providers accept fewer characters than MCP does.
-
-
-CompletionEnd: TypeAlias = Literal["done", "cut", "refused"]
-"""Why a model stopped. cut: its token limit was reached."""
-Reason: TypeAlias = FailureKind | Literal["cut"]
-
-_UNFIT = re.compile(r"[^A-Za-z0-9_-]")
-_MOST_NAME = 64
-
-
-@dataclass(frozen=True, slots=True)
-class OfferedTool:
-    """A tool as a model sees it."""
-
-    name: str
-    """The offered name."""
-    tool: str
-    """The server's name for the tool."""
-    description: str = ""
-    input_schema: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A call that a model requests."""
-
-    id: str
-    """The provider's id, which its result must carry."""
-    name: str
-    """The offered name of the tool."""
-    arguments: Mapping[str, Any]
-    problem: str = ""
-    """Why `arguments` is empty: the model wrote no JSON object."""
-
-
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """One turn of a model."""
-
-    text: str
-    calls: tuple[ToolCall, ...] = ()
-    usage: Usage = Usage()
-    end: CompletionEnd = "done"
-    raw: Any = None
-    """The message in the provider's own format, with signatures and thoughts, as it must be sent back. None
-    sends `text` instead."""
-    model: str = ""
-    """The provider's name for the model; empty if the response has none."""
-
-
-@dataclass(frozen=True, slots=True)
-class ToolResult:
-    """The result of a requested call, as the model is shown it."""
-
-    call: ToolCall
-    text: str
-    is_error: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Round:
-    """A completion, and the messages that were sent after it."""
-
-    completion: Completion
-    results: tuple[ToolResult, ...] = ()
-    follow_up: str = ""
-    """A user message after the results; empty for none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Conversation:
-    """All that a model is sent for its next turn."""
-
-    model: str
-    prompt: str
-    system_prompt: str = ""
-    tools: tuple[OfferedTool, ...] = ()
-    max_tokens: int = 1024
-    """Token limit of one completion."""
-    rounds: tuple[Round, ...] = ()
-
-    def after(self, completion: Completion, results: Sequence[ToolResult]) -> Conversation:
-        """Return the conversation with one more round of tool calls."""
-        return replace(self, rounds=(*self.rounds, Round(completion, tuple(results))))
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerFormat:
-    """How a completion is asked to be JSON."""
-
-    kind: Format
-    schema: Mapping[str, Any]
-    """JSON Schema of an object."""
-
-
-@dataclass(frozen=True, slots=True)
-class Vectors:
-    """Embeddings of texts, in their order."""
-
-    vectors: list[list[float]]
-    usage: Usage
-
-
-class ModelError(RunError):
-    """A model gave no completion, or none that can be used. `reason` classifies why."""
-
-    def __init__(self, text: str, reason: Reason, tries: int = 1) -> None:
-        super().__init__(text)
-        self.reason: Reason = reason
-        self.tries = tries
-
-
-class ChatModel(Protocol):
-    """Any source of completions: a provider, a cassette, or a stub."""
-
-    async def complete(self, conversation: Conversation) -> Completion:
-        """Return the model's next turn. Raises ModelError."""
-        ...
-
-    async def close(self, *, is_whole: bool) -> None:
-        """Release what it holds. `is_whole`: the conversation ended by an answer or by a budget."""
-        ...
-
-
-def offered_names(names: Iterable[str]) -> list[str]:
-    """Return a unique name for each tool, of characters that every provider accepts."""
-    taken: dict[str, None] = {}
-    for original in names:
-        plain = _UNFIT.sub("_", original)[:_MOST_NAME] or "tool"
-        name, number = plain, 2
-        while name in taken:
-            name = f"{plain[: _MOST_NAME - 4]}_{number}"
-            number += 1
-        taken[name] = None
-    return list(taken)

@@ -1,4 +1,7 @@
-"""Failures of calls to a provider: their kinds, when to repeat a call, and the sentence for users. Pure."""
+"""Failures of calls to a provider: their kinds, when to repeat a call, and the message for users. Pure.
+
+Also the reading of responses, from which failures are found. This module imports no client library.
+"""
 
 from __future__ import annotations
 
@@ -12,21 +15,21 @@ from typing import Any, Literal, NoReturn, TypeAlias
 from faultkit.base.address import LOOPBACK_HOSTS
 from faultkit.base.rng import Rng
 from faultkit.base.text import untrusted_line
-from faultkit.llm.providers import Endpoint
+from faultkit.llm.providers import ModelEndpoint
 from faultkit.llm.redaction import Redaction
 
 FailureKind: TypeAlias = Literal[
     "key", "model", "credit", "rate", "server", "timeout", "connection", "rejected", "garbage"
 ]
-"""garbage: the response is none that the provider's API would send."""
+"""garbage: no provider with this API would send the response."""
 
-PASSING: frozenset[FailureKind] = frozenset({"rate", "server", "connection"})
-"""Failures that the next try may not meet. A timeout is none of them: a slow model stays slow."""
+TEMPORARY_KINDS: frozenset[FailureKind] = frozenset({"rate", "server", "connection"})
+"""Failures after which another try may succeed. A timeout is not one: a slow model stays slow."""
 
-FIRST_S = 0.5
-LONGEST_S = 20.0
-LONGEST_ASKED_S = 60.0
-"""Longest `Retry-After` that is obeyed. A provider that asks for more is given up, not called sooner."""
+FIRST_PAUSE_S = 0.5
+LONGEST_PAUSE_S = 20.0
+LONGEST_RETRY_AFTER_S = 60.0
+"""Longest `Retry-After` that is obeyed. A call is given up if its provider asks for a longer wait."""
 _BY_STATUS: dict[int, FailureKind] = {
     401: "key",
     402: "credit",
@@ -39,7 +42,7 @@ _NO_CREDIT = ("insufficient_quota", "insufficient credits", "credit balance")
 
 
 class ProviderFailure(Exception):
-    """One call to a provider that failed. Callers turn it into an error for the user."""
+    """Raised by a failed call to a provider. Callers turn it into an error for the user."""
 
     def __init__(
         self, kind: FailureKind, detail: str = "", *, status: int | None = None, after_s: float | None = None
@@ -49,7 +52,7 @@ class ProviderFailure(Exception):
         self.detail = untrusted_line(detail)
         self.status = status
         self.after_s = after_s
-        """Seconds to wait, as the provider asks."""
+        """Seconds that the provider asks to wait; None if it does not."""
 
 
 def kind_of(status: int, detail: str) -> FailureKind:
@@ -61,8 +64,8 @@ def kind_of(status: int, detail: str) -> FailureKind:
     return _BY_STATUS.get(status) or ("server" if status >= 500 else "rejected")
 
 
-def describe_failure(failure: ProviderFailure, endpoint: Endpoint, tries: int, timeout_s: float) -> str:
-    """Return what happened as a sentence without its full stop, to which callers add what to do."""
+def describe_failure(failure: ProviderFailure, endpoint: ModelEndpoint, tries: int, timeout_s: float) -> str:
+    """Return what happened, as a sentence without its full stop. Callers add what to do."""
     what: dict[FailureKind, str] = {
         "key": "refused the key",
         "model": f"does not know the model {endpoint.model!r}",
@@ -83,23 +86,24 @@ def describe_failure(failure: ProviderFailure, endpoint: Endpoint, tries: int, t
     return f"{endpoint.provider.name} {what[failure.kind]}{because}{after}"
 
 
-# --- repeating a call -----------------------------------------------------------------------------
+# Repeating a call
 
 
 def pause_s(failure: ProviderFailure, tried: int, rng: Rng) -> float | None:
     """Return the pause after `tried` tries, or None if another try cannot help."""
-    if failure.kind not in PASSING:
+    if failure.kind not in TEMPORARY_KINDS:
         return None
-    # Exponential backoff. Half is fixed, to spare the provider; half is drawn, to spread many clients.
-    full_s = min(LONGEST_S, FIRST_S * 2.0 ** (min(tried, 32) - 1))
+    # Exponential backoff with jitter. One half is fixed, so that the provider gets a pause; the other half is
+    # random, so that many clients do not return at once.
+    full_s = min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2.0 ** (min(tried, 32) - 1))
     own_s = full_s * (0.5 + 0.5 * rng.uniform())
     if failure.after_s is None:
         return own_s
-    return failure.after_s if failure.after_s <= LONGEST_ASKED_S else None
+    return failure.after_s if failure.after_s <= LONGEST_RETRY_AFTER_S else None
 
 
 def after_s(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds that `Retry-After` asks for (RFC 9110, 10.2.3), or None.
+    """Return the seconds that `Retry-After` asks for (RFC 9110, section 10.2.3), or None.
 
     A date counts from the response's own `Date`, so no local clock is read.
     """
@@ -127,15 +131,15 @@ def _date(text: str) -> float | None:
         return None
 
 
-# Values out of a provider's HTTP response, and failures out of a client library's errors.
+# Reading the response of a provider, and the errors of a client library
 #
-# Bodies are read here rather than by the client libraries: a value that is missing or has the wrong type then
-# becomes a named failure instead of a different error from each library.
+# Bodies are read here rather than by the client libraries, so that a value that is missing or has the wrong
+# type becomes a failure with a kind, and not a different error from each library.
 
 
 CONNECT_S = 10.0
 """Longest time to connect. A slower server counts as unreachable."""
-_MOST_QUOTED = 120
+_LONGEST_QUOTE = 120
 
 
 def failure_of(error: Exception, library: ModuleType) -> ProviderFailure:
@@ -224,7 +228,7 @@ def arguments_in(written: object) -> tuple[dict[str, Any], str]:
     value = written
     if isinstance(written, str):
         try:
-            value = json.loads(written, parse_constant=_refuse_constant)
+            value = json.loads(written, parse_constant=refuse_constant)
         except (ValueError, RecursionError) as error:
             return {}, f"invalid arguments: they are no JSON ({error}): {_quoted(written)}"
     if not isinstance(value, dict):
@@ -238,9 +242,10 @@ def is_loopback(base_url: str) -> bool:
     return authority.startswith(LOOPBACK_HOSTS)
 
 
-def _refuse_constant(constant: str) -> NoReturn:
+def refuse_constant(constant: str) -> NoReturn:
+    """Raise ValueError: NaN and Infinity, which Python's parser accepts, are no JSON."""
     raise ValueError(f"{constant} is no JSON")
 
 
 def _quoted(text: str) -> str:
-    return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…"
+    return text if len(text) <= _LONGEST_QUOTE else f"{text[:_LONGEST_QUOTE]}…"

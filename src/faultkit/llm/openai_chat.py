@@ -1,4 +1,4 @@
-"""OpenAI's API by the `openai` package. Gemini, OpenRouter, Ollama and most local servers speak it as well.
+"""A client of OpenAI's API, which Gemini, OpenRouter, Ollama and most local servers have as well.
 
 The library's retries are off, because `chat.call_with_retries` repeats calls alike for every provider.
 """
@@ -32,13 +32,13 @@ from faultkit.llm.failure import (
     text_at,
     value_at,
 )
-from faultkit.llm.providers import Endpoint
+from faultkit.llm.providers import ModelEndpoint
 
 _ENDS: dict[str, CompletionEnd] = {"length": "cut", "content_filter": "refused"}
-_SENT_BACK = ("content", "reasoning_details")
-"""Members of an assistant message, beside its calls, that providers accept back. Many reject others."""
+_RETURNED_MEMBERS = ("content", "reasoning_details")
+"""Members of an assistant message, beside its calls, that are sent back. Many providers reject others."""
 _NO_ARGUMENTS = {"type": "object", "properties": {}}
-_HEADERS = {
+_KEPT_HEADERS = {
     "accept",
     "accept-encoding",
     "authorization",
@@ -53,11 +53,11 @@ meant for OpenAI: an organization, a project, custom headers."""
 
 
 class OpenaiChat:
-    """A client of one endpoint."""
+    """A client of one endpoint with OpenAI's API."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: ModelEndpoint) -> None:
         self._endpoint = endpoint
-        kept = {*_HEADERS, "openai-organization"} if endpoint.organization else _HEADERS
+        kept = {*_KEPT_HEADERS, "openai-organization"} if endpoint.organization else _KEPT_HEADERS
 
         async def drop_other_headers(request: Any) -> None:
             for name in [name for name in request.headers if name.lower() not in kept]:
@@ -170,7 +170,7 @@ def _completion(body: dict[str, Any], sent: list[Any]) -> Completion:
             1,
         ),
         end="refused" if refusal else end,
-        raw=_sent_back(message, requested, calls),
+        raw=_returned_message(message, requested, calls),
         model=text_at(body, "model"),
     )
 
@@ -182,10 +182,12 @@ def _call(call: dict[str, Any], number: int) -> ToolCall:
     )
 
 
-def _sent_back(message: dict[str, Any], requested: list[dict[str, Any]], calls: tuple[ToolCall, ...]) -> Any:
-    """Return the message as its provider accepts it back. Arguments that are no JSON would be rejected."""
+def _returned_message(
+    message: dict[str, Any], requested: list[dict[str, Any]], calls: tuple[ToolCall, ...]
+) -> Any:
+    """Return the message as its provider accepts it back: without arguments that are no JSON."""
     echo: dict[str, Any] = {"role": "assistant"}
-    echo |= {name: message[name] for name in _SENT_BACK if message.get(name) is not None}
+    echo |= {name: message[name] for name in _RETURNED_MEMBERS if message.get(name) is not None}
     if calls:
         echo["tool_calls"] = [
             {
@@ -207,14 +209,14 @@ def _vectors(body: dict[str, Any], count: int) -> list[list[float]]:
     if not isinstance(rows, list) or len(rows) != count:
         raise ProviderFailure("garbage", f"expected {count} vectors")
     vectors: dict[int, list[float]] = {}
-    for place, row in enumerate(rows):
+    for position, row in enumerate(rows):
         index, vector = count_at(row, "index"), value_at(row, "embedding")
         numbers = isinstance(vector, list) and all(
             isinstance(number, (int, float)) and math.isfinite(number) for number in vector
         )
         if not numbers or not vector:
-            raise ProviderFailure("garbage", f"vector {place} is none of numbers")
-        vectors[place if index is None else index] = [float(number) for number in vector]
+            raise ProviderFailure("garbage", f"vector {position} has other values than numbers")
+        vectors[position if index is None else index] = [float(number) for number in vector]
     if sorted(vectors) != list(range(count)):
         raise ProviderFailure("garbage", "vectors whose indexes do not count from 0")
-    return [vectors[place] for place in range(count)]
+    return [vectors[position] for position in range(count)]

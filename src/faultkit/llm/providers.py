@@ -1,6 +1,7 @@
-"""The providers of language models, one row each: API, address, key, default models. Pure.
+"""The providers of language models: API, address, key, default models; and which one serves a model. Pure.
 
-Properties of a provider belong in its row, so that other modules need not test for names.
+Properties of a provider belong in its row of PROVIDERS, so that other modules need not test for names. The
+environment is an argument.
 """
 
 from __future__ import annotations
@@ -14,27 +15,29 @@ from urllib.parse import urlsplit
 from faultkit.base.errors import InputError
 from faultkit.base.text import did_you_mean
 
-Format: TypeAlias = Literal["schema", "tool", "object", "text"]
+JsonFormat: TypeAlias = Literal["schema", "tool", "object", "text"]
 """How JSON is asked for: by its schema, as the input of a tool, as any JSON object, or in words only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """What is known of one provider."""
+    """The properties of one provider."""
 
     name: str
     client: Literal["openai", "anthropic"]
-    """The API that it speaks."""
+    """The API that it has."""
     key_env: str
+    """Environment variable of the key."""
     base_url: str
     base_url_env: str
+    """Environment variable that replaces `base_url`."""
     model: str
     """Default model."""
     embed_model: str | None = None
     """Default embedding model; None: the user names one or uses the offline embeddings."""
     needs_key: bool = True
     embeds: bool = True
-    formats: tuple[Format, ...] = ("schema", "object", "text")
+    formats: tuple[JsonFormat, ...] = ("schema", "object", "text")
     """Formats from the strictest to the loosest. The next one is tried if a request is rejected."""
     limit_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     temperature: float | None = None
@@ -95,7 +98,7 @@ PROVIDERS: tuple[Provider, ...] = (
         formats=("tool", "text"),
     ),
 )
-"""`auto` looks for their keys in this order."""
+"""In the order in which `auto` looks for their keys."""
 
 EMBED_DIMENSIONS: dict[str, int] = {
     "text-embedding-3-small": 1536,
@@ -113,16 +116,16 @@ _BY_NAME = {provider.name: provider for provider in PROVIDERS}
 
 def provider_of(spelling: str) -> Provider | None:
     """Return a provider by its name, or None. `OpenAI`, `open-ai` and `open_ai` are the same."""
-    return _BY_NAME.get(plain(spelling))
+    return _BY_NAME.get(normalized(spelling))
 
 
-def plain(spelling: str) -> str:
+def normalized(spelling: str) -> str:
     """Return a name in lower case, without separators."""
     return re.sub(r"[\s._\-]", "", spelling).lower()
 
 
-def names() -> str:
-    """Return the names of all providers for a message."""
+def provider_names() -> str:
+    """Return the names of all providers, for a message."""
     return ", ".join(_BY_NAME)
 
 
@@ -156,7 +159,10 @@ def base_url_of(provider: Provider, env: Mapping[str, str]) -> str:
 
 
 def _ollama_url(text: str) -> str:
-    """Return the URL that OLLAMA_HOST means: a host, a port, both, or a URL; it may name every interface."""
+    """Return the URL of a value of OLLAMA_HOST: a host, a port, both, or a URL.
+
+    A value for every interface, on which a server listens, becomes localhost.
+    """
     given, found, rest = text.partition("://")
     scheme = given if found else "http"
     authority, _, path = (rest if found else text).partition("/")
@@ -170,9 +176,7 @@ def _ollama_url(text: str) -> str:
     return f"{scheme}://{host}:{port}/{'/'.join(folders)}"
 
 
-# Which provider serves a model, by the model's name; its address and key.
-#
-# It is pure: the environment is an argument. It knows neither suites nor HTTP.
+# The provider that serves a model, by the name of the model
 
 
 _MISTRAL = Provider(
@@ -183,18 +187,18 @@ _MISTRAL = Provider(
     base_url_env="MISTRAL_BASE_URL",
     model="mistral-large-latest",
 )
-# Mistral is no row of PROVIDERS, because `auto` must not choose it for a question about code.
-KNOWN: dict[str, Provider] = {provider.name: provider for provider in (*PROVIDERS, _MISTRAL)}
+# Mistral is not in PROVIDERS, because `auto` must not choose it for a question about code.
+PROVIDERS_BY_NAME: dict[str, Provider] = {provider.name: provider for provider in (*PROVIDERS, _MISTRAL)}
 _PROVIDER_OF_MODEL: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"claude-"), "anthropic"),
     (re.compile(r"gpt-|chatgpt-|o\d|text-|davinci-"), "openai"),
     (re.compile(r"gemini-"), "gemini"),
     (re.compile(r"(?:open-)?mi[sx]tral|ministral-|codestral-|devstral-|magistral-|pixtral-"), "mistral"),
 )
-_ROUTES = ("openrouter", "ollama")
-"""Providers that serve models of many makers. They prefix the model's name: `ollama/gemma3:4b`."""
-_OTHER_KEYS = {"gemini": ("GOOGLE_API_KEY",)}
-EXPECTED = (
+_ROUTING_PROVIDERS = ("openrouter", "ollama")
+"""Providers that serve models of many makers, by names with a prefix: `ollama/gemma3:4b`."""
+_OTHER_KEY_VARIABLES = {"gemini": ("GOOGLE_API_KEY",)}
+_EXPECTED_MODELS = (
     "claude-…, gpt-…, chatgpt-…, o3 and the like, gemini-…, mistral-…, openrouter/MODEL, ollama/MODEL, "
     "or PROVIDER/MODEL with one of `providers`"
 )
@@ -211,7 +215,7 @@ class CustomProvider:
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class ModelEndpoint:
     """A model, its provider's address, and the key."""
 
     provider: Provider
@@ -223,7 +227,7 @@ class Endpoint:
 
 
 class NamedModel(Protocol):
-    """A model by its name, and optionally by the name of its provider."""
+    """A model by its name, and by the name of its provider or an empty text."""
 
     @property
     def model(self) -> str: ...
@@ -233,48 +237,55 @@ class NamedModel(Protocol):
 
 
 class MissingKey(InputError):
-    """The provider is known, but its API key is not set."""
+    """Raised if the API key of a known provider is not set."""
 
 
-def endpoint_of(named: NamedModel, custom: Sequence[CustomProvider], env: Mapping[str, str]) -> Endpoint:
+def endpoint_of(named: NamedModel, custom: Sequence[CustomProvider], env: Mapping[str, str]) -> ModelEndpoint:
     """Return the endpoint that serves a model.
 
     Raises InputError if no provider serves the model, MissingKey if its key is not set.
     """
     name, model = _split_name(named, [provider.name for provider in custom])
-    own = next((provider for provider in custom if provider.name == name), None)
-    if own is None:
-        provider = KNOWN[name]
-        variables = (provider.key_env, *_OTHER_KEYS.get(provider.name, ()))
+    declared = next((provider for provider in custom if provider.name == name), None)
+    if declared is None:
+        provider = PROVIDERS_BY_NAME[name]
+        variables = (provider.key_env, *_OTHER_KEY_VARIABLES.get(provider.name, ()))
         key = _key(variables, model, env, provider.needs_key)
-        return Endpoint(provider, model, base_url_of(provider, env), key)
-    base_url = own.base_url.rstrip("/")
+        return ModelEndpoint(provider, model, base_url_of(provider, env), key)
+    base_url = declared.base_url.rstrip("/")
     if not base_url.endswith("/v1"):
         base_url += "/v1"
     provider = Provider(
-        name=own.name, client="openai", key_env=own.api_key_env, base_url=base_url, base_url_env="", model=""
+        name=declared.name,
+        client="openai",
+        key_env=declared.api_key_env,
+        base_url=base_url,
+        base_url_env="",
+        model="",
     )
-    variables = (own.api_key_env,) if own.api_key_env else ()
-    return Endpoint(provider, model, base_url, _key(variables, model, env, bool(variables)), own.organization)
+    variables = (declared.api_key_env,) if declared.api_key_env else ()
+    return ModelEndpoint(
+        provider, model, base_url, _key(variables, model, env, bool(variables)), declared.organization
+    )
 
 
 def _split_name(named: NamedModel, custom: Sequence[str]) -> tuple[str, str]:
     """Return the name of the provider, and the model's name there."""
     if named.provider:
-        if named.provider in custom or named.provider in KNOWN:
+        if named.provider in custom or named.provider in PROVIDERS_BY_NAME:
             return named.provider, named.model
-        names = [*custom, *KNOWN]
+        names = [*custom, *PROVIDERS_BY_NAME]
         guess = did_you_mean(named.provider, names, "'")
         raise InputError(
             "model.provider", f"expected one of {', '.join(names)}, got {named.provider!r}{guess}"
         )
     route, slash, rest = named.model.partition("/")
-    if slash and rest and (route in custom or route in _ROUTES):
+    if slash and rest and (route in custom or route in _ROUTING_PROVIDERS):
         return route, rest
     for pattern, name in _PROVIDER_OF_MODEL:
         if pattern.match(named.model):
             return name, named.model
-    raise InputError("model", f"expected {EXPECTED}, got {named.model!r}")
+    raise InputError("model", f"expected {_EXPECTED_MODELS}, got {named.model!r}")
 
 
 def _key(variables: Sequence[str], model: str, env: Mapping[str, str], is_needed: bool) -> str:

@@ -1,7 +1,7 @@
-"""Taking secrets out of code before it leaves the machine, and putting them back into returned code. Pure.
+"""Takes secrets out of code before it leaves the machine, and puts them back into returned code. Pure.
 
 Detection errs on the side of redaction: a word that is taken out by mistake is put back, so it costs little.
-A secret never spans lines, so that text keeps its lines and a diff its shape.
+A placeholder never spans lines, so that a text keeps its lines and a diff its shape.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from typing import Any
 from faultkit.base.secrets import CODE_HARMLESS_ENDINGS, CODE_SECRET
 
 _KINDS = ("KEY", "TOKEN", "PASSWORD", "LOGIN")
-_LEAST_REPEATED = 8
+_SHORTEST_REPEATED = 8
 
-_BEGINNINGS: tuple[tuple[str, str, str], ...] = (
+_PREFIXES: tuple[tuple[str, str, str], ...] = (
     ("KEY", "sk", r"[-_][A-Za-z0-9_\-]{16,}"),
     ("KEY", "pk", r"[-_][A-Za-z0-9_\-]{16,}"),
     ("KEY", "rk", r"[-_][A-Za-z0-9_\-]{16,}"),
@@ -38,13 +38,13 @@ _BEGINNINGS: tuple[tuple[str, str, str], ...] = (
     # A JSON web token: two parts of base64 that begin with `{"`, and a signature.
     ("TOKEN", "eyJ", r"[A-Za-z0-9_\-]{8,}+\.eyJ[A-Za-z0-9_\-]{8,}+(?:\.[A-Za-z0-9_\-]*)?"),
 )
-"""Keys that are recognized by how they begin."""
+"""Kinds of keys that have a fixed prefix: the kind, the prefix, a pattern of the rest."""
 
 _SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = (
     # A search for a fixed prefix is fast, so the lookbehind for a word character comes after it.
     *(
         (kind, re.compile(rf"(?P<secret>{re.escape(start)}(?<!\w{re.escape(start)}){rest})"))
-        for kind, start, rest in _BEGINNINGS
+        for kind, start, rest in _PREFIXES
     ),
     ("TOKEN", re.compile(r"hooks\.slack\.com/services/(?P<secret>[A-Za-z0-9/]{20,})")),
     # A private key, complete or truncated.
@@ -61,7 +61,7 @@ _SHAPES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("TOKEN", re.compile(r"[Bb](?:earer|asic|EARER|ASIC) +(?P<secret>[A-Za-z0-9+/._~=\-]{16,})")),
 )
 
-_CALLED = re.compile(
+_NAMED_SECRET = re.compile(
     # The end of a name that suggests a secret, unless it names a place or a kind (`token_url`).
     rf"(?i:{CODE_SECRET}[\w\-]{{0,40}}+{''.join(f'(?<!{word})' for word in CODE_HARMLESS_ENDINGS)})"
     # In a file of variables, a connection string or a query.
@@ -73,16 +73,16 @@ _CALLED = re.compile(
 )
 _INSIDE_TEXT = re.compile(r"[?&;\"'][\w.\-]*\Z")
 _LINE_OF_ITS_OWN = re.compile(r"(?:^|\n)[ \t]*(?:export )?[\w.\-]*\Z")
-_MOST_NAME = 80
+_LONGEST_NAME = 80
 
 
 class Redaction:
-    """The secrets taken out of some texts. A secret has the same placeholder in all of them."""
+    """The secrets taken out of some texts. A secret has the same placeholder in each of them."""
 
     __slots__ = ("_marker", "_names", "_pattern", "_secrets")
 
     def __init__(self, avoid: str = "") -> None:
-        """`avoid` is a text in which no placeholder may occur already."""
+        """Create a redaction whose placeholders do not occur in the text `avoid`."""
         marker = "REDACTED"
         while marker in avoid:
             marker += "X"
@@ -93,15 +93,15 @@ class Redaction:
 
     def hide(self, text: str) -> str:
         """Return the text with placeholders for secrets."""
-        spans = _joined([*self._known(text), *_found(text)])
+        spans = _merge_spans([*self._known_secrets(text), *_find_secrets(text)])
         secrets = {text[start:end] for start, end, _ in spans}
         repeated = [
             (*place, "KEY") for secret in secrets if _is_distinct(secret) for place in _places(text, secret)
         ]
         parts: list[str] = []
         at = 0
-        for start, end, kind in _joined([*spans, *repeated]):
-            parts += (text[at:start], self._name(text[start:end], kind))
+        for start, end, kind in _merge_spans([*spans, *repeated]):
+            parts += (text[at:start], self._placeholder(text[start:end], kind))
             at = end
         return "".join(parts) + text[at:]
 
@@ -129,13 +129,13 @@ class Redaction:
     def __len__(self) -> int:
         return len(self._secrets)
 
-    def _known(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """Yield the places of secrets of earlier texts."""
+    def _known_secrets(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Yield the spans of secrets that earlier texts had."""
         for secret in self._names:
             if _is_distinct(secret):
                 yield from ((*place, "KEY") for place in _places(text, secret))
 
-    def _name(self, secret: str, kind: str) -> str:
+    def _placeholder(self, secret: str, kind: str) -> str:
         if self._pattern.fullmatch(secret):
             return secret
         if secret not in self._names:
@@ -145,11 +145,11 @@ class Redaction:
         return self._names[secret]
 
 
-def _found(text: str) -> Iterator[tuple[int, int, str]]:
+def _find_secrets(text: str) -> Iterator[tuple[int, int, str]]:
     for kind, pattern in _SHAPES:
         for found in pattern.finditer(text):
             yield from ((start, end, kind) for start, end in _lines(text, *found.span("secret")))
-    for found in _CALLED.finditer(text):
+    for found in _NAMED_SECRET.finditer(text):
         group = found.lastgroup or ""
         if group != "raw" or _is_raw_secret(text, found):
             yield from ((start, end, "PASSWORD") for start, end in _lines(text, *found.span(group)))
@@ -157,7 +157,7 @@ def _found(text: str) -> Iterator[tuple[int, int, str]]:
 
 def _is_raw_secret(text: str, found: re.Match[str]) -> bool:
     """Return whether the value of an unquoted `name=value` is a secret: in `f(token=token)` it is a name."""
-    before = text[max(0, found.start() - _MOST_NAME) : found.start()]
+    before = text[max(0, found.start() - _LONGEST_NAME) : found.start()]
     if _INSIDE_TEXT.search(before):
         return True
     value, end = found["raw"], found.end()
@@ -174,7 +174,7 @@ def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
             yield first, first + len(line.strip())
 
 
-def _joined(spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+def _merge_spans(spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
     """Return spans in order, with overlapping ones merged."""
     joined: list[tuple[int, int, str]] = []
     for start, end, kind in sorted(spans, key=lambda span: (span[0], -span[1])):
@@ -187,8 +187,8 @@ def _joined(spans: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
 
 
 def _is_distinct(secret: str) -> bool:
-    """Return whether a secret may be redacted wherever it occurs. A plain word is a word elsewhere."""
-    return len(secret) >= _LEAST_REPEATED and re.fullmatch(r"[A-Za-z_]+", secret) is None
+    """Return whether a secret is redacted wherever it occurs. A plain word may be a word elsewhere."""
+    return len(secret) >= _SHORTEST_REPEATED and re.fullmatch(r"[A-Za-z_]+", secret) is None
 
 
 def _places(text: str, secret: str) -> Iterator[tuple[int, int]]:

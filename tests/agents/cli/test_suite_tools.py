@@ -1,4 +1,4 @@
-"""`fault test init`, `coverage` and `shrink`, `--watch`, and the plugin of pytest."""
+"""`fault test init`, `coverage`, `shrink` and `--watch`, and the pytest plugin."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from faultkit.agents.suite_file import load_suite
 from faultkit.cli import suites as running
 from faultkit.cli.main import invoke
 from faultkit.mcp.fault_specs import parse_spec
-from tests.agents.execute.written import HEAD, TOOLS, program, server_code, write
+from tests.agents.execute.suite_runs import HEAD, TOOLS, program, server_code, write
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_the_first_suite_of_a_manifest_is_one_that_runs(
         "suites/a.suite.yml: a suite for 4 tools; run it with: fault test suites/a.suite.yml\n"
     )
     suite = load_suite("suites/a.suite.yml")
-    # Two for each tool, and a lost answer for the one that changes something.
+    # Two tests for each tool, and one with a lost answer for the tool that changes something.
     assert len(suite.agents) == 2 * 4 + 1
     assert invoke(["test", "suites"]) == 0
 
@@ -162,7 +162,7 @@ def test_a_count_is_made_as_small_as_it_can_be(here: Path, capsys: pytest.Captur
     fault = "kind: recover_after, failures: 50 }"
     write(here, TANGLED.replace("kind: hang, trigger: { first: 6 }, with: { limit_s: 77 } }", fault))
     assert invoke(["test", "shrink", "suite.yml", "--filter", "gives up"]) == 0
-    # Two failures would end at 6 s, within the limit of 8.
+    # With two failures the run would end at 6 s, within the limit of 8 s.
     assert 'needed: recover_after target {"tool": "search"}, with {"failures": 3}' in capsys.readouterr().out
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from faultkit.cli.entry import invoke_mcptest
 from faultkit.cli.main import invoke
-from tests.agents.execute.written import HEAD, program, server_code, write
+from tests.agents.execute.suite_runs import HEAD, program, server_code, write
 from tests.agents.kinds.provider_turns import environment, turn
 from tests.llm.scripted_provider import ScriptedServer
 
@@ -260,7 +260,7 @@ def test_mcptest_run_takes_the_seeds_own_command_line(
     server: ScriptedServer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The printed example, with a server of ours in place of the paid model."""
+    """The printed example, with a scripted server in place of the paid model."""
     for name, value in environment("anthropic", server.url).items():
         monkeypatch.setenv(name, value)
     suite = str(EXAMPLES / "fault-injection-recovery.yml")

@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 
 from faultkit.agents.execute.virtual_toolbox import VirtualToolbox
-from faultkit.agents.recovery.trace import CallMark
-from faultkit.agents.suite.agent import BudgetUsedUp, ToolOutcome
-from faultkit.agents.suite.budget import RunBudget
+from faultkit.agents.recovery.trace import TracedCall
+from faultkit.agents.suite.agent_interface import BudgetExceeded, RunBudget, ToolOutcome
 from faultkit.faults import CALL_FAULTS
-from tests.agents.boxes import MemoryServer, toolbox
+from tests.agents.memory_server import MemoryServer, toolbox
 
 
 def calls(box: VirtualToolbox, *names: str, **arguments: Any) -> list[ToolOutcome]:
@@ -23,7 +22,7 @@ def calls(box: VirtualToolbox, *names: str, **arguments: Any) -> list[ToolOutcom
 def test_without_a_fault_a_call_is_made_and_takes_no_time() -> None:
     box = toolbox()
     assert calls(box, "search", q="x") == [ToolOutcome("ok", "search answers")]
-    assert box.marks == [CallMark("search", 0.0, 0.0, "ok", {"q": "x"}, server="shop", is_read=True)]
+    assert box.calls == [TracedCall("search", 0.0, 0.0, "ok", {"q": "x"}, server="shop", is_read=True)]
 
 
 @pytest.mark.parametrize("kind", ["hang", "wedged"])
@@ -36,8 +35,8 @@ def test_a_call_that_hangs_costs_one_detection_budget_each_time_and_reaches_no_s
         ToolOutcome("timeout", text),
         ToolOutcome("ok", "grep answers"),
     ]
-    assert [name for name, _ in server.asked] == ["grep"]
-    assert [(mark.start_ms, mark.end_ms, mark.fault) for mark in box.marks] == [
+    assert [name for name, _ in server.received] == ["grep"]
+    assert [(call.start_ms, call.end_ms, call.fault) for call in box.calls] == [
         (0.0, 3000.0, kind),
         (3000.0, 6000.0, kind),
         (6000.0, 6000.0, ""),
@@ -63,8 +62,8 @@ def test_a_server_that_is_frozen_answers_nothing_any_more() -> None:
     server = MemoryServer()
     box = toolbox("frozen,first=1@search", server=server)
     assert [seen.outcome for seen in calls(box, "grep", "search", "grep")] == ["ok", "timeout", "timeout"]
-    assert [mark.fault for mark in box.marks] == ["", "frozen", "frozen"]
-    assert [name for name, _ in server.asked] == ["grep"]
+    assert [call.fault for call in box.calls] == ["", "frozen", "frozen"]
+    assert [name for name, _ in server.received] == ["grep"]
 
 
 def test_with_no_patience_at_all_every_faulted_call_fails_at_once() -> None:
@@ -94,7 +93,7 @@ def test_what_a_caller_sees_of_other_faults(spec: str, outcome: str, asked: bool
     server = MemoryServer()
     box = toolbox(spec, server=server)
     assert [seen.outcome for seen in calls(box, "search")] == [outcome]
-    assert bool(server.asked) is asked
+    assert bool(server.received) is asked
 
 
 def test_every_fault_of_calls_comes_to_an_end_within_the_budget() -> None:
@@ -104,7 +103,7 @@ def test_every_fault_of_calls_comes_to_an_end_within_the_budget() -> None:
             box = toolbox(kind, server=MemoryServer(transport=transport))
             calls(box, "search")
             assert box.now_ms() <= 3000.0, kind
-            assert len(box.marks) == 1
+            assert len(box.calls) == 1
 
 
 def test_a_rate_limit_says_how_long_to_wait_in_each_of_its_forms() -> None:
@@ -119,34 +118,34 @@ def test_a_rate_limit_says_how_long_to_wait_in_each_of_its_forms() -> None:
 def test_what_a_server_did_counts_as_an_effect_though_its_answer_was_lost() -> None:
     box = toolbox("lost_reply,first=1@order")
     calls(box, "order", "order", item="tea")
-    first, second = box.marks
+    first, second = box.calls
     assert (first.outcome, second.outcome) == ("timeout", "ok")
     assert first.effect == second.effect != ""
     calls(box, "order", item="tea", request_id="another attempt")
     calls(box, "order", item="coffee")
-    assert box.marks[2].effect == first.effect != box.marks[3].effect
+    assert box.calls[2].effect == first.effect != box.calls[3].effect
     calls(box, "search")
-    assert box.marks[4].effect == ""
+    assert box.calls[4].effect == ""
 
 
 def test_an_unknown_tool_is_an_invalid_call_that_names_those_there_are() -> None:
     box = toolbox()
     (seen,) = calls(box, "serach")
     assert seen.text == "unknown tool `serach`; there are: search, grep, order, orders"
-    assert box.marks == [CallMark("serach", 0.0, 0.0, "protocol_error", {}, invalid=True)]
+    assert box.calls == [TracedCall("serach", 0.0, 0.0, "protocol_error", {}, invalid=True)]
 
 
 def test_budgets_end_a_run_and_are_remembered() -> None:
     box = toolbox(budget=RunBudget(calls=1))
-    with pytest.raises(BudgetUsedUp) as caught:
+    with pytest.raises(BudgetExceeded) as caught:
         calls(box, "search", "search")
-    assert (caught.value.ending, box.spent.overruns, len(box.marks)) == ("calls", ["calls"], 1)
+    assert (caught.value.ending, box.budget_use.overruns, len(box.calls)) == ("calls", ["calls"], 1)
     box = toolbox("hang", budget=RunBudget(time_ms=5000))
-    with pytest.raises(BudgetUsedUp) as caught:
+    with pytest.raises(BudgetExceeded) as caught:
         calls(box, "search", "search")
-    assert (caught.value.ending, len(box.marks)) == ("time", 2)
+    assert (caught.value.ending, len(box.calls)) == ("time", 2)
     box = toolbox(budget=RunBudget(turns=2, tokens=10, money=0.5))
     box.spend(turns=2, tokens=10, money=0.5)
     for more in ({"turns": 1}, {"tokens": 1}, {"money": 0.01}):
-        with pytest.raises(BudgetUsedUp):
+        with pytest.raises(BudgetExceeded):
             box.spend(**more)

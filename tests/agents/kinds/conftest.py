@@ -16,6 +16,6 @@ def shared_server() -> Iterator[ScriptedServer]:
 
 @pytest.fixture
 def server(shared_server: ScriptedServer) -> ScriptedServer:
-    """A provider that answers by a script."""
+    """Return a provider that answers by a script."""
     shared_server.requests.clear()
     return shared_server

@@ -1,4 +1,4 @@
-"""Turns of a model as OpenAI's and Anthropic's APIs send them, for the scripted server of advice."""
+"""Turns of a model as OpenAI's and Anthropic's APIs send them, for the scripted provider."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from faultkit.agents.suite.definition import ModelAgent
-from faultkit.llm.providers import Endpoint, endpoint_of
+from faultkit.llm.providers import ModelEndpoint, endpoint_of
 from tests.llm.scripted_provider import Send
 
 KEY = "sk-fake-0123456789abcdef0123"
@@ -18,7 +18,7 @@ def environment(dialect: str, url: str) -> dict[str, str]:
     return {BASES[dialect]: url, f"{dialect.upper()}_API_KEY": KEY}
 
 
-def endpoint(dialect: str, url: str) -> Endpoint:
+def endpoint(dialect: str, url: str) -> ModelEndpoint:
     return endpoint_of(ModelAgent(MODELS[dialect]), (), environment(dialect, url))
 
 
@@ -62,7 +62,7 @@ def turn(dialect: str, text: str = "", *calls: tuple[str, Any], tokens: tuple[in
 
 
 def results_in(dialect: str, body: Any) -> list[tuple[str, str]]:
-    """The results of tools in the last round of a request: for which call, and what."""
+    """Return the results of tools in the last round of a request, by the ids of their calls."""
     if dialect == "openai":
         return [
             (each["tool_call_id"], each["content"]) for each in body["messages"] if each["role"] == "tool"

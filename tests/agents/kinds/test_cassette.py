@@ -9,23 +9,27 @@ from typing import Any
 import pytest
 
 from faultkit.agents.execute.virtual_toolbox import VirtualToolbox
-from faultkit.agents.kinds.agent_choice import STUB_TEXT, ModelOptions, Source, model_agent
-from faultkit.agents.suite.agent import AgentAnswer, BudgetUsedUp, Task, ToolInfo
-from faultkit.agents.suite.budget import RunBudget
-from faultkit.agents.suite.definition import AgentTest, ModelAgent, Place, Suite
+from faultkit.agents.kinds.agent_choice import STUB_TEXT, ModelOptions, TurnSource, model_agent
+from faultkit.agents.suite.agent_interface import AgentAnswer, AgentTask, BudgetExceeded, RunBudget, ToolInfo
+from faultkit.agents.suite.definition import AgentTest, ModelAgent, SourcePlace, Suite
 from faultkit.base.errors import InputError, RunError
 from faultkit.llm.cassettes import StaleCassette, cassette_path
 from faultkit.llm.conversation import ModelError
 from faultkit.llm.providers import MissingKey
-from tests.agents.boxes import MemoryServer, toolbox
-from tests.agents.execute.written import HEAD, row, write
-from tests.agents.execute.written import run as run_file
+from tests.agents.execute.suite_runs import HEAD, row, write
+from tests.agents.execute.suite_runs import run as run_file
 from tests.agents.kinds.provider_turns import KEY, environment, turn
+from tests.agents.memory_server import MemoryServer, toolbox
 from tests.llm.scripted_provider import ScriptedServer, Send
 
 RECORD = ModelOptions(record=True)
 TEST = AgentTest(
-    "recovers from a hung search", ModelAgent("gpt-4o"), ("shop",), Place("s.yml", 1), "Find it.", "Be brief."
+    "recovers from a hung search",
+    ModelAgent("gpt-4o"),
+    ("shop",),
+    SourcePlace("s.yml", 1),
+    "Find it.",
+    "Be brief.",
 )
 
 
@@ -39,13 +43,13 @@ def run(
     options: ModelOptions = ModelOptions(),  # noqa: B008
     test: AgentTest = TEST,
     box: VirtualToolbox | None = None,
-) -> tuple[Source, AgentAnswer]:
+) -> tuple[TurnSource, AgentAnswer]:
     chosen = model_agent(suite(folder), test, env or {}, options)
     box = box or toolbox("hang@search", budget=test.budget)
-    return chosen.source, asyncio.run(chosen.agent.run(Task(test.prompt, test.system_prompt), box))
+    return chosen.source, asyncio.run(chosen.agent.run(AgentTask(test.prompt, test.system_prompt), box))
 
 
-def record(folder: Path, server: ScriptedServer, *turns: Send, **more: Any) -> tuple[Source, AgentAnswer]:
+def record(folder: Path, server: ScriptedServer, *turns: Send, **more: Any) -> tuple[TurnSource, AgentAnswer]:
     server.play(*turns)
     return run(folder, environment("openai", server.url), RECORD, **more)
 
@@ -69,11 +73,11 @@ def test_what_was_recorded_is_replayed_without_a_key_and_without_a_provider(
     box = toolbox("hang@search")
     assert run(tmp_path, box=box) == ("cassette", AgentAnswer("It hangs: né ✓"))
     assert len(server.requests) == asked
-    assert [(mark.outcome, mark.invalid) for mark in box.marks] == [
+    assert [(call.outcome, call.invalid) for call in box.calls] == [
         ("timeout", False),
         ("protocol_error", True),
     ]
-    assert box.spent.tokens == 36
+    assert box.budget_use.tokens == 36
 
 
 def test_a_cassette_is_for_people_to_read_and_twice_the_same(tmp_path: Path, server: ScriptedServer) -> None:
@@ -142,9 +146,9 @@ def test_a_run_that_goes_on_behind_the_end_of_a_cassette_is_stale(
     tmp_path: Path, server: ScriptedServer
 ) -> None:
     looping = replace(TEST, budget=RunBudget(turns=2))
-    with pytest.raises(BudgetUsedUp):
+    with pytest.raises(BudgetExceeded):
         record(tmp_path, server, turn("openai", "", ("search", {})), test=looping)
-    with pytest.raises(BudgetUsedUp):
+    with pytest.raises(BudgetExceeded):
         run(tmp_path, test=looping)
     with pytest.raises(StaleCassette, match="it ends after 2 turns, and the run goes on"):
         run(tmp_path, test=TEST)
@@ -218,12 +222,12 @@ def test_names_that_come_to_the_same_file_have_one_each(tmp_path: Path, server: 
     server.play(*[turn("openai", test.name) for test in tests])
     for test in tests:
         chosen = model_agent(several, test, environment("openai", server.url), RECORD)
-        asyncio.run(chosen.agent.run(Task(test.prompt, test.system_prompt), toolbox()))
+        asyncio.run(chosen.agent.run(AgentTask(test.prompt, test.system_prompt), toolbox()))
     assert len([*(tmp_path / "cassettes").iterdir()]) == 3
     assert (tmp_path / "cassettes" / "alone.json").exists()
     for test in tests:
         chosen = model_agent(several, test, {})
-        word = asyncio.run(chosen.agent.run(Task(test.prompt, test.system_prompt), toolbox()))
+        word = asyncio.run(chosen.agent.run(AgentTask(test.prompt, test.system_prompt), toolbox()))
         assert word.text == test.name
 
 
@@ -232,7 +236,7 @@ def test_two_suites_in_one_folder_have_cassettes_of_their_own(tmp_path: Path, se
     (tmp_path / "s.yml").write_text("")
     other = str(tmp_path / "other.yml")
     assert cassette_path(other, TEST.name).name == f"other.{TEST.name.replace(' ', '-')}.json"
-    # A suite that was renamed keeps what it had.
+    # A renamed suite keeps its cassettes.
     (tmp_path / "s.yml").unlink()
     assert cassette_path(other, TEST.name) == cassette_path(str(tmp_path / "s.yml"), TEST.name)
 

@@ -5,13 +5,13 @@ import asyncio
 import pytest
 
 from faultkit.agents.kinds.model_loop import ModelLoop
-from faultkit.agents.suite.agent import Task
+from faultkit.agents.suite.agent_interface import AgentTask
 from faultkit.agents.suite.definition import CustomProvider, ModelAgent
 from faultkit.base.errors import InputError
 from faultkit.llm.chat import ProviderChat
 from faultkit.llm.providers import MissingKey, endpoint_of
-from tests.agents.boxes import toolbox
 from tests.agents.kinds.provider_turns import KEY, turn
+from tests.agents.memory_server import toolbox
 from tests.llm.scripted_provider import ScriptedServer
 
 KEYS = {
@@ -86,7 +86,7 @@ def test_an_endpoint_of_a_suite_gets_no_headers_that_are_meant_for_openai(
         mine = CustomProvider("mine", server.url, organization=organization)
         voice = ProviderChat(endpoint_of(ModelAgent("mine/tiny"), [mine], {}))
         server.play(turn("openai", "Hello."))
-        asyncio.run(ModelLoop("mine/tiny", voice).run(Task("hi"), toolbox()))
+        asyncio.run(ModelLoop("mine/tiny", voice).run(AgentTask("hi"), toolbox()))
     plain, owned = server.requests
     assert plain.path == "/v1/chat/completions"
     assert plain.body["model"] == "tiny"

@@ -7,16 +7,15 @@ import pytest
 
 from faultkit.agents.execute.virtual_toolbox import VirtualToolbox
 from faultkit.agents.kinds.model_loop import ModelLoop, schema_problem
-from faultkit.agents.suite.agent import AgentAnswer, BudgetUsedUp, Task, ToolInfo
-from faultkit.agents.suite.budget import RunBudget
+from faultkit.agents.suite.agent_interface import AgentAnswer, AgentTask, BudgetExceeded, RunBudget, ToolInfo
 from faultkit.llm.chat import ProviderChat
 from faultkit.llm.conversation import ModelError, Price, price_of
-from tests.agents.boxes import MemoryServer, toolbox
 from tests.agents.kinds.provider_turns import KEY, MODELS, endpoint, results_in, turn
+from tests.agents.memory_server import MemoryServer, toolbox
 from tests.llm.scripted_provider import Break, Drip, Hang, ScriptedServer, Send, error
 
 HUNG = "injected fault: tool `search` did not respond within 3000 ms"
-TASK = Task("Search for the latest incident report.", "Be brief.")
+TASK = AgentTask("Search for the latest incident report.", "Be brief.")
 
 both = pytest.mark.parametrize("dialect", ["openai", "anthropic"])
 
@@ -38,13 +37,13 @@ def test_a_model_hears_of_a_hang_in_the_words_of_the_seed_and_has_the_last_word(
     )
     box = toolbox("hang@search")
     assert talk(dialect, server, box) == AgentAnswer("The search does not answer.")
-    assert [(mark.tool, mark.outcome, mark.arguments) for mark in box.marks] == [
+    assert [(call.tool, call.outcome, call.arguments) for call in box.calls] == [
         ("search", "timeout", {"q": "incident"})
     ]
     first, second = (request.body for request in server.requests)
     assert results_in(dialect, first) == []
     assert results_in(dialect, second) == [("id_0", f"Error: {HUNG}")]
-    assert (box.spent.turns, box.spent.tokens) == (2, 36)
+    assert (box.budget_use.turns, box.budget_use.tokens) == (2, 36)
 
 
 @both
@@ -55,7 +54,7 @@ def test_prompts_tools_and_limits_are_in_the_request(dialect: str, server: Scrip
     server.play(turn(dialect, "", ("docs_search", {"q": "x"})), turn(dialect, "Done."))
     box = toolbox(server=memory)
     talk(dialect, server, box)
-    assert [mark.tool for mark in box.marks] == ["docs.search"]
+    assert [call.tool for call in box.calls] == ["docs.search"]
     body, headers = server.requests[0].body, server.requests[0].headers
     if dialect == "openai":
         assert body["messages"] == [
@@ -72,7 +71,7 @@ def test_prompts_tools_and_limits_are_in_the_request(dialect: str, server: Scrip
         assert body["tools"] == [
             {"name": "docs_search", "description": "Finds things.", "input_schema": schema}
         ]
-        # By which header is the library's own affair, and differs among its versions.
+        # The library chooses the header, which differs among its versions.
         assert KEY in (headers.get("x-api-key"), headers.get("authorization", "").removeprefix("Bearer "))
 
 
@@ -86,7 +85,7 @@ def test_calls_of_one_turn_are_made_in_the_order_in_which_the_model_named_them(
     )
     memory = MemoryServer()
     talk(dialect, server, toolbox(server=memory))
-    assert [name for name, _ in memory.asked] == ["order", "orders", "search"]
+    assert [name for name, _ in memory.received] == ["order", "orders", "search"]
     assert results_in(dialect, server.requests[1].body) == [
         ("id_0", "order answers"),
         ("id_1", "tea"),
@@ -114,13 +113,13 @@ def test_a_call_that_is_none_goes_back_to_the_model_as_an_error_and_is_marked(
     )
     box = toolbox(server=memory)
     assert talk(dialect, server, box) == AgentAnswer("Done.")
-    assert [(mark.tool, mark.outcome, mark.invalid) for mark in box.marks] == [
+    assert [(call.tool, call.outcome, call.invalid) for call in box.calls] == [
         ("cuont", "protocol_error", True),
         ("count", "protocol_error", True),
         ("count", "protocol_error", True),
         ("count", "ok", False),
     ]
-    assert memory.asked == [("count", {"n": 1})]
+    assert memory.received == [("count", {"n": 1})]
     no_json = "they are no JSON" if dialect == "openai" else "expected a JSON object, got [1]"
     told = [text for _, text in results_in(dialect, server.requests[1].body)]
     assert told[0] == "Error: unknown tool `cuont`; there are: count"
@@ -151,7 +150,7 @@ def test_a_model_that_never_stops_is_ended_by_a_budget(
     dialect: str, budget: RunBudget, ending: str, asked: int, server: ScriptedServer
 ) -> None:
     server.play(turn(dialect, "", ("search", {"q": "x"})))
-    with pytest.raises(BudgetUsedUp) as caught:
+    with pytest.raises(BudgetExceeded) as caught:
         talk(dialect, server, toolbox("hang@search", budget=budget), price=Price(10, 10))
     assert (caught.value.ending, len(server.requests)) == (ending, asked)
 

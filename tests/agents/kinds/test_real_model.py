@@ -1,6 +1,6 @@
-"""A loop with a real model on this machine: with any answer, the run has a verdict.
+"""A loop with a real model on this machine: the run has a verdict, whatever the model answers.
 
-The model is tiny: it need not call the right tool, only request and response must work with a server that
+The model is tiny and need not call the right tool: request and response must work with a server that
 Faultkit did not write.
 """
 
@@ -14,22 +14,21 @@ import pytest
 from faultkit.agents.kinds.agent_choice import ModelOptions, model_agent
 from faultkit.agents.kinds.model_loop import offer_tools
 from faultkit.agents.recovery.trace import FinalReply, Trace
-from faultkit.agents.suite.agent import AgentAnswer, BudgetUsedUp, Task
-from faultkit.agents.suite.budget import RunBudget
-from faultkit.agents.suite.definition import AgentTest, ModelAgent, Place, Suite
+from faultkit.agents.suite.agent_interface import AgentAnswer, AgentTask, BudgetExceeded, RunBudget
+from faultkit.agents.suite.definition import AgentTest, ModelAgent, SourcePlace, Suite
 from faultkit.agents.suite.gate import RecoveryGate, gate_recovery
 from faultkit.llm.chat import ProviderChat
 from faultkit.llm.conversation import Completion, Conversation, ToolCall, ToolResult
 from faultkit.llm.providers import endpoint_of
-from tests.agents.boxes import MemoryServer, toolbox
-from tests.llm.ask.test_real_model import address as address
-from tests.llm.ask.test_real_model import pytestmark as pytestmark
+from tests.agents.memory_server import MemoryServer, toolbox
+from tests.llm.test_real_model import address as address
+from tests.llm.test_real_model import pytestmark as pytestmark
 
 TEST = AgentTest(
     "tiny",
     ModelAgent("ollama/smollm2-135m", max_tokens=48),
     ("shop",),
-    Place("s.yml", 1),
+    SourcePlace("s.yml", 1),
     "Search for tea.",
     "You are helpful. Call a tool if you need one.",
     budget=RunBudget(turns=3),
@@ -46,12 +45,12 @@ def test_a_real_model_runs_to_its_end_and_its_cassette_says_the_same(
         box = toolbox("hang@search", budget=TEST.budget)
         try:
             word: AgentAnswer | str = asyncio.run(
-                chosen.agent.run(Task(TEST.prompt, TEST.system_prompt), box)
+                chosen.agent.run(AgentTask(TEST.prompt, TEST.system_prompt), box)
             )
-        except BudgetUsedUp as used_up:
-            return chosen.source, used_up.ending, Trace(tuple(box.marks), None, used_up.ending)
+        except BudgetExceeded as used_up:
+            return chosen.source, used_up.ending, Trace(tuple(box.calls), None, used_up.ending)
         assert isinstance(word, AgentAnswer)
-        return chosen.source, word, Trace(tuple(box.marks), FinalReply(word.text, box.now_ms()))
+        return chosen.source, word, Trace(tuple(box.calls), FinalReply(word.text, box.now_ms()))
 
     source, word, trace = run(ModelOptions(record=True))
     assert source == "recording"

@@ -5,14 +5,14 @@ import asyncio
 import pytest
 
 from faultkit.agents.execute.virtual_toolbox import VirtualToolbox
-from faultkit.agents.kinds.scripted import SHIPPED, ScriptedAgent
+from faultkit.agents.kinds.scripted import SHIPPED_AGENTS, ScriptedAgent
 from faultkit.agents.recovery.metrics import metrics_of
 from faultkit.agents.recovery.trace import FinalReply, Trace
-from faultkit.agents.suite.agent import AgentAnswer, BudgetUsedUp, Task
-from faultkit.agents.suite.definition import Goal, PlannedCall
-from tests.agents.boxes import toolbox
+from faultkit.agents.suite.agent_interface import AgentAnswer, AgentTask, BudgetExceeded
+from faultkit.agents.suite.definition import AgentGoal, PlannedCall
+from tests.agents.memory_server import toolbox
 
-GOAL = Goal(
+GOAL = AgentGoal(
     PlannedCall("order", {"item": "tea"}),
     fallback=PlannedCall("grep", {"q": "tea"}),
     verify=PlannedCall("orders"),
@@ -21,14 +21,14 @@ GOAL = Goal(
 
 
 def run(kind: str, box: VirtualToolbox) -> AgentAnswer:
-    return asyncio.run(ScriptedAgent(SHIPPED[kind](GOAL)).run(Task("order tea"), box))
+    return asyncio.run(ScriptedAgent(SHIPPED_AGENTS[kind](GOAL)).run(AgentTask("order tea"), box))
 
 
 def made(box: VirtualToolbox) -> list[str]:
-    return [f"{mark.tool}:{mark.outcome}" for mark in box.marks]
+    return [f"{call.tool}:{call.outcome}" for call in box.calls]
 
 
-@pytest.mark.parametrize("kind", SHIPPED)
+@pytest.mark.parametrize("kind", SHIPPED_AGENTS)
 def test_where_nothing_is_broken_every_agent_makes_one_call_and_says_that_it_is_done(kind: str) -> None:
     box = toolbox()
     assert run(kind, box).claims_success is True
@@ -37,7 +37,7 @@ def test_where_nothing_is_broken_every_agent_makes_one_call_and_says_that_it_is_
 
 def test_a_looping_agent_is_ended_by_its_turns() -> None:
     box = toolbox("hang")
-    with pytest.raises(BudgetUsedUp) as caught:
+    with pytest.raises(BudgetExceeded) as caught:
         run("looping", box)
     assert (caught.value.ending, made(box)) == ("turns", ["order:timeout"] * 10)
 
@@ -56,19 +56,19 @@ def test_a_retrying_agent_tries_three_times_at_once_and_then_says_that_it_could_
         claims_success=False,
         done=False,
     )
-    assert [mark.start_ms for mark in box.marks] == [0.0, 3000.0, 6000.0]
+    assert [call.start_ms for call in box.calls] == [0.0, 3000.0, 6000.0]
 
 
 def test_one_that_backs_off_waits_longer_each_time_and_as_long_as_it_is_asked_to() -> None:
     box = toolbox("recover-after:3")
     assert run("backing_off", box).claims_success is True
-    metrics = metrics_of(Trace(tuple(box.marks), FinalReply("", 0.0)))
+    metrics = metrics_of(Trace(tuple(box.calls), FinalReply("", 0.0)))
     assert metrics.backoff is not None
     assert metrics.backoff.grows
     assert len(metrics.backoff.waits_ms) == 3
     box = toolbox("rate_limit:jsonrpc,retry_after_s=9,first=2")
     run("backing_off", box)
-    metrics = metrics_of(Trace(tuple(box.marks), FinalReply("", 0.0)))
+    metrics = metrics_of(Trace(tuple(box.calls), FinalReply("", 0.0)))
     assert metrics.backoff is not None
     assert (metrics.backoff.asked, metrics.backoff.obeyed) == (2, 2)
 
@@ -85,14 +85,16 @@ def test_one_that_verifies_does_not_do_twice_what_was_done_though_the_answer_was
     assert made(box) == ["order:timeout", "orders:ok"]
     careless = toolbox("lost_reply,first=1@order")
     run("backing_off", careless)
-    duplicates = [metrics_of(Trace(tuple(each.marks), None)).duplicate_effects for each in (box, careless)]
+    duplicates = [metrics_of(Trace(tuple(each.calls), None)).duplicate_effects for each in (box, careless)]
     assert duplicates == [0, 1]
 
 
 def test_the_same_seed_waits_the_same() -> None:
     def waits(seed: int) -> list[float]:
         box = toolbox("hang")
-        asyncio.run(ScriptedAgent(SHIPPED["backing_off"](GOAL)).run(Task("order tea", seed=seed), box))
-        return [mark.start_ms for mark in box.marks]
+        asyncio.run(
+            ScriptedAgent(SHIPPED_AGENTS["backing_off"](GOAL)).run(AgentTask("order tea", seed=seed), box)
+        )
+        return [call.start_ms for call in box.calls]
 
     assert waits(1) == waits(1) != waits(2)

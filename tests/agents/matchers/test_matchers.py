@@ -180,10 +180,10 @@ def test_every_matcher_is_seen_to_hold_and_to_fail() -> None:
         (
             "llm-jury",
             "x",
-            "llm-jury asks a language model, and its verdict may be another one the next time: not served; "
-            "say what must hold by contains, regex, schema or numeric",
+            "llm-jury asks a language model, whose verdict may differ the next time: not supported; "
+            "state what must hold by contains, regex, schema or numeric",
         ),
-        ("is-sql", True, "mcptest knows this matcher, Faultkit does not serve it"),
+        ("is-sql", True, "a matcher of mcptest that Faultkit does not support"),
         ("contains-all", [], "expected a list of texts, got an empty list"),
         ("contains-any", ["a", 1], "[1]: expected a text, got 1"),
         ("icontains", "", 'expected a text, got ""'),
@@ -214,13 +214,13 @@ def test_every_matcher_is_seen_to_hold_and_to_fail() -> None:
         ),
         ("is-json", 1, "expected a JSON schema (a mapping), got 1"),
         ("is-xml", 1, "expected true or false, got 1"),
-        ("not", {"contains": "a", "regex": "b"}, "expected one matcher and what it wants, got 2 of them"),
+        ("not", {"contains": "a", "regex": "b"}, "expected one matcher and its argument, got 2 of them"),
         ("anyOf", [], "expected a list of matchers, got an empty list"),
         ("allOf", [{"contain": 1}], '[0].contain: unknown matcher; did you mean "contains"?'),
         (
             "not",
             {"snapshot": True},
-            "snapshot: expected it on its own: there is one stored value to hold it against",
+            "snapshot: expected outside other matchers: a snapshot is of one target",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""A target names a part of what came of a run, and never nothing in silence."""
+"""A target names a part of the result of a run; one that names nothing is an error."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.agents.matchers.target import AGENT_ROOTS, NotThere, check_target, holds, resolve
+from faultkit.agents.matchers.target import AGENT_ROOTS, TargetNotFound, check_target, holds, resolve
 from faultkit.base.errors import InputError
 
 RUN: dict[str, Any] = {
@@ -66,7 +66,7 @@ def test_a_target_names_its_part(target: str, value: object) -> None:
     ],
 )
 def test_what_is_not_there_is_a_failure_that_says_what_is(target: str, why: str) -> None:
-    with pytest.raises(NotThere):
+    with pytest.raises(TargetNotFound):
         resolve(target, RUN)
     assert holds(target, "not", {"exact": "anything"}, RUN) == f"{target}: there is none: {why}"
 
@@ -117,5 +117,5 @@ def test_no_text_breaks_the_reading_of_targets(target: str) -> None:
         return
     try:
         resolve(target, RUN)
-    except NotThere:
+    except TargetNotFound:
         return

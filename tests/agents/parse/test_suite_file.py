@@ -1,4 +1,4 @@
-"""A suite file is read as it is meant: servers, faults, agents, tests, variables, imports."""
+"""Reading of valid suite files: servers, faults, agents, tests, variables, imports."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.agents.suite.budget import RunBudget
+from faultkit.agents.suite.agent_interface import RunBudget
 from faultkit.agents.suite.definition import (
+    AgentGoal,
     CommandAgent,
     CommandServer,
     CustomProvider,
-    Goal,
     MockServer,
     ModelAgent,
     PlannedCall,
-    Retry,
     Script,
     ScriptAgent,
+    ScriptRetry,
+    ScriptStep,
     ShippedAgent,
-    Step,
     UrlServer,
 )
 from faultkit.agents.suite.gate import RecoveryGate
@@ -35,7 +35,7 @@ from faultkit.faults.call.slow import Slow
 from faultkit.faults.call.tool_error import ToolError
 from faultkit.faults.call.wedged import Wedged
 from faultkit.plan import Match, Trigger
-from tests.agents.parse.written import SERVERS, suite_of, write
+from tests.agents.parse.suite_files import SERVERS, suite_of, write
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -191,12 +191,12 @@ agents:
     assert agents["several [ollama/gemma3]"] == ModelAgent("ollama/gemma3", max_tokens=99)
     assert agents["shipped"] == ShippedAgent("backing_off")
     order, search = PlannedCall("order", {"item": "tea"}), PlannedCall("search")
-    assert agents["sent"] == ShippedAgent("verifying", Goal(order, search, search, "tea"))
-    retry = Retry(3, 100, obeys=True)
+    assert agents["sent"] == ShippedAgent("verifying", AgentGoal(order, search, search, "tea"))
+    retry = ScriptRetry(3, 100, obeys=True)
     steps = (
-        Step(search),
-        Step(order, retry, search, "tea", search, goes_on=True),
-        Step(PlannedCall("order"), Retry(2)),
+        ScriptStep(search),
+        ScriptStep(order, retry, search, "tea", search, goes_on=True),
+        ScriptStep(PlannedCall("order"), ScriptRetry(2)),
     )
     assert agents["told"] == ScriptAgent(Script(steps, "Done: {result}"))
     assert agents["foreign"] == CommandAgent(("python", "agent.py"), {"A": "b"})

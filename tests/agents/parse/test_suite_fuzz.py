@@ -1,4 +1,4 @@
-"""Any suite file is read, or refused with the place of the mistake: nothing breaks the parser."""
+"""Any suite file is read, or rejected with the place of the mistake: no input breaks the parser."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from faultkit.agents.suite_file import read_suite
 from faultkit.base.errors import InputError
-from tests.agents.parse.written import write
+from tests.agents.parse.suite_files import write
 
 WHOLE: dict[str, Any] = {
     "servers": {
@@ -74,7 +74,7 @@ ODD = st.recursive(
 
 
 def places(value: Any) -> list[tuple[Any, Any]]:
-    """Each mapping or list of the document with one of its keys."""
+    """Yield each mapping and list of the document with each of its keys."""
     keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else []
     return [(value, key) for key in keys] + [pair for key in keys for pair in places(value[key])]
 
@@ -88,7 +88,7 @@ def test_the_document_is_good_as_it_is(folder: Path) -> None:
     assert read_suite(write(folder, json.dumps(WHOLE), "suite.json"), env={})[1] == []
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.data())
 def test_any_value_in_any_place_is_read_or_refused_with_its_file(folder: Path, data: st.DataObject) -> None:
     document = copy.deepcopy(WHOLE)

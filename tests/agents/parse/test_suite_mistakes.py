@@ -1,4 +1,4 @@
-"""Mistakes of a suite file: all of them at once, each with its file, its line, its path and what would do."""
+"""Mistakes in a suite file: all are reported at once, each with file, line, path and what was expected."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from textwrap import dedent
 import pytest
 
 from faultkit.agents.parse.suite_values import UNSUPPORTED_IN_AGENTS, UNSUPPORTED_IN_SUITES
-from tests.agents.parse.written import SERVERS, problems_of, write
+from tests.agents.parse.suite_files import SERVERS, problems_of, write
 
 FAULT = "faults: [{name: gone, spec: hang@search}]\n"
 
@@ -55,7 +55,7 @@ MISTAKES: dict[str, tuple[str, list[str]]] = {
     "a cassette": (
         "servers: {a: {cassette: x}}\n",
         [
-            "line 1: servers.a.cassette: mcptest knows this key, Faultkit does not serve it: "
+            "line 1: servers.a.cassette: a key of mcptest that Faultkit does not support: "
             "`mock:` serves a recording of the gateway",
             "line 1: servers.a: expected one of command, url, mock, got none",
         ],
@@ -127,7 +127,7 @@ MISTAKES: dict[str, tuple[str, list[str]]] = {
     "a spec and more": (
         f"{SERVERS}faults:\n  - {{spec: hang@search, kind: slow}}\n  - none\n  - slow:x\n",
         [
-            "line 4: faults[0].kind: expected nothing beside a spec but its name: a spec has all settings",
+            "line 4: faults[0].kind: expected only `name` beside a spec: a spec has all settings",
             "line 5: faults[1]: expected a fault, got none: a test without `inject` has no fault",
             "line 6: faults[2]: delay_ms: expected a number of at least 0, got 'x'",
         ],
@@ -167,7 +167,7 @@ MISTAKES: dict[str, tuple[str, list[str]]] = {
     "an agent that does not ship": (
         f"{SERVERS}agents:\n  - {{name: a, agent: retriyng}}\n",
         [
-            'line 4: agents[0].agent: expected an agent that ships with us, got "retriyng"; '
+            'line 4: agents[0].agent: expected an agent that ships with Faultkit, got "retriyng"; '
             'did you mean "retrying"?'
         ],
     ),
@@ -180,7 +180,7 @@ MISTAKES: dict[str, tuple[str, list[str]]] = {
         "        - {call: search, verify: order}\n        - {call: search, retry: -1}\n",
         [
             "line 7: agents[0].agent.script[0].call: expected the name of a tool, got nothing",
-            "line 8: agents[0].agent.script[1].verify: expected a `retry` beside it: it is asked "
+            "line 8: agents[0].agent.script[1].verify: expected a `retry` beside it: it is called "
             "before a further attempt",
             "line 9: agents[0].agent.script[2].retry: expected a whole number from 0 to 1000, got -1",
         ],
@@ -224,7 +224,7 @@ MISTAKES: dict[str, tuple[str, list[str]]] = {
     "an inert score": (
         agent("orchestration: {efficiency: 3}"),
         [
-            "line 7: agents[0].orchestration.efficiency: mcptest knows this key, Faultkit does not serve it",
+            "line 7: agents[0].orchestration.efficiency: a key of mcptest that Faultkit does not support",
             "line 7: agents[0].orchestration.error_recovery: expected a percentage from 0 to 100, "
             "got nothing",
         ],
@@ -244,21 +244,17 @@ MISTAKES: dict[str, tuple[str, list[str]]] = {
     "a judge": (
         expectation("{llm-judge: is it good}"),
         [
-            "line 8: agents[0].expect[0].llm-judge: llm-judge asks a language model, and its verdict "
-            "may be another one the next time: not served; say what must hold by contains, regex, schema or "
-            "numeric"
+            "line 8: agents[0].expect[0].llm-judge: llm-judge asks a language model, whose verdict may "
+            "differ the next time: not supported; state what must hold by contains, regex, schema or numeric"
         ],
     ),
     "a matcher of the original": (
         expectation("{cel: a == b}"),
-        ["line 8: agents[0].expect[0].cel: mcptest knows this matcher, Faultkit does not serve it"],
+        ["line 8: agents[0].expect[0].cel: a matcher of mcptest that Faultkit does not support"],
     ),
     "a limit of the original": (
         expectation("{max_response_tokens: 3}"),
-        [
-            "line 8: agents[0].expect[0].max_response_tokens: mcptest knows this key, "
-            "Faultkit does not serve it"
-        ],
+        ["line 8: agents[0].expect[0].max_response_tokens: a key of mcptest that Faultkit does not support"],
     ),
     "two matchers": (
         expectation("{contains: x, regex: y}"),
@@ -320,14 +316,14 @@ def test_a_mistake_is_told_where_it_stands(tmp_path: Path, text: str, expected: 
 @pytest.mark.parametrize("key", UNSUPPORTED_IN_SUITES)
 def test_a_key_that_only_the_original_serves_is_named_as_such(tmp_path: Path, key: str) -> None:
     (problem,) = problems_of(tmp_path, f"{key}: {{}}\n")
-    assert problem.startswith(f"suite.yml: line 1: {key}: mcptest knows this key, Faultkit does not serve it")
+    assert problem.startswith(f"suite.yml: line 1: {key}: a key of mcptest that Faultkit does not support")
 
 
 def test_so_is_each_key_of_an_agent(tmp_path: Path) -> None:
     keys = "".join(f"    {key}: 1\n" for key in UNSUPPORTED_IN_AGENTS)
     problems = problems_of(tmp_path, f"{SERVERS}agents:\n  - name: one\n    agent: naive\n{keys}")
     assert problems == [
-        f"suite.yml: line {6 + place}: agents[0].{key}: mcptest knows this key, Faultkit does not serve it"
+        f"suite.yml: line {6 + place}: agents[0].{key}: a key of mcptest that Faultkit does not support"
         for place, key in enumerate(UNSUPPORTED_IN_AGENTS)
     ]
 

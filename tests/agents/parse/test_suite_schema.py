@@ -1,4 +1,4 @@
-"""The published schema and the parser agree: on the examples, on what is good, and on what is bad."""
+"""The published schema and the parser agree on the examples, on valid suites and on mistakes."""
 
 from __future__ import annotations
 
@@ -10,18 +10,17 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from faultkit.agents.matchers.matcher_table import MATCHERS
-from faultkit.agents.parse.suite_contents import SUITE
+from faultkit.agents.parse.suite_contents import SUITE, suite_schema
 from faultkit.agents.parse.suite_faults import FAULT as FAULT_KEYS
-from faultkit.agents.parse.suite_schema import suite_schema
 from faultkit.agents.parse.suite_servers import SERVER
 from faultkit.agents.parse.suite_tests import AGENT_TEST
 from faultkit.agents.suite_file import read_suite
 from faultkit.base.documents.key_tables import KeyTable
 from faultkit.faults import CALL_FAULTS
 from faultkit.plan import read_document
+from tests.agents.parse.suite_files import SERVERS, problems_of
 from tests.agents.parse.test_suite_file import EXAMPLES
 from tests.agents.parse.test_suite_mistakes import MISTAKES
-from tests.agents.parse.written import SERVERS, problems_of
 
 SCHEMA = suite_schema()
 DEFS = SCHEMA["$defs"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from faultkit.agents.parse.suite_source import Secrets
 from faultkit.base.documents.checks import shown
-from tests.agents.parse.written import SERVERS, problems_of
+from tests.agents.parse.suite_files import SERVERS, problems_of
 
 KEY = "sk-live-0123456789-abcdefghijklmnopqrstuvwxyz-ABCDEFGHIJKLMNOPQRSTUVWXYZ-0123456789"
 
@@ -62,12 +62,12 @@ def test_no_quoting_and_no_cutting_brings_a_value_to_light(value: str, before: s
     secrets.keep("NAME", value, "place")
     text = f"{before}{value}{after}"
     for told in (text, shown(text), repr(text), json.dumps(text)):
-        hidden = secrets.hidden(f"got {told}").replace("${NAME}", "")
+        hidden = secrets.hide(f"got {told}").replace("${NAME}", "")
         assert value not in hidden
 
 
 def test_short_values_are_hidden_only_where_they_were_filled_in() -> None:
     secrets = Secrets()
     secrets.keep("N", "ab", "here")
-    assert secrets.hidden("got about", "here") == "got ${N}out"
-    assert secrets.hidden("got about", "there") == "got about"
+    assert secrets.hide("got about", "here") == "got ${N}out"
+    assert secrets.hide("got about", "there") == "got about"

@@ -1,4 +1,4 @@
-"""A fault that no call can meet is a mistake: of the suite if a mock shows it, of the run otherwise."""
+"""A fault that no call can meet is an error: of the suite if a mock shows it, otherwise of the run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from faultkit.agents.parse.suite_targets import missed_targets
 from faultkit.mcp.targets import Inventory
-from tests.agents.parse.written import problems_of, suite_of
+from tests.agents.parse.suite_files import problems_of, suite_of
 
 TWO = """\
 servers:

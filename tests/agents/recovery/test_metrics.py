@@ -4,17 +4,26 @@ from typing import Any
 
 import pytest
 
-from faultkit.agents.recovery.metrics import Backoff, Path, backoff_of, metrics_of, path_of
+from faultkit.agents.recovery.metrics import (
+    Backoff,
+    RecoveryPath,
+    ToolMisuse,
+    backoff_of,
+    metrics_of,
+    path_of,
+    tool_misuse_of,
+)
 from faultkit.agents.recovery.score import pass_hat_k, share_of
-from faultkit.agents.recovery.tool_misuse import ToolMisuse, tool_misuse_of
-from faultkit.agents.recovery.trace import CallMark, FinalReply, Outcome, Trace
+from faultkit.agents.recovery.trace import CallOutcome, FinalReply, Trace, TracedCall
 
 
-def call(tool: str, start_ms: float, end_ms: float | None, outcome: Outcome = "ok", **more: Any) -> CallMark:
-    return CallMark(tool, start_ms, end_ms, outcome, **more)
+def call(
+    tool: str, start_ms: float, end_ms: float | None, outcome: CallOutcome = "ok", **more: Any
+) -> TracedCall:
+    return TracedCall(tool, start_ms, end_ms, outcome, **more)
 
 
-def hung(start_ms: float, **more: Any) -> CallMark:
+def hung(start_ms: float, **more: Any) -> TracedCall:
     return call("search", start_ms, start_ms + 3000, "timeout", fault="hang", **more)
 
 
@@ -56,7 +65,9 @@ def test_an_empty_last_word_is_no_reply() -> None:
         ((hung(3000),), None, "none"),
     ],
 )
-def test_the_way_past_the_fault(later: tuple[CallMark, ...], reply: FinalReply | None, path: Path) -> None:
+def test_the_way_past_the_fault(
+    later: tuple[TracedCall, ...], reply: FinalReply | None, path: RecoveryPath
+) -> None:
     assert path_of(Trace((hung(0), *later), reply)) == path
 
 
@@ -123,7 +134,7 @@ def test_a_cascade_is_what_fails_elsewhere_behind_the_fault() -> None:
 
 
 def test_waits_grow_and_are_obeyed_or_not() -> None:
-    def limited(start_ms: float, after_ms: float | None) -> CallMark:
+    def limited(start_ms: float, after_ms: float | None) -> TracedCall:
         return call(
             "search", start_ms, start_ms + 10, "tool_error", fault="rate_limit", retry_after_ms=after_ms
         )

@@ -9,8 +9,7 @@ from typing import Any
 
 
 def without_times(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what two runs with the same seed must agree on: the document without its declared time
-    fields."""
+    """Return the document without its declared time fields: equal for two runs with the same seed."""
     left: dict[str, Any] = json.loads(json.dumps(document))
     for path in document["declared_time_fields"]:
         _drop(left, re.findall(r"\[\]|[^.\[\]]+", path))

@@ -1,14 +1,13 @@
-"""Small results of every kind, made of traces that are scored as real ones are."""
+"""Small results of every kind, from traces that are scored as those of real runs."""
 
 from __future__ import annotations
 
-from faultkit.agents.recovery.metrics import error_recovery, metrics_of
+from faultkit.agents.recovery.metrics import error_recovery, metrics_of, tool_misuse_of
 from faultkit.agents.recovery.score import share_of
-from faultkit.agents.recovery.tool_misuse import tool_misuse_of
-from faultkit.agents.recovery.trace import CallMark, Ending, FinalReply, Trace
-from faultkit.agents.suite.definition import Place
+from faultkit.agents.recovery.trace import FinalReply, RunEnding, Trace, TracedCall
+from faultkit.agents.suite.definition import SourcePlace
 from faultkit.agents.suite.gate import RecoveryGate, gate_recovery
-from faultkit.agents.suite.results import EDGE_RULE, Results, Row, ScoredRun, SuiteResult
+from faultkit.agents.suite.results import EDGE_RULE, ResultRow, ScoredRun, SuiteResult, SuiteResults
 
 FILE = "suites/search.yml"
 GATE = RecoveryGate(max_detection_ms=3000, max_recovery_ms=5000)
@@ -18,16 +17,16 @@ HOSTILE_TEXT = (
 )
 
 
-def hang(start_ms: float, tool: str = "search", *, fault: str = "stuck") -> CallMark:
-    return CallMark(tool, start_ms, start_ms + 3000, "timeout", {"q": "ports"}, "files", fault=fault)
+def hang(start_ms: float, tool: str = "search", *, fault: str = "stuck") -> TracedCall:
+    return TracedCall(tool, start_ms, start_ms + 3000, "timeout", {"q": "ports"}, "files", fault=fault)
 
 
-def fine(start_ms: float, tool: str = "search", *, took_ms: float = 0.0, goal: str = "") -> CallMark:
-    return CallMark(tool, start_ms, start_ms + took_ms, "ok", {"q": "ports"}, "files", goal=goal)
+def fine(start_ms: float, tool: str = "search", *, took_ms: float = 0.0, goal: str = "") -> TracedCall:
+    return TracedCall(tool, start_ms, start_ms + took_ms, "ok", {"q": "ports"}, "files", goal=goal)
 
 
 def trace(
-    *calls: CallMark, at_ms: float | None = None, ending: Ending = "reply", text: str = "Done."
+    *calls: TracedCall, at_ms: float | None = None, ending: RunEnding = "reply", text: str = "Done."
 ) -> Trace:
     reply = None if at_ms is None else FinalReply(text, at_ms, claims_success=True)
     return Trace(calls, reply, ending, succeeded=reply is not None)
@@ -53,15 +52,15 @@ def run_of(made: Trace, gate: RecoveryGate | None = GATE, seed: int | str = 7) -
     )
 
 
-def recovery_row(name: str, line: int, *runs: ScoredRun) -> Row:
-    """Return a row as the executor makes it: the worst of its runs decides."""
+def recovery_row(name: str, line: int, *runs: ScoredRun) -> ResultRow:
+    """Return a row as the runner makes it: the worst of its runs decides."""
     gates = [run.gate for run in runs if run.gate is not None]
     worst = next((gate for gate in gates if gate.verdict != "passed"), gates[0])
-    return Row(
+    return ResultRow(
         f"{name} (recovery)",
         worst.verdict,
         worst.message,
-        Place(FILE, line),
+        SourcePlace(FILE, line),
         1.25,
         rule=EDGE_RULE,
         limit=worst.limit,
@@ -76,33 +75,33 @@ LOOPING = recovery_row("looping", 40, run_of(LOOPED))
 FALLING_BACK = recovery_row("falling back", 50, run_of(FELL_BACK))
 NOT_EXERCISED = recovery_row("never calls", 60, run_of(CALM))
 REPEATED = recovery_row("flaky", 70, run_of(RETRIED), run_of(RETRIED_LATE, seed="7#1"), run_of(RETRIED))
-INCONCLUSIVE = Row(
+INCONCLUSIVE = ResultRow(
     "a stub (recovery)",
     "inconclusive",
     "a canned reply shows nothing",
-    Place(FILE, 80),
+    SourcePlace(FILE, 80),
     0.5,
     rule=EDGE_RULE,
     stub=True,
 )
-ERROR = Row("dies at start", "error", "server files: it ended with code 3", Place(FILE, 90), 12.0)
-SKIPPED = Row("left out", "passed", "", Place(FILE, 100), 0.0, skipped="needs a paid key")
-TOOL_PASSED = Row("lists files", "passed", "", Place(FILE, 110), 3.0, tags=("smoke",))
-TOOL_FAILED = Row(
+ERROR = ResultRow("dies at start", "error", "server files: it ended with code 3", SourcePlace(FILE, 90), 12.0)
+SKIPPED = ResultRow("left out", "passed", "", SourcePlace(FILE, 100), 0.0, skipped="needs a paid key")
+TOOL_PASSED = ResultRow("lists files", "passed", "", SourcePlace(FILE, 110), 3.0, tags=("smoke",))
+TOOL_FAILED = ResultRow(
     "finds ports",
     "failed",
     'result.content[0].text: expected to contain "8080", got "none"',
-    Place(FILE, 120),
+    SourcePlace(FILE, 120),
     4.0,
     tags=("smoke", "tools"),
     limit="result.content[0].text",
     diff="- 8080\n+ none",
 )
-HOSTILE = Row(
+HOSTILE = ResultRow(
     f"hostile {HOSTILE_TEXT}",
     "failed",
     HOSTILE_TEXT,
-    Place(f"a,b:c%/{HOSTILE_TEXT}.yml", 1),
+    SourcePlace(f"a,b:c%/{HOSTILE_TEXT}.yml", 1),
     1.0,
     tags=(HOSTILE_TEXT,),
     limit=HOSTILE_TEXT,
@@ -110,7 +109,9 @@ HOSTILE = Row(
     runs=(
         run_of(
             trace(
-                CallMark(HOSTILE_TEXT, 0, 9, "tool_error", {HOSTILE_TEXT: HOSTILE_TEXT}, fault=HOSTILE_TEXT),
+                TracedCall(
+                    HOSTILE_TEXT, 0, 9, "tool_error", {HOSTILE_TEXT: HOSTILE_TEXT}, fault=HOSTILE_TEXT
+                ),
                 at_ms=9,
                 text=HOSTILE_TEXT,
             ),
@@ -135,20 +136,22 @@ EVERY_VERDICT = (
 )
 
 
-def results(*rows: Row) -> Results:
-    return Results((SuiteResult(FILE, rows),), 7, "virtual")
+def results(*rows: ResultRow) -> SuiteResults:
+    return SuiteResults((SuiteResult(FILE, rows),), 7, "virtual")
 
 
 GOOD = results(TOOL_PASSED, PASSED)
-ALL = Results((SuiteResult(FILE, EVERY_VERDICT),), 7, "virtual", False, "2026-02-03T04:05:06.789Z", 321.0)
-EMPTY = Results((), 0, "virtual")
-CUT_SHORT = Results(
+ALL = SuiteResults(
+    (SuiteResult(FILE, EVERY_VERDICT),), 7, "virtual", False, "2026-02-03T04:05:06.789Z", 321.0
+)
+EMPTY = SuiteResults((), 0, "virtual")
+CUT_SHORT = SuiteResults(
     (SuiteResult(FILE, (PASSED,)), SuiteResult("suites/none.yml", (), "server files: no such program")),
     7,
     "virtual",
     interrupted=True,
 )
-ENEMY = Results(
+ENEMY = SuiteResults(
     (SuiteResult(HOSTILE.place.file, (HOSTILE, PASSED), HOSTILE_TEXT),), HOSTILE_TEXT, "virtual", True
 )
 SAMPLES = {"good": GOOD, "all": ALL, "empty": EMPTY, "cut short": CUT_SHORT, "enemy": ENEMY}

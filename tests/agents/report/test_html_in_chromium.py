@@ -1,30 +1,20 @@
-"""The page of results in a real browser: quiet, drawn, no wider than a phone, readable in the dark."""
+"""The page of results in a real browser: no errors, drawings, fits a phone, readable in dark mode."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from faultkit.agents.report.suite_page import render_html
 from tests.agents.report.samples import ALL, ENEMY
-from tests.report.chromium import Page, browsing, chromium
+from tests.report.chromium import Page
 from tests.report.test_html_in_chromium import CONTRAST, OUTSIDE, TICKS
 
 BARS = """
 [...document.querySelectorAll('details[open] .timeline rect.call')]
   .map(bar => bar.getBoundingClientRect().width)
 """
-
-
-@pytest.fixture(scope="module")
-def page() -> Iterator[Page]:
-    program = chromium()
-    if program is None:
-        pytest.skip("chromium is not installed (Debian: apt-get install chromium)")
-    with browsing(program) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""The table of reporters: each takes every result, and gives the same for the same."""
+"""The table of reporters: each renders every result, and equal results alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The JSON of results: figures in fields, and nothing that differs between two runs but what it declares."""
+"""The JSON of results: each figure in a field, and only declared fields differ between two runs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from math import inf, nan
 from typing import Any
 
 from faultkit import __version__
-from faultkit.agents.recovery.trace import CallMark, Trace
+from faultkit.agents.recovery.trace import Trace, TracedCall
 from faultkit.agents.report.suite_json import json_text, render_json
-from faultkit.agents.suite.results import Results, SuiteResult
+from faultkit.agents.suite.results import SuiteResult, SuiteResults
 from tests.agents.report.declared_times import without_times
 from tests.agents.report.samples import (
     ALL,
@@ -32,7 +32,7 @@ from tests.agents.report.samples import (
 )
 
 
-def document(made: Results) -> dict[str, Any]:
+def document(made: SuiteResults) -> dict[str, Any]:
     read: dict[str, Any] = json.loads(render_json(made))
     return read
 
@@ -206,8 +206,8 @@ def test_a_run_that_was_cut_short_says_so_and_names_what_could_not_be_run() -> N
     }
 
 
-def slower(made: Results) -> Results:
-    """The same a day later, on a busier machine."""
+def slower(made: SuiteResults) -> SuiteResults:
+    """Return the same results a day later, on a busier machine."""
     suites = tuple(
         SuiteResult(
             suite.file,
@@ -264,7 +264,7 @@ def test_arguments_of_any_kind_can_be_written() -> None:
     for _ in range(500):
         deep = [deep]
     arguments = {"deep": deep, "inf": inf, "nan": nan, "big": 1e300, "what": {1}, 5: b"x"}
-    call = CallMark("t", 0, None, "lost", arguments)  # type: ignore[arg-type]
+    call = TracedCall("t", 0, None, "lost", arguments)  # type: ignore[arg-type]
     (read,) = document(results(replace(PASSED, runs=(run_of(trace(call), None),))))["tests"][0]["runs"][0][
         "calls"
     ]
@@ -280,7 +280,7 @@ def test_arguments_of_any_kind_can_be_written() -> None:
 
 
 def test_arguments_that_sound_like_secrets_are_masked() -> None:
-    call = CallMark("t", 0, 1, "ok", {"q": "a", "login": [{"api_key": "k-1", "user": "u"}], "token": "t-1"})
+    call = TracedCall("t", 0, 1, "ok", {"q": "a", "login": [{"api_key": "k-1", "user": "u"}], "token": "t-1"})
     made = results(replace(PASSED, runs=(run_of(trace(call, at_ms=1), None),)))
     (read,) = document(made)["tests"][0]["runs"][0]["calls"]
     assert read["arguments"] == {"q": "a", "login": [{"api_key": "xxxxxx", "user": "u"}], "token": "xxxxxx"}

@@ -1,14 +1,14 @@
-"""The HTML page of results: a row and a card for each test, a rail for each call."""
+"""The HTML page of results: a row and a card for each test, a lane for each call."""
 
 from __future__ import annotations
 
 import re
 from html import unescape
 
-from faultkit.agents.recovery.trace import CallMark
+from faultkit.agents.recovery.trace import TracedCall
 from faultkit.agents.report.suite_page import render_html, timeline
 from faultkit.agents.suite.gate import RecoveryGate
-from faultkit.agents.suite.results import Results, SuiteResult
+from faultkit.agents.suite.results import SuiteResult, SuiteResults
 from tests.agents.report.samples import (
     ALL,
     CALM,
@@ -37,7 +37,7 @@ def lanes(drawn: str) -> list[str]:
 
 
 def drawn(page: str, kind: str) -> list[tuple[str, str]]:
-    """Where the bars of a kind begin, and how long they are."""
+    """Return the start and the length of each bar of a kind."""
     return re.findall(rf'class="{kind}" x="([\d.]+%)" y="[\d.]+" width="([\d.]+%)"', page)
 
 
@@ -67,8 +67,8 @@ def test_the_headline_says_how_many_fail() -> None:
 
 
 def test_cards_of_many_tests_are_folded_if_they_passed() -> None:
-    many = Results((SuiteResult("a.yml", (PASSED,) * 12),), 0, "virtual")
-    few = Results((SuiteResult("a.yml", (PASSED,) * 2),), 0, "virtual")
+    many = SuiteResults((SuiteResult("a.yml", (PASSED,) * 12),), 0, "virtual")
+    few = SuiteResults((SuiteResult("a.yml", (PASSED,) * 2),), 0, "virtual")
     assert 'class="card passed" id="test-1" open' not in render_html(many)
     assert 'class="card passed" id="test-1" open' in render_html(few)
 
@@ -126,7 +126,7 @@ def test_a_run_that_took_no_time_has_no_axis() -> None:
 
 
 def test_a_call_that_never_ended_reaches_to_the_end() -> None:
-    never = CallMark("search", 3000, None, "lost")
+    never = TracedCall("search", 3000, None, "lost")
     page = timeline(run_of(trace(hang(0), never, at_ms=6000), None))
     assert drawn(page, "call failed") == [("50%", "50%")]
 

@@ -29,24 +29,23 @@ from pathlib import Path
 from typing import Any
 
 from faultkit.agents.execute.upstreams import check_command_in, listen, open_upstream
-from faultkit.agents.execute.wire_marks import WireMarks
-from faultkit.agents.recovery.trace import Ending, FinalReply, Trace
-from faultkit.agents.suite.agent import AgentAnswer, BudgetUsedUp, Task
-from faultkit.agents.suite.budget import BudgetUse, RunBudget
+from faultkit.agents.execute.wire_observer import WireObserver
+from faultkit.agents.recovery.trace import FinalReply, RunEnding, Trace
+from faultkit.agents.suite.agent_interface import AgentAnswer, AgentTask, BudgetExceeded, BudgetUse, RunBudget
 from faultkit.agents.suite.definition import CommandAgent, SuiteServer
 from faultkit.base.address import LOOPBACK_NAMES
 from faultkit.base.external_program import Program
 from faultkit.base.text import untrusted_line
-from faultkit.faults.call.call import ERAS
+from faultkit.faults.call_fault import ERAS
 from faultkit.mcp.gateway.gateway_service import GatewayService
 from faultkit.mcp.injector import Injector, check_plan
 from faultkit.mcp.wire.exchange import Session
 from faultkit.mcp.wire.http_front import HttpFront
 from faultkit.plan import Plan
 
-_MOST_ENV = 100_000
-"""A longer prompt is on stdin only: operating systems limit the size of one variable."""
-_NO_PROXY = ("NO_PROXY", "no_proxy")
+_LONGEST_VARIABLE = 100_000
+"""Bytes. A longer prompt is on stdin only, because operating systems limit the size of a variable."""
+_NO_PROXY_VARIABLES = ("NO_PROXY", "no_proxy")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +56,14 @@ class ProgramRun:
     problem: str = ""
     """Why there is no final reply: the program hung or failed."""
     is_cut: bool = False
-    """The program was ended at a limit that is not one of the test's budgets."""
+    """The program was ended at a limit (--timeout) that is not one of the test's budgets."""
     notes: tuple[str, ...] = ()
     """Remarks on servers that failed by themselves."""
 
 
 async def run_program(
     agent: CommandAgent,
-    task: Task,
+    task: AgentTask,
     servers: Sequence[SuiteServer],
     plan: Plan,
     budget: RunBudget,
@@ -77,10 +76,10 @@ async def run_program(
     started.
     """
     check_command_in(agent.argv[0], agent.cwd)
-    run = _Run(budget)
-    own_s = None if budget.time_ms is None else budget.time_ms / 1000
-    is_own = own_s is not None and own_s <= limit_s
-    limit_s = limit_s if own_s is None else min(limit_s, own_s)
+    run = _ProgramRunner(budget)
+    budget_s = None if budget.time_ms is None else budget.time_ms / 1000
+    has_budget_first = budget_s is not None and budget_s <= limit_s
+    limit_s = limit_s if budget_s is None else min(limit_s, budget_s)
     async with AsyncExitStack() as stack:
         urls = {
             server.name: await stack.enter_async_context(run.gateway_for(server, plan)) for server in servers
@@ -91,28 +90,31 @@ async def run_program(
         env = {**os.environ, **agent.env, **_environment(task, urls, Path(folder))}
         run.begin()
         await program.start(agent.argv, task.prompt, env, agent.cwd)
-        ending, problem = await run.until_over(program, limit_s)
-        done = run.result(program, ending, problem)
-        if ending != "time" or is_own:
-            return done
-        return replace(done, problem=f"{problem} (--timeout)", is_cut=True)
+        ending, problem = await run.wait_for_end(program, limit_s)
+        result = run.result(program, ending, problem)
+        if ending != "time" or has_budget_first:
+            return result
+        return replace(result, problem=f"{problem} (--timeout)", is_cut=True)
 
 
-class _Run:
-    """One run: its clock, its calls, its budget."""
+class _ProgramRunner:
+    """The clock, the gateways and the budget of one run of a program."""
 
     def __init__(self, budget: RunBudget) -> None:
         self._loop = asyncio.get_running_loop()
         self._began_s = self._loop.time()
-        self._spent = BudgetUse(budget)
-        self._used_up: asyncio.Future[Ending] = self._loop.create_future()
-        self._marks: list[WireMarks] = []
+        self._budget_use = BudgetUse(budget)
+        self._exceeded: asyncio.Future[RunEnding] = self._loop.create_future()
+        """Resolved with the limit that a call exceeded."""
+        self._observers: list[WireObserver] = []
         self._notes: list[str] = []
 
     def begin(self) -> None:
+        """Set the time to 0."""
         self._began_s = self._loop.time()
 
     def now_ms(self) -> float:
+        """Return the milliseconds since `begin`."""
         return (self._loop.time() - self._began_s) * 1000
 
     @asynccontextmanager
@@ -120,70 +122,72 @@ class _Run:
         """Open a gateway in front of a server and yield its URL."""
         rules = [rule for rule in plan.rules if fnmatchcase(server.name, rule.match.server or "*")]
         check_plan(Plan(tuple(rules), plan.seed), "http", ERAS)
-        marks = WireMarks(server.name, self.now_ms, self._called)
-        self._marks.append(marks)
+        observer = WireObserver(server.name, self.now_ms, self._count_call)
+        self._observers.append(observer)
         async with open_upstream(server) as connect:
 
             def lost(session: Session, why: str, code: int | None) -> None:
                 self._notes.append(f"{server.name}: {why}")
-                marks.lost(session.id)
+                observer.lost(session.id)
                 front.forget(session)
 
             gateway = GatewayService(
                 connect,
                 Injector(Plan(tuple(rules), plan.seed), server.name),
                 server=server.name,
-                recorder=marks,
+                observer=observer,
                 elapsed=lambda: self.now_ms() / 1000,
-                lost=lost,
-                note=lambda text: self._notes.append(f"{server.name}: {text}"),
+                on_lost=lost,
+                warn=lambda text: self._notes.append(f"{server.name}: {text}"),
             )
-            front = HttpFront(gateway, hosts=LOOPBACK_NAMES, admit=marks.admit)
+            front = HttpFront(gateway, hosts=LOOPBACK_NAMES, admit=observer.admit)
             try:
                 async with listen(front) as url:
                     yield url
             finally:
                 await gateway.stop(urgent=True)
 
-    async def until_over(self, program: Program, limit_s: float) -> tuple[Ending, str]:
+    async def wait_for_end(self, program: Program, limit_s: float) -> tuple[RunEnding, str]:
+        """Wait until the program exits, exceeds its budget or its time. Return which, and the problem."""
         ended = self._loop.create_task(program.ended())
         try:
-            both: list[asyncio.Future[Any]] = [ended, self._used_up]
-            await asyncio.wait(both, timeout=limit_s, return_when="FIRST_COMPLETED")
+            events: list[asyncio.Future[Any]] = [ended, self._exceeded]
+            await asyncio.wait(events, timeout=limit_s, return_when="FIRST_COMPLETED")
         finally:
             ended.cancel()
-        if self._used_up.done():
-            return self._used_up.result(), f"the budget of {self._used_up.result()} was used up"
+        if self._exceeded.done():
+            return self._exceeded.result(), f"the budget of {self._exceeded.result()} was used up"
         if not ended.done():
             return "time", f"the agent did not end within {limit_s:g} s"
         if program.exit_code != 0:
             return "error", _describe_exit(program)
         return "reply", ""
 
-    def result(self, program: Program, ending: Ending, problem: str) -> ProgramRun:
+    def result(self, program: Program, ending: RunEnding, problem: str) -> ProgramRun:
+        """Return the trace of the run, with the calls that the gateways observed."""
         reply = None
         if ending == "reply":
             answer = answer_in(program.stdout)
-            at_ms = program.last_said_ms if answer.text else self.now_ms()
+            at_ms = program.last_output_ms if answer.text else self.now_ms()
             reply = FinalReply(answer.text, at_ms, answer.claims_success)
-        known_ms = None if reply is None else reply.at_ms
-        calls = [mark for marks in self._marks for mark in marks.marks(known_ms)]
-        overruns = tuple(self._spent.overruns)
+        reply_ms = None if reply is None else reply.at_ms
+        calls = [call for observer in self._observers for call in observer.traced_calls(reply_ms)]
+        overruns = tuple(self._budget_use.overruns)
         if ending == "time":
             overruns = (*overruns, "time")
-        ordered = tuple(sorted(calls, key=lambda mark: mark.start_ms))
+        ordered = tuple(sorted(calls, key=lambda call: call.start_ms))
         return ProgramRun(Trace(ordered, reply, ending, None, overruns), problem, notes=tuple(self._notes))
 
-    def _called(self) -> None:
+    def _count_call(self) -> None:
         try:
-            self._spent.take(calls=1)
-        except BudgetUsedUp as used_up:
-            if not self._used_up.done():
-                self._used_up.set_result(used_up.ending)
+            self._budget_use.spend(calls=1)
+        except BudgetExceeded as exceeded:
+            if not self._exceeded.done():
+                self._exceeded.set_result(exceeded.ending)
 
 
 def answer_in(stdout: str) -> AgentAnswer:
-    """Return the answer in a program's output."""
+    """Return the answer in the output of a program."""
     text = stdout.strip()
     for piece in (text, text.rpartition("\n")[2]):
         try:
@@ -196,8 +200,8 @@ def answer_in(stdout: str) -> AgentAnswer:
     return AgentAnswer(text)
 
 
-def _environment(task: Task, urls: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """Return the variables for the program's environment, and write its config files."""
+def _environment(task: AgentTask, urls: Mapping[str, str], folder: Path) -> dict[str, str]:
+    """Write the config files of the program, and return the variables for its environment."""
     by_url = {name: {"type": "http", "url": url} for name, url in urls.items()}
     by_command = {
         name: {
@@ -207,24 +211,24 @@ def _environment(task: Task, urls: Mapping[str, str], folder: Path) -> dict[str,
         for name, url in urls.items()
     }
     variables = {
-        "FAULT_MCP_CONFIG": _config(folder / "mcp.json", by_url),
-        "FAULT_MCP_STDIO_CONFIG": _config(folder / "mcp-stdio.json", by_command),
+        "FAULT_MCP_CONFIG": _write_config(folder / "mcp.json", by_url),
+        "FAULT_MCP_STDIO_CONFIG": _write_config(folder / "mcp-stdio.json", by_command),
         "FAULT_SYSTEM_PROMPT": task.system_prompt,
         "FAULT_SEED": str(task.seed),
     }
-    if len(task.prompt.encode("utf-8", "replace")) <= _MOST_ENV:
+    if len(task.prompt.encode("utf-8", "replace")) <= _LONGEST_VARIABLE:
         variables["FAULT_PROMPT"] = task.prompt
     for name, url in urls.items():
         variables[f"FAULT_MCP_URL_{re.sub(r'[^A-Z0-9]', '_', name.upper())}"] = url
-    # A proxy that the user set cannot reach this machine's loopback.
-    for variable in _NO_PROXY:
+    # A proxy that the user set cannot reach the loopback interface of this machine.
+    for variable in _NO_PROXY_VARIABLES:
         variables[variable] = ",".join(
             part for part in (os.environ.get(variable, ""), *LOOPBACK_NAMES) if part
         )
     return variables
 
 
-def _config(path: Path, servers: Mapping[str, Mapping[str, object]]) -> str:
+def _write_config(path: Path, servers: Mapping[str, Mapping[str, object]]) -> str:
     path.write_text(json.dumps({"mcpServers": servers}, indent=2) + "\n", "utf-8")
     return str(path)
 

@@ -7,12 +7,12 @@ the caller gives up once its patience is used up.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from faultkit.agents.suite.agent import ToolOutcome
-from faultkit.faults.call.call import (
+from faultkit.agents.suite.agent_interface import ToolOutcome
+from faultkit.faults.call_fault import (
     Call,
     Disconnect,
     Drip,
@@ -34,16 +34,21 @@ class ObservedOutcome:
 
     outcome: ToolOutcome
     took_ms: float
-    """From the start of the call until the caller knew."""
+    """From the start of the call until the caller knew the outcome."""
 
 
 def observe(call: Call, verdict: Verdict, reply: Message | None, patience_ms: float) -> ObservedOutcome:
-    """Return what the caller observes. `reply` is the server's, available at once; None if it was not
-    asked."""
+    """Return what the caller observes.
+
+    `reply` is the server's reply, which takes no time; None if the server was not called.
+    """
     at_ms = verdict.delay_s * 1000
-    frames = verdict.frames(reply) if verdict.frames is not None else _as_it_came(reply)
     if verdict.freezes_session:
-        frames = ()
+        frames: Sequence[Frame] = ()
+    elif verdict.frames is not None:
+        frames = verdict.frames(reply)
+    else:
+        frames = () if reply is None else (Send(reply),)
     for frame in frames:
         at_ms += frame.after_s * 1000 + duration_ms(frame)
         if at_ms >= patience_ms:
@@ -55,7 +60,7 @@ def observe(call: Call, verdict: Verdict, reply: Message | None, patience_ms: fl
 
 
 def timeout_outcome(tool: str, patience_ms: float) -> ToolOutcome:
-    """Return the outcome of a call that was given up, in the wording of seed 003."""
+    """Return the outcome of a call that was given up, in the wording of mcptest."""
     return ToolOutcome(
         "timeout", f"injected fault: tool `{tool}` did not respond within {patience_ms:.0f} ms"
     )
@@ -63,10 +68,10 @@ def timeout_outcome(tool: str, patience_ms: float) -> ToolOutcome:
 
 def outcome_of_reply(reply: Message) -> ToolOutcome:
     """Return the outcome that a reply stands for."""
-    return replace(_answered(reply), reply=reply)
+    return replace(_read_reply(reply), reply=reply)
 
 
-def _answered(reply: Message) -> ToolOutcome:
+def _read_reply(reply: Message) -> ToolOutcome:
     error, result = reply.get("error"), reply.get("result")
     if isinstance(error, Mapping):
         data = error.get("data")
@@ -94,22 +99,20 @@ def text_blocks(result: Mapping[str, Any]) -> list[str]:
     return [str(block.get("text", "")) for block in blocks if isinstance(block, Mapping) and "text" in block]
 
 
-def _as_it_came(reply: Message | None) -> tuple[Frame, ...]:
-    return () if reply is None else (Send(reply),)
-
-
 def duration_ms(frame: Frame) -> float:
-    """Return how long a frame takes from its first byte to its last."""
+    """Return the milliseconds between the first byte of a frame and its last."""
     if isinstance(frame, KeepAlive):
         return frame.for_s * 1000
     if isinstance(frame, Drip):
-        pieces = -(-len(_raw(frame.message)) // frame.chunk_bytes)
+        message = frame.message
+        raw = message if isinstance(message, bytes) else json.dumps(message, separators=(",", ":")).encode()
+        pieces = -(-len(raw) // frame.chunk_bytes)
         return max(0, pieces - 1) * frame.every_s * 1000
     return 0.0
 
 
 def outcome_of_frame(call: Call, frame: Frame) -> ToolOutcome | None:
-    """Return what a frame shows the caller, or None if the caller ignores it."""
+    """Return the outcome that a frame means for the caller; None if the caller ignores it."""
     if isinstance(frame, Send | Drip):
         message = _parsed(frame.message)
         # In JSON, the ids 1, "1" and true differ; in Python, 1 == True.
@@ -142,12 +145,8 @@ def _parsed(message: Message | bytes) -> Message | None:
     return parsed if isinstance(parsed, dict) else None
 
 
-def _raw(message: Message | bytes) -> bytes:
-    return message if isinstance(message, bytes) else json.dumps(message, separators=(",", ":")).encode()
-
-
 def _retry_after_ms(value: object) -> float | None:
-    """Parse seconds, given as a number or as digits."""
+    """Return the milliseconds of seconds, given as a number or as digits; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:

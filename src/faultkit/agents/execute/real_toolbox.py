@@ -1,14 +1,13 @@
 """A toolbox in real or scaled time: live servers behind gateways that inject the faults.
 
-    agent -> RealToolbox -> Client -> Gateway (faults, WireMarks) -> upstream -> server
+    agent -> RealToolbox -> McpClient -> GatewayService (faults, WireObserver) -> upstream -> server
 
-The client is an ordinary MCP client, so a fault acts on real messages and the call is cancelled on the wire
-when the caller's patience ends. Servers on pipes and mocks are reached as over stdio (`memory_stdio`, no
-pipe is needed inside one process), servers with a URL over HTTP, so that a fault means what it means in
-virtual time.
+The client is an ordinary MCP client, so a fault acts on real messages, and the call is cancelled on the wire
+when the caller's patience ends. Programs and mocks are reached over stdio (`MemoryStdio`: inside one process
+no pipe is needed), servers with a URL over HTTP, so that a fault means the same as in virtual time.
 
-A call has two descriptions. The toolbox knows what the caller saw and when; only the gateway knows which
-fault acted and what the server did. `RealToolbox.marks` joins the two by the position of the call among the
+A call has two descriptions. The toolbox knows what the caller received and when; only the gateway knows which
+fault acted and what the server did. `RealToolbox.calls` joins the two by the position of the call among the
 calls to its server, because ids on the wire belong to the client.
 
 Times are those of the suite: on a clock that is ten times as fast, 300 ms of waiting are 3000 ms. Every wait
@@ -25,20 +24,18 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from faultkit.agents.execute.memory_stdio import MemoryStdio
 from faultkit.agents.execute.observed_outcome import outcome_of_reply, timeout_outcome
-from faultkit.agents.execute.upstreams import listen, open_upstream
+from faultkit.agents.execute.upstreams import MemoryStdio, listen, open_upstream
 from faultkit.agents.execute.virtual_toolbox import USUAL_PATIENCE_MS, refusal_of
-from faultkit.agents.execute.wire_marks import WireMarks
-from faultkit.agents.recovery.trace import CallMark
-from faultkit.agents.suite.agent import ToolInfo, ToolOutcome
-from faultkit.agents.suite.budget import BudgetUse, RunBudget
+from faultkit.agents.execute.wire_observer import WireObserver
+from faultkit.agents.recovery.trace import TracedCall
+from faultkit.agents.suite.agent_interface import BudgetUse, RunBudget, ToolInfo, ToolOutcome
 from faultkit.agents.suite.definition import SuiteServer, UrlServer
 from faultkit.base.address import LOOPBACK_NAMES
 from faultkit.base.errors import TargetError
-from faultkit.faults.call.call import Call, Drip, Frame, KeepAlive, Message, Verdict
+from faultkit.faults.call_fault import Call, Drip, Frame, KeepAlive, Message, Verdict
 from faultkit.mcp.gateway.gateway_service import GatewayService
-from faultkit.mcp.injector import Injector, Note
+from faultkit.mcp.injector import Injector, OnInjection
 from faultkit.mcp.mcp_client import McpClient, ServerAddress
 from faultkit.mcp.upstreams.upstream import UPSTREAM_FAILED, Upstream, UpstreamListener
 from faultkit.mcp.wire.exchange import Session
@@ -71,14 +68,14 @@ class SuiteClock:
 
 
 class RealServer:
-    """One server behind its gateway, and the client in front of it."""
+    """A server behind its gateway, and the client in front of it."""
 
-    def __init__(self, name: str, marks: WireMarks, open_client: Callable[[], McpClient]) -> None:
+    def __init__(self, name: str, observer: WireObserver, open_client: Callable[[], McpClient]) -> None:
         self.name = name
-        self.marks = marks
-        self.died = ""
-        """Why the server exited without a fault's doing; empty while it runs."""
-        self._open = open_client
+        self.observer = observer
+        self.exit_reason = ""
+        """Why the server exited without a fault; empty while it runs."""
+        self._open_client = open_client
         self._client: McpClient | None = None
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> Message:
@@ -86,11 +83,11 @@ class RealServer:
         return await (await self.connected()).call(tool, arguments)
 
     async def connected(self) -> McpClient:
-        """Return a connected client. A lost connection is opened again, as any client would do."""
+        """Return a connected client. Opens a lost connection again, as any client would."""
         if self._client is not None and self._client.is_gone:
             await self.close()
         if self._client is None:
-            client = self._open()
+            client = self._open_client()
             self._client = await client.__aenter__()
         return self._client
 
@@ -103,16 +100,18 @@ class RealServer:
 
 
 @dataclass(slots=True)
-class _CallerMark:
-    """A call as its caller saw it, and its position among the calls to its server."""
+class _CallerView:
+    """A call as its caller observed it."""
 
-    mark: CallMark
+    call: TracedCall
     server: RealServer | None = None
-    number: int = 0
+    """None: the call was refused and not sent."""
+    position: int = 0
+    """Number of earlier calls to the server."""
 
 
 class RealToolbox:
-    """The toolbox of one run."""
+    """The toolbox of one run in real or scaled time."""
 
     def __init__(
         self,
@@ -123,53 +122,52 @@ class RealToolbox:
         patience_ms: float = USUAL_PATIENCE_MS,
     ) -> None:
         by_name = {server.name: server for server in servers}
-        self._places = {info.name: (by_name[info.server], info) for info in reversed(tools)}
+        # If two servers have a tool of the same name, that of the first server is called.
+        self._tools = {info.name: (by_name[info.server], info) for info in reversed(tools)}
         self._clock = clock
         self._patience_ms = patience_ms
-        self._caller_marks: list[_CallerMark] = []
+        self._caller_views: list[_CallerView] = []
         self.tools: Sequence[ToolInfo] = tools
-        self.spent = BudgetUse(budget)
+        self.budget_use = BudgetUse(budget)
 
     @property
-    def marks(self) -> list[CallMark]:
-        """The calls as the caller saw them, with the faults and effects that only the wire shows."""
-        return [_joined_mark(caller) for caller in self._caller_marks]
+    def calls(self) -> list[TracedCall]:
+        """The calls as the caller observed them, with the faults and effects that only the wire shows."""
+        return [_with_wire_facts(view) for view in self._caller_views]
 
     def now_ms(self) -> float:
         return self._clock.now_ms()
 
     async def sleep(self, ms: float) -> None:
-        """Wait, at most until the time budget is used up, which then raises BudgetUsedUp."""
-        now_ms, most_ms = self.now_ms(), self.spent.budget.time_ms
+        """Wait, at most until the time budget is used up, which then raises BudgetExceeded."""
+        now_ms, limit_ms = self.now_ms(), self.budget_use.budget.time_ms
         until_ms = now_ms + max(0.0, ms)
-        end_ms = until_ms if most_ms is None else min(until_ms, most_ms)
+        end_ms = until_ms if limit_ms is None else min(until_ms, limit_ms)
         await asyncio.sleep(self._clock.real_s(max(0.0, end_ms - now_ms)))
-        self.spent.check_time(max(until_ms, self.now_ms()))
+        self.budget_use.check_time(max(until_ms, self.now_ms()))
 
     def spend(self, *, turns: int = 0, tokens: int = 0, money: float = 0.0) -> None:
-        self.spent.take(turns=turns, tokens=tokens, money=money)
+        self.budget_use.spend(turns=turns, tokens=tokens, money=money)
 
     def refuse(self, name: str, arguments: Mapping[str, Any], problem: str) -> ToolOutcome:
-        self.spent.take(calls=1)
-        outcome, mark = refusal_of(name, arguments, problem, self.now_ms())
-        self._caller_marks.append(_CallerMark(mark))
+        self.budget_use.spend(calls=1)
+        outcome, call = refusal_of(name, arguments, problem, self.now_ms())
+        self._caller_views.append(_CallerView(call))
         return outcome
 
     async def call(self, name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
-        if name not in self._places:
-            return self.refuse(
-                name, arguments, f"unknown tool `{name}`; there are: {', '.join(self._places)}"
-            )
-        self.spent.take(calls=1)
-        server, info = self._places[name]
-        number = len(server.marks.marks(None))
+        if name not in self._tools:
+            return self.refuse(name, arguments, f"unknown tool `{name}`; there are: {', '.join(self._tools)}")
+        self.budget_use.spend(calls=1)
+        server, info = self._tools[name]
+        position = len(server.observer.traced_calls(None))
         start_ms = self.now_ms()
         outcome = await self._ask(server, name, arguments)
         end_ms = self.now_ms()
         if outcome.outcome == "timeout":
-            # The timer was set to this time. That a busy machine fires it late is not the agent's doing.
+            # When the timer was due. A busy machine fires it later, which must not change the trace.
             end_ms = start_ms + self._patience_ms
-        mark = CallMark(
+        call = TracedCall(
             name,
             start_ms,
             end_ms,
@@ -179,11 +177,11 @@ class RealToolbox:
             retry_after_ms=outcome.retry_after_ms,
             is_read=info.read_only,
         )
-        self._caller_marks.append(_CallerMark(mark, server, number))
-        if server.died:
-            # As in virtual time: a run whose server died has no verdict.
-            raise TargetError(server.died)
-        self.spent.check_time(self.now_ms())
+        self._caller_views.append(_CallerView(call, server, position))
+        if server.exit_reason:
+            # As in virtual time: a run whose server exited has no verdict.
+            raise TargetError(server.exit_reason)
+        self.budget_use.check_time(self.now_ms())
         return outcome
 
     async def _ask(self, server: RealServer, name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
@@ -213,24 +211,25 @@ def outcome_for_agent(reply: Message) -> ToolOutcome:
     return _LOST if text.startswith(_UPSTREAM_MESSAGES) else outcome
 
 
-def _joined_mark(caller: _CallerMark) -> CallMark:
-    seen = caller.mark
-    wire_marks = [] if caller.server is None else caller.server.marks.marks(None)
-    if len(wire_marks) <= caller.number:
-        # The call never reached the gateway: a frozen session takes nothing in. Blame the fault that froze
-        # it.
-        frozen = next((mark for mark in reversed(wire_marks) if mark.permanent), None)
-        if frozen is None or seen.outcome != "timeout":
-            return seen
-        return replace(seen, fault=frozen.fault, permanent=True)
-    wire = wire_marks[caller.number]
+def _with_wire_facts(view: _CallerView) -> TracedCall:
+    """Return a call with the fault and the effect that the gateway observed."""
+    call = view.call
+    wire_calls = [] if view.server is None else view.server.observer.traced_calls(None)
+    if len(wire_calls) <= view.position:
+        # The call never reached the gateway, because a frozen session reads nothing. It failed by the fault
+        # that froze the session.
+        frozen = next((wire_call for wire_call in reversed(wire_calls) if wire_call.permanent), None)
+        if frozen is None or call.outcome != "timeout":
+            return call
+        return replace(call, fault=frozen.fault, permanent=True)
+    wire_call = wire_calls[view.position]
     return replace(
-        seen,
-        fault=wire.fault,
-        permanent=wire.permanent,
-        invalid=wire.invalid,
-        effect="" if seen.is_read else wire.effect,
-        canaries=wire.canaries,
+        call,
+        fault=wire_call.fault,
+        permanent=wire_call.permanent,
+        invalid=wire_call.invalid,
+        effect="" if call.is_read else wire_call.effect,
+        canaries=wire_call.canaries,
     )
 
 
@@ -249,7 +248,7 @@ async def real_toolbox(
     """
     clock = SuiteClock(scale)
     async with AsyncExitStack() as stack:
-        live = [await stack.enter_async_context(_live(server, plan, clock)) for server in servers]
+        live = [await stack.enter_async_context(_open_server(server, plan, clock)) for server in servers]
         for each in live:
             await each.connected()
         clock.begin()
@@ -257,81 +256,82 @@ async def real_toolbox(
 
 
 @asynccontextmanager
-async def _live(server: SuiteServer, plan: Plan, clock: SuiteClock) -> AsyncIterator[RealServer]:
+async def _open_server(server: SuiteServer, plan: Plan, clock: SuiteClock) -> AsyncIterator[RealServer]:
+    """Open a gateway in front of a server, and yield the server with a client of that gateway."""
     rules = tuple(rule for rule in plan.rules if fnmatchcase(server.name, rule.match.server or "*"))
-    marks = WireMarks(server.name, clock.now_ms)
-    lines: dict[str, MemoryStdio] = {}
+    observer = WireObserver(server.name, clock.now_ms)
+    connections: dict[str, MemoryStdio] = {}
     async with AsyncExitStack() as stack:
         connect = await stack.enter_async_context(open_upstream(server))
 
         def lost(session: Session, why: str, code: int | None) -> None:
-            marks.lost(session.id)
-            real.died = real.died or f"{server.name}: {why}"
+            observer.lost(session.id)
+            real.exit_reason = real.exit_reason or f"{server.name}: {why}"
             if front is not None:
                 front.forget(session)
-            elif session.id in lines:
-                lines[session.id].hang_up()
+            elif session.id in connections:
+                connections[session.id].hang_up()
 
         gateway = GatewayService(
             connect,
             ScaledInjector(Plan(rules, plan.seed), server.name, scale=clock.scale),
             server=server.name,
-            recorder=marks,
+            observer=observer,
             # The scaled injector converts real seconds to those of the suite.
             elapsed=lambda: clock.now_ms() / 1000 / clock.scale,
-            lost=lost,
+            on_lost=lost,
         )
         stack.push_async_callback(gateway.stop, urgent=True)
         front: HttpFront | None = None
         url = ""
         if isinstance(server.serving, UrlServer):
-            front = HttpFront(gateway, hosts=LOOPBACK_NAMES, admit=marks.admit)
+            front = HttpFront(gateway, hosts=LOOPBACK_NAMES, admit=observer.admit)
             url = await stack.enter_async_context(listen(front))
 
-        def line(listener: UpstreamListener) -> Upstream:
-            id = f"stdio-{len(lines) + 1}"
-            lines[id] = MemoryStdio(lambda: gateway, id, listener)
-            return lines[id]
+        def connect_in_memory(listener: UpstreamListener) -> Upstream:
+            id = f"stdio-{len(connections) + 1}"
+            connections[id] = MemoryStdio(lambda: gateway, id, listener)
+            return connections[id]
 
-        def client() -> McpClient:
-            return (
-                McpClient(ServerAddress(url=url))
-                if url
-                else McpClient(ServerAddress((server.name,)), connect=line)
-            )
+        def open_client() -> McpClient:
+            if url:
+                return McpClient(ServerAddress(url=url))
+            return McpClient(ServerAddress((server.name,)), connect=connect_in_memory)
 
-        real = RealServer(server.name, marks, client)
+        real = RealServer(server.name, observer, open_client)
         stack.push_async_callback(real.close)
         yield real
 
 
 class ScaledInjector(Injector):
-    """An injector whose faults wait `scale` times shorter."""
+    """An injector whose faults wait `scale` times as briefly as the plan says."""
 
-    def __init__(self, plan: Plan, server: str = "", note: Note | None = None, *, scale: float) -> None:
+    def __init__(
+        self, plan: Plan, server: str = "", on_injection: OnInjection | None = None, *, scale: float
+    ) -> None:
         """Create an injector. `scale` is the number of seconds of the plan per real second."""
-        super().__init__(plan, server, note)
+        super().__init__(plan, server, on_injection)
         self._scale = scale
 
     def decide(self, call: Call, now_s: float) -> tuple[Rule, Verdict] | None:
-        """Decide as the plan does at the suite's time. `now_s` is in real seconds."""
-        decided = super().decide(call, now_s * self._scale)
-        return None if decided is None else (decided[0], scaled(decided[1], self._scale))
+        """Decide by the plan at the suite's time, and scale the waits. `now_s` is in real seconds."""
+        decision = super().decide(call, now_s * self._scale)
+        return None if decision is None else (decision[0], scaled_verdict(decision[1], self._scale))
 
 
-def scaled(verdict: Verdict, scale: float) -> Verdict:
+def scaled_verdict(verdict: Verdict, scale: float) -> Verdict:
     """Return a verdict with all its waits divided by `scale`."""
     rewrite = verdict.frames
     if rewrite is None:
         return replace(verdict, delay_s=verdict.delay_s / scale)
 
     def frames(reply: Message | None) -> tuple[Frame, ...]:
-        return tuple(_frame(frame, scale) for frame in rewrite(reply))
+        return tuple(_scaled_frame(frame, scale) for frame in rewrite(reply))
 
     return replace(verdict, delay_s=verdict.delay_s / scale, frames=frames)
 
 
-def _frame(frame: Frame, scale: float) -> Frame:
+def _scaled_frame(frame: Frame, scale: float) -> Frame:
     sooner: Frame = replace(frame, after_s=frame.after_s / scale)
     if isinstance(sooner, Drip):
         return replace(sooner, every_s=sooner.every_s / scale)

@@ -1,8 +1,8 @@
 """One agent test: its runs, the expectations on each, and its rows in a report.
 
 A test is run once or several times, in virtual, scaled or real time, or as an external program. Each run
-gives a trace, each trace a finding for the test itself and one for its recovery gate, and all findings one
-row each.
+gives a trace, and each trace two verdicts: one for the expectations of the test, one for its recovery gate.
+The verdicts of all runs are combined into one row for the test and one for its gate.
 """
 
 from __future__ import annotations
@@ -13,17 +13,15 @@ from time import perf_counter
 from typing import TypeAlias, get_args
 
 from faultkit.agents.execute.agent_program import run_program
+from faultkit.agents.execute.connected_servers import ConnectedServers
+from faultkit.agents.execute.expectations import Snapshots, run_document
 from faultkit.agents.execute.real_toolbox import RealToolbox, real_toolbox
-from faultkit.agents.execute.run_document import run_document
-from faultkit.agents.execute.snapshots import Snapshots
-from faultkit.agents.execute.suite_servers import ConnectedServers
-from faultkit.agents.execute.virtual_toolbox import USUAL_PATIENCE_MS, Server, VirtualToolbox
+from faultkit.agents.execute.virtual_toolbox import USUAL_PATIENCE_MS, ConnectedServer, VirtualToolbox
 from faultkit.agents.kinds.agent_choice import STUB_MESSAGE, STUB_VERDICT, agent_of
-from faultkit.agents.recovery.metrics import error_recovery, metrics_of
-from faultkit.agents.recovery.score import Share, share_of
-from faultkit.agents.recovery.tool_misuse import tool_misuse_of
-from faultkit.agents.recovery.trace import CallMark, Ending, FinalReply, Trace
-from faultkit.agents.suite.agent import Agent, AgentAnswer, BudgetUsedUp, Task, ToolInfo
+from faultkit.agents.recovery.metrics import error_recovery, metrics_of, tool_misuse_of
+from faultkit.agents.recovery.score import PassShare, share_of
+from faultkit.agents.recovery.trace import FinalReply, RunEnding, Trace, TracedCall
+from faultkit.agents.suite.agent_interface import Agent, AgentAnswer, AgentTask, BudgetExceeded, ToolInfo
 from faultkit.agents.suite.definition import (
     AgentTest,
     CommandAgent,
@@ -34,17 +32,18 @@ from faultkit.agents.suite.definition import (
     SuiteServer,
 )
 from faultkit.agents.suite.gate import ClockKind, RowVerdict, gate_recovery
-from faultkit.agents.suite.results import EDGE_RULE, Row, ScoredRun
-from faultkit.agents.suite.run_options import Options
+from faultkit.agents.suite.results import EDGE_RULE, ResultRow, ScoredRun
+from faultkit.agents.suite.run_options import RunOptions
 from faultkit.mcp.injector import Injector
-from faultkit.plan import Plan
 
-_WORST: tuple[RowVerdict, ...] = ("error", "failed", "inconclusive", "not_exercised", "passed")
+Seed: TypeAlias = int | str
+
+_FROM_WORST: tuple[RowVerdict, ...] = ("error", "failed", "inconclusive", "not_exercised", "passed")
 
 
 @dataclass(frozen=True, slots=True)
-class _Finding:
-    """What one run contributes to one row."""
+class _RunVerdict:
+    """The verdict of one run, for one of the two rows of its test."""
 
     verdict: RowVerdict
     message: str
@@ -61,9 +60,11 @@ class _TracedRun:
     clean: Trace | None = None
     """Trace of the same task without faults."""
     problem: str = ""
+    """Why an external program gave no final reply."""
     is_cut: bool = False
     """The run was ended from outside, so it has no verdict."""
     stub: bool = False
+    """A stub stood in for the model."""
     replay: bool = False
     """The model's turns come from a cassette."""
     tokens: int | None = None
@@ -73,17 +74,19 @@ class _TracedRun:
 
 @dataclass(frozen=True, slots=True)
 class _JudgedRun:
+    """One run with its scores and its verdict."""
+
     run: ScoredRun
-    own: _Finding
-    """Finding for the test's own row."""
+    expectations: _RunVerdict
+    """Verdict on the expectations of the test, for its own row."""
     stub: bool
     replay: bool
     notes: tuple[str, ...]
 
 
 async def run_agent_test(
-    suite: Suite, test: AgentTest, connected: ConnectedServers, options: Options, snapshots: Snapshots
-) -> tuple[Row, ...]:
+    suite: Suite, test: AgentTest, connected: ConnectedServers, options: RunOptions, snapshots: Snapshots
+) -> tuple[ResultRow, ...]:
     """Run one agent test. Return its row, and the row of its recovery gate if it has one."""
     began = perf_counter()
     seed = suite.seed if options.seed is None else options.seed
@@ -96,7 +99,7 @@ async def run_agent_test(
 
 
 async def _run(
-    suite: Suite, test: AgentTest, connected: ConnectedServers, options: Options, seed: Seed
+    suite: Suite, test: AgentTest, connected: ConnectedServers, options: RunOptions, seed: Seed
 ) -> _TracedRun:
     if isinstance(test.agent, CommandAgent):
         return await _run_program(suite, test, test.agent, options, seed)
@@ -104,17 +107,18 @@ async def _run(
     tools = [tool for server in servers for tool in server.tools]
     chosen = agent_of(suite, test, tools, options)
     if options.clock == "virtual":
-        done = await run_virtually(suite, test, chosen.agent, servers, seed)
+        done = await run_in_virtual_time(suite, test, chosen.agent, servers, seed)
     else:
-        done = await run_really(suite, test, chosen.agent, tools, seed, options.scale)
+        done = await run_in_real_time(suite, test, chosen.agent, tools, seed, options.scale)
     clean = None
     is_free = isinstance(test.agent, ShippedAgent | ScriptAgent) and connected.are_mocks(test.servers)
     if test.inject and is_free:
-        # The same task without faults shows what the faults cost. Not on live servers, which would do it
-        # twice.
-        calm = replace(test, inject=())
-        clean = (await run_virtually(suite, calm, chosen.agent, connected.fresh(test.servers), seed)).trace
-    # An agent without a model uses no tokens that anything counts.
+        # The same task without faults shows what the faults cost. Not on live servers, because the task
+        # would be done there twice.
+        without_faults = replace(test, inject=())
+        fresh = connected.fresh(test.servers)
+        clean = (await run_in_virtual_time(suite, without_faults, chosen.agent, fresh, seed)).trace
+    # Without a model, no tokens are counted.
     tokens = done.tokens if isinstance(test.agent, ModelAgent) else None
     return _TracedRun(
         done.trace,
@@ -129,10 +133,16 @@ async def _run(
 
 
 async def _run_program(
-    suite: Suite, test: AgentTest, agent: CommandAgent, options: Options, seed: Seed
+    suite: Suite, test: AgentTest, agent: CommandAgent, options: RunOptions, seed: Seed
 ) -> _TracedRun:
-    task, servers, plan = task_of(test, seed), servers_of(suite, test), plan_of(suite, test, seed)
-    done = await run_program(agent, task, servers, plan, test.budget, limit_s=options.timeout_s)
+    done = await run_program(
+        agent,
+        task_of(test, seed),
+        servers_of(suite, test),
+        suite.plan(test.inject, seed),
+        test.budget,
+        limit_s=options.timeout_s,
+    )
     return _TracedRun(done.trace, "real", seed, problem=done.problem, is_cut=done.is_cut, notes=done.notes)
 
 
@@ -150,57 +160,62 @@ def _judge(test: AgentTest, traced: _TracedRun, snapshots: Snapshots) -> _Judged
     run = ScoredRun(
         trace, metrics, misuse, gate, error_recovery(trace), traced.clock, traced.seed, test.recovery
     )
-    return _JudgedRun(run, _own(test, run, traced, snapshots), traced.stub, traced.replay, traced.notes)
+    return _JudgedRun(
+        run, _judge_expectations(test, run, traced, snapshots), traced.stub, traced.replay, traced.notes
+    )
 
 
-def _own(test: AgentTest, run: ScoredRun, traced: _TracedRun, snapshots: Snapshots) -> _Finding:
-    """Judge what the test itself expects, apart from its gate."""
+def _judge_expectations(
+    test: AgentTest, run: ScoredRun, traced: _TracedRun, snapshots: Snapshots
+) -> _RunVerdict:
+    """Judge a run by the expectations of its test, apart from the recovery gate."""
     if traced.problem:
-        return _Finding("error" if traced.is_cut else "failed", traced.problem)
+        return _RunVerdict("error" if traced.is_cut else "failed", traced.problem)
     document = run_document(run.trace, run.metrics, run.gate, traced.tokens)
     for expectation in test.expect:
-        wrong = snapshots.holds(test.name, expectation, document)
-        if wrong is not None:
-            return _Finding("failed", wrong, expectation.target)
+        problem = snapshots.holds(test.name, expectation, document)
+        if problem is not None:
+            return _RunVerdict("failed", problem, expectation.target)
     if test.error_recovery is not None:
         if run.error_recovery is None:
-            return _Finding("not_exercised", "orchestration.error_recovery: no call failed")
+            return _RunVerdict("not_exercised", "orchestration.error_recovery: no call failed")
         if run.error_recovery < test.error_recovery:
             found = f"{run.error_recovery} %, expected at least {test.error_recovery} %"
-            return _Finding("failed", f"orchestration.error_recovery is {found}", "error_recovery")
+            return _RunVerdict("failed", f"orchestration.error_recovery is {found}", "error_recovery")
     if run.gate is None and test.inject and not run.metrics.fault_hit and not test.allow_unhit:
-        return _Finding("not_exercised", "not exercised: no call met an injected fault")
+        return _RunVerdict("not_exercised", "not exercised: no call met an injected fault")
     if run.trace.ending != "reply":
-        return _Finding("failed", f"the budget of {run.trace.ending} was used up", run.trace.ending)
-    return _Finding("passed", "")
+        return _RunVerdict("failed", f"the budget of {run.trace.ending} was used up", run.trace.ending)
+    return _RunVerdict("passed", "")
 
 
-def _rows(test: AgentTest, judged: Sequence[_JudgedRun], took_ms: float) -> Iterator[Row]:
+def _rows(test: AgentTest, judged: Sequence[_JudgedRun], took_ms: float) -> Iterator[ResultRow]:
     runs = tuple(each.run for each in judged)
     stub, replay = any(each.stub for each in judged), all(each.replay for each in judged)
     has_gate = runs[0].gate is not None
-    own = [each.own for each in judged]
+    own = [each.expectations for each in judged]
     if has_gate:
         # A run that used up its budget is reported in the gate's row only.
-        own = [_Finding("passed", "") if _is_of_the_gate(each) else each for each in own]
+        own = [
+            _RunVerdict("passed", "")
+            if each.verdict == "failed" and each.limit in get_args(RunEnding)
+            else each
+            for each in own
+        ]
     notes = tuple(dict.fromkeys(note for each in judged for note in each.notes))
     shown = () if has_gate else runs
     yield _row(test, test.name, own, took_ms, shown, stub=stub, replay=replay, notes=notes)
     gates = [run.gate for run in runs if run.gate is not None]
     if gates:
-        found = [_Finding(gate.verdict, gate.message, gate.limit) for gate in gates]
+        verdicts = [_RunVerdict(gate.verdict, gate.message, gate.limit) for gate in gates]
         name = f"{test.name} (recovery)"
-        yield _row(test, name, found, took_ms, runs, stub=stub, replay=replay, rule=EDGE_RULE)
-
-
-def _is_of_the_gate(finding: _Finding) -> bool:
-    return finding.verdict == "failed" and finding.limit in get_args(Ending)
+        yield _row(test, name, verdicts, took_ms, runs, stub=stub, replay=replay, rule=EDGE_RULE)
 
 
 def _row(
     test: AgentTest,
     name: str,
-    found: Sequence[_Finding],
+    verdicts: Sequence[_RunVerdict],
     took_ms: float,
     runs: tuple[ScoredRun, ...],
     *,
@@ -208,18 +223,21 @@ def _row(
     replay: bool,
     rule: str = "",
     notes: tuple[str, ...] = (),
-) -> Row:
-    share, finding = (None, _of_one_recording(test, found)) if replay else _together(test, found)
-    message, _, difference = finding.message.partition("\n")
-    return Row(
+) -> ResultRow:
+    if replay:
+        share, combined = None, _combine_replays(test, verdicts)
+    else:
+        share, combined = _combine_runs(test, verdicts)
+    message, _, difference = combined.message.partition("\n")
+    return ResultRow(
         name,
-        finding.verdict,
+        combined.verdict,
         message,
         test.place,
         took_ms,
         tags=test.tags,
         rule=rule,
-        limit=finding.limit,
+        limit=combined.limit,
         runs=runs,
         passed_share=share,
         diff=difference,
@@ -228,43 +246,48 @@ def _row(
     )
 
 
-def _of_one_recording(test: AgentTest, found: Sequence[_Finding]) -> _Finding:
-    """Combine the runs of one cassette: one sample of the model, however often it is replayed."""
-    worst = min(found, key=lambda finding: _WORST.index(finding.verdict))
-    if test.min_pass_rate is None or len(found) == 1 or worst.verdict in ("error", "not_exercised"):
+def _worst(verdicts: Sequence[_RunVerdict]) -> _RunVerdict:
+    return min(verdicts, key=lambda each: _FROM_WORST.index(each.verdict))
+
+
+def _combine_replays(test: AgentTest, verdicts: Sequence[_RunVerdict]) -> _RunVerdict:
+    """Combine the verdicts of one cassette: one sample of the model, however often it is replayed."""
+    worst = _worst(verdicts)
+    if test.min_pass_rate is None or len(verdicts) == 1 or worst.verdict in ("error", "not_exercised"):
         return worst
-    once = f"{len(found)} runs are of one recording, which shows no rate"
-    return _Finding("inconclusive", f"min_pass_rate is {test.min_pass_rate}: {once}", "min_pass_rate")
+    once = f"{len(verdicts)} runs are of one recording, which shows no rate"
+    return _RunVerdict("inconclusive", f"min_pass_rate is {test.min_pass_rate}: {once}", "min_pass_rate")
 
 
-def _together(test: AgentTest, found: Sequence[_Finding]) -> tuple[Share | None, _Finding]:
-    """Combine the findings of several runs: all must pass, or the share that the test asks for.
+def _combine_runs(test: AgentTest, verdicts: Sequence[_RunVerdict]) -> tuple[PassShare | None, _RunVerdict]:
+    """Combine the verdicts of several runs: all must pass, or the share that the test asks for.
 
     Runs that met no fault are left out, as long as others met one.
     """
-    worst = min(found, key=lambda finding: _WORST.index(finding.verdict))
-    exercised = [finding for finding in found if finding.verdict != "not_exercised"]
-    if len(found) == 1 or not exercised:
-        return None, worst
-    share = share_of([finding.verdict == "passed" for finding in exercised])
-    worst = min(exercised, key=lambda finding: _WORST.index(finding.verdict))
+    exercised = [each for each in verdicts if each.verdict != "not_exercised"]
+    if len(verdicts) == 1 or not exercised:
+        return None, _worst(verdicts)
+    share = share_of([each.verdict == "passed" for each in exercised])
+    worst = _worst(exercised)
     passed = f"{share.hits} of {share.total} runs passed"
-    if len(exercised) < len(found):
-        passed += f" ({len(found) - len(exercised)} more met no fault)"
+    if len(exercised) < len(verdicts):
+        passed += f" ({len(verdicts) - len(exercised)} more met no fault)"
     least = test.min_pass_rate
     if least is None or worst.verdict == "error":
         verdict, limit, why = worst.verdict, worst.limit, f"; {worst.message}" if worst.message else ""
-        return share, _Finding(verdict, passed + why, limit)
+        return share, _RunVerdict(verdict, passed + why, limit)
+    # With 95 % confidence, the pass rate lies within the interval. A rate that it does not exclude is neither
+    # met nor missed.
     low, high = 100 * share.interval.low, 100 * share.interval.high
     between = f"{passed}: between {low:.0f} and {high:.0f} % do (95 %), wanted are {least} %"
     if low >= least:
-        return share, _Finding("passed", between)
+        return share, _RunVerdict("passed", between)
     if high < least:
-        return share, _Finding("failed", f"{between}; {worst.message}", "min_pass_rate")
-    return share, _Finding("inconclusive", f"{between}: too few runs to tell", "min_pass_rate")
+        return share, _RunVerdict("failed", f"{between}; {worst.message}", "min_pass_rate")
+    return share, _RunVerdict("inconclusive", f"{between}: too few runs to tell", "min_pass_rate")
 
 
-Seed: TypeAlias = int | str
+# One run in virtual or real time
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,11 +299,11 @@ class AgentRun:
     """Tokens that the agent used; 0 without a model."""
 
 
-async def run_virtually(
-    suite: Suite, test: AgentTest, agent: Agent, servers: Sequence[Server], seed: Seed
+async def run_in_virtual_time(
+    suite: Suite, test: AgentTest, agent: Agent, servers: Sequence[ConnectedServer], seed: Seed
 ) -> AgentRun:
-    """Run an agent in virtual time: a hang of minutes takes no time at all."""
-    plan = plan_of(suite, test, seed)
+    """Run an agent in virtual time, in which a hang of minutes takes no real time."""
+    plan = suite.plan(test.inject, seed)
     injectors = {server.name: Injector(plan, server.name) for server in servers}
     for server in servers:
         injectors[server.name].learn_tools([{"name": tool.name} for tool in server.tools])
@@ -288,11 +311,11 @@ async def run_virtually(
     return await _run_in_box(test, agent, box, seed)
 
 
-async def run_really(
+async def run_in_real_time(
     suite: Suite, test: AgentTest, agent: Agent, tools: Sequence[ToolInfo], seed: Seed, scale: float
 ) -> AgentRun:
-    """Run an agent against live servers in real time, `scale` times as fast."""
-    plan, servers = plan_of(suite, test, seed), servers_of(suite, test)
+    """Run an agent against live servers, `scale` times as fast as real time."""
+    plan, servers = suite.plan(test.inject, seed), servers_of(suite, test)
     async with real_toolbox(servers, tools, plan, test.budget, patience_ms(test), scale) as box:
         return await _run_in_box(test, agent, box, seed)
 
@@ -301,20 +324,20 @@ async def _run_in_box(
     test: AgentTest, agent: Agent, box: VirtualToolbox | RealToolbox, seed: Seed
 ) -> AgentRun:
     answer: AgentAnswer | None = None
-    ending: Ending = "reply"
+    ending: RunEnding = "reply"
     try:
         answer = await agent.run(task_of(test, seed), box)
-    except BudgetUsedUp as used_up:
-        ending = used_up.ending
+    except BudgetExceeded as exceeded:
+        ending = exceeded.ending
     reply = None if answer is None else FinalReply(answer.text, box.now_ms(), answer.claims_success)
-    calls = tuple(box.marks)
-    trace = Trace(calls, reply, ending, _succeeded(calls, answer), tuple(box.spent.overruns))
-    return AgentRun(trace, box.spent.tokens)
+    calls = tuple(box.calls)
+    trace = Trace(calls, reply, ending, _succeeded(calls, answer), tuple(box.budget_use.overruns))
+    return AgentRun(trace, box.budget_use.tokens)
 
 
-def task_of(test: AgentTest, seed: Seed) -> Task:
+def task_of(test: AgentTest, seed: Seed) -> AgentTask:
     """Return the task of a test."""
-    return Task(test.prompt, test.system_prompt, f"{seed}/{test.name}")
+    return AgentTask(test.prompt, test.system_prompt, f"{seed}/{test.name}")
 
 
 def servers_of(suite: Suite, test: AgentTest) -> list[SuiteServer]:
@@ -327,14 +350,8 @@ def patience_ms(test: AgentTest) -> float:
     return USUAL_PATIENCE_MS if test.recovery is None else float(test.recovery.max_detection_ms)
 
 
-def plan_of(suite: Suite, test: AgentTest, seed: Seed) -> Plan:
-    """Return the faults that a test injects as a plan."""
-    known = {fault.name: fault.rule for fault in suite.faults}
-    return Plan(tuple(known[name] for name in test.inject), seed)
-
-
-def _succeeded(calls: Sequence[CallMark], answer: AgentAnswer | None) -> bool | None:
-    """Return whether the task was done; an effect counts even if the agent did not get its reply."""
+def _succeeded(calls: Sequence[TracedCall], answer: AgentAnswer | None) -> bool | None:
+    """Return whether the task was done; None if unknown. An effect counts even if its reply was lost."""
     if answer is None or answer.done is None:
         return None
     return answer.done or any(call.effect and call.failed for call in calls)

@@ -5,58 +5,56 @@ from __future__ import annotations
 from time import perf_counter
 from typing import Any
 
+from faultkit.agents.execute.connected_servers import ConnectedServers
+from faultkit.agents.execute.expectations import Snapshots, call_result
 from faultkit.agents.execute.real_toolbox import real_toolbox
-from faultkit.agents.execute.run_document import call_result
-from faultkit.agents.execute.snapshots import Snapshots
-from faultkit.agents.execute.suite_servers import ConnectedServers
 from faultkit.agents.execute.virtual_toolbox import USUAL_PATIENCE_MS, VirtualToolbox
-from faultkit.agents.parse.suite_targets import is_of_the_answer
-from faultkit.agents.suite.agent import ToolOutcome
-from faultkit.agents.suite.budget import RunBudget
+from faultkit.agents.suite.agent_interface import RunBudget, ToolOutcome
 from faultkit.agents.suite.definition import Suite, ToolTest
 from faultkit.agents.suite.gate import RowVerdict
-from faultkit.agents.suite.results import Row
-from faultkit.agents.suite.run_options import Options
+from faultkit.agents.suite.results import ResultRow
+from faultkit.agents.suite.run_options import RunOptions
 from faultkit.base.text import untrusted_line
 from faultkit.mcp.injector import Injector
-from faultkit.plan import Plan
 
-_ENDED = {
+_FAILURES = {
     "tool_error": "an error of the tool",
     "protocol_error": "an error",
     "timeout": "no answer",
     "lost": "none",
 }
+"""What a failed call returned, in a sentence."""
 
 
 async def run_tool_test(
-    suite: Suite, test: ToolTest, connected: ConnectedServers, options: Options, snapshots: Snapshots
-) -> Row:
+    suite: Suite, test: ToolTest, connected: ConnectedServers, options: RunOptions, snapshots: Snapshots
+) -> ResultRow:
     """Run one tool test and return its row."""
     began = perf_counter()
     seed = suite.seed if options.seed is None else options.seed
-    known = {fault.name: fault.rule for fault in suite.faults}
-    plan = Plan(tuple(known[name] for name in test.inject), seed)
+    plan = suite.plan(test.inject, seed)
     (server,) = connected.fresh([test.server])
     if options.clock == "virtual":
         box = VirtualToolbox([server], {server.name: Injector(plan, server.name)}, RunBudget())
         outcome = await box.call(test.tool, test.arguments)
-        (mark,) = box.marks
-        # The fault took virtual time, the live server real time: the caller waits for both.
-        duration_ms = (mark.end_ms or 0.0) + (perf_counter() - began) * 1000
+        (call,) = box.calls
+        # The fault takes virtual time, the live server real time: a caller would wait for both.
+        duration_ms = (call.end_ms or 0.0) + (perf_counter() - began) * 1000
     else:
-        own = [each for each in suite.servers if each.name == test.server]
+        servers = [each for each in suite.servers if each.name == test.server]
         async with real_toolbox(
-            own, server.tools, plan, RunBudget(), USUAL_PATIENCE_MS, options.scale
+            servers, server.tools, plan, RunBudget(), USUAL_PATIENCE_MS, options.scale
         ) as real:
             outcome = await real.call(test.tool, test.arguments)
-            (mark,) = real.marks
-        duration_ms = (mark.end_ms or 0.0) - mark.start_ms
+            (call,) = real.calls
+        duration_ms = (call.end_ms or 0.0) - call.start_ms
     took_ms = (perf_counter() - began) * 1000
     document = call_result(outcome, duration_ms)
-    verdict, text, limit = _judge(test, outcome, document, bool(mark.fault), snapshots)
+    verdict, text, limit = _judge(test, outcome, document, bool(call.fault), snapshots)
     message, _, difference = text.partition("\n")
-    return Row(test.name, verdict, message, test.place, took_ms, tags=test.tags, limit=limit, diff=difference)
+    return ResultRow(
+        test.name, verdict, message, test.place, took_ms, tags=test.tags, limit=limit, diff=difference
+    )
 
 
 def _judge(
@@ -69,11 +67,11 @@ def _judge(
         took = f"max_duration_ms is {test.max_duration_ms:g}: it took {duration_ms:.0f} ms"
         return "failed", took, "max_duration_ms"
     for expectation in test.expect:
-        wrong = snapshots.holds(test.name, expectation, document)
-        if wrong is not None:
-            return "failed", wrong, expectation.target
-    if not outcome.ok and not any(is_of_the_answer(each) for each in test.expect):
+        problem = snapshots.holds(test.name, expectation, document)
+        if problem is not None:
+            return "failed", problem, expectation.target
+    if not outcome.ok and not any(each.is_of_answer for each in test.expect):
         # A test without expectations on the result still fails if the call failed.
         detail = f": {untrusted_line(outcome.text)}" if outcome.text else ""
-        return "failed", f"expected a result, got {_ENDED[outcome.outcome]}{detail}", "result"
+        return "failed", f"expected a result, got {_FAILURES[outcome.outcome]}{detail}", "result"
     return "passed", "", ""

@@ -1,8 +1,9 @@
-"""Which agent runs a test; for a model, whether its provider, a cassette or a stub takes its turns.
+"""The choice of the agent that runs a test; for a model, of the source of its turns.
 
-A cassette goes before the provider unless it is being recorded, so a suite needs no key in CI. A stub writes
-one sentence and calls nothing. It lets the rest of a suite be tried out: its rows are marked, and it never
-passes a recovery gate (`STUB_VERDICT`).
+The turns of a model come from its provider, a cassette or a stub. A cassette takes precedence over the
+provider unless it is being recorded, so that a suite needs no key in CI. A stub writes one sentence and calls
+no tool. It lets a user try out the rest of a suite: its rows are marked, and it never passes a recovery gate
+(`STUB_VERDICT`).
 """
 
 from __future__ import annotations
@@ -14,20 +15,19 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from faultkit.agents.kinds.model_loop import ModelLoop
-from faultkit.agents.kinds.scripted import SHIPPED, ScriptedAgent
-from faultkit.agents.suite.agent import Agent, ToolInfo
+from faultkit.agents.kinds.scripted import SHIPPED_AGENTS, ScriptedAgent
+from faultkit.agents.suite.agent_interface import Agent, ToolInfo
 from faultkit.agents.suite.definition import (
+    AgentGoal,
     AgentTest,
     CommandAgent,
-    Goal,
     ModelAgent,
     PlannedCall,
     ScriptAgent,
-    ShippedAgent,
     Suite,
 )
 from faultkit.agents.suite.gate import RowVerdict
-from faultkit.agents.suite.run_options import Options
+from faultkit.agents.suite.run_options import RunOptions
 from faultkit.base.documents.schema_example import smallest_value
 from faultkit.base.errors import InputError
 from faultkit.base.secrets import is_secret_variable
@@ -36,18 +36,19 @@ from faultkit.llm.chat import ProviderChat
 from faultkit.llm.conversation import ChatModel, Completion, Conversation, price_of
 from faultkit.llm.providers import MissingKey, endpoint_of
 
-Source: TypeAlias = Literal["provider", "recording", "cassette", "stub", "script"]
-"""Source of the turns. script: there is no model."""
+TurnSource: TypeAlias = Literal["provider", "recording", "cassette", "stub", "script"]
+"""Source of an agent's turns. script: there is no model."""
 
 STUB_VERDICT: RowVerdict = "inconclusive"
 STUB_MESSAGE = "a stub stood in for the model: nothing is known of how it recovers"
 STUB_TEXT = "stub: no model was asked."
-_LEAST_SECRET = 8
+_SHORTEST_SECRET = 8
+"""A shorter value of a variable may occur in a cassette by chance."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
-    """How a model's turns are obtained."""
+    """Whether the turns of a model are recorded, and whether a stub may stand in for it."""
 
     record: bool = False
     allow_stub: bool = False
@@ -58,7 +59,7 @@ class ChosenAgent:
     """The agent of one run."""
 
     agent: Agent
-    source: Source
+    source: TurnSource
     notes: tuple[str, ...] = ()
     """Remarks for the user."""
 
@@ -96,14 +97,20 @@ def model_agent(
     """
     spec = test.agent
     assert isinstance(spec, ModelAgent)
-    path = cassette_path(suite.file, test.name, _modelled(suite))
+    others = [each.name for each in suite.agents if isinstance(each.agent, ModelAgent)]
+    path = cassette_path(suite.file, test.name, others)
     source, chat, provider = _chat_of(suite, test, spec, env, options, path)
     price = price_of(provider, spec.model)
     notes: tuple[str, ...] = ()
     if price is None and test.budget.money is not None and source != "stub":
         notes = (f"the price of {spec.model} is not known: its money is not counted",)
     if source == "recording":
-        chat = CassetteRecorder(chat, path, test.name, _secrets(env), Path(suite.file).name)
+        secrets = {
+            name: value
+            for name, value in env.items()
+            if is_secret_variable(name) and len(value) >= _SHORTEST_SECRET
+        }
+        chat = CassetteRecorder(chat, path, test.name, secrets, Path(suite.file).name)
     return ChosenAgent(ModelLoop(spec.model, chat, price=price, max_tokens=spec.max_tokens), source, notes)
 
 
@@ -114,7 +121,8 @@ def _chat_of(
     env: Mapping[str, str],
     options: ModelOptions,
     path: Path,
-) -> tuple[Source, ChatModel, str]:
+) -> tuple[TurnSource, ChatModel, str]:
+    """Return the source of a model's turns, its chat, and the name of its provider (empty if unknown)."""
     try:
         endpoint = endpoint_of(spec, suite.providers, env)
     except MissingKey:
@@ -129,17 +137,7 @@ def _chat_of(
     return "recording" if options.record else "provider", ProviderChat(endpoint), name
 
 
-def _modelled(suite: Suite) -> list[str]:
-    return [test.name for test in suite.agents if isinstance(test.agent, ModelAgent)]
-
-
-def _secrets(env: Mapping[str, str]) -> dict[str, str]:
-    return {
-        name: value for name, value in env.items() if is_secret_variable(name) and len(value) >= _LEAST_SECRET
-    }
-
-
-def agent_of(suite: Suite, test: AgentTest, tools: Sequence[ToolInfo], options: Options) -> ChosenAgent:
+def agent_of(suite: Suite, test: AgentTest, tools: Sequence[ToolInfo], options: RunOptions) -> ChosenAgent:
     """Return the agent for one run.
 
     Raises InputError if there is no key, no cassette, or no tool that a shipped agent could call.
@@ -148,26 +146,24 @@ def agent_of(suite: Suite, test: AgentTest, tools: Sequence[ToolInfo], options: 
     assert not isinstance(spec, CommandAgent), "programs are run by agent_program"
     if isinstance(spec, ModelAgent):
         return model_agent(suite, test, options.env, ModelOptions(options.record, options.allow_stub))
-    return ChosenAgent(_scripted(suite, test, spec, tools), "script")
-
-
-def _scripted(
-    suite: Suite, test: AgentTest, spec: ShippedAgent | ScriptAgent, tools: Sequence[ToolInfo]
-) -> Agent:
     if isinstance(spec, ScriptAgent):
-        return ScriptedAgent(spec.script)
-    return ScriptedAgent(SHIPPED[spec.kind](spec.goal or usual_goal(suite, test, tools)))
+        script = spec.script
+    else:
+        script = SHIPPED_AGENTS[spec.kind](spec.goal or usual_goal(suite, test, tools))
+    return ChosenAgent(ScriptedAgent(script), "script")
 
 
-def usual_goal(suite: Suite, test: AgentTest, tools: Sequence[ToolInfo]) -> Goal:
-    """Return the first tool that an injected fault targets, and another tool to fall back on."""
+def usual_goal(suite: Suite, test: AgentTest, tools: Sequence[ToolInfo]) -> AgentGoal:
+    """Return a call of the first tool that an injected fault targets, with another tool as the fallback."""
     rules = [fault.rule for fault in suite.faults if fault.name in test.inject]
-    aimed = [tool for tool in tools if any(fnmatchcase(tool.name, rule.match.tool or "*") for rule in rules)]
+    faulted = [
+        tool for tool in tools if any(fnmatchcase(tool.name, rule.match.tool or "*") for rule in rules)
+    ]
     if not tools:
         raise InputError(test.name, "expected a server with tools, got none that an agent could call")
-    first = (aimed or list(tools))[0]
-    others = [tool for tool in tools if tool.name != first.name and tool not in aimed]
-    return Goal(_planned_call(first), fallback=_planned_call(others[0]) if others else None)
+    first = (faulted or list(tools))[0]
+    others = [tool for tool in tools if tool.name != first.name and tool not in faulted]
+    return AgentGoal(_planned_call(first), fallback=_planned_call(others[0]) if others else None)
 
 
 def _planned_call(tool: ToolInfo) -> PlannedCall:

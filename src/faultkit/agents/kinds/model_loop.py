@@ -1,6 +1,6 @@
-"""An agent that is a model in a loop with its tools, until it answers or a budget ends the run.
+"""An agent that is a model in a loop with its tools, until it answers or exceeds a budget.
 
-It knows no provider: completions come from any `ChatModel`.
+The loop does not depend on a provider: completions come from any `ChatModel`.
 """
 
 from __future__ import annotations
@@ -9,7 +9,13 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from faultkit.agents.suite.agent import AgentAnswer, BudgetUsedUp, Task, Toolbox, ToolInfo, ToolOutcome
+from faultkit.agents.suite.agent_interface import (
+    AgentAnswer,
+    AgentTask,
+    BudgetExceeded,
+    Toolbox,
+    ToolInfo,
+)
 from faultkit.llm.conversation import (
     ChatModel,
     Conversation,
@@ -22,11 +28,11 @@ from faultkit.llm.conversation import (
 )
 
 MAX_TOKENS = 1024
-_MOST_PROBLEM = 300
+_LONGEST_PROBLEM = 300
 
 
 class ModelLoop:
-    """A model with tools. Calls of one turn are made one after another, in the model's order."""
+    """A model with tools. The calls of one turn are made one after another, in the model's order."""
 
     def __init__(
         self, model: str, chat: ChatModel, *, price: Price | None = None, max_tokens: int = MAX_TOKENS
@@ -37,20 +43,21 @@ class ModelLoop:
         self._price = price
         self._max_tokens = max_tokens
 
-    async def run(self, task: Task, tools: Toolbox) -> AgentAnswer:
-        """Run the conversation. Raises BudgetUsedUp and ModelError."""
+    async def run(self, task: AgentTask, tools: Toolbox) -> AgentAnswer:
+        """Run the conversation. Raises BudgetExceeded and ModelError."""
+        # A cassette is written of whole conversations only: those that end by an answer or by a budget.
         is_whole = False
         try:
             answer = await self._converse(task, tools)
             is_whole = True
-        except BudgetUsedUp:
+        except BudgetExceeded:
             is_whole = True
             raise
         finally:
             await self._chat.close(is_whole=is_whole)
         return answer
 
-    async def _converse(self, task: Task, tools: Toolbox) -> AgentAnswer:
+    async def _converse(self, task: AgentTask, tools: Toolbox) -> AgentAnswer:
         conversation = Conversation(
             self._model, task.prompt, task.system_prompt, offer_tools(tools.tools), self._max_tokens
         )
@@ -92,11 +99,14 @@ async def _make_call(call: ToolCall, tool: OfferedTool | None, tools: Toolbox) -
         outcome = tools.refuse(tool.tool, call.arguments, f"invalid arguments: {problem}")
     else:
         outcome = await tools.call(tool.tool, call.arguments)
-    return ToolResult(call, _shown_to_model(outcome), not outcome.ok)
+    text = outcome.text
+    if not text and outcome.structured is not None:
+        text = json.dumps(outcome.structured, ensure_ascii=False, default=str)
+    return ToolResult(call, text, not outcome.ok)
 
 
 def schema_problem(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> str:
-    """Return how arguments violate a tool's schema; empty if they fit or the schema cannot be used."""
+    """Return how arguments violate a tool's schema; empty if they fit it or it is no valid schema."""
     if not schema:
         return ""
     from jsonschema import Draft202012Validator
@@ -106,10 +116,4 @@ def schema_problem(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> s
     except Exception:
         # An invalid schema is the server's mistake, and no reason to withhold the call.
         return ""
-    return "; ".join(f"{error.json_path}: {error.message}" for error in errors)[:_MOST_PROBLEM]
-
-
-def _shown_to_model(outcome: ToolOutcome) -> str:
-    if outcome.text or outcome.structured is None:
-        return outcome.text
-    return json.dumps(outcome.structured, ensure_ascii=False, default=str)
+    return "; ".join(f"{error.json_path}: {error.message}" for error in errors)[:_LONGEST_PROBLEM]

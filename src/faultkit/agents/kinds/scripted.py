@@ -1,7 +1,7 @@
-"""Agents without a model: a script's steps, and the six scripts that ship with Faultkit.
+"""Agents without a model, which run a script, and the six scripts that ship with Faultkit.
 
 The shipped scripts are ordered from bad to good. They do the same task and differ in how they handle a
-failure, so that a suite runs without a key and each metric can be seen to tell them apart. Chance comes from
+failure, so that a suite runs without a key and each metric shows its differences. Random numbers come from
 the seed only.
 """
 
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from faultkit.agents.suite.agent import AgentAnswer, Task, Toolbox, ToolOutcome
-from faultkit.agents.suite.definition import Goal, PlannedCall, Retry, Script, Step
+from faultkit.agents.suite.agent_interface import AgentAnswer, AgentTask, Toolbox, ToolOutcome
+from faultkit.agents.suite.definition import AgentGoal, PlannedCall, Script, ScriptRetry, ScriptStep
 from faultkit.base.rng import Rng
 
 _DONE = "Done."
@@ -23,7 +23,8 @@ class ScriptedAgent:
     def __init__(self, script: Script) -> None:
         self._script = script
 
-    async def run(self, task: Task, tools: Toolbox) -> AgentAnswer:
+    async def run(self, task: AgentTask, tools: Toolbox) -> AgentAnswer:
+        """Run the steps until one fails for good. Raises BudgetExceeded."""
         rng = Rng.keyed(task.seed, "scripted agent")
         last, done = "", True
         for step in self._script.steps:
@@ -38,7 +39,7 @@ class ScriptedAgent:
         return AgentAnswer(text, claims_success=True, done=done)
 
 
-async def _run_step(step: Step, tools: Toolbox, rng: Rng) -> ToolOutcome:
+async def _run_step(step: ScriptStep, tools: Toolbox, rng: Rng) -> ToolOutcome:
     attempt = 1
     outcome = await _call(step.call, tools)
     while not outcome.ok and (step.retry.attempts == 0 or attempt < step.retry.attempts):
@@ -46,25 +47,24 @@ async def _run_step(step: Step, tools: Toolbox, rng: Rng) -> ToolOutcome:
         if wait_ms > 0:
             await tools.sleep(wait_ms)
         if step.verify is not None:
-            found = await _call(step.verify, tools)
-            if found.ok and step.verified in found.text:
-                return found
+            verification = await _call(step.verify, tools)
+            if verification.ok and step.verified in verification.text:
+                return verification
         outcome = await _call(step.call, tools)
         attempt += 1
     if not outcome.ok and step.fallback is not None:
-        other = await _call(step.fallback, tools)
-        return other if other.ok else outcome
+        fallback = await _call(step.fallback, tools)
+        return fallback if fallback.ok else outcome
     return outcome
 
 
 async def _call(planned: PlannedCall, tools: Toolbox) -> ToolOutcome:
-    """Make one call. It costs a turn, as a model needs one to decide on each call, so the same budgets
-    apply."""
+    """Make one call. It costs a turn, as a call of a model does, so that the same budgets apply."""
     tools.spend(turns=1)
     return await tools.call(planned.tool, planned.arguments)
 
 
-def _wait_ms(retry: Retry, attempt: int, outcome: ToolOutcome, rng: Rng) -> float:
+def _wait_ms(retry: ScriptRetry, attempt: int, outcome: ToolOutcome, rng: Rng) -> float:
     wait_ms = retry.wait_ms * retry.factor ** (attempt - 1)
     if retry.jitter:
         wait_ms *= 1 + retry.jitter * (2 * rng.uniform() - 1)
@@ -73,44 +73,48 @@ def _wait_ms(retry: Retry, attempt: int, outcome: ToolOutcome, rng: Rng) -> floa
     return wait_ms
 
 
-Shipped: TypeAlias = Callable[[Goal], Script]
+# The shipped scripts
 
-_WITHOUT_LIMIT = 0
-_PATIENT = Retry(attempts=4, wait_ms=200, factor=2.0, jitter=0.1, obeys=True)
+ScriptBuilder: TypeAlias = Callable[[AgentGoal], Script]
+
+_NO_LIMIT = 0
+_PATIENT = ScriptRetry(attempts=4, wait_ms=200, factor=2.0, jitter=0.1, obeys=True)
 
 
-def looping(goal: Goal) -> Script:
+def looping(goal: AgentGoal) -> Script:
     """Repeat at once until a budget ends the run."""
-    return Script((Step(goal.call, Retry(attempts=_WITHOUT_LIMIT)),))
+    return Script((ScriptStep(goal.call, ScriptRetry(attempts=_NO_LIMIT)),))
 
 
-def naive(goal: Goal) -> Script:
+def naive(goal: AgentGoal) -> Script:
     """Call once and claim success whatever the outcome."""
-    return Script((Step(goal.call, goes_on=True),), say="Done.")
+    return Script((ScriptStep(goal.call, goes_on=True),), say="Done.")
 
 
-def retrying(goal: Goal) -> Script:
+def retrying(goal: AgentGoal) -> Script:
     """Call three times without waiting, then report failure."""
-    return Script((Step(goal.call, Retry(attempts=3)),))
+    return Script((ScriptStep(goal.call, ScriptRetry(attempts=3)),))
 
 
-def backing_off(goal: Goal) -> Script:
+def backing_off(goal: AgentGoal) -> Script:
     """Wait longer before each attempt, and as long as the server asks."""
-    return Script((Step(goal.call, _PATIENT),))
+    return Script((ScriptStep(goal.call, _PATIENT),))
 
 
-def falling_back(goal: Goal) -> Script:
+def falling_back(goal: AgentGoal) -> Script:
     """Back off, then call another tool."""
-    return Script((Step(goal.call, Retry(attempts=2, wait_ms=200, obeys=True), fallback=goal.fallback),))
+    return Script(
+        (ScriptStep(goal.call, ScriptRetry(attempts=2, wait_ms=200, obeys=True), fallback=goal.fallback),)
+    )
 
 
-def verifying(goal: Goal) -> Script:
+def verifying(goal: AgentGoal) -> Script:
     """Back off, and check whether the call took effect before repeating it."""
-    step = Step(goal.call, _PATIENT, goal.verify, goal.verified, goal.fallback)
+    step = ScriptStep(goal.call, _PATIENT, goal.verify, goal.verified, goal.fallback)
     return Script((step,))
 
 
-SHIPPED: dict[str, Shipped] = {
+SHIPPED_AGENTS: dict[str, ScriptBuilder] = {
     "looping": looping,
     "naive": naive,
     "retrying": retrying,

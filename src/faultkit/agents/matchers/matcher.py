@@ -1,12 +1,12 @@
-"""What a matcher is: a judge of one value, and a check of its argument before anything runs.
+"""A matcher: a judge of one value, and a check of its own argument before anything runs. Pure.
 
-Also how values are compared and how a difference is shown in a few lines.
+Also the comparison of values, and differences in a few lines.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from difflib import unified_diff
 from typing import Any, TypeAlias
@@ -18,7 +18,7 @@ from faultkit.base.text import shortened
 Judge: TypeAlias = Callable[[Any, Any], str | None]
 """Takes the wanted and the actual value; returns what is wrong, or None."""
 Check: TypeAlias = Callable[[Any], None]
-"""Raises InputError, with a path below the matcher's argument, if no value could be judged by it."""
+"""Raises InputError, with a path below the matcher's argument, if the argument is invalid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,35 +33,32 @@ class Matcher:
     """JSON Schema of the matcher's argument."""
 
 
-def a_text(wanted: Any) -> None:
+def check_text(wanted: Any) -> None:
     """Check for a text that is not empty."""
     if not isinstance(wanted, str) or not wanted:
         raise InputError("", f"expected a text, got {shown(wanted)}")
 
 
-def some_texts(wanted: Any) -> None:
+def check_texts(wanted: Any) -> None:
     """Check for a list of texts."""
     if not isinstance(wanted, list) or not wanted:
-        raise InputError("", f"expected a list of texts, got {_or_empty(wanted)}")
+        got = "an empty list" if wanted == [] else shown(wanted)
+        raise InputError("", f"expected a list of texts, got {got}")
     for index, each in enumerate(wanted):
         try:
-            a_text(each)
+            check_text(each)
         except InputError as error:
             raise error.within(f"[{index}]") from None
 
 
-def anything(wanted: Any) -> None:
+def check_nothing(wanted: Any) -> None:
     """Accept any JSON value."""
 
 
-def yes_or_no(wanted: Any) -> None:
+def check_boolean(wanted: Any) -> None:
     """Check for true or false."""
     if not isinstance(wanted, bool):
         raise InputError("", f"expected true or false, got {shown(wanted)}")
-
-
-def _or_empty(value: Any) -> str:
-    return "an empty list" if value == [] else shown(value)
 
 
 TEXT: dict[str, Any] = {"type": "string", "minLength": 1}
@@ -69,15 +66,15 @@ TEXTS: dict[str, Any] = {"type": "array", "minItems": 1, "items": TEXT}
 
 
 _MOST_LINES = 12
-_LONGEST = 120
-_AROUND = 30
-_NOTHING = object()
+_LONGEST_LINE = 120
+_CONTEXT = 30
+_ABSENT = object()
 
 
 def quoted(value: Any) -> str:
     """Return a value as JSON, shortened."""
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return shortened(text, _LONGEST)
+    return shortened(text, _LONGEST_LINE)
 
 
 def same(wanted: Any, got: Any) -> bool:
@@ -92,19 +89,19 @@ def same(wanted: Any, got: Any) -> bool:
 
 
 def difference(wanted: Any, got: Any) -> str:
-    """Return where two values differ, `- ` before the wanted and `+ ` before the actual one."""
+    """Return the lines in which two values differ, `- ` before the wanted and `+ ` before the actual one."""
     if isinstance(wanted, str) and isinstance(got, str):
-        return _of_texts(wanted, got)
-    lines = list(_of_values(wanted, got, ""))
+        return _text_difference(wanted, got)
+    lines = list(_value_difference(wanted, got, ""))
     more = len(lines) - _MOST_LINES
     return "\n".join(lines[:_MOST_LINES] + ([f"… and {more} more"] if more > 0 else []))
 
 
-def _of_texts(wanted: str, got: str) -> str:
+def _text_difference(wanted: str, got: str) -> str:
     if "\n" in wanted or "\n" in got:
         diff = unified_diff(wanted.splitlines(), got.splitlines(), "wanted", "got", n=1, lineterm="")
         # The two header lines with the names of the sides are not needed here.
-        lines = [shortened(line, _LONGEST) for line in list(diff)[2:]] or [
+        lines = [shortened(line, _LONGEST_LINE) for line in list(diff)[2:]] or [
             "they differ in how their lines end only"
         ]
         return "\n".join(lines[:_MOST_LINES] + (["…"] if len(lines) > _MOST_LINES else []))
@@ -114,26 +111,24 @@ def _of_texts(wanted: str, got: str) -> str:
 
 
 def _around(text: str, place: int) -> str:
-    begin, end = max(0, place - _AROUND), place + _AROUND
+    begin, end = max(0, place - _CONTEXT), place + _CONTEXT
     before, after = "…" if begin else "", "…" if end < len(text) else ""
     return json.dumps(f"{before}{text[begin:end]}{after}", ensure_ascii=False)
 
 
-def _of_values(wanted: Any, got: Any, path: str) -> Iterator[str]:
+def _value_difference(wanted: Any, got: Any, path: str) -> Iterator[str]:
     if isinstance(wanted, Mapping) and isinstance(got, Mapping):
         for key in [*wanted, *(key for key in got if key not in wanted)]:
-            yield from _of_values(wanted.get(key, _NOTHING), got.get(key, _NOTHING), join_path(path, key))
+            yield from _value_difference(
+                wanted.get(key, _ABSENT), got.get(key, _ABSENT), join_path(path, key)
+            )
     elif isinstance(wanted, list | tuple) and isinstance(got, list | tuple):
         for index in range(max(len(wanted), len(got))):
-            one, other = _at(wanted, index), _at(got, index)
-            yield from _of_values(one, other, f"{path}[{index}]")
-    elif wanted is _NOTHING or got is _NOTHING or not same(wanted, got):
+            expected, actual = (each[index] if index < len(each) else _ABSENT for each in (wanted, got))
+            yield from _value_difference(expected, actual, f"{path}[{index}]")
+    elif wanted is _ABSENT or got is _ABSENT or not same(wanted, got):
         where = f"{path}: " if path else ""
-        if wanted is not _NOTHING:
+        if wanted is not _ABSENT:
             yield f"- {where}{quoted(wanted)}"
-        if got is not _NOTHING:
+        if got is not _ABSENT:
             yield f"+ {where}{quoted(got)}"
-
-
-def _at(values: Sequence[Any], index: int) -> Any:
-    return values[index] if index < len(values) else _NOTHING

@@ -1,30 +1,39 @@
-"""Matchers of texts. Those that look for a part also look into lists and mappings."""
+"""Matchers of texts, and of formats: JSON, XML and JSON Schema. Pure.
+
+The matchers that search for a part of a text also search lists and mappings.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
+from xml.etree import ElementTree
 
 from faultkit.agents.matchers.matcher import (
     TEXT,
     TEXTS,
     Judge,
     Matcher,
-    a_text,
-    anything,
+    check_boolean,
+    check_nothing,
+    check_text,
+    check_texts,
     quoted,
     same,
-    some_texts,
 )
-from faultkit.base.documents.checks import mapping, shown
+from faultkit.base.documents.checks import shown
+from faultkit.base.documents.key_tables import Key, KeyTable, schema_of
+from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.errors import InputError
+from faultkit.base.text import shortened
 
 
-def _holds(wanted: Any, got: Any) -> bool:
-    """Return whether a text contains a part, a list an element, or a mapping a text with the part."""
+def _contains_part(wanted: Any, got: Any) -> bool:
+    """Return whether a text has a part, a list an element, or a mapping a text with that part."""
     if isinstance(got, str):
         return isinstance(wanted, str) and wanted in got
     if isinstance(got, list | tuple):
@@ -44,13 +53,13 @@ def _texts_in(value: Any) -> Iterator[str]:
 
 
 def _contains(wanted: Any, got: Any) -> str | None:
-    if _holds(wanted, got):
+    if _contains_part(wanted, got):
         return None
     return f"expected something that contains {quoted(wanted)}, got {quoted(got)}"
 
 
 def _contains_all(wanted: Any, got: Any) -> str | None:
-    missing = [each for each in wanted if not _holds(each, got)]
+    missing = [each for each in wanted if not _contains_part(each, got)]
     if not missing:
         return None
     listed = ", ".join(map(quoted, missing))
@@ -58,7 +67,7 @@ def _contains_all(wanted: Any, got: Any) -> str | None:
 
 
 def _contains_any(wanted: Any, got: Any) -> str | None:
-    if any(_holds(each, got) for each in wanted):
+    if any(_contains_part(each, got) for each in wanted):
         return None
     return f"expected something that contains one of {', '.join(map(quoted, wanted))}, got {quoted(got)}"
 
@@ -70,7 +79,7 @@ def _icontains(wanted: Any, got: Any) -> str | None:
     return f"expected something that contains {quoted(wanted)} in any case, got {quoted(got)}"
 
 
-def _of_text(fits: Callable[[str, str], bool], expected: str) -> Judge:
+def _text_judge(fits: Callable[[str, str], bool], expected: str) -> Judge:
     def judge(wanted: Any, got: Any) -> str | None:
         if isinstance(got, str) and fits(wanted, got):
             return None
@@ -91,8 +100,8 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         return re.compile(pattern)
 
 
-def _pattern(wanted: Any) -> None:
-    a_text(wanted)
+def _check_pattern(wanted: Any) -> None:
+    check_text(wanted)
     try:
         _compiled(wanted)
     except (re.error, OverflowError, RecursionError) as error:
@@ -128,53 +137,148 @@ def distance(one: str, other: str, most: int) -> int:
     return min(above[-1], most + 1)
 
 
-def _distance(wanted: Any) -> None:
-    given = mapping(wanted, ("to", "max"), "")
-    try:
-        a_text(given.get("to"))
-    except InputError as error:
-        raise error.within("to") from None
-    most = given.get("max")
-    if isinstance(most, bool) or not isinstance(most, int) or most < 0:
-        raise InputError("max", f"expected a whole number of at least 0, got {shown(most)}")
+def _need_count(value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InputError("", f"expected {_COUNT}, got {shown(value)}")
+
+
+_COUNT = "a whole number of at least 0"
+DISTANCE = KeyTable(
+    Key("to", check_text, TEXT, required="a text"),
+    Key("max", _need_count, {"type": "integer", "minimum": 0}, required=_COUNT),
+    has_nulls=False,
+)
+
+
+def _check_distance(wanted: Any) -> None:
+    reader = MappingReader(wanted, DISTANCE)
+    for key in DISTANCE.names:
+        reader.take(key)
 
 
 TEXT_MATCHERS = (
-    Matcher("contains", "Has it inside: a part of a text, an element of a list.", _contains, anything),
-    Matcher("contains-all", "Has all of them inside.", _contains_all, some_texts, TEXTS),
-    Matcher("contains-any", "Has one of them inside.", _contains_any, some_texts, TEXTS),
-    Matcher("icontains", "Has the text inside, whatever the case.", _icontains, a_text, TEXT),
+    Matcher("contains", "Contains this part of a text or element of a list.", _contains, check_nothing),
+    Matcher("contains-all", "Contains all of these texts.", _contains_all, check_texts, TEXTS),
+    Matcher("contains-any", "Contains one of these texts.", _contains_any, check_texts, TEXTS),
+    Matcher("icontains", "Contains the text in any case.", _icontains, check_text, TEXT),
     Matcher(
         "starts-with",
-        "A text that begins so.",
-        _of_text(lambda wanted, got: got.startswith(wanted), "starts with"),
-        a_text,
+        "A text that starts with this one.",
+        _text_judge(lambda wanted, got: got.startswith(wanted), "starts with"),
+        check_text,
         TEXT,
     ),
     Matcher(
         "ends-with",
-        "A text that ends so.",
-        _of_text(lambda wanted, got: got.endswith(wanted), "ends with"),
-        a_text,
+        "A text that ends with this one.",
+        _text_judge(lambda wanted, got: got.endswith(wanted), "ends with"),
+        check_text,
         TEXT,
     ),
     Matcher(
         "regex",
-        "A text in which the regular expression is found.",
-        _of_text(_has_pattern, "matches"),
-        _pattern,
+        "A text in which the regular expression matches.",
+        _text_judge(_has_pattern, "matches"),
+        _check_pattern,
         TEXT,
     ),
     Matcher(
         "levenshtein",
-        "A text at most so many edits away.",
+        "A text that is at most `max` edits away from `to`.",
         _levenshtein,
-        _distance,
-        {
-            "type": "object",
-            "properties": {"to": TEXT, "max": {"type": "integer", "minimum": 0}},
-            "required": ["to", "max"],
-            "additionalProperties": False,
-        },
+        _check_distance,
+        schema_of(DISTANCE),
     ),
+)
+
+
+# Formats: JSON, XML, JSON Schema
+
+_MOST_PROBLEMS = 8
+
+
+def _judge_schema(wanted: Any, got: Any) -> str | None:
+    problems = _schema_problems(wanted, got)
+    if not problems:
+        return None
+    more = [f"… and {len(problems) - _MOST_PROBLEMS} more"] if len(problems) > _MOST_PROBLEMS else []
+    return "\n".join(["expected what the schema says:", *problems[:_MOST_PROBLEMS], *more])
+
+
+def _schema_problems(schema: Any, got: Any) -> list[str]:
+    # Imported here because it is slow, and most suites have no schema.
+    from jsonschema import Draft202012Validator
+    from referencing.exceptions import Unresolvable
+    from referencing.jsonschema import EMPTY_REGISTRY
+
+    # The registry is empty, so that a `$ref` to another document is an error and nothing is fetched.
+    validator = Draft202012Validator(schema, registry=EMPTY_REGISTRY)
+    try:
+        errors = sorted(validator.iter_errors(got), key=lambda error: error.json_path)
+    except Unresolvable as error:
+        return [f"the schema refers to {quoted(error.ref)}, which is not in it"]
+    return [f"{error.json_path}: {shortened(error.message, 160)}" for error in errors]
+
+
+def _check_schema(wanted: Any) -> None:
+    if isinstance(wanted, bool) or not isinstance(wanted, Mapping):
+        raise InputError("", f"expected a JSON schema (a mapping), got {shown(wanted)}")
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import SchemaError
+
+    try:
+        Draft202012Validator.check_schema(wanted)
+    except SchemaError as error:
+        path = error.json_path.removeprefix("$").removeprefix(".")
+        raise InputError(path, f"expected a JSON schema: {shortened(error.message, 160)}") from None
+
+
+def _judge_json(wanted: Any, got: Any) -> str | None:
+    parsed, why = _parsed(got)
+    if wanted is False:
+        return f"expected a text that is no JSON, got {quoted(got)}" if why is None else None
+    if why is not None:
+        return f"expected JSON, got {quoted(got)}: {why}"
+    return _judge_schema(wanted, parsed) if isinstance(wanted, Mapping) else None
+
+
+def _parsed(got: Any) -> tuple[Any, str | None]:
+    if not isinstance(got, str):
+        return None, "not a text"
+    try:
+        return json.loads(got), None
+    except (ValueError, RecursionError) as error:
+        return None, str(error)
+
+
+def _check_json(wanted: Any) -> None:
+    if not isinstance(wanted, bool):
+        _check_schema(wanted)
+
+
+def _judge_xml(wanted: Any, got: Any) -> str | None:
+    why: str | None = "not a text"
+    if isinstance(got, str):
+        try:
+            ElementTree.fromstring(got)
+            why = None
+        except (ElementTree.ParseError, ValueError) as error:
+            why = str(error)
+    if wanted:
+        return None if why is None else f"expected XML, got {quoted(got)}: {why}"
+    return f"expected a text that is no XML, got {quoted(got)}" if why is None else None
+
+
+FORMAT_MATCHERS = (
+    Matcher(
+        "schema", "Fits a JSON schema (draft 2020-12).", _judge_schema, _check_schema, {"type": "object"}
+    ),
+    Matcher(
+        "is-json",
+        "A text that is JSON, and fits the schema if one is given.",
+        _judge_json,
+        _check_json,
+        {"type": ["boolean", "object"]},
+    ),
+    Matcher("is-xml", "A text that is well-formed XML.", _judge_xml, check_boolean, {"type": "boolean"}),
 )

@@ -1,4 +1,4 @@
-"""Matchers of any value: equality, subset, type, length, number."""
+"""Matchers of any value: equality, snapshots, subset, type, length, number. Pure."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from faultkit.agents.matchers.matcher import Matcher, anything, difference, quoted, same
-from faultkit.base.documents.checks import advice, mapping, shown
+from faultkit.agents.matchers.matcher import Matcher, check_nothing, difference, quoted, same
+from faultkit.base.documents.checks import advice, shown
+from faultkit.base.documents.key_tables import Key, KeyTable, schema_of
+from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.errors import InputError
 
 
@@ -19,18 +21,18 @@ def _snapshot(wanted: Any, got: Any) -> str | None:
     return None if same(wanted, got) else f"expected what the snapshot holds:\n{difference(wanted, got)}"
 
 
-def _snapshot_name(wanted: Any) -> None:
+def _check_snapshot(wanted: Any) -> None:
     if wanted is not True and (not isinstance(wanted, str) or not wanted):
         raise InputError("", f"expected true or the name of a snapshot, got {shown(wanted)}")
 
 
-# --- part of --------------------------------------------------------------------------------------
+# Subset
 
 
 def _subset(wanted: Any, got: Any) -> str | None:
     if _is_within(wanted, got):
         return None
-    return f"expected at least this:\n{difference(wanted, _seen_as(wanted, got))}"
+    return f"expected at least this:\n{difference(wanted, _without_other_keys(wanted, got))}"
 
 
 def _is_within(wanted: Any, got: Any) -> bool:
@@ -43,15 +45,14 @@ def _is_within(wanted: Any, got: Any) -> bool:
     return same(wanted, got)
 
 
-def _seen_as(wanted: Any, got: Any) -> Any:
-    """Return `got` without the keys that were not asked for, so that a difference shows only what is
-    wrong."""
+def _without_other_keys(wanted: Any, got: Any) -> Any:
+    """Return `got` with the wanted keys only, so that a difference shows only what is wrong."""
     if isinstance(wanted, Mapping) and isinstance(got, Mapping):
-        return {key: _seen_as(wanted[key], got[key]) for key in wanted if key in got}
+        return {key: _without_other_keys(wanted[key], got[key]) for key in wanted if key in got}
     return got
 
 
-# --- of a type, of a length -----------------------------------------------------------------------
+# Type and length
 
 TYPES: dict[str, Callable[[Any], bool]] = {
     "string": lambda got: isinstance(got, str),
@@ -75,7 +76,7 @@ def _type(wanted: Any, got: Any) -> str | None:
     return f"expected a value of type {' or '.join(names)}, got {quoted(got)}"
 
 
-def _type_name(wanted: Any) -> None:
+def _check_type(wanted: Any) -> None:
     names = wanted if isinstance(wanted, list) and wanted else [wanted]
     for name in names:
         if not isinstance(name, str) or name not in TYPES:
@@ -89,9 +90,8 @@ def _length(wanted: Any, got: Any) -> str | None:
     return None if problem is None else f"of its length: {problem}; it is {quoted(got)}"
 
 
-# --- a number within limits -----------------------------------------------------------------------
+# Numbers within limits
 
-_LIMITS = ("gt", "ge", "lt", "le")
 _CONDITIONS: dict[str, tuple[str, Callable[[float, Any], bool]]] = {
     "gt": ("> {0}", lambda number, limit: number > limit),
     "ge": (">= {0}", lambda number, limit: number >= limit),
@@ -103,8 +103,7 @@ _CONDITIONS: dict[str, tuple[str, Callable[[float, Any], bool]]] = {
         lambda number, close: abs(number - close["to"]) <= close["within"],
     ),
 }
-"""Wording and test of each condition."""
-NUMERIC_KEYS = tuple(_CONDITIONS)
+"""The wording and the test of each condition."""
 
 
 def _numeric(wanted: Any, got: Any) -> str | None:
@@ -132,81 +131,80 @@ def _number(got: Any) -> float | None:
     return got if _is_number(got) else None
 
 
-def _limits(wanted: Any) -> None:
-    if _is_number(wanted):
-        return
-    if not isinstance(wanted, Mapping):
-        raise InputError("", f"expected a number or limits ({', '.join(NUMERIC_KEYS)}), got {shown(wanted)}")
-    given: Any = mapping(wanted, NUMERIC_KEYS, "")
-    if not given:
-        raise InputError("", f"expected at least one of {', '.join(NUMERIC_KEYS)}, got none")
-    for key in _LIMITS:
-        if key in given:
-            _need_number(given[key], key)
-    if "between" in given:
-        _need_pair(given["between"])
-    if "close" in given:
-        close: Any = mapping(given["close"], ("to", "within"), "close")
-        _need_number(close.get("to"), "close.to")
-        _need_number(close.get("within"), "close.within")
+def _need_number(value: Any) -> None:
+    if not _is_number(value):
+        raise InputError("", f"expected a number, got {shown(value)}")
 
 
 def _need_pair(pair: Any) -> None:
     if not isinstance(pair, list) or len(pair) != 2:
-        raise InputError("between", f"expected two numbers, got {shown(pair)}")
+        raise InputError("", f"expected two numbers, got {shown(pair)}")
     for index, each in enumerate(pair):
-        _need_number(each, f"between[{index}]")
+        try:
+            _need_number(each)
+        except InputError as error:
+            raise error.within(f"[{index}]") from None
     if pair[0] > pair[1]:
-        raise InputError("between", f"expected the lower number first, got {pair[0]} and {pair[1]}")
-
-
-def _need_number(value: Any, path: str) -> None:
-    if not _is_number(value):
-        raise InputError(path, f"expected a number, got {shown(value)}")
+        raise InputError("", f"expected the lower number first, got {pair[0]} and {pair[1]}")
 
 
 _NUMBER = {"type": "number"}
-_LIMITS_SCHEMA: dict[str, Any] = {
-    "anyOf": [
-        _NUMBER,
-        {
-            "type": "object",
-            "minProperties": 1,
-            "properties": {
-                **dict.fromkeys(_LIMITS, _NUMBER),
-                "between": {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2},
-                "close": {
-                    "type": "object",
-                    "properties": {"to": _NUMBER, "within": _NUMBER},
-                    "required": ["to", "within"],
-                    "additionalProperties": False,
-                },
-            },
-            "additionalProperties": False,
-        },
-    ]
-}
+CLOSE = KeyTable(
+    Key("to", _need_number, _NUMBER, required="a number"),
+    Key("within", _need_number, _NUMBER, required="a number"),
+    has_nulls=False,
+)
+
+
+def _need_close(value: Any) -> None:
+    close = MappingReader(value, CLOSE)
+    for key in CLOSE.names:
+        close.take(key)
+
+
+LIMITS = KeyTable(
+    *(Key(name, _need_number, _NUMBER) for name in ("gt", "ge", "lt", "le")),
+    Key("between", _need_pair, {"type": "array", "items": _NUMBER, "minItems": 2, "maxItems": 2}),
+    Key("close", _need_close, CLOSE),
+    rules={"minProperties": 1},
+    has_nulls=False,
+)
+
+
+def _check_limits(wanted: Any) -> None:
+    if _is_number(wanted):
+        return
+    names = ", ".join(LIMITS.names)
+    if not isinstance(wanted, Mapping):
+        raise InputError("", f"expected a number or limits ({names}), got {shown(wanted)}")
+    limits = MappingReader(wanted, LIMITS)
+    if not limits.given:
+        raise InputError("", f"expected at least one of {names}, got none")
+    limits.values()
+
+
+_LIMITS_SCHEMA: dict[str, Any] = {"anyOf": [_NUMBER, schema_of(LIMITS)]}
 _TYPE_SCHEMA: dict[str, Any] = {
     "anyOf": [{"enum": list(TYPES)}, {"type": "array", "minItems": 1, "items": {"enum": list(TYPES)}}]
 }
 _SNAPSHOT_SCHEMA: dict[str, Any] = {"anyOf": [{"const": True}, {"type": "string", "minLength": 1}]}
 
 VALUE_MATCHERS = (
-    Matcher("exact", "Equal to it.", _exact, anything),
+    Matcher("exact", "Equal to this value.", _exact, check_nothing),
     Matcher(
         "subset",
         "Has at least this: mappings may have more keys, lists more elements.",
         _subset,
-        anything,
+        check_nothing,
     ),
     Matcher(
         "snapshot",
-        "Equal to what was stored when it was first seen.",
+        "Equal to the stored value, which --update-snapshots writes.",
         _snapshot,
-        _snapshot_name,
+        _check_snapshot,
         _SNAPSHOT_SCHEMA,
     ),
-    Matcher("numeric", "A number, or a number within limits.", _numeric, _limits, _LIMITS_SCHEMA),
-    Matcher("type", "Of a type of JSON.", _type, _type_name, _TYPE_SCHEMA),
-    Matcher("length", "Of so many characters, elements or keys.", _length, _limits, _LIMITS_SCHEMA),
+    Matcher("numeric", "A number, or a number within limits.", _numeric, _check_limits, _LIMITS_SCHEMA),
+    Matcher("type", "Has this JSON type.", _type, _check_type, _TYPE_SCHEMA),
+    Matcher("length", "Has so many characters, elements or keys.", _length, _check_limits, _LIMITS_SCHEMA),
 )

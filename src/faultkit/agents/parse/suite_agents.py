@@ -1,15 +1,15 @@
-"""The agents under test: a model, a shipped agent, a script, or another program.
+"""The agents under test in a suite file: models, shipped agents, scripts, and external programs.
 
-The small language of scripted agents has calls, and what to do when one fails:
+A script has calls, and for each what to do if it fails:
 
 script:
   - search                                   # a call without arguments
   - call: order
     args: {item: tea}
     retry: {attempts: 3, wait_ms: 200}       # or only the number of attempts
-    verify: {call: orders, holds: tea}       # asked before each further attempt
+    verify: {call: orders, holds: tea}       # a call before each further attempt
     fallback: {call: order_by_mail, args: {item: tea}}
-    goes_on: true                            # a failure is passed over
+    goes_on: true                            # continue after a failure
 say: "Done: {result}"
 say_on_failure: "I could not do it: {error}"
 """
@@ -20,9 +20,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from faultkit.agents.kinds.scripted import SHIPPED
+from faultkit.agents.kinds.scripted import SHIPPED_AGENTS
 from faultkit.agents.parse.suite_servers import SuiteFolder, command
-from faultkit.agents.parse.suite_source import SourceFile
+from faultkit.agents.parse.suite_source import SuiteSource
 from faultkit.agents.parse.suite_values import (
     ARGUMENTS_SCHEMA,
     BY_NAME_SCHEMA,
@@ -32,36 +32,36 @@ from faultkit.agents.parse.suite_values import (
     texts_by_name,
 )
 from faultkit.agents.suite.definition import (
+    AgentGoal,
     AgentUnderTest,
     CommandAgent,
     CustomProvider,
-    Goal,
     ModelAgent,
     PlannedCall,
-    Retry,
     Script,
     ScriptAgent,
+    ScriptRetry,
+    ScriptStep,
     ShippedAgent,
-    Step,
 )
 from faultkit.base.documents.checks import advice, join_path, shown
 from faultkit.base.documents.checks import text as checked_text
 from faultkit.base.documents.key_tables import Key, KeyTable, Schema, given, never_both, schema_of
 from faultkit.base.documents.mapping_reader import MappingReader
-from faultkit.base.documents.values import SWITCH_SCHEMA, TEXT_SCHEMA, number, switch, text, whole
+from faultkit.base.documents.values import SWITCH_SCHEMA, TEXT_SCHEMA, number, switch, text, whole_number
 from faultkit.base.errors import InputError
 from faultkit.llm.providers import MissingKey, endpoint_of
 
-USUAL_TOKENS = 1024
+DEFAULT_TOKENS = 1024
 MOST_TOKENS = 10_000_000
 MOST_ATTEMPTS = 1000
 LONGEST_WAIT_MS = 86_400_000
 
 
 def parse_agents(
-    reader: MappingReader, source: SourceFile, providers: Sequence[CustomProvider], folder: SuiteFolder
+    reader: MappingReader, source: SuiteSource, providers: Sequence[CustomProvider], folder: SuiteFolder
 ) -> Sequence[tuple[str, AgentUnderTest]]:
-    """Return each agent or model that takes the test, with the suffix of its test's name."""
+    """Return the agent of a test, or each of its models with the suffix for the name of the test."""
     how = reader.at_most_one("model", "models", "agent")
     if how is None:
         if reader.sound:
@@ -80,29 +80,29 @@ def _models(
 ) -> Sequence[tuple[str, AgentUnderTest]]:
     max_tokens = reader.take("max_tokens")
 
-    def one(value: object) -> ModelAgent:
+    def read_model(value: object) -> ModelAgent:
         return parse_model(value, providers, max_tokens)
 
     if how == "model":
-        found = reader.take("model", one, None)
-        return () if found is None else (("", found),)
+        model = reader.take("model", read_model, None)
+        return () if model is None else (("", model),)
     if reader.given["models"] == []:
         reader.note("models", InputError("", "expected at least one model, got an empty list"))
-    several = reader.take("models", list_of(one, "model"), ())
-    return tuple((f" [{agent.model}]", agent) for agent in several)
+    models = reader.take("models", list_of(read_model, "model"), ())
+    return tuple((f" [{agent.model}]", agent) for agent in models)
 
 
-def _agent(value: object, path: str, source: SourceFile, folder: SuiteFolder) -> AgentUnderTest | None:
+def _agent(value: object, path: str, source: SuiteSource, folder: SuiteFolder) -> AgentUnderTest | None:
     if isinstance(value, str):
         kind = _shipped_kind(value, path, source)
         return None if kind is None else ShippedAgent(kind)
     reader = MappingReader(value, AGENT, path, source.problems)
-    how = reader.at_most_one(*_OWN_KEYS)
+    how = reader.at_most_one(*_FORMS)
     if how is None:
         if reader.sound:
-            source.note(path, f"expected one of {', '.join(_OWN_KEYS)}, got none")
+            source.note(path, f"expected one of {', '.join(_FORMS)}, got none")
         return None
-    for owner, keys in _OWN_KEYS.items():
+    for owner, keys in _FORMS.items():
         for key in keys:
             if key in reader.given and owner != how:
                 reader.note(key, InputError("", f"expected only beside {owner}, got it beside {how}"))
@@ -115,7 +115,7 @@ def _agent(value: object, path: str, source: SourceFile, folder: SuiteFolder) ->
     return CommandAgent(argv, env, None if cwd is None else folder.path_of(cwd)) if argv else None
 
 
-def _shipped_agent(reader: MappingReader, source: SourceFile) -> ShippedAgent | None:
+def _shipped_agent(reader: MappingReader, source: SuiteSource) -> ShippedAgent | None:
     kind = _shipped_kind(reader.given["kind"], join_path(reader.path, "kind"), source)
     if "goal" not in reader.given:
         return None if kind is None else ShippedAgent(kind)
@@ -123,18 +123,17 @@ def _shipped_agent(reader: MappingReader, source: SourceFile) -> ShippedAgent | 
     return None if kind is None or goal is None else ShippedAgent(kind, goal)
 
 
-def _shipped_kind(value: object, path: str, source: SourceFile) -> str | None:
+def _shipped_kind(value: object, path: str, source: SuiteSource) -> str | None:
     kind = value.replace("-", "_") if isinstance(value, str) else value
-    if isinstance(kind, str) and kind in SHIPPED:
+    if isinstance(kind, str) and kind in SHIPPED_AGENTS:
         return kind
-    source.note(
-        path, f"expected an agent that ships with us, got {shown(value)}; {advice(kind, tuple(SHIPPED))}"
-    )
+    hint = advice(kind, tuple(SHIPPED_AGENTS))
+    source.note(path, f"expected an agent that ships with Faultkit, got {shown(value)}; {hint}")
     return None
 
 
-def parse_script(reader: MappingReader, source: SourceFile) -> Script | None:
-    """Return the script of a mapping with `script`, `say` and `say_on_failure`."""
+def parse_script(reader: MappingReader, source: SuiteSource) -> Script | None:
+    """Return the script of a mapping with `script`, `say` and `say_on_failure`; None if it has a mistake."""
     steps = [_step(value, path, source) for path, value in reader.each("script", "steps")]
     if not steps and reader.given.get("script") == []:
         reader.note("script", InputError("", "expected at least one step, got an empty list"))
@@ -144,31 +143,31 @@ def parse_script(reader: MappingReader, source: SourceFile) -> Script | None:
     return Script(tuple(sound), reader.take("say"), reader.take("say_on_failure"))
 
 
-def parse_goal(value: object, path: str, source: SourceFile) -> Goal | None:
-    """Return the goal of a shipped agent."""
+def parse_goal(value: object, path: str, source: SuiteSource) -> AgentGoal | None:
+    """Return the goal of a shipped agent; None if it has a mistake."""
     if isinstance(value, str) and value:
-        return Goal(PlannedCall(value))
+        return AgentGoal(PlannedCall(value))
     reader = MappingReader(value, GOAL, path, source.problems)
     call = _planned_call(reader)
     fallback = _inner_call(reader, "fallback", source, PLANNED_CALL)
     verify, holds = _verify(reader, source)
-    return None if call is None else Goal(call, fallback, verify, holds)
+    return None if call is None else AgentGoal(call, fallback, verify, holds)
 
 
-def _step(value: object, path: str, source: SourceFile) -> Step | None:
+def _step(value: object, path: str, source: SuiteSource) -> ScriptStep | None:
     if isinstance(value, str) and value:
-        return Step(PlannedCall(value))
-    reader = MappingReader(value, STEP, path, source.problems)
+        return ScriptStep(PlannedCall(value))
+    reader = MappingReader(value, SCRIPT_STEP, path, source.problems)
     call = _planned_call(reader)
     verify, holds = _verify(reader, source)
     retry = _retry(reader, source)
     if verify is not None and retry.attempts == 1:
         reader.note(
-            "verify", InputError("", "expected a `retry` beside it: it is asked before a further attempt")
+            "verify", InputError("", "expected a `retry` beside it: it is called before a further attempt")
         )
     fallback = _inner_call(reader, "fallback", source, PLANNED_CALL)
     goes_on = reader.take("goes_on")
-    return None if call is None else Step(call, retry, verify, holds, fallback, goes_on)
+    return None if call is None else ScriptStep(call, retry, verify, holds, fallback, goes_on)
 
 
 def _planned_call(reader: MappingReader) -> PlannedCall | None:
@@ -183,7 +182,7 @@ def _planned_call(reader: MappingReader) -> PlannedCall | None:
     return PlannedCall(name, reader.take(chosen) if chosen else {}) if name else None
 
 
-def _inner_call(reader: MappingReader, key: str, source: SourceFile, keys: KeyTable) -> PlannedCall | None:
+def _inner_call(reader: MappingReader, key: str, source: SuiteSource, keys: KeyTable) -> PlannedCall | None:
     value = reader.given.get(key)
     if value is None:
         return None
@@ -192,7 +191,7 @@ def _inner_call(reader: MappingReader, key: str, source: SourceFile, keys: KeyTa
     return _planned_call(MappingReader(value, keys, join_path(reader.path, key), source.problems))
 
 
-def _verify(reader: MappingReader, source: SourceFile) -> tuple[PlannedCall | None, str]:
+def _verify(reader: MappingReader, source: SuiteSource) -> tuple[PlannedCall | None, str]:
     call = _inner_call(reader, "verify", source, VERIFY)
     written: Any = reader.given.get("verify")
     holds = written.get("holds", "") if isinstance(written, dict) else ""
@@ -203,18 +202,18 @@ def _verify(reader: MappingReader, source: SourceFile) -> tuple[PlannedCall | No
     return call, holds
 
 
-def _retry(reader: MappingReader, source: SourceFile) -> Retry:
+def _retry(reader: MappingReader, source: SuiteSource) -> ScriptRetry:
     value = reader.given.get("retry")
     if value is None:
-        return Retry(attempts=1)
+        return ScriptRetry(attempts=1)
     if not isinstance(value, dict):
-        return Retry(attempts=reader.take("retry", whole(0, MOST_ATTEMPTS), 1))
+        return ScriptRetry(attempts=reader.take("retry", whole_number(0, MOST_ATTEMPTS), 1))
     inner = MappingReader(value, RETRY, join_path(reader.path, "retry"), source.problems)
-    return Retry(*(inner.take(key) for key in RETRY.names))
+    return ScriptRetry(*(inner.take(key) for key in RETRY.names))
 
 
 def parse_model(value: object, providers: Sequence[CustomProvider], max_tokens: int) -> ModelAgent:
-    """Return the model of a name, or of a provider and a name. Raises InputError if no provider has it."""
+    """Return the model of a name, or of a provider and a name. Raises InputError if no provider serves it."""
     if isinstance(value, Mapping):
         written = MappingReader(value, MODEL).given
         provider, name = (checked_text(written.get(key.name), key.required, key.name) for key in MODEL)
@@ -233,12 +232,12 @@ def parse_model(value: object, providers: Sequence[CustomProvider], max_tokens: 
 
 
 _ANY_TEXT: Schema = {"type": "string"}
-_SHIPPED_WORDS = [word for kind in SHIPPED for word in dict.fromkeys((kind, kind.replace("_", "-")))]
+_SHIPPED_WORDS = [word for kind in SHIPPED_AGENTS for word in dict.fromkeys((kind, kind.replace("_", "-")))]
 _CALL_KEYS = (
     Key("call", text, TEXT_SCHEMA, "", "The name of the tool."),
     Key("tool", text, TEXT_SCHEMA, "", "Another name of call."),
     Key("args", arguments, ARGUMENTS_SCHEMA, {}),
-    Key("arguments", arguments, ARGUMENTS_SCHEMA, {}),
+    Key("arguments", arguments, ARGUMENTS_SCHEMA, {}, "Another name of args."),
 )
 _CALL_SCHEMA: Schema = {"anyOf": [TEXT_SCHEMA, {"$ref": "#/$defs/errand"}]}
 
@@ -253,19 +252,25 @@ def _call_rules(*more: Schema) -> Schema:
 PLANNED_CALL = KeyTable(*_CALL_KEYS, rules=_call_rules)
 VERIFY = KeyTable(
     *_CALL_KEYS,
-    Key("holds", schema=_ANY_TEXT, help="A text that its answer holds."),
+    Key("holds", schema=_ANY_TEXT, help="A text in its result which shows that the call had been done."),
     rules=_call_rules,
 )
 _VERIFY = Key(
     "verify",
     schema=lambda: {"anyOf": [TEXT_SCHEMA, schema_of(VERIFY)]},
-    help="Asked before each further attempt.",
+    help="A call before each further attempt.",
 )
-_FALLBACK = Key("fallback", schema=_CALL_SCHEMA, help="Called if the call fails for good.")
+_FALLBACK = Key("fallback", schema=_CALL_SCHEMA, help="A call that is made if all attempts fail.")
 GOAL = KeyTable(*_CALL_KEYS, _FALLBACK, _VERIFY, rules=_call_rules)
-_ATTEMPTS: Schema = {"type": "integer", "minimum": 0, "maximum": MOST_ATTEMPTS, "description": "0: for ever."}
+_ATTEMPTS: Schema = {"type": "integer", "minimum": 0, "maximum": MOST_ATTEMPTS, "description": "0: no limit."}
 RETRY = KeyTable(
-    Key("attempts", whole(0, MOST_ATTEMPTS), _ATTEMPTS, Retry().attempts, "0: for ever."),
+    Key(
+        "attempts",
+        whole_number(0, MOST_ATTEMPTS),
+        _ATTEMPTS,
+        ScriptRetry().attempts,
+        "Attempts in all, with the first; 0: no limit.",
+    ),
     Key(
         "wait_ms",
         number(f"milliseconds from 0 to {LONGEST_WAIT_MS}", lambda ms: 0 <= ms <= LONGEST_WAIT_MS),
@@ -278,23 +283,23 @@ RETRY = KeyTable(
         number("a number from 1 to 10", lambda factor: 1 <= factor <= 10),
         {"type": "number", "minimum": 1, "maximum": 10},
         2.0,
-        "By which the wait grows.",
+        "The factor by which the wait grows.",
     ),
     Key(
         "jitter",
         number("a share from 0 to 1", lambda share: 0 <= share <= 1),
         {"type": "number", "minimum": 0, "maximum": 1},
         0.0,
-        "The share of the wait that is random.",
+        "The share of the wait by which it may be shorter or longer.",
     ),
-    Key("obeys", switch, SWITCH_SCHEMA, False, "It waits as long as an answer asks it to."),
+    Key("obeys", switch, SWITCH_SCHEMA, False, "Wait as long as an answer asks for, if that is longer."),
 )
-STEP = KeyTable(
+SCRIPT_STEP = KeyTable(
     *_CALL_KEYS,
     Key("retry", schema=lambda: {"anyOf": [_ATTEMPTS, schema_of(RETRY)]}, help="Further attempts."),
     _VERIFY,
     _FALLBACK,
-    Key("goes_on", switch, SWITCH_SCHEMA, False, "A failure is passed over."),
+    Key("goes_on", switch, SWITCH_SCHEMA, False, "Continue with the next step after a failure."),
     rules=lambda: _call_rules({"if": given("verify"), "then": given("retry")}),
 )
 AGENT = KeyTable(
@@ -302,27 +307,31 @@ AGENT = KeyTable(
     Key(
         "goal",
         schema=lambda: {"anyOf": [TEXT_SCHEMA, schema_of(GOAL)]},
-        help="What a shipped agent is sent for.",
+        help="The task of a shipped agent.",
     ),
     Key(
         "script",
-        schema=lambda: {"type": "array", "minItems": 1, "items": {"anyOf": [TEXT_SCHEMA, schema_of(STEP)]}},
+        schema=lambda: {
+            "type": "array",
+            "minItems": 1,
+            "items": {"anyOf": [TEXT_SCHEMA, schema_of(SCRIPT_STEP)]},
+        },
         help="The steps of a scripted agent.",
     ),
-    Key("say", text, TEXT_SCHEMA, "", "The last word of a script that succeeds."),
+    Key("say", text, TEXT_SCHEMA, "", "The final reply of a script that succeeds."),
     Key(
         "say_on_failure",
         text,
         TEXT_SCHEMA,
         Script(()).say_on_failure,
-        "The last word of a script that fails.",
+        "The final reply of a script that fails.",
     ),
     Key("command", command, COMMAND_SCHEMA, (), "A program that is the agent."),
     Key("env", texts_by_name, BY_NAME_SCHEMA, {}, "Environment variables of the program."),
     Key("cwd", text, TEXT_SCHEMA, help="The folder in which the program starts."),
 )
-_OWN_KEYS = {"kind": ("goal",), "script": ("say", "say_on_failure"), "command": ("env", "cwd")}
-"""The keys that choose the form of an agent, each with the keys that may stand beside it."""
+_FORMS = {"kind": ("goal",), "script": ("say", "say_on_failure"), "command": ("env", "cwd")}
+"""The keys that choose the form of an agent, each with the keys that are allowed beside it."""
 
 MODEL = KeyTable(
     Key("provider", schema=TEXT_SCHEMA, help="The name of a provider.", required="the name of a provider"),
@@ -334,14 +343,14 @@ def agent_schema() -> Schema:
     """Return the JSON Schema of the key `agent`."""
 
     def form(owner: str) -> Schema:
-        keys = (replace(AGENT[owner], required="it"), *(AGENT[key] for key in _OWN_KEYS[owner]))
+        keys = (replace(AGENT[owner], required="it"), *(AGENT[key] for key in _FORMS[owner]))
         return schema_of(KeyTable(*keys))
 
     shipped = {
         "enum": _SHIPPED_WORDS,
-        "description": "One that ships with us, sent for the tool that is broken.",
+        "description": "An agent that ships with Faultkit; it calls the tool that a fault targets.",
     }
-    return {"anyOf": [shipped, *map(form, _OWN_KEYS)]}
+    return {"anyOf": [shipped, *map(form, _FORMS)]}
 
 
 def model_schema() -> Schema:

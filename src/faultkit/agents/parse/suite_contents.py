@@ -1,4 +1,4 @@
-"""The contents of suite files: the keys of a file, and the contents of several files merged into one suite.
+"""The contents of suite files: the keys of a file, several files merged into one suite, and the JSON Schema.
 
 Names must be unique in the suite, and every server and fault that a test names must exist. Pure.
 """
@@ -9,11 +9,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from faultkit.agents.parse.suite_faults import parse_faults, written_at
-from faultkit.agents.parse.suite_servers import SuiteFolder, parse_providers, parse_servers
-from faultkit.agents.parse.suite_source import Located, SourceFile
-from faultkit.agents.parse.suite_targets import inventories, missed_by, missing_tools, problems_of
-from faultkit.agents.parse.suite_tests import parse_agent_test, parse_tool_test
+from faultkit.agents.parse.suite_agents import PLANNED_CALL, agent_schema
+from faultkit.agents.parse.suite_faults import FAULT_SPEC, TARGET, fault_table, parse_faults, written_at
+from faultkit.agents.parse.suite_servers import PROVIDER, SERVER, SuiteFolder, parse_providers, parse_servers
+from faultkit.agents.parse.suite_source import LocatedPart, SuiteSource
+from faultkit.agents.parse.suite_targets import inventories, missed_by, missing_tools, target_problems
+from faultkit.agents.parse.suite_tests import (
+    AGENT_TEST,
+    MATCHER,
+    TOOL_TEST,
+    parse_agent_test,
+    parse_tool_test,
+)
 from faultkit.agents.parse.suite_values import UNSUPPORTED_IN_SUITES
 from faultkit.agents.suite.definition import (
     AgentTest,
@@ -21,15 +28,18 @@ from faultkit.agents.suite.definition import (
     Suite,
     SuiteFault,
     SuiteServer,
+    SuiteTest,
     ToolTest,
 )
 from faultkit.base.documents.checks import advice, shown
-from faultkit.base.documents.key_tables import Key, KeyTable, Schema
+from faultkit.base.documents.key_tables import Key, KeyTable, Schema, chosen_by, schema_of
 from faultkit.base.documents.mapping_reader import MappingReader
-from faultkit.base.documents.seeds import read_seed
-from faultkit.base.documents.values import TEXT_SCHEMA, line
+from faultkit.base.documents.values import TEXT_SCHEMA, line, read_seed
 from faultkit.base.documents.variables import NAME
+from faultkit.faults import CALL_FAULTS
+from faultkit.mcp.fault_specs import ALIASES, FORM
 from faultkit.mcp.targets import Inventory
+from faultkit.plan import plan_schema
 
 Named = TypeVar("Named", SuiteServer, SuiteFault, CustomProvider)
 
@@ -47,9 +57,13 @@ def _named_schema(definition: str) -> Schema:
 
 SUITE = KeyTable(
     Key("servers", schema=_named_schema("server"), help="The MCP servers, by name."),
-    Key("server", schema={"$ref": "#/$defs/server"}, help="The only one of the suite."),
-    Key("default_server", line, TEXT_SCHEMA, "", "The one of tests that name none."),
-    Key("faults", schema={"type": "array", "items": {"$ref": "#/$defs/fault"}}, help="What tests inject."),
+    Key("server", schema={"$ref": "#/$defs/server"}, help="The only server of the suite."),
+    Key("default_server", line, TEXT_SCHEMA, "", "The server of tests that name none."),
+    Key(
+        "faults",
+        schema={"type": "array", "items": {"$ref": "#/$defs/fault"}},
+        help="The faults that tests inject.",
+    ),
     Key("agents", schema={"type": "array", "items": {"$ref": "#/$defs/agent-test"}}, help="Tests of agents."),
     Key(
         "tools",
@@ -59,40 +73,40 @@ SUITE = KeyTable(
     Key(
         "providers",
         schema=_named_schema("provider"),
-        help="Endpoints of models that have the API of OpenAI, by name.",
+        help="Servers of models with the API of OpenAI, by name.",
     ),
     Key(
         "variables",
         schema={"type": "object", "propertyNames": {"pattern": f"^{NAME}$"}},
-        help="Each is written as ${NAME}; the environment comes after them.",
+        help="Values for ${NAME}; other names are read from the environment.",
     ),
     Key(
         "imports",
         schema={"anyOf": [TEXT_SCHEMA, {"type": "array", "items": TEXT_SCHEMA}]},
-        help="Files whose parts belong to this suite; named from its folder.",
+        help="Files whose contents belong to this suite, relative to its folder.",
     ),
     Key(
         "seed",
         read_seed,
         {"anyOf": [{"type": "integer", "minimum": 0}, TEXT_SCHEMA], "default": 0},
         0,
-        "Same seed and suite: same faults.",
+        "Seed of random numbers: with the same seed, the same faults act.",
     ),
-    help="Servers, what to break of them, and tests of agents and tools that meet it.",
+    help="Servers, faults, and tests of agents and tools that meet the faults.",
     unsupported=UNSUPPORTED_IN_SUITES,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class FileContents:
-    """The parts of a suite that one file has, before they are checked against those of other files."""
+    """The parts of a suite in one file, before they are checked against those of other files."""
 
-    source: SourceFile
-    servers: list[Located[SuiteServer]]
-    faults: list[Located[SuiteFault]]
-    agents: list[Located[AgentTest]]
-    tools: list[Located[ToolTest]]
-    providers: list[Located[CustomProvider]]
+    source: SuiteSource
+    servers: list[LocatedPart[SuiteServer]]
+    faults: list[LocatedPart[SuiteFault]]
+    agents: list[LocatedPart[AgentTest]]
+    tools: list[LocatedPart[ToolTest]]
+    providers: list[LocatedPart[CustomProvider]]
     variables: Mapping[str, Any]
     default_server: str
     seed: int | str
@@ -100,12 +114,12 @@ class FileContents:
 
 def parse_contents(
     document: object,
-    source: SourceFile,
+    source: SuiteSource,
     variables: Mapping[str, Any],
     folder: SuiteFolder,
     imported: Iterable[FileContents],
 ) -> FileContents:
-    """Return what one file gives to a suite. The variables of the document are filled in already."""
+    """Return the contents of one file. The variables of the document must be filled in already."""
     reader = MappingReader(document, SUITE, "", source.problems)
     providers = parse_providers(reader, source)
     all_providers = [found.value for contents in imported for found in contents.providers]
@@ -115,12 +129,12 @@ def parse_contents(
         parse_servers(reader, source, folder),
         parse_faults(reader.each("faults", "faults"), source),
         [
-            Located(test, path, source)
+            LocatedPart(test, path, source)
             for path, value in reader.each("agents", "tests of agents")
             for test in parse_agent_test(value, path, source, all_providers, folder)
         ],
         [
-            Located(parse_tool_test(value, path, source), path, source)
+            LocatedPart(parse_tool_test(value, path, source), path, source)
             for path, value in reader.each("tools", "tests of tools")
         ],
         providers,
@@ -131,20 +145,20 @@ def parse_contents(
 
 
 def merge_suite(contents: Sequence[FileContents], files: Iterable[str]) -> Suite:
-    """Return the suite of these files, its own file first. Mistakes are reported in their files."""
+    """Return the suite of these files, of which the first is its own. Mistakes are added to their files."""
     root = contents[0]
-    servers = _once([found for each in contents for found in each.servers], "server")
-    faults = _once([found for each in contents for found in each.faults], "fault")
-    providers = _once([found for each in contents for found in each.providers], "provider")
+    servers = _unique([found for each in contents for found in each.servers], "server")
+    faults = _unique([found for each in contents for found in each.faults], "fault")
+    providers = _unique([found for each in contents for found in each.providers], "provider")
     has = inventories([found.value for found in servers])
-    usual = _usual_server(root, servers)
-    agents = [_with_servers(found, usual) for each in contents for found in each.agents]
-    tools = [_with_server(found, usual) for each in contents for found in each.tools]
-    tests: list[Located[AgentTest | ToolTest]] = [*agents, *tools]
+    default = _default_server(root, servers)
+    agents = [_with_servers(found, default) for each in contents for found in each.agents]
+    tools = [_with_server(found, default) for each in contents for found in each.tools]
+    tests: list[LocatedPart[SuiteTest]] = [*agents, *tools]
     _check_names(tests)
     sound = _sound_faults(faults, has)
     for found in tests:
-        _check_injected(found, faults, sound, has)
+        _check_references(found, faults, sound, has)
         for path, problem in missing_tools(found.value, has):
             found.note(path, problem)
     return Suite(
@@ -156,43 +170,44 @@ def merge_suite(contents: Sequence[FileContents], files: Iterable[str]) -> Suite
         tuple(found.value for found in providers),
         root.seed,
         tuple(files),
-        frozenset(name for each in contents for name in each.source.used),
+        frozenset(name for each in contents for name in each.source.used_variables),
     )
 
 
-def _once(found: list[Located[Named]], what: str) -> list[Located[Named]]:
-    first: dict[str, Located[Named]] = {}
+def _unique(found: list[LocatedPart[Named]], what: str) -> list[LocatedPart[Named]]:
+    """Return the parts without those whose name an earlier one has, which are reported."""
+    first: dict[str, LocatedPart[Named]] = {}
     for each in found:
         name = each.value.name
         if name in first:
-            each.note("name" if _has_name(each) else "", _taken(what, name, first[name], each))
+            has_name = isinstance(each.written, Mapping) and "name" in each.written
+            each.note("name" if has_name else "", _name_is_taken(what, first[name], each))
         elif name:
             first[name] = each
     return list(first.values())
 
 
-def _has_name(found: Located[object]) -> bool:
-    return isinstance(found.written, Mapping) and "name" in found.written
-
-
-def _taken(what: str, name: str, first: Located[object], again: Located[object]) -> str:
+def _name_is_taken(what: str, first: LocatedPart[Any], again: LocatedPart[Any]) -> str:
+    """Return the error message for a name that occurs twice."""
     line = first.source.line_of(first.path)
     place = f"line {line}" if first.source is again.source else f"{first.source.file}: line {line}"
-    return f"expected a name that no {what} before it has, got {shown(name)} again ({place} has it)"
+    return (
+        f"expected a name that no {what} before it has, got {shown(first.value.name)} again ({place} has it)"
+    )
 
 
-def _check_names(tests: Sequence[Located[AgentTest | ToolTest]]) -> None:
+def _check_names(tests: Sequence[LocatedPart[SuiteTest]]) -> None:
     """Report tests of the same name: reports and filters identify a test by its name."""
-    first: dict[str, Located[AgentTest | ToolTest]] = {}
+    first: dict[str, LocatedPart[SuiteTest]] = {}
     for found in tests:
         name = found.value.name
         if name in first:
-            found.note("name", _taken("test", name, first[name], found))
+            found.note("name", _name_is_taken("test", first[name], found))
         elif name:
             first[name] = found
 
 
-def _usual_server(root: FileContents, servers: Sequence[Located[SuiteServer]]) -> str:
+def _default_server(root: FileContents, servers: Sequence[LocatedPart[SuiteServer]]) -> str:
     """Return the server of tests that name none; empty if the suite has no such server."""
     names = [found.value.name for found in servers]
     chosen = root.default_server
@@ -202,20 +217,20 @@ def _usual_server(root: FileContents, servers: Sequence[Located[SuiteServer]]) -
     return chosen or (names[0] if len(names) == 1 else "")
 
 
-def _with_servers(found: Located[AgentTest], usual: str) -> Located[AgentTest]:
+def _with_servers(found: LocatedPart[AgentTest], default: str) -> LocatedPart[AgentTest]:
     if found.value.servers:
         return found
-    if not usual:
+    if not default:
         found.note("servers", "expected at least one server: this suite has no default_server")
-    return replace(found, value=replace(found.value, servers=(usual,) if usual else ()))
+    return replace(found, value=replace(found.value, servers=(default,) if default else ()))
 
 
-def _with_server(found: Located[ToolTest], usual: str) -> Located[ToolTest]:
+def _with_server(found: LocatedPart[ToolTest], default: str) -> LocatedPart[ToolTest]:
     if found.value.server:
         return found
-    if not usual:
+    if not default:
         found.note("server", "expected a server: this suite has no default_server")
-    return replace(found, value=replace(found.value, server=usual))
+    return replace(found, value=replace(found.value, server=default))
 
 
 def _no_server(name: str, names: Iterable[str]) -> str:
@@ -223,29 +238,30 @@ def _no_server(name: str, names: Iterable[str]) -> str:
     return f"no server is named {shown(name)}; {advice(name, known) if known else 'the suite has none'}"
 
 
-def _sound_faults(faults: Sequence[Located[SuiteFault]], has: Mapping[str, Inventory]) -> set[str]:
+def _sound_faults(faults: Sequence[LocatedPart[SuiteFault]], has: Mapping[str, Inventory]) -> set[str]:
     """Return the names of the faults whose targets exist."""
     sound = set()
     for found in faults:
         if not found.is_sound:
             continue
         before = len(found.source.problems)
-        for error in problems_of(found.value, has):
+        for error in target_problems(found.value, has):
             found.note(written_at(error.path, found.written), error.problem)
         if len(found.source.problems) == before:
             sound.add(found.value.name)
     return sound
 
 
-def _check_injected(
-    found: Located[AgentTest | ToolTest],
-    faults: Sequence[Located[SuiteFault]],
+def _check_references(
+    found: LocatedPart[SuiteTest],
+    faults: Sequence[LocatedPart[SuiteFault]],
     sound: set[str],
     has: Mapping[str, Inventory],
 ) -> None:
+    """Report servers and faults that a test names and the suite does not have, or that it cannot meet."""
     test = found.value
     known = {fault.value.name: fault.value for fault in faults}
-    missing = [name for name in _servers_of(test) if name and name not in has]
+    missing = [name for name in test.server_names if name and name not in has]
     for name in missing:
         found.note("servers" if isinstance(test, AgentTest) else "server", _no_server(name, has))
     for index, name in enumerate(test.inject):
@@ -259,5 +275,68 @@ def _check_injected(
                 found.note(path, f"{shown(name)} would never be met: {problem}")
 
 
-def _servers_of(test: AgentTest | ToolTest) -> tuple[str, ...]:
-    return test.servers if isinstance(test, AgentTest) else (test.server,)
+# The JSON Schema (draft 2020-12) for editors, from the tables of keys
+#
+# It accepts everything that the parser accepts, except variables in place of a list or mapping. It leaves
+# mistakes to the parser that only other parts of a suite or its servers show: a name that is not declared, a
+# missing tool.
+
+
+_VARIABLE: Schema = {"type": "string", "pattern": rf"^\$\{{{NAME}(:-[^}}]*)?\}}$"}
+_SCALARS = {"integer", "number", "boolean"}
+_LITERAL_KEYWORDS = ("if", "not", "enum", "const", "default", "required", "examples")
+
+
+def suite_schema() -> Schema:
+    """Return the JSON Schema of suite files."""
+    schema: Schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Faultkit suite",
+        **schema_of(SUITE),
+        "$defs": _definitions(),
+    }
+    filled: Schema = _with_variables(schema)
+    return filled
+
+
+def _definitions() -> Schema:
+    shared: Any = plan_schema()["$defs"]
+    kinds = {word: f"fault-{kind}" for kind in CALL_FAULTS for word in (kind, kind.replace("_", "-"))}
+    kinds |= {word: f"fault-{kind}" for word, kind in ALIASES.items()}
+    return {
+        "server": schema_of(SERVER),
+        "provider": schema_of(PROVIDER),
+        "fault": {
+            "anyOf": [
+                {**TEXT_SCHEMA, "description": FORM},
+                schema_of(FAULT_SPEC),
+                chosen_by("kind", kinds),
+            ]
+        },
+        **{f"fault-{kind}": schema_of(fault_table(kind)) for kind in CALL_FAULTS},
+        **{f"with-{kind}": shared[f"with-{kind}"] for kind in CALL_FAULTS},
+        "target": schema_of(TARGET),
+        "trigger": shared["trigger"],
+        "schedule": shared["schedule"],
+        "period": shared["period"],
+        "agent": agent_schema(),
+        "errand": schema_of(PLANNED_CALL),
+        "agent-test": schema_of(AGENT_TEST),
+        "tool-test": schema_of(TOOL_TEST),
+        "matcher": schema_of(MATCHER),
+    }
+
+
+def _with_variables(schema: Any) -> Any:
+    """Return the schema in which a variable may take the place of each number, boolean and word."""
+    if isinstance(schema, list):
+        return [_with_variables(each) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    inner = {key: each if key in _LITERAL_KEYWORDS else _with_variables(each) for key, each in schema.items()}
+    types = schema.get("type")
+    named = {types} if isinstance(types, str) else set(types) if isinstance(types, list) else set()
+    if "string" not in named and (named & _SCALARS or isinstance(schema.get("enum"), list)):
+        described = {key: inner.pop(key) for key in ("description", "default") if key in inner}
+        return {**described, "anyOf": [inner, _VARIABLE]}
+    return inner

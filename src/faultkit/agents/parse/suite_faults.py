@@ -1,7 +1,6 @@
-"""The `faults` of a suite: those of the seed, every other fault of calls, and specs in one word.
+"""The `faults` of a suite: every fault of calls, as a mapping or as a spec in one word.
 
-Each becomes a rule of the one vocabulary. `target` is the rule's match; settings stand beside `kind` or below
-`with`.
+Each becomes a rule of a plan. `target` is the rule's match; settings stand beside `kind` or below `with`.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from faultkit.agents.parse.suite_source import Located, SourceFile
+from faultkit.agents.parse.suite_source import LocatedPart, SuiteSource
 from faultkit.agents.suite.definition import SuiteFault
 from faultkit.base.documents.checks import advice, join_path, shown
 from faultkit.base.documents.key_tables import Key, KeyTable, Schema, given, value_schema
@@ -17,23 +16,23 @@ from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.documents.values import TEXT_SCHEMA, line, text
 from faultkit.base.errors import InputError
 from faultkit.faults import CALL_FAULTS, NETWORK_FAULTS
-from faultkit.faults.call.call import CallFault
 from faultkit.faults.call.hang import Hang
-from faultkit.faults.parse import fault_schema
+from faultkit.faults.call_fault import CallFault
+from faultkit.faults.fault_data import fault_schema
 from faultkit.mcp.fault_specs import ALIASES, FORM, parse_spec
 from faultkit.plan import Rule, fresh_name, parse_rule
 from faultkit.plan.plan_keys import MATCH
 
 TARGET_KEYS = ("tool", "server", "resource", "prompt", "method")
-NEEDED = {"slow": "delay_ms", "recover_after": "failures"}
-"""Settings that have a default elsewhere and must be given in a suite."""
+REQUIRED_SETTINGS = {"slow": "delay_ms", "recover_after": "failures"}
+"""Settings that must be given in a suite, though plans have a default for them."""
 _UNITS = {"ms": "a number of milliseconds"}
 _ANY_RULE = Rule("any", Hang())
 
 
-def parse_faults(values: Sequence[tuple[str, object]], source: SourceFile) -> list[Located[SuiteFault]]:
-    """Return the faults; each value comes with its path."""
-    # Names that users chose take precedence over generated ones, wherever they stand.
+def parse_faults(values: Sequence[tuple[str, object]], source: SuiteSource) -> list[LocatedPart[SuiteFault]]:
+    """Return the faults of these values, each given with its path."""
+    # Names that users chose take precedence over generated ones, even of faults above them.
     taken = {_name_of(value) for _, value in values}
     faults = []
     for path, value in values:
@@ -41,7 +40,7 @@ def parse_faults(values: Sequence[tuple[str, object]], source: SourceFile) -> li
         name = rule.name if rule is not None else _name_of(value)
         taken.add(name)
         fault = SuiteFault(name, rule or _ANY_RULE, source.place(path))
-        faults.append(Located(fault, path, source, value, is_sound=rule is not None))
+        faults.append(LocatedPart(fault, path, source, value, is_sound=rule is not None))
     return faults
 
 
@@ -50,7 +49,7 @@ def _name_of(value: object) -> str:
     return name if isinstance(name, str) else ""
 
 
-def _rule(value: object, path: str, source: SourceFile, taken: set[str]) -> Rule | None:
+def _rule(value: object, path: str, source: SuiteSource, taken: set[str]) -> Rule | None:
     before = len(source.problems)
     if isinstance(value, str):
         return _spec_rule(value, None, path, source, taken)
@@ -59,7 +58,7 @@ def _rule(value: object, path: str, source: SourceFile, taken: set[str]) -> Rule
     if not reader.sound:
         return None
     if "spec" in reader.given:
-        return _written_spec_rule(reader, name, source, taken)
+        return _rule_of_spec_key(reader, name, source, taken)
     if "name" not in reader.given:
         source.note(join_path(path, "name"), "expected a name, got nothing")
     kind = reader.need("kind", _kind, None, FAULT["kind"].required)
@@ -83,20 +82,20 @@ def _keys_of(value: object) -> tuple[str, ...]:
     return (*FAULT.names, *own) if is_known else FAULT.names
 
 
-def _written_spec_rule(
-    reader: MappingReader, name: str | None, source: SourceFile, taken: set[str]
+def _rule_of_spec_key(
+    reader: MappingReader, name: str | None, source: SuiteSource, taken: set[str]
 ) -> Rule | None:
     for key in reader.given:
         if key not in ("name", "spec"):
             reader.note(
                 key,
-                InputError("", "expected nothing beside a spec but its name: a spec has all settings"),
+                InputError("", "expected only `name` beside a spec: a spec has all settings"),
             )
     spec = reader.take("spec", text, "")
     return _spec_rule(spec, name, join_path(reader.path, "spec"), source, taken) if spec else None
 
 
-def _spec_rule(spec: str, name: str | None, path: str, source: SourceFile, taken: set[str]) -> Rule | None:
+def _spec_rule(spec: str, name: str | None, path: str, source: SuiteSource, taken: set[str]) -> Rule | None:
     try:
         rule = parse_spec(spec)
     except InputError as error:
@@ -142,19 +141,20 @@ def _settings(reader: MappingReader, fault: type[CallFault]) -> dict[str, object
     for home, written in ((reader.path, beside), (join_path(reader.path, "with"), below)):
         for key in written:
             if key not in known:
-                reader.problems.append(InputError(join_path(home, key), _stray(key, fault)))
+                reader.problems.append(InputError(join_path(home, key), _misplaced_setting(key, fault)))
     for key in beside:
         if key in below:
             reader.note(key, InputError("", "expected it once, got it beside the kind and below `with`"))
     settings = {**below, **beside}
-    needed = NEEDED.get(fault.kind)
+    needed = REQUIRED_SETTINGS.get(fault.kind)
     if needed and needed not in settings and "distribution" not in settings:
         what = _UNITS.get(known[needed].unit, "a whole number")
         reader.note(needed, InputError("", f"expected {what} (required for kind: {fault.kind}), got nothing"))
     return {key: value for key, value in settings.items() if key in known}
 
 
-def _stray(key: object, fault: type[CallFault]) -> str:
+def _misplaced_setting(key: object, fault: type[CallFault]) -> str:
+    """Return the error message for a key that is no setting of a fault."""
     known = tuple(fault.settings())
     if key in FAULT.names:
         return "expected it beside the kind, not below `with`"
@@ -166,7 +166,7 @@ def _stray(key: object, fault: type[CallFault]) -> str:
 
 
 def written_at(path: str, written: object) -> str:
-    """Return the path in the written fault of a path in the rule that was made of it."""
+    """Return the path in a fault as it was written, for a path in the rule that was made from it."""
     if not isinstance(written, Mapping):
         return ""
     if "spec" in written:
@@ -174,22 +174,23 @@ def written_at(path: str, written: object) -> str:
     first, _, rest = path.partition(".")
     if first == "with" and rest in written:
         return rest
-    words = {"fault": "kind", "match": "target"}.get(first, first)
-    return f"{words}.{rest}" if rest else words
-
-
-def _target_rules() -> Schema:
-    return {"anyOf": [given(key) for key in TARGET_KEYS]}
+    key = {"fault": "kind", "match": "target"}.get(first, first)
+    return f"{key}.{rest}" if rest else key
 
 
 TARGET = KeyTable(
     *(Key(key, schema=value_schema(MATCH[key]), help=MATCH[key].help) for key in TARGET_KEYS),
-    rules=_target_rules,
+    rules={"anyOf": [given(key) for key in TARGET_KEYS]},
 )
 
 FAULT = KeyTable(
-    Key("name", line, TEXT_SCHEMA, help="The name by which tests inject it.", required="a name"),
-    Key("target", schema={"$ref": "#/$defs/target"}, help="The calls that it breaks.", required="a mapping"),
+    Key("name", line, TEXT_SCHEMA, help="The name by which tests inject the fault.", required="a name"),
+    Key(
+        "target",
+        schema={"$ref": "#/$defs/target"},
+        help="The calls that the fault acts on.",
+        required="a mapping",
+    ),
     Key(
         "kind",
         _kind,
@@ -198,8 +199,8 @@ FAULT = KeyTable(
         required="the kind of a fault such as hang",
     ),
     Key("with", schema={"type": "object"}, help="Settings of the fault."),
-    Key("trigger", schema={"$ref": "#/$defs/trigger"}, help="How often it acts."),
-    Key("schedule", schema={"$ref": "#/$defs/schedule"}, help="When it acts."),
+    Key("trigger", schema={"$ref": "#/$defs/trigger"}, help="How often the fault acts."),
+    Key("schedule", schema={"$ref": "#/$defs/schedule"}, help="When the fault acts."),
     Key("spec", text, TEXT_SCHEMA, help=f"The whole fault in one word: {FORM}"),
 )
 
@@ -214,7 +215,7 @@ def fault_table(kind: str) -> KeyTable:
     facts: Any = fault_schema(CALL_FAULTS[kind])
 
     def rules() -> Schema:
-        needed, found = NEEDED.get(kind), {"description": facts["description"]}
+        needed, found = REQUIRED_SETTINGS.get(kind), {"description": facts["description"]}
         if needed is None:
             return found
         keys = (needed, "distribution") if "distribution" in facts["properties"] else (needed,)

@@ -8,14 +8,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from faultkit.agents.parse.suite_source import Located, SourceFile
+from faultkit.agents.parse.suite_source import LocatedPart, SuiteSource
 from faultkit.agents.parse.suite_values import (
     BY_NAME_SCHEMA,
     COMMAND_SCHEMA,
     UNSUPPORTED_IN_SERVERS,
     URL_SCHEMA,
     WORDS_SCHEMA,
-    named,
+    named_entries,
     texts_by_name,
     url,
 )
@@ -40,31 +40,32 @@ if TYPE_CHECKING:
     from faultkit.mcp.mock.mock_recording import Recording
 
 ONLY_SERVER = "server"
-"""The name of the server that the key `server` declares."""
+"""Name of the server that the key `server` declares."""
 
 
 @dataclass(frozen=True, slots=True)
 class SuiteFolder:
-    """The folder of a suite file, from which the suite names other files."""
+    """The folder of a suite file, to which the names of other files are relative."""
 
     path_of: Callable[[str], str]
+    """Returns the path of a file by its name in the suite."""
     open: Callable[[str], Manifest | Recording]
     """Reads a manifest or a recording."""
 
 
 def parse_servers(
-    suite: MappingReader, source: SourceFile, folder: SuiteFolder
-) -> list[Located[SuiteServer]]:
+    suite: MappingReader, source: SuiteSource, folder: SuiteFolder
+) -> list[LocatedPart[SuiteServer]]:
     """Return the servers of `servers` and `server`."""
-    entries = named(suite.given.get("servers"), "servers", "servers", source)
+    entries = named_entries(suite.given.get("servers"), "servers", "servers", source)
     if "server" in suite.given:
         entries.append((ONLY_SERVER, suite.given["server"], "server"))
     return [_server(name, value, path, source, folder) for name, value, path in entries]
 
 
 def _server(
-    name: str | None, value: object, path: str, source: SourceFile, folder: SuiteFolder
-) -> Located[SuiteServer]:
+    name: str | None, value: object, path: str, source: SuiteSource, folder: SuiteFolder
+) -> LocatedPart[SuiteServer]:
     before = len(source.problems)
     reader = MappingReader(value, SERVER, path, source.problems)
     if name is None:
@@ -74,11 +75,11 @@ def _server(
         reader.note("name", InputError("", f"expected no name, got one beside {shown(name)}"))
     serving = _serving(reader, source, folder)
     server = SuiteServer(name, serving or CommandServer(()), source.place(path))
-    return Located(server, path, source, value, is_sound=len(source.problems) == before)
+    return LocatedPart(server, path, source, value, is_sound=len(source.problems) == before)
 
 
-def _serving(reader: MappingReader, source: SourceFile, folder: SuiteFolder) -> Serving | None:
-    how = reader.at_most_one("command", "url", "mock", "tools_from")
+def _serving(reader: MappingReader, source: SuiteSource, folder: SuiteFolder) -> Serving | None:
+    how = reader.at_most_one(*_SERVING_KEYS)
     if how is None:
         if reader.sound:
             source.note(reader.path, "expected one of command, url, mock, got none")
@@ -87,20 +88,16 @@ def _serving(reader: MappingReader, source: SourceFile, folder: SuiteFolder) -> 
         if key in _ONLY_WITH and _ONLY_WITH[key] != how:
             reader.note(key, InputError("", f"expected only beside {_ONLY_WITH[key]}, got it beside {how}"))
     if how == "command":
-        return _command(reader, folder)
+        argv, more, env = reader.take("command"), reader.take("args"), reader.take("env")
+        cwd = reader.take("cwd")
+        return CommandServer((*argv, *more), env, None if cwd is None else folder.path_of(cwd))
     if how == "url":
         return UrlServer(reader.take("url"), reader.take("headers"))
     return reader.take(how, lambda value: _mock(value, source, folder), None)
 
 
-def _command(reader: MappingReader, folder: SuiteFolder) -> CommandServer:
-    argv, more, env = reader.take("command"), reader.take("args"), reader.take("env")
-    cwd = reader.take("cwd")
-    return CommandServer((*argv, *more), env, None if cwd is None else folder.path_of(cwd))
-
-
 def command(value: object) -> tuple[str, ...]:
-    """Read a program and its arguments, as a list or as on a command line."""
+    """Return a program and its arguments, from a list or from a text as on a command line."""
     if isinstance(value, str):
         try:
             words = tuple(shlex.split(value))
@@ -122,33 +119,33 @@ def _words(value: object) -> tuple[str, ...]:
     return tuple(str(each) for each in value)
 
 
-def _mock(value: object, source: SourceFile, folder: SuiteFolder) -> MockServer:
+def _mock(value: object, source: SuiteSource, folder: SuiteFolder) -> MockServer:
     if isinstance(value, Mapping | list):
         return MockServer(source.file, parse_manifest(value))
     name = text(value)
     return MockServer(folder.path_of(name), folder.open(name))
 
 
-_WAYS = ("command", "url", "mock", "tools_from")
+_SERVING_KEYS = ("command", "url", "mock", "tools_from")
 _ONLY_WITH = {"args": "command", "env": "command", "cwd": "command", "headers": "url"}
 
 
 def _server_rules() -> Schema:
     return {
-        "anyOf": [given(way) for way in _WAYS],
-        "allOf": [never_both(one, other) for one in _WAYS for other in _WAYS if one < other]
-        + [{"if": given(key), "then": given(way)} for key, way in _ONLY_WITH.items()],
+        "anyOf": [given(key) for key in _SERVING_KEYS],
+        "allOf": [never_both(one, other) for one in _SERVING_KEYS for other in _SERVING_KEYS if one < other]
+        + [{"if": given(key), "then": given(owner)} for key, owner in _ONLY_WITH.items()],
     }
 
 
 SERVER = KeyTable(
     Key("name", line, TEXT_SCHEMA, "", "The name of the server, in a list of servers."),
-    Key("command", command, COMMAND_SCHEMA, (), "A program that speaks MCP on its pipes."),
+    Key("command", command, COMMAND_SCHEMA, (), "A program that speaks MCP over stdio."),
     Key("args", _words, WORDS_SCHEMA, (), "Further arguments of the program."),
     Key("env", texts_by_name, BY_NAME_SCHEMA, {}, "Environment variables of the program."),
     Key("cwd", text, TEXT_SCHEMA, help="The folder in which the program starts."),
-    Key("url", url, URL_SCHEMA, "", "The URL of a server that is running."),
-    Key("headers", texts_by_name, BY_NAME_SCHEMA, {}, "Headers of each request to the URL."),
+    Key("url", url, URL_SCHEMA, "", "The URL of a running server."),
+    Key("headers", texts_by_name, BY_NAME_SCHEMA, {}, "Headers of each request."),
     Key(
         "mock",
         schema={"anyOf": [TEXT_SCHEMA, {"type": ["object", "array"]}]},
@@ -166,15 +163,16 @@ SERVER = KeyTable(
 PROVIDER_TYPES = ("openai",)
 
 
-def parse_providers(suite: MappingReader, source: SourceFile) -> list[Located[CustomProvider]]:
+def parse_providers(suite: MappingReader, source: SuiteSource) -> list[LocatedPart[CustomProvider]]:
     """Return the providers of a suite."""
-    entries = named(suite.given.get("providers"), "providers", "providers", source)
+    entries = named_entries(suite.given.get("providers"), "providers", "providers", source)
     return [
-        Located(_provider(name, value, path, source), path, source, value) for name, value, path in entries
+        LocatedPart(_provider(name, value, path, source), path, source, value)
+        for name, value, path in entries
     ]
 
 
-def _provider(name: str | None, value: object, path: str, source: SourceFile) -> CustomProvider:
+def _provider(name: str | None, value: object, path: str, source: SuiteSource) -> CustomProvider:
     reader = MappingReader(value, PROVIDER, path, source.problems)
     if name is None:
         reader.require("name", "a name")
@@ -195,7 +193,7 @@ def _variable_name(value: object) -> str:
 
 PROVIDER = KeyTable(
     Key("name", line, TEXT_SCHEMA, "", "The name of the provider, in a list of providers."),
-    Key("type", choice(PROVIDER_TYPES), {"enum": list(PROVIDER_TYPES)}, "openai", "The API that it has."),
+    Key("type", choice(PROVIDER_TYPES), {"enum": list(PROVIDER_TYPES)}, "openai", "The API of the provider."),
     Key(
         "base_url",
         url,

@@ -10,14 +10,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from faultkit.agents.suite.definition import (
-    AgentTest,
     MockServer,
     ScriptAgent,
     ShippedAgent,
     Suite,
-    SuiteExpectation,
     SuiteFault,
     SuiteServer,
+    SuiteTest,
     ToolTest,
 )
 from faultkit.base.documents.checks import advice, shown
@@ -25,16 +24,16 @@ from faultkit.base.errors import InputError
 from faultkit.mcp.targets import Inventory, Target, targets_of
 
 _UNKNOWN = Inventory()
-_OF_THE_ANSWER = ("result", "error")
 
 
 def missed_targets(suite: Suite, listed: Mapping[str, Inventory]) -> list[InputError]:
     """Return an error for each call of a missing tool and each injected fault that its test cannot meet.
 
-    `listed` is what running servers have."""
+    `listed` are the inventories of running servers.
+    """
     has = {**inventories(suite.servers), **listed}
     faults = {fault.name: fault for fault in suite.faults}
-    tests: list[AgentTest | ToolTest] = [*suite.agents, *suite.tools]
+    tests: list[SuiteTest] = [*suite.agents, *suite.tools]
     found: list[InputError] = []
     for test in tests:
         if test.skip:
@@ -49,33 +48,29 @@ def missed_targets(suite: Suite, listed: Mapping[str, Inventory]) -> list[InputE
     return found
 
 
-def missing_tools(test: AgentTest | ToolTest, has: Mapping[str, Inventory]) -> list[tuple[str, str]]:
+def missing_tools(test: SuiteTest, has: Mapping[str, Inventory]) -> list[tuple[str, str]]:
     """Return the path and the problem of each call in the test whose tool none of its servers has.
 
-    Nothing is reported while the tools of one of its servers are unknown."""
-    own = test.servers if isinstance(test, AgentTest) else (test.server,)
-    listed = [has[name].tools for name in own if name in has]
+    Nothing is reported while the tools of one of its servers are unknown.
+    """
+    listed = [has[name].tools for name in test.server_names if name in has]
     if not listed or None in listed:
         return []
     tools = [tool for names in listed if names is not None for tool in names]
-    known = "no server of this test has a tool"
+    no_tools = "no server of this test has a tool"
     return [
-        (path, f"no tool is named {shown(tool)}; {advice(tool, tools) if tools else known}")
+        (path, f"no tool is named {shown(tool)}; {advice(tool, tools) if tools else no_tools}")
         for path, tool in _calls_of(test)
         if tool and tool not in tools
     ]
 
 
-def is_of_the_answer(expectation: SuiteExpectation) -> bool:
-    """Return whether it is about the answer of a call, not about its duration."""
-    return expectation.target.startswith(_OF_THE_ANSWER)
-
-
-def _calls_of(test: AgentTest | ToolTest) -> list[tuple[str, str]]:
+def _calls_of(test: SuiteTest) -> list[tuple[str, str]]:
+    """Return the path and the tool of each call that a test is known to make."""
     if isinstance(test, ToolTest):
         # A test that expects an error may call a missing tool on purpose.
-        is_refused = any(each.target.startswith("error") for each in test.expect)
-        return [] if is_refused else [("tool", test.tool)]
+        expects_error = any(each.target.startswith("error") for each in test.expect)
+        return [] if expects_error else [("tool", test.tool)]
     agent = test.agent
     if isinstance(agent, ShippedAgent) and agent.goal is not None:
         goal = agent.goal
@@ -92,21 +87,18 @@ def _calls_of(test: AgentTest | ToolTest) -> list[tuple[str, str]]:
 
 
 def inventories(servers: Sequence[SuiteServer]) -> dict[str, Inventory]:
-    """Return what each server is known to have, by its name."""
-    return {server.name: _inventory(server) for server in servers}
+    """Return the known inventory of each server, by its name."""
+    found: dict[str, Inventory] = {}
+    for server in servers:
+        source = server.serving.source if isinstance(server.serving, MockServer) else None
+        found[server.name] = _UNKNOWN if source is None else source.inventory
+    return found
 
 
-def _inventory(server: SuiteServer) -> Inventory:
-    serving = server.serving
-    if isinstance(serving, MockServer) and serving.source is not None:
-        return serving.source.inventory
-    return _UNKNOWN
-
-
-def problems_of(fault: SuiteFault, has: Mapping[str, Inventory]) -> Iterator[InputError]:
+def target_problems(fault: SuiteFault, has: Mapping[str, Inventory]) -> Iterator[InputError]:
     """Yield an error for each target of a fault that no server of the suite has, with paths of a rule."""
     wanted = fault.rule.match.server
-    servers = _covered(fault, has)
+    servers = _servers_hit_by(fault, has)
     if not servers:
         if wanted is not None and has:
             yield InputError("match.server", Target("match.server", "server", wanted).missed(has))
@@ -119,16 +111,15 @@ def problems_of(fault: SuiteFault, has: Mapping[str, Inventory]) -> Iterator[Inp
             yield InputError(target.path, target.missed(names))
 
 
-def missed_by(fault: SuiteFault, test: AgentTest | ToolTest, has: Mapping[str, Inventory]) -> str | None:
+def missed_by(fault: SuiteFault, test: SuiteTest, has: Mapping[str, Inventory]) -> str | None:
     """Return why no call of the test can meet the fault; None if one can."""
-    own = test.servers if isinstance(test, AgentTest) else (test.server,)
-    known = {name: has[name] for name in own if name in has}
+    known = {name: has[name] for name in test.server_names if name in has}
     if not known:
         return None
-    servers = _covered(fault, known)
+    servers = _servers_hit_by(fault, known)
     if not servers:
         wanted = fault.rule.match.server
-        return f'it is aimed at the server "{wanted}", and this test has {", ".join(own)}'
+        return f'it is aimed at the server "{wanted}", and this test has {", ".join(test.server_names)}'
     for target in targets_of(fault.rule):
         names = _names(target, [known[name] for name in servers])
         if names is not None and not target.is_among(names):
@@ -139,13 +130,14 @@ def missed_by(fault: SuiteFault, test: AgentTest | ToolTest, has: Mapping[str, I
     return None
 
 
-def _covered(fault: SuiteFault, has: Mapping[str, Inventory]) -> list[str]:
+def _servers_hit_by(fault: SuiteFault, has: Mapping[str, Inventory]) -> list[str]:
+    """Return the servers that the match of a fault names."""
     glob = fault.rule.match.server
     return [name for name in has if glob is None or fnmatchcase(name, glob)]
 
 
 def _names(target: Target, servers: Sequence[Inventory]) -> list[str] | None:
-    """Return the names of all these servers; None if those of one of them are unknown."""
+    """Return the names that these servers have for a target; None if one server's are unknown."""
     found: list[str] = []
     for server in servers:
         names = server.names(target.noun)

@@ -1,7 +1,7 @@
-"""The tests of a suite, of agents and of tools, and what they expect.
+"""The tests of agents and tools in a suite file, and their expectations.
 
-An expectation is a target, one matcher, and the value for the matcher. Whether the servers and faults that a
-test names exist is checked by `faultkit.agents.parse.suite_contents`.
+An expectation is a target, one matcher, and the argument of the matcher. `suite_contents` checks whether the
+servers and faults that a test names exist.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import Any
 
 from faultkit.agents.matchers.matcher_table import MATCHERS, check
 from faultkit.agents.matchers.target import AGENT_ROOTS, TOOL_ROOTS, check_target
-from faultkit.agents.parse.suite_agents import MOST_TOKENS, USUAL_TOKENS, model_schema, parse_agents
+from faultkit.agents.parse.suite_agents import DEFAULT_TOKENS, MOST_TOKENS, model_schema, parse_agents
 from faultkit.agents.parse.suite_servers import SuiteFolder
-from faultkit.agents.parse.suite_source import SourceFile
+from faultkit.agents.parse.suite_source import SuiteSource
 from faultkit.agents.parse.suite_values import (
     ARGUMENTS_SCHEMA,
     TEXTS_SCHEMA,
@@ -24,7 +24,7 @@ from faultkit.agents.parse.suite_values import (
     arguments,
     list_of,
 )
-from faultkit.agents.suite.budget import RunBudget
+from faultkit.agents.suite.agent_interface import RunBudget
 from faultkit.agents.suite.definition import (
     AgentTest,
     CustomProvider,
@@ -44,7 +44,7 @@ from faultkit.base.documents.values import (
     number,
     switch,
     text,
-    whole,
+    whole_number,
 )
 from faultkit.base.errors import InputError
 
@@ -55,13 +55,16 @@ SKIPPED = "skipped"
 
 
 def parse_agent_test(
-    value: object, path: str, source: SourceFile, providers: Sequence[CustomProvider], folder: SuiteFolder
+    value: object, path: str, source: SuiteSource, providers: Sequence[CustomProvider], folder: SuiteFolder
 ) -> list[AgentTest]:
     """Return the test, once for each model. `providers` are those of the suite."""
     reader = MappingReader(value, AGENT_TEST, path, source.problems)
-    common = _common(reader, source, AGENT_ROOTS)
+    common = _common_values(reader, source, AGENT_ROOTS)
     agents = parse_agents(reader, source, providers, folder)
-    recovery = _recovery(reader)
+    recovery = None
+    if "recovery" in reader.given:
+        limits = reader.inner("recovery")
+        recovery = RecoveryGate(*(limits.take(key) for key in RECOVERY.names))
     if recovery is not None and not reader.given.get("inject"):
         reader.note(
             "recovery", InputError("", "expected `inject` beside it: nothing is broken to recover from")
@@ -85,11 +88,11 @@ def parse_agent_test(
     ]
 
 
-def parse_tool_test(value: object, path: str, source: SourceFile) -> ToolTest:
+def parse_tool_test(value: object, path: str, source: SuiteSource) -> ToolTest:
     """Return the test of a tool. Mistakes are added to the problems of the file."""
     reader = MappingReader(value, TOOL_TEST, path, source.problems)
     limit_ms = reader.take(MAX_DURATION)
-    common = _common(reader, source, TOOL_ROOTS)
+    common = _common_values(reader, source, TOOL_ROOTS)
     chosen = reader.at_most_one("args", "arguments")
     within_ms = common.pop("limit_ms", None)
     return ToolTest(
@@ -102,7 +105,8 @@ def parse_tool_test(value: object, path: str, source: SourceFile) -> ToolTest:
     )
 
 
-def _common(reader: MappingReader, source: SourceFile, roots: tuple[str, ...]) -> dict[str, Any]:
+def _common_values(reader: MappingReader, source: SuiteSource, roots: tuple[str, ...]) -> dict[str, Any]:
+    """Return the values of the keys that tests of agents and of tools have in common."""
     path = join_path(reader.path, "expect")
     expected = parse_expect(reader.given.get("expect"), path, source, roots)
     found: dict[str, Any] = {
@@ -122,19 +126,12 @@ def _common(reader: MappingReader, source: SourceFile, roots: tuple[str, ...]) -
 
 
 def _skip(value: object) -> str:
-    """Read the reason why a test is left out, or only that it is."""
+    """Return the reason why a test is skipped: its own, or a general one for `true`."""
     if isinstance(value, bool):
         return SKIPPED if value else ""
     if not isinstance(value, str) or not value:
         raise InputError("", f"expected the reason why, or true, got {shown(value)}")
     return value
-
-
-def _recovery(reader: MappingReader) -> RecoveryGate | None:
-    if "recovery" not in reader.given:
-        return None
-    inner = reader.inner("recovery")
-    return RecoveryGate(*(inner.take(key) for key in RECOVERY.names))
 
 
 def _budget(reader: MappingReader) -> RunBudget:
@@ -149,65 +146,68 @@ def _budget(reader: MappingReader) -> RunBudget:
 
 
 @dataclass(frozen=True, slots=True)
-class Expected:
-    """The expectations of a test, and the limit that may stand among those of a tool."""
+class ParsedExpectations:
+    """The expectations of a test, and the limit that a tool test may have among them."""
 
     entries: tuple[SuiteExpectation, ...] = ()
     max_duration_ms: float | None = None
 
 
-def parse_expect(value: object, path: str, source: SourceFile, roots: tuple[str, ...]) -> Expected:
+def parse_expect(value: object, path: str, source: SuiteSource, roots: tuple[str, ...]) -> ParsedExpectations:
     """Return the expectations. A target begins with one of `roots`; the first is the default target."""
     if value is None:
-        return Expected()
+        return ParsedExpectations()
     if isinstance(value, Mapping):
         listed = [(path, value)]
     elif isinstance(value, list):
         listed = [(f"{path}[{index}]", each) for index, each in enumerate(value)]
     else:
         source.note(path, f"expected a list of expectations, got {shown(value)}")
-        return Expected()
+        return ParsedExpectations()
     entries: list[SuiteExpectation] = []
     limit_ms: float | None = None
     for where, each in listed:
         if isinstance(each, Mapping) and MAX_DURATION in each:
             limit_ms = MappingReader(each, LIMIT, where, source.problems).take(MAX_DURATION)
             continue
-        entry = _entry(each, where, source, roots)
+        entry = _expectation(each, where, source, roots)
         if entry is not None:
             entries.append(entry)
-    return Expected(tuple(entries), limit_ms)
+    return ParsedExpectations(tuple(entries), limit_ms)
 
 
-def _entry(value: object, path: str, source: SourceFile, roots: tuple[str, ...]) -> SuiteExpectation | None:
+def _expectation(
+    value: object, path: str, source: SuiteSource, roots: tuple[str, ...]
+) -> SuiteExpectation | None:
     before = len(source.problems)
     if not isinstance(value, Mapping):
         source.note(path, f"expected a target and a matcher, got {shown(value)}")
         return None
-    served = MappingReader(
-        value, KeyTable(*map(Key, value), unsupported=UNSUPPORTED_IN_EXPECT), path, source.problems
-    )
-    target = served.take("target", lambda given: check_target(given, roots), roots[0])
-    matchers = {key: each for key, each in value.items() if key in served.given or each is None}
+    # The table accepts every key, because `check` reports unknown matchers better than a table would.
+    any_keys = KeyTable(*map(Key, value), unsupported=UNSUPPORTED_IN_EXPECT)
+    reader = MappingReader(value, any_keys, path, source.problems)
+    target = reader.take("target", lambda given: check_target(given, roots), roots[0])
+    matchers = {key: each for key, each in value.items() if key in reader.given or each is None}
     matchers.pop("target", None)
-    home = path
+    matcher_path = path
     if list(matchers) == ["matcher"]:
-        home, inner = join_path(path, "matcher"), matchers["matcher"]
+        matcher_path, inner = join_path(path, "matcher"), matchers["matcher"]
         if not isinstance(inner, Mapping):
             source.note(
-                home, f"expected a matcher and what it wants, such as contains: text, got {shown(inner)}"
+                matcher_path,
+                f"expected a matcher and its argument, such as contains: text, got {shown(inner)}",
             )
             return None
         matchers = dict(inner)
     if len(matchers) != 1:
         if len(source.problems) == before:
-            source.note(home, f"expected one matcher, got {', '.join(matchers) or 'none'}")
+            source.note(matcher_path, f"expected one matcher, got {', '.join(matchers) or 'none'}")
         return None
     ((name, wanted),) = matchers.items()
     try:
         check(name, wanted)
     except InputError as error:
-        source.problems.append(error.within(join_path(home, name)))
+        source.problems.append(error.within(join_path(matcher_path, name)))
     return (
         None if len(source.problems) > before else SuiteExpectation(target, name, wanted, source.place(path))
     )
@@ -230,10 +230,10 @@ def _common_keys(roots: tuple[str, ...]) -> tuple[Key, ...]:
     return (
         Key("name", line, TEXT_SCHEMA, "", "The name of the test, unique in the suite.", "a name"),
         Key("inject", list_of(text, "fault"), TEXTS_SCHEMA, (), "Names of faults."),
-        Key("expect", schema=lambda: expect_schema(roots), help="What must hold."),
-        Key("allow_unhit", switch, SWITCH_SCHEMA, False, "A fault that was never met is no failure."),
+        Key("expect", schema=lambda: expect_schema(roots), help="Conditions on the result."),
+        Key("allow_unhit", switch, SWITCH_SCHEMA, False, "A test whose fault was never met may pass."),
         Key("tags", list_of(line, "tag"), TEXTS_SCHEMA, (), "Words by which tests are selected."),
-        Key("skip", _skip, {"anyOf": [SWITCH_SCHEMA, TEXT_SCHEMA]}, "", "Why it is left out."),
+        Key("skip", _skip, {"anyOf": [SWITCH_SCHEMA, TEXT_SCHEMA]}, "", "Why the test is skipped, or true."),
         Key("only", switch, SWITCH_SCHEMA, False, "Only tests with this key are run."),
     )
 
@@ -241,33 +241,47 @@ def _common_keys(roots: tuple[str, ...]) -> tuple[Key, ...]:
 RECOVERY = KeyTable(
     Key(
         "max_detection_ms",
-        whole(0, MOST),
+        whole_number(0, MOST),
         _MS,
         0,
-        "How long a call may hang until the agent notices.",
+        "Longest time until the caller notices a failed call; calls without an answer end then.",
         "a whole number of milliseconds",
     ),
-    Key("max_recovery_ms", whole(0, MOST), _MS, help="How long until its last word, in all."),
-    Key("require_clean_timeout", switch, SWITCH_SCHEMA, False, "A timeout must end as one."),
+    Key(
+        "max_recovery_ms",
+        whole_number(0, MOST),
+        _MS,
+        help="Longest time from the start of the faulted call to the final reply.",
+    ),
+    Key(
+        "require_clean_timeout",
+        switch,
+        SWITCH_SCHEMA,
+        False,
+        "A failed call must be noticed within max_detection_ms.",
+    ),
 )
 ORCHESTRATION = KeyTable(
     Key(
         "error_recovery",
-        whole(0, 100),
+        whole_number(0, 100),
         {"type": "integer", "minimum": 0, "maximum": 100},
-        help="The least share of errored calls that recovered later, in percent.",
+        help="The least percentage of failed calls that recovered later.",
         required="a percentage from 0 to 100",
     ),
     unsupported=UNSUPPORTED_IN_ORCHESTRATION,
 )
-_WHO = ("model", "models", "agent")
+_AGENT_KEYS = ("model", "models", "agent")
 
 
 def _agent_test_rules() -> Schema:
     return {
-        "anyOf": [given(key) for key in _WHO],
+        "anyOf": [given(key) for key in _AGENT_KEYS],
         "allOf": [
-            *(never_both(one, other) for one, other in zip(_WHO, (*_WHO[1:], _WHO[0]), strict=True)),
+            *(
+                never_both(one, other)
+                for one, other in zip(_AGENT_KEYS, (*_AGENT_KEYS[1:], _AGENT_KEYS[0]), strict=True)
+            ),
             never_both("agent", "max_tokens"),
             *({"if": given(key), "then": given("prompt")} for key in ("model", "models")),
             {"if": given("recovery"), "then": given("inject")},
@@ -283,14 +297,14 @@ def _models_schema() -> Schema:
 AGENT_TEST = KeyTable(
     *_common_keys(AGENT_ROOTS),
     Key("model", schema=model_schema),
-    Key("models", schema=_models_schema),
-    Key("agent", schema={"$ref": "#/$defs/agent"}),
+    Key("models", schema=_models_schema, help="Models that each run the test."),
+    Key("agent", schema={"$ref": "#/$defs/agent"}, help="An agent without a model, or a program."),
     Key(
         "max_tokens",
-        whole(1, MOST_TOKENS),
+        whole_number(1, MOST_TOKENS),
         {"type": "integer", "minimum": 1, "maximum": MOST_TOKENS},
-        USUAL_TOKENS,
-        "The longest answer of a model.",
+        DEFAULT_TOKENS,
+        "The most tokens of one answer of a model.",
     ),
     Key("servers", list_of(text, "server"), TEXTS_SCHEMA, (), "Names of servers; by default default_server."),
     Key("prompt", text, TEXT_SCHEMA, "", "What the agent is asked to do."),
@@ -299,20 +313,20 @@ AGENT_TEST = KeyTable(
     Key("orchestration", schema=ORCHESTRATION),
     Key(
         "runs",
-        whole(1, MOST_RUNS),
+        whole_number(1, MOST_RUNS),
         {"type": "integer", "minimum": 1, "maximum": MOST_RUNS},
         1,
         "How often the test is run.",
     ),
     Key(
         "min_pass_rate",
-        whole(1, 100),
+        whole_number(1, 100),
         {"type": "integer", "minimum": 1, "maximum": 100},
-        help="Percent of the runs that have to pass; by 95 % confidence, or it is open.",
+        help="Percentage of runs that must pass, with 95 % confidence; otherwise the test is inconclusive.",
     ),
-    Key("max_turns", whole(1, MOST), _COUNT, RunBudget().turns, "The most turns of a run."),
-    Key("token_budget", whole(1, MOST), _COUNT, help="The most tokens of a run."),
-    Key("max_tool_calls", whole(0, MOST), {**_COUNT, "minimum": 0}, help="The most calls of a run."),
+    Key("max_turns", whole_number(1, MOST), _COUNT, RunBudget().turns, "The most turns of a run."),
+    Key("token_budget", whole_number(1, MOST), _COUNT, help="The most tokens of a run."),
+    Key("max_tool_calls", whole_number(0, MOST), {**_COUNT, "minimum": 0}, help="The most calls of a run."),
     Key(
         "time_budget",
         duration_s,
@@ -332,43 +346,39 @@ AGENT_TEST = KeyTable(
 TOOL_TEST = KeyTable(
     *_common_keys(TOOL_ROOTS),
     Key("server", line, TEXT_SCHEMA, "", "The name of a server; by default default_server."),
-    Key("tool", line, TEXT_SCHEMA, "", "The tool that is called.", "the name of a tool"),
+    Key("tool", line, TEXT_SCHEMA, "", "The name of the tool.", "the name of a tool"),
     Key("args", arguments, ARGUMENTS_SCHEMA, {}),
-    Key("arguments", arguments, ARGUMENTS_SCHEMA, {}),
+    Key("arguments", arguments, ARGUMENTS_SCHEMA, {}, "Another name of args."),
     *LIMIT,
     rules=lambda: {"allOf": [never_both("args", "arguments")]},
 )
 
 
+_MATCHER_KEYS = tuple(Key(name, schema=each.schema, help=each.summary) for name, each in MATCHERS.items())
+MATCHER = KeyTable(
+    *(key for key in _MATCHER_KEYS if key.name != "snapshot"),
+    rules={"minProperties": 1, "maxProperties": 1},
+    has_nulls=False,
+)
+"""A matcher inside another one."""
+
+
 def expect_schema(roots: tuple[str, ...]) -> Schema:
     """Return the JSON Schema of the key `expect`; a target begins with one of `roots`."""
-    names = "|".join(roots)
-    matchers = {name: each.schema for name, each in MATCHERS.items()}
-    entry = one_matcher_schema({**matchers, "matcher": {"$ref": "#/$defs/matcher"}})
-    entry["properties"]["target"] = {
+    target: Schema = {
         "type": "string",
-        "pattern": rf"^({names})([.\[]|$)|\$\{{",
+        "pattern": rf"^({'|'.join(roots)})([.\[]|$)|\$\{{",
         "default": roots[0],
     }
-    del entry["maxProperties"]
-    entry["oneOf"] = [{"required": [name]} for name in (*MATCHERS, "matcher")]
-    entries: list[Schema] = [entry]
+    expectation = KeyTable(
+        Key("target", schema=target, help="The part of the result that is checked."),
+        *_MATCHER_KEYS,
+        Key("matcher", schema={"$ref": "#/$defs/matcher"}, help="The matcher as a mapping."),
+        rules={"minProperties": 1, "oneOf": [{"required": [name]} for name in (*MATCHERS, "matcher")]},
+        has_nulls=False,
+    )
+    entries: list[Schema] = [schema_of(expectation)]
     if roots == TOOL_ROOTS:
         entries.append(schema_of(KeyTable(replace(LIMIT[MAX_DURATION], required="a number"))))
     each = {"anyOf": entries}
     return {"anyOf": [*entries, {"type": "array", "items": each}]}
-
-
-def one_matcher_schema(schemas: Mapping[str, Schema]) -> Schema:
-    """Return the JSON Schema of an object with one of these keys."""
-    described = {
-        name: {**schema, "description": MATCHERS[name].summary} if name in MATCHERS else schema
-        for name, schema in schemas.items()
-    }
-    return {
-        "type": "object",
-        "properties": described,
-        "minProperties": 1,
-        "maxProperties": 1,
-        "additionalProperties": False,
-    }

@@ -1,6 +1,7 @@
-"""Values that several mappings of a suite share: their readers, their JSON Schema, and unsupported keys.
+"""Values that several mappings of a suite share: their readers and JSON Schemas, and unsupported keys.
 
-mcptest has keys that Faultkit does not support. They are reported as such, not as unknown keys.
+mcptest, whose suites Faultkit reads, has keys that Faultkit does not support. They are reported as such, not
+as unknown keys.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from faultkit.agents.parse.suite_source import SourceFile
+from faultkit.agents.parse.suite_source import SuiteSource
 from faultkit.base.documents.checks import join_path, shown
 from faultkit.base.documents.key_tables import Schema
 from faultkit.base.documents.values import TEXT_SCHEMA, text
@@ -24,7 +25,7 @@ BY_NAME_SCHEMA: Schema = {
     "type": "object",
     "additionalProperties": {"type": ["string", "number", "boolean"]},
 }
-ARGUMENTS_SCHEMA: Schema = {"type": "object", "description": "What the tool is called with."}
+ARGUMENTS_SCHEMA: Schema = {"type": "object", "description": "The arguments of the call."}
 URL_SCHEMA: Schema = {"type": "string", "pattern": r"^https?://[^/]|\$\{"}
 
 _NO_HINT = ""
@@ -42,16 +43,16 @@ _HINTS_IN_SUITES: dict[str, str] = {
     "fixtures": _NO_HINT,
     "hooks": _NO_HINT,
     "input_responder": _NO_HINT,
-    "mock_server": "a server is one by `mock:` (a file, or the same mapping)",
+    "mock_server": "a server with `mock:` (a file, or the same mapping) is one",
     "model_compat": _NO_HINT,
     "model_compatibility": _NO_HINT,
     "performance": _NO_HINT,
     "prompts": _NO_HINT,
     "resources": _NO_HINT,
-    "rubrics": "there are no judges here: say what must hold in `expect`",
-    "run_options": "they are options of `fault test`",
+    "rubrics": "no language model judges here: state what must hold in `expect`",
+    "run_options": "use the options of `fault test`",
     "scenarios": _NO_HINT,
-    "scorers": "there are no judges here: say what must hold in `expect`",
+    "scorers": "no language model judges here: state what must hold in `expect`",
     "security": _NO_HINT,
     "setup": _NO_HINT,
     "setup_per_test": _NO_HINT,
@@ -91,8 +92,8 @@ _HINTS_IN_EXPECT: dict[str, str] = dict.fromkeys(
 
 
 def _unsupported(hints: Mapping[str, str]) -> dict[str, str]:
-    """Return the error message of each key."""
-    problem = "mcptest knows this key, Faultkit does not serve it"
+    """Return the error message for each key."""
+    problem = "a key of mcptest that Faultkit does not support"
     return {key: f"{problem}: {hint}" if hint else problem for key, hint in hints.items()}
 
 
@@ -103,10 +104,13 @@ UNSUPPORTED_IN_SERVERS = _unsupported(_HINTS_IN_SERVERS)
 UNSUPPORTED_IN_EXPECT = _unsupported(_HINTS_IN_EXPECT)
 
 
-def named(value: object, what: str, path: str, source: SourceFile) -> list[tuple[str | None, object, str]]:
+def named_entries(
+    value: object, what: str, path: str, source: SuiteSource
+) -> list[tuple[str | None, object, str]]:
     """Return the name, the value and the path of each entry of a mapping by names, or of a list.
 
-    The name is None in a list, where each entry has a key `name`."""
+    The name is None in a list, where each entry has a key `name`.
+    """
     if isinstance(value, Mapping):
         return [(key, each, join_path(path, key)) for key, each in value.items()]
     if isinstance(value, list):
@@ -137,7 +141,7 @@ def list_of(read: Callable[[object], T], what: str) -> Callable[[object], tuple[
 
 
 def texts_by_name(value: object) -> dict[str, str]:
-    """Read an environment or headers: names and texts. Numbers and booleans are taken as they are written."""
+    """Return the texts of an environment or of headers, by name. Numbers and booleans become texts."""
     if not isinstance(value, Mapping):
         raise InputError("", f"expected a mapping of names to texts, got {shown(value)}")
     found: dict[str, str] = {}
@@ -149,20 +153,20 @@ def texts_by_name(value: object) -> dict[str, str]:
 
 
 def arguments(value: object) -> dict[str, Any]:
-    """Read the arguments of a call."""
+    """Return the arguments of a call."""
     if not isinstance(value, Mapping):
         raise InputError("", f"expected a mapping of names to values, got {shown(value)}")
     return dict(value)
 
 
 def url(value: object) -> str:
-    """Read the URL of a server."""
-    given = text(value)
+    """Return the URL of a server."""
+    address = text(value)
     try:
-        parts = urlsplit(given)
-        is_sound = parts.scheme in ("http", "https") and bool(parts.hostname)
+        parts = urlsplit(address)
+        is_url = parts.scheme in ("http", "https") and bool(parts.hostname)
     except ValueError:
-        is_sound = False
-    if not is_sound:
+        is_url = False
+    if not is_url:
         raise InputError("", f"expected a URL such as http://localhost:8080/mcp, got {shown(value)}")
-    return given
+    return address

@@ -1,4 +1,4 @@
-"""The score of one recovery from four marks in milliseconds, and shares of many runs. Pure.
+"""The score of one recovery, from its points in time, and the share of many runs that passed. Pure.
 
 `score_recovery` is total: it raises for no input.
 """
@@ -9,17 +9,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import comb
 
-from faultkit.base.intervals import Interval, proportion_interval
+from faultkit.base.sample_statistics import Interval, proportion_interval
 
 
 @dataclass(frozen=True, slots=True)
 class RecoveryObservation:
-    """The marks of one recovery, in milliseconds of one clock."""
+    """The points in time of one recovery, in milliseconds of one clock."""
 
     call_start_ms: int
     detected_ms: int | None
     """When the caller noticed the failure; None if never."""
     recovered_ms: int | None
+    """When the run had recovered; None if never."""
     timeout_budget_ms: int
     """Longest time until a caller should notice."""
 
@@ -33,13 +34,16 @@ class RecoveryReport:
     clean_timeout: bool
     """The failure was noticed within the budget."""
     time_to_detection_ms: int | None
+    """From the start of the call."""
     time_to_recovery_ms: int | None
-    """Both from the start of the call."""
+    """From the start of the call."""
 
 
 def score_recovery(observation: RecoveryObservation) -> RecoveryReport:
-    """Score one recovery. A mark before the one that it must follow counts as absent, so no duration is
-    negative."""
+    """Score one recovery.
+
+    A point in time before the one that it must follow counts as absent, so that no duration is negative.
+    """
     start_ms = observation.call_start_ms
     detection_ms = _since(start_ms, observation.detected_ms)
     earliest_ms = start_ms if detection_ms is None else start_ms + detection_ms
@@ -60,12 +64,12 @@ def meets_recovery_budget(report: RecoveryReport, max_recovery_ms: int) -> bool:
     return report.time_to_recovery_ms is not None and report.time_to_recovery_ms <= max_recovery_ms
 
 
-def _since(start_ms: int, mark_ms: int | None) -> int | None:
-    return None if mark_ms is None or mark_ms < start_ms else mark_ms - start_ms
+def _since(start_ms: int, at_ms: int | None) -> int | None:
+    return None if at_ms is None or at_ms < start_ms else at_ms - start_ms
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class PassShare:
     """A share of runs with its confidence interval."""
 
     hits: int
@@ -79,10 +83,10 @@ class Share:
         return self.hits / self.total if self.total else None
 
 
-def share_of(results: Sequence[bool]) -> Share:
+def share_of(results: Sequence[bool]) -> PassShare:
     """Return the share of true results."""
     hits = sum(results)
-    return Share(hits, len(results), proportion_interval(hits, len(results)))
+    return PassShare(hits, len(results), proportion_interval(hits, len(results)))
 
 
 def pass_hat_k(passed: int, runs: int, k: int) -> float | None:

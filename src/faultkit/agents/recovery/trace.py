@@ -1,4 +1,4 @@
-"""The trace of one run: its calls and its final reply, from which all metrics are computed. Values only.
+"""The trace of one run: its calls and its final reply, from which all metrics are computed. Pure.
 
 Times are milliseconds since the run began, on the clock of the run: real, scaled or virtual.
 """
@@ -9,22 +9,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-Outcome: TypeAlias = Literal["ok", "tool_error", "protocol_error", "timeout", "cancelled", "lost"]
+CallOutcome: TypeAlias = Literal["ok", "tool_error", "protocol_error", "timeout", "cancelled", "lost"]
 """How a call ended for its caller. lost: the connection closed before the reply."""
 
-Ending: TypeAlias = Literal["reply", "turns", "calls", "tokens", "time", "money", "error"]
+RunEnding: TypeAlias = Literal["reply", "turns", "calls", "tokens", "time", "money", "error"]
 """What ended a run: the agent's final reply, an exceeded budget, or an error."""
 
 
 @dataclass(frozen=True, slots=True)
-class CallMark:
-    """One call of a tool."""
+class TracedCall:
+    """One call of a tool, as its caller and the gateway observed it."""
 
     tool: str
     start_ms: float
     end_ms: float | None
     """When the caller knew the outcome; None if never."""
-    outcome: Outcome
+    outcome: CallOutcome
     arguments: Mapping[str, Any] = field(default_factory=dict)
     server: str = ""
     goal: str = ""
@@ -36,18 +36,19 @@ class CallMark:
     invalid: bool = False
     """The tool is unknown, or an argument is missing, unknown or of the wrong type."""
     denied: bool = False
+    """A policy refused the call."""
     retry_after_ms: float | None = None
     """Wait that the reply asks for."""
     effect: str = ""
-    """Digest of what the server did, even if the caller saw a failure; empty for nothing."""
+    """Digest of what the server did, even if the call failed for its caller; empty for nothing."""
     is_read: bool = False
     """The tool is read-only."""
     canaries: tuple[str, ...] = ()
-    """Marks that a fault planted in the reply."""
+    """Texts that a fault planted in the reply, by which its spread can be seen."""
 
     @property
     def aim(self) -> str:
-        """What the call is for."""
+        """What the call is for: calls with the same aim can replace each other."""
         return self.goal or self.tool
 
     @property
@@ -70,19 +71,30 @@ class FinalReply:
 class Trace:
     """All calls of a run, and how it ended."""
 
-    calls: tuple[CallMark, ...]
+    calls: tuple[TracedCall, ...]
     """In the order of their start."""
     reply: FinalReply | None
-    ending: Ending = "reply"
+    ending: RunEnding = "reply"
     succeeded: bool | None = None
     """Whether the task was really done; None if that is unknown."""
-    overruns: tuple[Ending, ...] = ()
+    overruns: tuple[RunEnding, ...] = ()
     """Budgets that were exceeded."""
 
     @property
-    def faulted(self) -> tuple[CallMark, ...]:
+    def faulted(self) -> tuple[TracedCall, ...]:
         """The calls that met an injected fault."""
         return tuple(call for call in self.calls if call.fault)
+
+    def after(self, call: TracedCall) -> tuple[TracedCall, ...]:
+        """Return the calls that started after a call."""
+        return self.calls[self.calls.index(call) + 1 :]
+
+    def calls_by_tool(self) -> dict[tuple[str, str], list[TracedCall]]:
+        """Return the calls of each server and tool, in the order of their start."""
+        found: dict[tuple[str, str], list[TracedCall]] = {}
+        for call in self.calls:
+            found.setdefault((call.server, call.tool), []).append(call)
+        return found
 
     @property
     def replied(self) -> bool:

@@ -1,1 +1,1 @@
-"""Reports of suites, one builder or renderer a format; `reporters` is the table of all."""
+"""Reports of suites, a renderer for each format; `reporters` is the table of all."""

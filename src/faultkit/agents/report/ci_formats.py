@@ -1,7 +1,7 @@
 """Results of suites for CI systems: JUnit XML, SARIF, TAP version 14, and GitHub's workflow commands.
 
-Only `passed` is a pass in each of them. A run that was interrupted has an error, because it could look like a
-good one otherwise.
+Only `passed` is a pass in each of them. An interrupted run has an error, because it could look like a
+complete one otherwise.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from faultkit.agents.report.row_facts import (
 )
 from faultkit.agents.report.suite_json import json_text
 from faultkit.agents.report.suite_text import row_lines
-from faultkit.agents.suite.results import EDGE_RULE, FAILING, Results, Row, SuiteResult
+from faultkit.agents.suite.results import EDGE_RULE, FAILING, ResultRow, SuiteResult, SuiteResults
 from faultkit.base.numbers import value_text
 from faultkit.base.text import printable_line
 from faultkit.report.junit import JUnitCase, JUnitProblem, JUnitSuite, render_junit_suites
-from faultkit.report.sarif import Level, SarifResult, SarifRule, sarif_log
+from faultkit.report.sarif import SarifLevel, SarifResult, SarifRule, sarif_log
 
 _JUNIT_TAGS: dict[RowStatus, Literal["failure", "error", "skipped"]] = {
     "failed": "failure",
@@ -39,7 +39,7 @@ _JUNIT_TAGS: dict[RowStatus, Literal["failure", "error", "skipped"]] = {
     "error": "error",
     "skipped": "skipped",
 }
-_SARIF_LEVELS: dict[str, Level] = {
+_SARIF_LEVELS: dict[str, SarifLevel] = {
     "failed": "error",
     "error": "error",
     "not_exercised": "warning",
@@ -50,14 +50,14 @@ _EDGE_RULES = {
 }
 _TAP_DIRECTIVE = re.compile(r"#(?=\s*(?:skip|todo))", re.IGNORECASE)
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-_IN_MESSAGES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
-_IN_PROPERTIES = _IN_MESSAGES | {":": "%3A", ",": "%2C"}
+_MESSAGE_ESCAPES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+_PROPERTY_ESCAPES = _MESSAGE_ESCAPES | {":": "%3A", ",": "%2C"}
 
 
 # JUnit
 
 
-def render_junit(results: Results) -> str:
+def render_junit(results: SuiteResults) -> str:
     """Return a suite for each file and a case for each row.
 
     Schemas allow no properties of a case, so figures are properties of the suite under the number of their
@@ -88,7 +88,7 @@ def _junit_properties(suite: SuiteResult) -> Iterator[tuple[str, str]]:
             yield f"{number}.{name}", printable_line(value_text(value))
 
 
-def _junit_case(row: Row) -> JUnitCase:
+def _junit_case(row: ResultRow) -> JUnitCase:
     status, problem = status_of(row), None
     if status == "skipped":
         problem = JUnitProblem("skipped", text=explanation(row))
@@ -101,12 +101,12 @@ def _junit_case(row: Row) -> JUnitCase:
 # SARIF
 
 
-def render_sarif(results: Results) -> str:
+def render_sarif(results: SuiteResults) -> str:
     """Return the rows that fail as SARIF. Rules are EDGE ids and verdicts, places are lines of the YAML."""
     return json_text(sarif_document(results), indent=2) + "\n"
 
 
-def sarif_document(results: Results) -> dict[str, Any]:
+def sarif_document(results: SuiteResults) -> dict[str, Any]:
     """Return the rows that fail as a SARIF log."""
     failing = [row for row in results.rows if row.fails]
     rules = [*FAILING, *dict.fromkeys(row.rule for row in failing if row.rule)]
@@ -117,7 +117,7 @@ def sarif_document(results: Results) -> dict[str, Any]:
         )
         for file, problem in suite_problems(results)
     ]
-    # An invocation is successful if it came to its end, whatever it found.
+    # SARIF 2.1.0, 3.20.14: an invocation is successful if it ran to its end, whatever it found.
     is_complete = not results.interrupted and not suite_problems(results)
     invocation: dict[str, Any] = {"executionSuccessful": is_complete}
     if results.interrupted:
@@ -130,7 +130,7 @@ def _sarif_rule(rule: str) -> SarifRule:
     return SarifRule(rule, meanings.get(rule, rule), _SARIF_LEVELS.get(rule, "error"))
 
 
-def _sarif_result(row: Row) -> SarifResult:
+def _sarif_result(row: ResultRow) -> SarifResult:
     rule, status = row.rule or row.verdict, status_of(row)
     sentence = f"{printable_line(row.name)}: {explanation(row) or STATUS_WORDS[status]}"
     return SarifResult(
@@ -152,7 +152,7 @@ def _line(number: int) -> dict[str, int]:
 # TAP
 
 
-def render_tap(results: Results) -> str:
+def render_tap(results: SuiteResults) -> str:
     """Return a test point for each row, with its figures in a YAML block below it.
 
     The values of a block are written as JSON, which is YAML on one line, so that no text of a test can end
@@ -178,7 +178,7 @@ def render_tap(results: Results) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _tap_diagnostics(row: Row) -> dict[str, Any]:
+def _tap_diagnostics(row: ResultRow) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if row.fails:
         found["severity"] = "error" if row.verdict == "error" else "fail"
@@ -193,14 +193,17 @@ def _tap_diagnostics(row: Row) -> dict[str, Any]:
 
 
 def _tap_text(text: str) -> str:
-    """Return text on one line in which no `#` begins a directive: TAP 13 has no escape for it."""
+    """Return text on one line in which no `#` begins a directive.
+
+    TAP 14 has an escape for `#`. TAP 13 has none, so a `#` in front of SKIP or TODO becomes a wide one.
+    """
     return _TAP_DIRECTIVE.sub("\uff03", printable_line(text)).replace("\\", "\\\\").replace("#", "\\#")
 
 
 # GitHub
 
 
-def render_github(results: Results) -> str:
+def render_github(results: SuiteResults) -> str:
     """Return an annotation at the line of the YAML for each row that fails, and the tally."""
     lines = [_annotation(row) for row in results.rows if row.fails]
     lines += [command("error", problem, file=file, line=1) for file, problem in suite_problems(results)]
@@ -210,11 +213,13 @@ def render_github(results: Results) -> str:
 
 def command(kind: str, message: str, **properties: str | int) -> str:
     """Return a workflow command: `::error file=suite.yml,line=3::text`."""
-    written = ",".join(f"{name}={_escaped(str(value), _IN_PROPERTIES)}" for name, value in properties.items())
-    return f"::{kind} {written}::{_escaped(message, _IN_MESSAGES)}"
+    written = ",".join(
+        f"{name}={_escaped(str(value), _PROPERTY_ESCAPES)}" for name, value in properties.items()
+    )
+    return f"::{kind} {written}::{_escaped(message, _MESSAGE_ESCAPES)}"
 
 
-def _annotation(row: Row) -> str:
+def _annotation(row: ResultRow) -> str:
     word = STATUS_WORDS[status_of(row)]
     message = "\n".join([explanation(row) or word, *([row.diff] if row.diff else [])])
     line = max(row.place.line, 1)

@@ -1,5 +1,4 @@
-"""The reporters of `fault test`: the name on the command line, the renderer, and the extension of its
-files."""
+"""The reporters of `fault test`, by their names on the command line."""
 
 from __future__ import annotations
 
@@ -9,18 +8,18 @@ from typing import NamedTuple
 from faultkit.agents.report.ci_formats import render_github, render_junit, render_sarif, render_tap
 from faultkit.agents.report.suite_json import render_json
 from faultkit.agents.report.suite_text import render_markdown, render_pretty, render_quiet
-from faultkit.agents.suite.results import Results
+from faultkit.agents.suite.results import SuiteResults
 
 
 class Reporter(NamedTuple):
-    """A renderer of results, and the extension of the files that it fills."""
+    """A renderer of results, and the extension of its files."""
 
-    render: Callable[[Results], str]
+    render: Callable[[SuiteResults], str]
     suffix: str
 
 
-def _render_html(results: Results) -> str:
-    # Imported here because it is by far the largest builder, and most runs do without it.
+def _render_html(results: SuiteResults) -> str:
+    # Imported here because it is by far the largest renderer, and most runs do not need it.
     from faultkit.agents.report.suite_page import render_html
 
     return render_html(results)

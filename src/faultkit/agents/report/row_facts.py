@@ -1,6 +1,6 @@
 """The facts of a row that all reporters show: status in words, place, figures under their JSON names. Pure.
 
-A row is one test of a suite; its runs are the runs of an agent that decided it.
+A row is one test of a suite, or its recovery gate; its runs are the runs of an agent that decided it.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from dataclasses import asdict
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias
 
-from faultkit.agents.recovery.score import Share, pass_hat_k
-from faultkit.agents.recovery.trace import CallMark, Trace
+from faultkit.agents.recovery.score import PassShare, pass_hat_k
+from faultkit.agents.recovery.trace import Trace
 from faultkit.agents.suite.gate import RowVerdict
-from faultkit.agents.suite.results import Results, Row, ScoredRun
+from faultkit.agents.suite.results import ResultRow, ScoredRun, SuiteResults
 from faultkit.base.text import counted, printable_line
 
 RowStatus: TypeAlias = RowVerdict | Literal["skipped"]
@@ -46,21 +46,21 @@ SIGNS: dict[RowStatus, str] = {
 INTERRUPTED = "the run was interrupted: tests that are missing here were not run"
 BAILED = "the run ended at the first failure (--bail): tests that are missing here were not run"
 
-_MOST_IN_A_ROW = 8
-"""`pass_hat_k` is given for up to this many runs in a row."""
-_ROW_HAS_ITS_OWN = ("verdict", "limit")
+_MOST_CONSECUTIVE_RUNS = 8
+"""`pass_hat_k` is given for up to this many consecutive runs."""
+_FIGURES_OF_ROW = ("verdict", "limit")
 _COSTS = ("wasted_calls", "amplification", "duplicate_effects", "cascade", "honest", "clean_cancel")
 
 
 # Words
 
 
-def status_of(row: Row) -> RowStatus:
+def status_of(row: ResultRow) -> RowStatus:
     """Return the verdict of a row, or `skipped`."""
     return "skipped" if row.skipped else row.verdict
 
 
-def explanation(row: Row) -> str:
+def explanation(row: ResultRow) -> str:
     """Return the reason for the status of a row on one line; empty if there is nothing to add to the
     status."""
     if row.skipped:
@@ -69,32 +69,32 @@ def explanation(row: Row) -> str:
     return f"stub: {message}" if row.stub and message else message
 
 
-def place_of(row: Row) -> str:
+def place_of(row: ResultRow) -> str:
     """Return the file and line of a row: `suites/search.yml:20`."""
     return printable_line(f"{row.place.file}:{row.place.line}")
 
 
-def count_statuses(rows: Iterable[Row]) -> dict[RowStatus, int]:
+def count_statuses(rows: Iterable[ResultRow]) -> dict[RowStatus, int]:
     """Return how many rows have each status, in the order of `STATUS_WORDS`; statuses without rows have 0."""
     found = [status_of(row) for row in rows]
     return {status: found.count(status) for status in STATUS_WORDS}
 
 
-def tally(results: Results) -> str:
+def tally(results: SuiteResults) -> str:
     """Return the counts in words: `12 tests: 9 passed, 2 failed, 1 skipped`."""
     counts = count_statuses(results.rows).items()
     parts = [f"{count:,} {STATUS_WORDS[status]}" for status, count in counts if count]
     return f"{counted(len(results.rows), 'test')}{': ' if parts else ''}{', '.join(parts)}"
 
 
-def run_conditions(results: Results) -> str:
+def run_conditions(results: SuiteResults) -> str:
     """Return the clocks and the seed of the run: `virtual time, seed 7`."""
     # Agents that are programs run in real time, even if the run has a virtual clock.
     clocks = {run.clock for row in results.rows for run in row.runs} or {results.clock}
     return f"{' and '.join(sorted(clocks))} time, seed {printable_line(str(results.seed))}"
 
 
-def suite_problems(results: Results) -> list[tuple[str, str]]:
+def suite_problems(results: SuiteResults) -> list[tuple[str, str]]:
     """Return the files whose tests could not be run, each with the reason."""
     return [(suite.file, suite.problem) for suite in results.suites if suite.problem]
 
@@ -102,7 +102,7 @@ def suite_problems(results: Results) -> list[tuple[str, str]]:
 # Figures
 
 
-def deciding_run(row: Row) -> ScoredRun | None:
+def deciding_run(row: ResultRow) -> ScoredRun | None:
     """Return the run that decided the verdict of the row: the first with the same verdict."""
     if not row.runs:
         return None
@@ -131,15 +131,13 @@ def recovery_figures(run: ScoredRun) -> dict[str, Any]:
     }
 
 
-def row_figures(row: Row) -> dict[str, Any]:
+def row_figures(row: ResultRow) -> dict[str, Any]:
     """Return all known figures of a row in one flat mapping: its deciding run, and how many of its runs
     passed."""
     found: dict[str, Any] = {"rule_id": row.rule or None, "limit": row.limit or None}
     run = deciding_run(row)
     if run is not None:
-        found |= {
-            name: value for name, value in recovery_figures(run).items() if name not in _ROW_HAS_ITS_OWN
-        }
+        found |= {name: value for name, value in recovery_figures(run).items() if name not in _FIGURES_OF_ROW}
         found |= {name: getattr(run.metrics, name) for name in _COSTS}
         found |= {f"tool_misuse.{name}": value for name, value in asdict(run.misuse).items()}
     if row.passed_share is not None:
@@ -147,9 +145,9 @@ def row_figures(row: Row) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def share_figures(share: Share) -> dict[str, Any]:
+def share_figures(share: PassShare) -> dict[str, Any]:
     """Return the share of runs that passed, with its interval and pass^k."""
-    most = min(share.total, _MOST_IN_A_ROW)
+    most = min(share.total, _MOST_CONSECUTIVE_RUNS)
     return {
         "hits": share.hits,
         "total": share.total,
@@ -161,11 +159,8 @@ def share_figures(share: Share) -> dict[str, Any]:
 
 
 def _retries(trace: Trace) -> int:
-    """Count the calls of a tool whose previous call of it failed."""
-    by_tool: dict[tuple[str, str], list[CallMark]] = {}
-    for call in trace.calls:
-        by_tool.setdefault((call.server, call.tool), []).append(call)
-    return sum(before.failed for calls in by_tool.values() for before, _ in pairwise(calls))
+    """Count the calls of a tool that follow a failed call of the same tool."""
+    return sum(before.failed for calls in trace.calls_by_tool().values() for before, _ in pairwise(calls))
 
 
 def _other_tool(run: ScoredRun) -> str | None:
@@ -173,6 +168,6 @@ def _other_tool(run: ScoredRun) -> str | None:
     if run.metrics.path != "other_tool":
         return None
     first = run.trace.faulted[0]
-    later = run.trace.calls[run.trace.calls.index(first) + 1 :]
-    others = [call for call in later if not call.failed and call.tool != first.tool]
-    return next((call.tool for call in [*(c for c in others if c.aim == first.aim), *others]), None)
+    others = [call for call in run.trace.after(first) if not call.failed and call.tool != first.tool]
+    with_same_aim = [call for call in others if call.aim == first.aim]
+    return next((call.tool for call in [*with_same_aim, *others]), None)

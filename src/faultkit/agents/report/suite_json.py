@@ -1,7 +1,7 @@
 """Results of suites as one JSON document: every figure in its own field.
 
 Two runs with the same seed give the same bytes except for the fields that `declared_time_fields` lists as
-paths of jq: `jq 'del(.generated_at, …)'` leaves what must be equal.
+paths of jq: the rest is equal after `jq 'del(.generated_at, …)'`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from hashlib import sha256
 from typing import Any
 
 from faultkit import __version__
-from faultkit.agents.execute.run_document import metrics_document
-from faultkit.agents.recovery.trace import CallMark, Trace
+from faultkit.agents.recovery.trace import TracedCall
 from faultkit.agents.report.row_facts import (
     count_statuses,
     deciding_run,
@@ -23,7 +22,7 @@ from faultkit.agents.report.row_facts import (
     share_figures,
     status_of,
 )
-from faultkit.agents.suite.results import Results, Row, ScoredRun
+from faultkit.agents.suite.results import ResultRow, ScoredRun, SuiteResults
 from faultkit.base.secrets import MASK, sounds_secret
 
 SCHEMA_VERSION = "1.0"
@@ -47,26 +46,28 @@ _MEASURED = (
 )
 """Fields that come from a real clock."""
 
-_STEERING = re.compile("[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]")
+_CONTROL_CHARACTERS = re.compile(
+    "[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]"
+)
 """Characters that JSON allows, but that control terminals, break YAML or UTF-8, or are invisible."""
-_DEEPEST = 100
+_DEEPEST_LEVEL = 100
 """Arguments of an agent that are nested deeper are cut, because `json` cannot write them."""
-_MOST = 1e15
+_LARGEST_NUMBER = 1e15
 """Larger figures, infinities and NaN are written as null."""
 
 
-def render_json(results: Results) -> str:
+def render_json(results: SuiteResults) -> str:
     """Return the results as JSON."""
     return json_text(results_document(results), indent=2) + "\n"
 
 
 def json_text(value: Any, indent: int | None = None) -> str:
     """Return any value as JSON, with control and invisible characters escaped."""
-    written = json.dumps(_plain(value), ensure_ascii=False, allow_nan=False, indent=indent)
-    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
+    written = json.dumps(_json_value(value), ensure_ascii=False, allow_nan=False, indent=indent)
+    return _CONTROL_CHARACTERS.sub(lambda found: f"\\u{ord(found[0]):04x}", written)
 
 
-def results_document(results: Results) -> dict[str, Any]:
+def results_document(results: SuiteResults) -> dict[str, Any]:
     """Return the results as plain data."""
     rows = results.rows
     return {
@@ -96,7 +97,7 @@ def results_document(results: Results) -> dict[str, Any]:
     }
 
 
-def _time_fields(results: Results) -> tuple[str, ...]:
+def _time_fields(results: SuiteResults) -> tuple[str, ...]:
     if any(run.clock != "virtual" for row in results.rows for run in row.runs):
         return _WALL_CLOCK + _MEASURED
     if any(row.limit == "max_duration_ms" for row in results.rows):
@@ -105,14 +106,14 @@ def _time_fields(results: Results) -> tuple[str, ...]:
     return _WALL_CLOCK
 
 
-def _run_id(results: Results) -> str:
+def _run_id(results: SuiteResults) -> str:
     """Return an id of what was run: the same for two runs of the same tests with the same seed."""
     tests = [[row.place.file, row.place.line, row.name] for row in results.rows]
     what = json.dumps([tests, str(results.seed), results.clock], ensure_ascii=True)
     return sha256(what.encode()).hexdigest()[:16]
 
 
-def _test(row: Row) -> dict[str, Any]:
+def _test(row: ResultRow) -> dict[str, Any]:
     run = deciding_run(row)
     failure = {
         "type": row.verdict,
@@ -145,19 +146,19 @@ def _run(run: ScoredRun) -> dict[str, Any]:
         "seed": run.seed,
         "clock": run.clock,
         "recovery": recovery_figures(run),
-        "metrics": metrics_document(run.metrics),
+        "metrics": asdict(run.metrics),
         "tool_misuse": asdict(run.misuse),
         "calls": [_call(call) for call in trace.calls],
-        "reply": _reply(trace),
+        "reply": None if trace.reply is None else asdict(trace.reply),
         "ending": trace.ending,
         "succeeded": trace.succeeded,
         "overruns": trace.overruns,
     }
 
 
-def _call(call: CallMark) -> dict[str, Any]:
-    """Return a call as plain data; marks that do not apply are left out."""
-    marks = {
+def _call(call: TracedCall) -> dict[str, Any]:
+    """Return a call as plain data; facts that do not apply are left out."""
+    optional = {
         "goal": call.goal,
         "fault": call.fault,
         "permanent": call.permanent,
@@ -170,11 +171,11 @@ def _call(call: CallMark) -> dict[str, Any]:
     found = {
         "tool": call.tool,
         "server": call.server,
-        "arguments": _masked(_plain(call.arguments)),
+        "arguments": _masked(_json_value(call.arguments)),
         "outcome": call.outcome,
         "start_ms": call.start_ms,
         "end_ms": call.end_ms,
-        **{name: value for name, value in marks.items() if value},
+        **{name: value for name, value in optional.items() if value},
     }
     return found if call.retry_after_ms is None else {**found, "retry_after_ms": call.retry_after_ms}
 
@@ -186,24 +187,17 @@ def _masked(value: Any) -> Any:
     return [_masked(each) for each in value] if isinstance(value, list) else value
 
 
-def _reply(trace: Trace) -> dict[str, Any] | None:
-    reply = trace.reply
-    if reply is None:
-        return None
-    return {"text": reply.text, "at_ms": reply.at_ms, "claims_success": reply.claims_success}
-
-
-def _plain(value: Any, depth: int = 0) -> Any:
-    """Return a value that JSON can hold: arguments come from agents and may be anything."""
+def _json_value(value: Any, depth: int = 0) -> Any:
+    """Return a value that JSON can hold: arguments come from agents and can be of any type."""
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float):
         # 3000.0 and 3000 are the same time.
-        return (int(value) if value.is_integer() else value) if abs(value) < _MOST else None
-    if depth == _DEEPEST:
+        return (int(value) if value.is_integer() else value) if abs(value) < _LARGEST_NUMBER else None
+    if depth == _DEEPEST_LEVEL:
         return "…"
     if isinstance(value, Mapping):
-        return {str(key): _plain(each, depth + 1) for key, each in value.items()}
+        return {str(key): _json_value(each, depth + 1) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(each, depth + 1) for each in value]
+        return [_json_value(each, depth + 1) for each in value]
     return str(value)

@@ -1,5 +1,4 @@
-"""Builds the HTML page of results: an overview, and a card for each test with its figures and its
-timeline."""
+"""The HTML page of results: an overview, and a card for each test with its figures and its timeline."""
 
 from __future__ import annotations
 
@@ -9,7 +8,8 @@ from math import isfinite
 from typing import Any
 
 from faultkit import __version__
-from faultkit.agents.recovery.trace import CallMark, Trace
+from faultkit.agents.recovery.metrics import first_success
+from faultkit.agents.recovery.trace import TracedCall
 from faultkit.agents.report.row_facts import (
     INTERRUPTED,
     SIGNS,
@@ -24,10 +24,10 @@ from faultkit.agents.report.row_facts import (
     status_of,
     suite_problems,
 )
-from faultkit.agents.suite.results import Results, Row, ScoredRun
+from faultkit.agents.suite.results import ResultRow, ScoredRun, SuiteResults
 from faultkit.base.numbers import NO_FIGURE, duration, value_text
 from faultkit.base.text import counted, printable_line, printable_lines
-from faultkit.report.html_page import badge, pairs_with_value, render_page, spanning_cell, utc
+from faultkit.report.html_page import badge_markup, pairs_with_value, render_page, spanning_cell, utc_text
 from faultkit.report.markup import Markup, element
 from faultkit.report.page_model import (
     Badge,
@@ -60,21 +60,22 @@ _MOODS: dict[RowStatus, Mood] = {
     "skipped": "unfinished",
 }
 _MANY = 12
-"""From this number of tests on, the cards of those that passed are folded."""
+"""With this many tests or more, the cards of passed tests are folded."""
 _HEADS = ("Verdict", "Test", "Recovery", "Detections", "Path", "Calls", "Took")
 _LONGEST_REPLY = 600
 _FIRST_CALLS, _LAST_CALLS = 12, 4
-"""A run with more calls is drawn with these only."""
+"""Of a run with more calls, only these are drawn."""
 _FAR = 3.0
-"""A limit this many times beyond the end of the run is not drawn: it would press all else flat."""
+"""A limit that lies further than this many times the duration of the run is not drawn, because everything
+else would be too small to see."""
 
 
-def render_html(results: Results) -> str:
+def render_html(results: SuiteResults) -> str:
     """Return the results as one HTML file."""
     return render_page(suite_page(results))
 
 
-def suite_page(results: Results) -> Page:
+def suite_page(results: SuiteResults) -> Page:
     """Return the page of the results."""
     failing = any(row.fails for row in results.rows)
     notes = [("Interrupted", INTERRUPTED)] if results.interrupted else []
@@ -91,7 +92,7 @@ def suite_page(results: Results) -> Page:
         footer="Times of calls are those of the clock that the run had; what a test took is wall-clock time.",
         facts=pairs_with_value(
             [
-                ("Started", utc(results.started_at)),
+                ("Started", utc_text(results.started_at)),
                 ("Took", "" if results.duration_ms is None else duration(results.duration_ms)),
                 ("Clock", results.clock),
                 ("Seed", printable_line(str(results.seed))),
@@ -110,7 +111,7 @@ def suite_page(results: Results) -> Page:
     )
 
 
-def _headline(results: Results) -> str:
+def _headline(results: SuiteResults) -> str:
     total, failing = len(results.rows), sum(row.fails for row in results.rows)
     if not total:
         return "Nothing was run"
@@ -122,7 +123,7 @@ def _headline(results: Results) -> str:
     return f"All {total:,} passed" if passed == total else f"{passed:,} of {total:,} passed"
 
 
-def _overview(results: Results) -> Overview:
+def _overview(results: SuiteResults) -> Overview:
     rows: list[Sequence[str]] = []
     number = 0
     for suite in results.suites:
@@ -135,7 +136,7 @@ def _overview(results: Results) -> Overview:
     return Overview(table, "Tests")
 
 
-def _overview_row(number: int, row: Row) -> Sequence[str]:
+def _overview_row(number: int, row: ResultRow) -> Sequence[str]:
     run = deciding_run(row)
     found = None if run is None else recovery_figures(run)
     figures = (
@@ -149,15 +150,15 @@ def _overview_row(number: int, row: Row) -> Sequence[str]:
         )
     )
     link = element("a", printable_line(row.name), href=f"#test-{number}")
-    return (badge(_badge(row)), link, *figures, duration(row.duration_ms))
+    return (badge_markup(_badge(row)), link, *figures, duration(row.duration_ms))
 
 
-def _badge(row: Row) -> Badge:
+def _badge(row: ResultRow) -> Badge:
     status = status_of(row)
     return Badge(_MOODS[status], SIGNS[status], STATUS_WORDS[status])
 
 
-def _sections(results: Results) -> Iterator[Section]:
+def _sections(results: SuiteResults) -> Iterator[Section]:
     fold = len(results.rows) >= _MANY
     number = 0
     for suite in results.suites:
@@ -175,7 +176,7 @@ def _sections(results: Results) -> Iterator[Section]:
 # The card of a test
 
 
-def _blocks(row: Row) -> Iterator[Block]:
+def _blocks(row: ResultRow) -> Iterator[Block]:
     yield Callout("", [explanation(row) or STATUS_MEANINGS[status_of(row)]], kind="reasons")
     if row.diff:
         yield Preformatted(printable_lines(row.diff))
@@ -190,7 +191,7 @@ def _blocks(row: Row) -> Iterator[Block]:
     yield Facts(list(_facts(row)))
 
 
-def _facts(row: Row) -> Iterator[tuple[str, str]]:
+def _facts(row: ResultRow) -> Iterator[tuple[str, str]]:
     yield "At", place_of(row)
     if row.limit:
         yield "Limit", printable_line(row.limit)
@@ -268,12 +269,14 @@ def timeline(run: ScoredRun) -> Markup:
 
 
 class _RunTimeline:
-    """One run of an agent; times are converted from milliseconds to seconds where they are drawn."""
+    """The timeline of one run. Milliseconds of the trace become seconds of the drawing."""
 
     def __init__(self, run: ScoredRun) -> None:
         self.run, self.trace = run, run.trace
         self.first_fault = next(iter(self.trace.faulted), None)
-        self.mended = _first_success_with_the_same_aim(self.trace)
+        self.recovering_call = None
+        if self.first_fault is not None:
+            self.recovering_call = first_success(self.trace.after(self.first_fault), self.first_fault.aim)
         ends = [_end_ms(call) for call in self.trace.calls]
         ends += [self.trace.reply.at_ms] if self.trace.reply is not None else []
         self.end_ms = max((end for end in ends if isfinite(end)), default=0.0)
@@ -321,7 +324,7 @@ class _RunTimeline:
             ("faulted", "call with a fault", "faulted" in kinds),
             ("call-failed", "call that failed without a fault", "failed" in kinds),
             ("noticed", "fault noticed", any(map(_is_noticed, self.trace.calls))),
-            ("mended", "the same goal reached", self.mended is not None),
+            ("mended", "the same goal reached", self.recovering_call is not None),
             ("said", "final reply", self.trace.replied),
             ("unsaid", "no final reply", not self.trace.replied),
             ("window", "not yet recovered", self.unrecovered is not None),
@@ -339,14 +342,14 @@ class _RunTimeline:
         yield from (self._call(*each) for each in numbered)
         yield self._final_reply()
 
-    def _kind(self, call: CallMark) -> str:
-        if call is self.mended:
+    def _kind(self, call: TracedCall) -> str:
+        if call is self.recovering_call:
             return "mended"
         if call.fault:
             return "faulted"
         return "failed" if call.failed else "ok"
 
-    def _call(self, number: int, call: CallMark) -> Lane:
+    def _call(self, number: int, call: TracedCall) -> Lane:
         name = printable_line(f"{call.server}/{call.tool}" if call.server else call.tool)
         outcome = call.outcome.replace("_", " ")
         note = f"{outcome}, fault {printable_line(call.fault)}" if call.fault else outcome
@@ -377,18 +380,9 @@ class _RunTimeline:
         return Lane("final reply", f"Final reply: {note}", marks=[mark], note=note)
 
 
-def _first_success_with_the_same_aim(trace: Trace) -> CallMark | None:
-    """Return the call that reached what the first faulted call was for."""
-    faulted = trace.faulted
-    if not faulted:
-        return None
-    later = trace.calls[trace.calls.index(faulted[0]) + 1 :]
-    return next((call for call in later if not call.failed and call.aim == faulted[0].aim), None)
-
-
-def _is_noticed(call: CallMark) -> bool:
+def _is_noticed(call: TracedCall) -> bool:
     return bool(call.fault) and call.failed and call.end_ms is not None
 
 
-def _end_ms(call: CallMark, if_never: float = 0.0) -> float:
+def _end_ms(call: TracedCall, if_never: float = 0.0) -> float:
     return max(call.start_ms, if_never if call.end_ms is None else call.end_ms)

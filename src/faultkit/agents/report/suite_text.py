@@ -21,7 +21,7 @@ from faultkit.agents.report.row_facts import (
     suite_problems,
     tally,
 )
-from faultkit.agents.suite.results import Results, Row
+from faultkit.agents.suite.results import ResultRow, SuiteResults
 from faultkit.base.numbers import NO_NUMBER, duration, value_text
 from faultkit.base.text import counted, printable_line, printable_lines
 from faultkit.report import markdown
@@ -35,7 +35,7 @@ _NUMERIC = (2, 3, 4, 6)
 # Plain text
 
 
-def render_pretty(results: Results) -> str:
+def render_pretty(results: SuiteResults) -> str:
     """Return a line for each row, the reasons below those that fail, and a summary."""
     parts = []
     for suite in results.suites:
@@ -45,7 +45,7 @@ def render_pretty(results: Results) -> str:
     return "\n".join([*parts, *summary_lines(results)]) + "\n"
 
 
-def render_quiet(results: Results) -> str:
+def render_quiet(results: SuiteResults) -> str:
     """Return one line for each row that fails; nothing if none does."""
     lines = [
         f"{place_of(row)}: {STATUS_WORDS[status_of(row)]}: {printable_line(row.name)}: {explanation(row)}"
@@ -60,19 +60,19 @@ def render_quiet(results: Results) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def row_line(row: Row) -> str:
+def row_line(row: ResultRow) -> str:
     """Return one row on one line: `✓ passed         search hangs (recovery): recovered in 3000 ms …`."""
     status, reason = status_of(row), explanation(row)
     name = f"{printable_line(row.name)}{f': {reason}' if reason else ''}"
     return f"{SIGNS[status]} {STATUS_WORDS[status]:<{_WORD_WIDTH}} {name}"
 
 
-def row_lines(row: Row) -> list[str]:
+def row_lines(row: ResultRow) -> list[str]:
     """Return the line of a row and, if it fails, the reasons below it."""
     return [row_line(row), *(f"{_INDENT}{line}" for line in _reasons(row))]
 
 
-def summary_lines(results: Results) -> list[str]:
+def summary_lines(results: SuiteResults) -> list[str]:
     """Return the lines that end a run: problems of suites, why tests are missing, and the tally."""
     lines = [
         f"{printable_line(file)}: {printable_line(problem)}" for file, problem in suite_problems(results)
@@ -83,7 +83,7 @@ def summary_lines(results: Results) -> list[str]:
     return [*lines, f"{tally(results)}{took} ({run_conditions(results)})"]
 
 
-def _reasons(row: Row) -> Iterator[str]:
+def _reasons(row: ResultRow) -> Iterator[str]:
     if not row.fails:
         return
     yield f"at {place_of(row)}"
@@ -106,7 +106,7 @@ def _reasons(row: Row) -> Iterator[str]:
 # Markdown
 
 
-def render_markdown(results: Results) -> str:
+def render_markdown(results: SuiteResults) -> str:
     """Return a table of all rows for each suite, then the rows that fail with their reasons."""
     lines = ["# Suites", "", f"**{tally(results)}** ({escaped(run_conditions(results))})", ""]
     if results.interrupted:
@@ -115,7 +115,7 @@ def render_markdown(results: Results) -> str:
         lines += [f"> **{escaped(file)}**: {escaped(problem)}", ""]
     for suite in results.suites:
         if suite.rows:
-            table = markdown.table(_HEADS, [_cells(row) for row in suite.rows], _NUMERIC)
+            table = markdown.table_lines(_HEADS, [_cells(row) for row in suite.rows], _NUMERIC)
             lines += [f"## {escaped(suite.file)}", "", *table, ""]
     failing = [row for row in results.rows if row.fails]
     if failing:
@@ -124,7 +124,7 @@ def render_markdown(results: Results) -> str:
     return "\n".join(lines)
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: ResultRow) -> list[str]:
     status = status_of(row)
     begin = [f"{SIGNS[status]} {STATUS_WORDS[status]}", escaped(row.name)]
     run = deciding_run(row)
@@ -135,7 +135,7 @@ def _cells(row: Row) -> list[str]:
     return begin + [escaped(value_text(found[name])) or NO_NUMBER for name in names]
 
 
-def _failure(row: Row) -> Iterator[str]:
+def _failure(row: ResultRow) -> Iterator[str]:
     word = STATUS_WORDS[status_of(row)]
     yield f"### {SIGNS[status_of(row)]} {escaped(row.name)}"
     yield ""

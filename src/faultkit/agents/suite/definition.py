@@ -1,27 +1,27 @@
-"""A suite as its files define it, checked: servers, faults, agents, scripts and tests.
+"""A suite as its files define it: servers, faults, agents, scripts and tests.
 
-Values only: nothing here reads a file or runs. Parsers build it, runners read it.
+Values only, checked by the parsers that build them: nothing here reads a file or runs a test.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from faultkit.agents.suite.budget import RunBudget
+from faultkit.agents.suite.agent_interface import RunBudget
 from faultkit.agents.suite.gate import RecoveryGate
 from faultkit.llm.providers import CustomProvider as CustomProvider
 from faultkit.mcp.mock.mock_model import Manifest
-from faultkit.plan import Rule
+from faultkit.plan import Plan, Rule
 
 if TYPE_CHECKING:
     from faultkit.mcp.mock.mock_recording import Recording
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where something is defined."""
+class SourcePlace:
+    """File and line of a definition."""
 
     file: str
     line: int
@@ -63,7 +63,7 @@ class SuiteServer:
 
     name: str
     serving: Serving
-    place: Place
+    place: SourcePlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +72,10 @@ class SuiteFault:
 
     name: str
     rule: Rule
-    place: Place
+    place: SourcePlace
 
 
-# --- agents under test --------------------------------------------------------------------------------
+# Agents under test
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class ModelAgent:
     model: str
     """The name in the file: `claude-sonnet-4-5`, `ollama/gemma3:4b`."""
     provider: str = ""
-    """One of the suite's `providers`, or a well-known one; empty: it follows from the model's name."""
+    """One of the suite's `providers`, or a well-known one; empty: it is found by the model's name."""
     max_tokens: int = 1024
 
 
@@ -94,8 +94,8 @@ class ShippedAgent:
     """A script that ships with Faultkit."""
 
     kind: str
-    """A row of SHIPPED."""
-    goal: Goal | None = None
+    """A key of SHIPPED_AGENTS."""
+    goal: AgentGoal | None = None
     """None: call the first tool that an injected fault targets, with arguments made from its schema."""
 
 
@@ -118,7 +118,7 @@ class CommandAgent:
 AgentUnderTest: TypeAlias = ModelAgent | ShippedAgent | ScriptAgent | CommandAgent
 
 
-# --- tests -------------------------------------------------------------------------------
+# Tests
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,12 @@ class SuiteExpectation:
     matcher: str
     """A row of MATCHERS."""
     wanted: Any
-    place: Place
+    place: SourcePlace
+
+    @property
+    def is_of_answer(self) -> bool:
+        """True if the target is a part of the answer of a call, not the duration of the call."""
+        return self.target.startswith(("result", "error"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +145,7 @@ class AgentTest:
     name: str
     agent: AgentUnderTest
     servers: tuple[str, ...]
-    place: Place
+    place: SourcePlace
     prompt: str = ""
     system_prompt: str = ""
     inject: tuple[str, ...] = ()
@@ -150,6 +155,7 @@ class AgentTest:
     """`orchestration.error_recovery`: least percentage of failed calls that recovered later."""
     budget: RunBudget = field(default_factory=RunBudget)
     allow_unhit: bool = False
+    """A run that met no fault may pass."""
     runs: int = 1
     min_pass_rate: int | None = None
     """Percentage of runs that must pass, with 95 % confidence; None: every run must pass."""
@@ -157,6 +163,12 @@ class AgentTest:
     skip: str = ""
     """Why the test is skipped; empty if it runs."""
     only: bool = False
+    """If a test has this, only such tests are run."""
+
+    @property
+    def server_names(self) -> tuple[str, ...]:
+        """The servers that the test uses."""
+        return self.servers
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +178,7 @@ class ToolTest:
     name: str
     server: str
     tool: str
-    place: Place
+    place: SourcePlace
     arguments: Mapping[str, Any] = field(default_factory=dict)
     expect: tuple[SuiteExpectation, ...] = ()
     inject: tuple[str, ...] = ()
@@ -175,6 +187,14 @@ class ToolTest:
     tags: tuple[str, ...] = ()
     skip: str = ""
     only: bool = False
+
+    @property
+    def server_names(self) -> tuple[str, ...]:
+        """The server that the test uses."""
+        return (self.server,)
+
+
+SuiteTest: TypeAlias = AgentTest | ToolTest
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +213,18 @@ class Suite:
     variables: frozenset[str] = frozenset()
     """Names of the variables that the files refer to."""
 
+    @property
+    def tests(self) -> tuple[SuiteTest, ...]:
+        """All tests."""
+        return (*self.tools, *self.agents)
 
-# --- scripts ---------------------------------------------------------------------------------------
+    def plan(self, faults: Sequence[str], seed: int | str) -> Plan:
+        """Return a plan with the rules of these faults, by their names."""
+        rules = {fault.name: fault.rule for fault in self.faults}
+        return Plan(tuple(rules[name] for name in faults), seed)
+
+
+# Scripts
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,14 +236,15 @@ class PlannedCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Retry:
+class ScriptRetry:
     """How often a failed call is repeated, and the waits in between."""
 
     attempts: int = 3
-    """Attempts in all, with the first one; 0 is without limit."""
+    """Attempts in all, with the first one; 0 means no limit."""
     wait_ms: float = 0.0
     """Wait before the second attempt."""
     factor: float = 2.0
+    """Growth of the wait from one attempt to the next."""
     jitter: float = 0.0
     """Share of a wait by which it may be shorter or longer."""
     obeys: bool = False
@@ -221,32 +252,34 @@ class Retry:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ScriptStep:
     """A call, and the ways around its failure in the order in which they are tried."""
 
     call: PlannedCall
-    retry: Retry = Retry(attempts=1)
+    retry: ScriptRetry = ScriptRetry(attempts=1)
     verify: PlannedCall | None = None
-    """Made before each repeated attempt: if its text contains `verified`, the call had been done."""
+    """Made before each repeated attempt: if its result contains `verified`, the call is not repeated."""
     verified: str = ""
+    """Text that shows that the call had been done."""
     fallback: PlannedCall | None = None
+    """Made if all attempts failed."""
     goes_on: bool = False
-    """Ignore a failure."""
+    """Continue with the next step after a failure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Script:
     """The steps of a scripted agent, and its answer."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[ScriptStep, ...]
     say: str = ""
     """Answer if all steps succeeded; empty: the text of the last call."""
     say_on_failure: str = "I could not do it: {error}"
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
-    """What a shipped agent has to do."""
+class AgentGoal:
+    """The task of a shipped agent: a call, and the ways around its failure."""
 
     call: PlannedCall
     fallback: PlannedCall | None = None

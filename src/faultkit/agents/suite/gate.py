@@ -1,7 +1,7 @@
-"""The recovery gate: limits on a run that met a fault, and a verdict that names the limit it broke. Pure.
+"""The recovery gate: limits on a run that met a fault, and a verdict that names the broken limit. Pure.
 
-The gate looks at the first faulted call only. It is detected when the caller knows that the call failed, at
-the latest after the detection budget. The run has recovered when the agent gives a final reply.
+The gate looks at the first faulted call only. The failure is detected when the caller knows that the call
+failed, at the latest after the detection budget. The run has recovered when the agent gives a final reply.
 
     call_start ......... detected .................... recovered
        |-- max_detection_ms --|                            |
@@ -30,9 +30,11 @@ class RecoveryGate:
     """The limits of a recovery."""
 
     max_detection_ms: int
-    """Longest time until the agent must notice that a call failed. Calls are given up after it."""
+    """Longest time until the caller notices that a call failed. Calls are given up after it."""
     max_recovery_ms: int | None = None
+    """Longest time from the start of the faulted call to the final reply; None: no limit."""
     require_clean_timeout: bool = False
+    """A failed call must be noticed within `max_detection_ms`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +45,12 @@ class GateResult:
     message: str
     report: RecoveryReport
     detections: int
+    """Faulted calls whose failure the caller noticed."""
     limit: str = ""
     """Name of the limit that was broken: `max_recovery_ms`."""
 
 
-_NOTHING_SEEN = RecoveryReport(False, False, False, None, None)
+_NO_FAULT_MET = RecoveryReport(False, False, False, None, None)
 
 
 def gate_recovery(
@@ -57,42 +60,41 @@ def gate_recovery(
     faulted = trace.faulted
     if not faulted:
         verdict: RowVerdict = "passed" if allow_unhit else "not_exercised"
-        return GateResult(verdict, "not exercised: no call met an injected fault", _NOTHING_SEEN, 0)
+        return GateResult(verdict, "not exercised: no call met an injected fault", _NO_FAULT_MET, 0)
     failed = [call for call in faulted if call.failed and call.end_ms is not None]
     report = score_recovery(observation_of(gate, trace))
-    seen, budget = len(failed), f"detection budget {gate.max_detection_ms} ms"
+    detections = len(failed)
     if not report.recovered:
+        is_over_budget = trace.ending not in ("reply", "error")
+        exceeded = f" (the budget of {trace.ending} was used up)" if is_over_budget else ""
         return GateResult(
             "failed",
             f"did not recover: the run hit the injected fault {len(faulted)} time(s) and never returned a "
-            f"clean final reply within {gate.max_detection_ms} detection-budget ms{_why(trace)}",
+            f"clean final reply within {gate.max_detection_ms} detection-budget ms{exceeded}",
             report,
-            seen,
+            detections,
             "recovered",
         )
-    took = f"recovered in {report.time_to_recovery_ms} ms ({clock}) after {seen} detection(s); {budget}"
+    took = (
+        f"recovered in {report.time_to_recovery_ms} ms ({clock}) after {detections} detection(s); "
+        f"detection budget {gate.max_detection_ms} ms"
+    )
     if gate.max_recovery_ms is not None and not meets_recovery_budget(report, gate.max_recovery_ms):
         over = f"max_recovery_ms is {gate.max_recovery_ms}: {took}"
-        return GateResult("failed", over, report, seen, "max_recovery_ms")
+        return GateResult("failed", over, report, detections, "max_recovery_ms")
     if gate.require_clean_timeout and failed and not report.clean_timeout:
         late = f"require_clean_timeout: noticed after {report.time_to_detection_ms} ms; {took}"
-        return GateResult("failed", late, report, seen, "require_clean_timeout")
-    return GateResult("passed", took, report, seen)
+        return GateResult("failed", late, report, detections, "require_clean_timeout")
+    return GateResult("passed", took, report, detections)
 
 
 def observation_of(gate: RecoveryGate, trace: Trace) -> RecoveryObservation:
-    """Return the marks of a run that met a fault: its first faulted call, detection and final reply."""
+    """Return the points in time of a run that met a fault: first faulted call, detection, final reply."""
     first = trace.faulted[0]
-    noticed = first if first.failed else None
+    detected_ms = first.end_ms if first.failed else None
     return RecoveryObservation(
         call_start_ms=round(first.start_ms),
-        detected_ms=None if noticed is None or noticed.end_ms is None else round(noticed.end_ms),
+        detected_ms=None if detected_ms is None else round(detected_ms),
         recovered_ms=round(trace.reply.at_ms) if trace.reply is not None and trace.replied else None,
         timeout_budget_ms=gate.max_detection_ms,
     )
-
-
-def _why(trace: Trace) -> str:
-    if trace.ending in ("reply", "error"):
-        return ""
-    return f" (the budget of {trace.ending} was used up)"

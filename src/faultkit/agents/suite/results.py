@@ -1,15 +1,14 @@
-"""The results of suites. Values only: reports are built from these and from nothing else."""
+"""The results of suites. Values only: reports are built from them alone."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from faultkit.agents.recovery.metrics import RecoveryMetrics
-from faultkit.agents.recovery.score import Share
-from faultkit.agents.recovery.tool_misuse import ToolMisuse
+from faultkit.agents.recovery.metrics import RecoveryMetrics, ToolMisuse
+from faultkit.agents.recovery.score import PassShare
 from faultkit.agents.recovery.trace import Trace
-from faultkit.agents.suite.definition import Place
+from faultkit.agents.suite.definition import SourcePlace
 from faultkit.agents.suite.gate import ClockKind, GateResult, RecoveryGate, RowVerdict
 
 EDGE_RULE = "EDGE-006"
@@ -19,7 +18,7 @@ FAILING: tuple[RowVerdict, ...] = ("failed", "not_exercised", "inconclusive", "e
 
 @dataclass(frozen=True, slots=True)
 class ScoredRun:
-    """One run of an agent, with its scores."""
+    """One run of an agent: its trace, metrics and gate."""
 
     trace: Trace
     metrics: RecoveryMetrics
@@ -34,26 +33,32 @@ class ScoredRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ResultRow:
     """One line of a report: a test, or the recovery gate of a test."""
 
     name: str
     verdict: RowVerdict
     message: str
-    place: Place
+    place: SourcePlace
     duration_ms: float
     """Wall time: the one figure in which two runs with the same seed differ."""
     tags: tuple[str, ...] = ()
     rule: str = ""
+    """Id of the compliance rule that the row is about; empty for none."""
     limit: str = ""
     """Name of the limit that was broken."""
     runs: tuple[ScoredRun, ...] = ()
-    passed_share: Share | None = None
+    """The runs that the verdict is based on."""
+    passed_share: PassShare | None = None
+    """Share of the runs that passed; None with one run."""
     diff: str = ""
+    """Difference between the expected and the actual value, on several lines."""
     skipped: str = ""
     """Why the test was skipped; `verdict` means nothing then."""
     stub: bool = False
+    """A stub stood in for the model."""
     details: tuple[tuple[str, Any], ...] = ()
+    """Further facts as pairs of a name and a value."""
 
     @property
     def fails(self) -> bool:
@@ -66,14 +71,14 @@ class SuiteResult:
     """The rows of one suite."""
 
     file: str
-    rows: tuple[Row, ...]
+    rows: tuple[ResultRow, ...]
     problem: str = ""
     """Why the suite could not run at all."""
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
-    """The results of one run of the runner."""
+class SuiteResults:
+    """The results of all suites of one run."""
 
     suites: tuple[SuiteResult, ...]
     seed: int | str
@@ -87,7 +92,7 @@ class Results:
     """The run stopped at its first failure, so later tests may have no rows."""
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[ResultRow, ...]:
         """The rows of all suites."""
         return tuple(row for suite in self.suites for row in suite.rows)
 

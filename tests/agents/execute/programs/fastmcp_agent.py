@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 
 ATTEMPTS = 3
-PATIENCE_S = 0.6
+PATIENCE_S = 2.0
 
 
 async def main(config: object) -> None:

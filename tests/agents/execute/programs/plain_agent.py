@@ -1,4 +1,4 @@
-"""An agent without any library: it calls the given tools, disconnects from late replies and goes on."""
+"""An agent without any library: it calls the given tools and disconnects if a reply is late."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 import urllib.request
 from typing import Any
 
-PATIENCE_S = 0.3
+PATIENCE_S = 1.0
 HEADERS = {"content-type": "application/json", "accept": "application/json, text/event-stream"}
 
 

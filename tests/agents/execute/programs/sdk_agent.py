@@ -1,4 +1,4 @@
-"""An agent on the official SDK's client: it searches, and greps where the search does not answer in time."""
+"""An agent on the official SDK's client: it searches, and greps if the search does not answer in time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 
 from mcp import Client, MCPError
 
-PATIENCE_S = 0.6
+PATIENCE_S = 2.0
 
 
 async def main() -> None:

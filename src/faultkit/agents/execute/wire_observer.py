@@ -1,0 +1,207 @@
+"""The calls of a run as the wire shows them: what a client called, and what it received.
+
+`WireObserver` observes a gateway in front of one server and the HTTP front before it. Replies and frames are
+matched to calls by session and request id; a modern request has no session, so all of them share one.
+
+A call without a reply ends when the client cancels it or disconnects, at the latest when the client starts
+another call: the client then waits for the first one no longer. Calls that start within `SAME_TURN_MS` of
+each other belong to one turn of an agent and do not end each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from faultkit.agents.execute.observed_outcome import duration_ms, outcome_of_frame, outcome_of_reply
+from faultkit.agents.execute.virtual_toolbox import METHOD, PERMANENT_KINDS, effect_of
+from faultkit.agents.recovery.trace import TracedCall
+from faultkit.agents.suite.agent_interface import ToolInfo, ToolOutcome, tool_info
+from faultkit.base.http.http_server import HttpRequest, ResponseWriter
+from faultkit.faults.call_fault import Call, Cut, Frame, Message, Verdict
+from faultkit.mcp.gateway.recorder import Side
+from faultkit.mcp.wire.era import SESSION_HEADER, era_of
+from faultkit.mcp.wire.message import INVALID_PARAMS, Id, Incoming, cancelled_id, read, target_of
+from faultkit.plan import Rule
+
+SAME_TURN_MS = 100.0
+"""Calls that start within this time of each other are made in parallel by one turn of an agent."""
+
+_MODERN_SESSION = "modern"
+"""Session id of all modern requests: that era has no sessions."""
+
+_CallKey: TypeAlias = tuple[str, Id]
+"""Session id and request id."""
+
+
+@dataclass(slots=True)
+class _WireCall:
+    """A call as the gateway sees it."""
+
+    call: Call
+    start_ms: float
+    end_ms: float | None = None
+    outcome: ToolOutcome | None = None
+    rule: Rule | None = None
+    verdict: Verdict | None = None
+    reply: Message | None = None
+    """The server's reply, even if a fault kept it from the caller."""
+
+
+class WireObserver:
+    """An observer of the calls to one server."""
+
+    def __init__(
+        self, server: str, now_ms: Callable[[], float], on_call: Callable[[], None] = lambda: None
+    ) -> None:
+        """Create an observer. `on_call` is called at the start of each call of a tool."""
+        self._server = server
+        self._now_ms = now_ms
+        self._on_call = on_call
+        self._calls: list[_WireCall] = []
+        self._open: dict[_CallKey, _WireCall] = {}
+        self._tools: dict[str, ToolInfo] = {}
+        self._frozen: dict[str, Rule] = {}
+        """Sessions that a fault froze: nothing is answered or passed on any more."""
+
+    # Reports of the gateway
+
+    def message(self, session: str, side: Side, incoming: Incoming) -> None:
+        """Note a message: a call begins, is cancelled, or is answered by the server."""
+        if side == "client":
+            if incoming.kind == "request" and incoming.method == METHOD and incoming.id is not None:
+                self._begin(session, incoming.id, incoming.params)
+            elif (cancelled := cancelled_id(incoming)) is not None:
+                self.cancelled(session, cancelled)
+        elif incoming.kind == "response" and incoming.id is not None:
+            self._replied(session, incoming.id, incoming.message)
+
+    def injected(self, session: str, rule: Rule, call: Call, verdict: Verdict) -> None:
+        """Note the fault that a call meets."""
+        wire_call = self._open.get((session, call.id))
+        if wire_call is not None and call.method == METHOD:
+            wire_call.rule, wire_call.verdict = rule, verdict
+        if verdict.freezes_session:
+            self._frozen[session] = rule
+
+    def sent(self, session: str, id: Id, frame: Frame) -> None:
+        """Note a frame that the client got in place of the server's reply."""
+        wire_call = self._open.get((session, id))
+        if wire_call is None:
+            return
+        outcome = outcome_of_frame(wire_call.call, frame)
+        if isinstance(frame, Cut):
+            # Over HTTP the connection closes at the cut, which the caller sees.
+            outcome = ToolOutcome("lost", "the answer ended in its middle")
+        if outcome is not None:
+            self._end(wire_call, outcome, self._now_ms() + duration_ms(frame))
+
+    def lost(self, session: str) -> None:
+        """End the open calls of a session whose server exited."""
+        for (session_of_call, _), wire_call in self._open.items():
+            if session_of_call == session:
+                self._end(wire_call, ToolOutcome("lost", "the server exited"), self._now_ms())
+
+    # Reports of the HTTP front
+
+    def admit(self, request: HttpRequest, answer: ResponseWriter, serve: Callable[[str], None]) -> None:
+        """Admit every request, and note clients that disconnect before the response."""
+        incoming = read(request.body) if request.method == "POST" and request.body else None
+        if incoming is not None and incoming.kind == "request" and incoming.method == METHOD:
+            self._watch(request, incoming, answer)
+        serve("")
+
+    def _watch(self, request: HttpRequest, incoming: Incoming, answer: ResponseWriter) -> None:
+        """Note when the client of a call disconnects."""
+        id = incoming.id
+        assert id is not None
+        if era_of(incoming, request.headers) == "modern":
+            # MCP 2026-07-28, transports: closing the response stream of a request cancels it.
+            session = _MODERN_SESSION
+            answer.on_disconnect(lambda: self.cancelled(session, id))
+        else:
+            session = request.headers.get(SESSION_HEADER, "")
+            # MCP 2025-06-18, transports: a disconnect is no cancellation. But a client that disconnects
+            # before the response no longer waits for it.
+            answer.on_disconnect(lambda: None if answer.began else self._abandoned(session, id))
+        rule = self._frozen.get(session)
+        if rule is not None:
+            # The gateway reports no message of a frozen session, so the call begins here.
+            self._begin(session, id, incoming.params)
+            self._open[session, id].rule = rule
+
+    # The life of a call
+
+    def cancelled(self, session: str, id: Id) -> None:
+        """End a call that its caller cancelled."""
+        wire_call = self._open.get((session, id))
+        now_ms = self._now_ms()
+        if wire_call is not None and (wire_call.end_ms is None or now_ms < wire_call.end_ms):
+            wire_call.outcome, wire_call.end_ms = ToolOutcome("cancelled", "cancelled by the client"), now_ms
+
+    def _abandoned(self, session: str, id: Id) -> None:
+        wire_call = self._open.get((session, id))
+        if wire_call is not None:
+            self._end(wire_call, ToolOutcome("timeout", "the client hung up"), self._now_ms())
+
+    def traced_calls(self, final_reply_ms: float | None) -> list[TracedCall]:
+        """Return the calls in the order of their start.
+
+        A call that is still open at the end of the run was given up at `final_reply_ms`, if not before.
+        """
+        return [self._traced_call(wire_call, final_reply_ms) for wire_call in self._calls]
+
+    def _begin(self, session: str, id: Id, params: Mapping[str, Any]) -> None:
+        call = Call(METHOD, target_of(METHOD, dict(params)), params, id, self._server)
+        wire_call = _WireCall(call, self._now_ms())
+        self._calls.append(wire_call)
+        self._open[session, id] = wire_call
+        self._on_call()
+
+    def _replied(self, session: str, id: Id, message: Message) -> None:
+        result = message.get("result")
+        if isinstance(result, dict) and isinstance(listed := result.get("tools"), list):
+            infos = (tool_info(each, self._server) for each in listed if isinstance(each, dict))
+            self._tools.update((info.name, info) for info in infos)
+        wire_call = self._open.get((session, id))
+        if wire_call is not None and wire_call.reply is None:
+            wire_call.reply = message
+            # A fault that rewrites the reply decides what the caller gets: `sent` reports that.
+            if wire_call.verdict is None or wire_call.verdict.frames is None:
+                self._end(wire_call, outcome_of_reply(message), self._now_ms())
+
+    def _end(self, wire_call: _WireCall, outcome: ToolOutcome, at_ms: float) -> None:
+        if wire_call.outcome is None:
+            wire_call.outcome, wire_call.end_ms = outcome, at_ms
+
+    def _traced_call(self, wire_call: _WireCall, final_reply_ms: float | None) -> TracedCall:
+        call = wire_call.call
+        given = call.params.get("arguments")
+        arguments = given if isinstance(given, Mapping) else {}
+        info = self._tools.get(call.name, ToolInfo(call.name, self._server))
+        outcome, end_ms = wire_call.outcome, wire_call.end_ms
+        if outcome is None:
+            outcome, end_ms = ToolOutcome("timeout", ""), self._given_up_ms(wire_call, final_reply_ms)
+        rule, verdict = wire_call.rule, wire_call.verdict
+        return TracedCall(
+            call.name,
+            wire_call.start_ms,
+            end_ms,
+            outcome.outcome,
+            arguments,
+            server=self._server,
+            fault="" if rule is None else rule.name,
+            permanent=rule is not None and rule.fault.kind in PERMANENT_KINDS,
+            invalid=outcome.error_code == INVALID_PARAMS
+            or bool(self._tools and call.name not in self._tools),
+            retry_after_ms=outcome.retry_after_ms,
+            effect=effect_of(info, arguments, wire_call.reply),
+            is_read=info.read_only,
+            canaries=(verdict.marker,) if verdict is not None and verdict.marker else (),
+        )
+
+    def _given_up_ms(self, wire_call: _WireCall, final_reply_ms: float | None) -> float | None:
+        """Return when the client stopped waiting for a reply: when it made its next call or replied."""
+        later = (each.start_ms for each in self._calls if each.start_ms - wire_call.start_ms > SAME_TURN_MS)
+        return min(later, default=final_reply_ms)

@@ -1,0 +1,173 @@
+"""The interface between agents and the runner: an agent gets a task and a toolbox, and returns an answer.
+
+An agent reads no clock and never sleeps by itself: it uses its toolbox, which alone knows whether time is
+real or virtual. The toolbox also counts the budget: a call that exceeds it raises `BudgetExceeded`, which an
+agent must not catch. Pure values and protocols: toolboxes are in `execute`, agents in `kinds`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from faultkit.agents.recovery.trace import CallOutcome, RunEnding
+
+
+@dataclass(frozen=True, slots=True)
+class ToolInfo:
+    """A tool as its server lists it."""
+
+    name: str
+    server: str = ""
+    description: str = ""
+    input_schema: Mapping[str, Any] = field(default_factory=dict)
+    read_only: bool = False
+    """`readOnlyHint` of the tool's annotations."""
+
+
+def tool_info(listed: Mapping[str, Any], server: str) -> ToolInfo:
+    """Return the value of an entry of `tools/list`; members of the wrong type are left out."""
+    annotations = listed.get("annotations")
+    schema = listed.get("inputSchema")
+    return ToolInfo(
+        name=str(listed.get("name", "")),
+        server=server,
+        description=str(listed.get("description") or ""),
+        input_schema=schema if isinstance(schema, Mapping) else {},
+        read_only=isinstance(annotations, Mapping) and annotations.get("readOnlyHint") is True,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutcome:
+    """The outcome of one call, as its caller sees it."""
+
+    outcome: CallOutcome
+    text: str
+    """Text blocks of the result, or the error message, as a model gets them."""
+    structured: Any = None
+    """`structuredContent` of the result."""
+    error_code: int | None = None
+    retry_after_ms: float | None = None
+    """Wait that the reply asks for."""
+    reply: Mapping[str, Any] | None = field(default=None, compare=False)
+    """The JSON-RPC message; None if no reply arrived."""
+
+    @property
+    def ok(self) -> bool:
+        """True if the call succeeded."""
+        return self.outcome == "ok"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentTask:
+    """The prompts of an agent, and the seed of its random numbers."""
+
+    prompt: str
+    system_prompt: str = ""
+    seed: int | str = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AgentAnswer:
+    """The answer with which an agent ends its run."""
+
+    text: str
+    claims_success: bool | None = None
+    """Whether the agent claims to have done its task; None if only the text could show it."""
+    done: bool | None = None
+    """Whether the calls succeeded that the task needs; None unless the agent is scripted."""
+
+
+class BudgetExceeded(Exception):
+    """Raised when a run exceeds one of its limits; `ending` names the limit."""
+
+    def __init__(self, ending: RunEnding) -> None:
+        super().__init__(f"the budget of {ending} is used up")
+        self.ending = ending
+
+
+class Toolbox(Protocol):
+    """The tools, the clock and the budget of one run."""
+
+    @property
+    def tools(self) -> Sequence[ToolInfo]: ...
+
+    def now_ms(self) -> float:
+        """Return the milliseconds since the run began."""
+        ...
+
+    async def sleep(self, ms: float) -> None:
+        """Wait on the clock of the run."""
+        ...
+
+    async def call(self, name: str, arguments: Mapping[str, Any]) -> ToolOutcome:
+        """Call a tool. Returns a timeout once the detection budget has passed, so it never hangs."""
+        ...
+
+    def refuse(self, name: str, arguments: Mapping[str, Any], problem: str) -> ToolOutcome:
+        """Count a call whose arguments are invalid, without sending it to a server."""
+        ...
+
+    def spend(self, *, turns: int = 0, tokens: int = 0, money: float = 0.0) -> None:
+        """Count turns, tokens and money that the agent used. Raises BudgetExceeded."""
+        ...
+
+
+class Agent(Protocol):
+    """An agent that a suite can run against its tools."""
+
+    async def run(self, task: AgentTask, tools: Toolbox) -> AgentAnswer:
+        """Do the task and return the final answer. Raises BudgetExceeded."""
+        ...
+
+
+# The budget of a run
+
+
+@dataclass(frozen=True, slots=True)
+class RunBudget:
+    """Limits of one run. None stands for no limit."""
+
+    turns: int | None = 10
+    calls: int | None = None
+    tokens: int | None = None
+    time_ms: float | None = None
+    """Milliseconds on the clock of the run."""
+    money: float | None = None
+    """US dollars."""
+
+
+@dataclass(slots=True)
+class BudgetUse:
+    """The amounts that a run has used so far, checked against its budget."""
+
+    budget: RunBudget
+    turns: int = 0
+    calls: int = 0
+    tokens: int = 0
+    money: float = 0.0
+    overruns: list[RunEnding] = field(default_factory=list)
+    """Limits that were exceeded, in the order in which that happened."""
+
+    def spend(self, *, turns: int = 0, calls: int = 0, tokens: int = 0, money: float = 0.0) -> None:
+        """Add an amount. Raises BudgetExceeded if a limit is exceeded."""
+        self.turns += turns
+        self.calls += calls
+        self.tokens += tokens
+        self.money += money
+        self._check("turns", self.turns, self.budget.turns)
+        self._check("calls", self.calls, self.budget.calls)
+        self._check("tokens", self.tokens, self.budget.tokens)
+        self._check("money", self.money, self.budget.money)
+
+    def check_time(self, now_ms: float) -> None:
+        """Raise BudgetExceeded if the time limit has passed."""
+        self._check("time", now_ms, self.budget.time_ms)
+
+    def _check(self, name: RunEnding, used: float, limit: float | None) -> None:
+        if limit is not None and used > limit:
+            if name not in self.overruns:
+                self.overruns.append(name)
+            raise BudgetExceeded(name)

@@ -1,0 +1,82 @@
+"""Tests of tools: a failed call does not pass, and a missing tool is an error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from faultkit.agents.suite_file import read_suite
+from tests.agents.execute.suite_runs import HEAD, program, row, run, server_code, verdicts, write
+
+BROKEN = """
+  - { name: refuses, spec: "tool_error@search" }
+  - { name: cut, spec: "disconnect@search" }
+"""
+ENDS = {
+    "refuses": "expected a result, got an error of the tool: ",
+    "hung": "expected a result, got no answer: injected fault",
+    "cut": "expected a result, got none: the connection was closed before the answer",
+}
+
+
+@pytest.mark.parametrize(("fault", "says"), ENDS.items(), ids=ENDS)
+def test_a_call_that_fails_does_not_pass_where_nothing_is_expected(
+    tmp_path: Path, fault: str, says: str
+) -> None:
+    body = f"{HEAD}{BROKEN}tools: [{{ name: t, tool: search, inject: [{fault}] }}]\n"
+    found = row(run(write(tmp_path, body)), "t")
+    assert (found.verdict, found.limit) == ("failed", "result")
+    assert found.message.startswith(says)
+
+
+def test_a_difference_stands_apart_from_the_sentence_that_announces_it(tmp_path: Path) -> None:
+    wanted = "[{ target: result, exact: { content: [], isError: true } }]"
+    body = f"{HEAD}tools: [{{ name: t, tool: search, expect: {wanted} }}]\n"
+    found = row(run(write(tmp_path, body)), "t")
+    assert (found.verdict, "\n" in found.message) == ("failed", False)
+    assert any(line.startswith("-") for line in found.diff.splitlines())
+    assert any(line.startswith("+") for line in found.diff.splitlines())
+
+
+def test_how_long_it_took_says_nothing_of_the_answer_but_an_error_that_is_expected_does(
+    tmp_path: Path,
+) -> None:
+    body = f"""{HEAD}{BROKEN}
+tools:
+  - name: quick
+    tool: search
+    inject: [refuses]
+    expect: [{{ target: duration_ms, numeric: {{ lt: 9000 }} }}]
+  - {{ name: meant, tool: search, inject: [refuses], expect: [{{ target: result.isError, exact: true }}] }}
+  - {{ name: unknown, tool: nosuch, expect: [{{ target: error.kind, exact: protocol_error }}] }}
+"""
+    assert verdicts(run(write(tmp_path, body))) == {"quick": "failed", "meant": "passed", "unknown": "passed"}
+
+
+def test_a_tool_that_a_mock_does_not_have_is_a_mistake_of_the_file(tmp_path: Path) -> None:
+    file = write(tmp_path, f"{HEAD}tools: [{{ name: t, tool: serch }}]\n")
+    _, problems = read_suite(file)
+    (problem,) = map(str, problems)
+    assert problem.startswith(f'{file}: line 8: tools[0].tool: no tool is named "serch"; did you mean')
+
+
+def test_a_tool_that_a_live_server_does_not_have_is_a_mistake_once_it_has_listed_them(tmp_path: Path) -> None:
+    argv = program(tmp_path, "live.py", server_code())
+    body = f"servers: {{ s: {{ command: {argv} }} }}\ntools: [{{ name: t, tool: serch }}]\n"
+    file = write(tmp_path, body)
+    (suite,) = run(file).suites
+    assert suite.problem.startswith(f'{file}: line 2: t: tool: no tool is named "serch"')
+    assert suite.rows == ()
+
+
+@pytest.mark.parametrize("clock", ["virtual", "scaled"])
+def test_a_server_that_dies_in_a_call_is_an_error_on_every_clock(tmp_path: Path, clock: str) -> None:
+    argv = program(tmp_path, "dying.py", server_code(calling="os._exit(3)"))
+    body = f"""
+servers: {{ s: {{ command: {argv} }} }}
+tools: [{{ name: t, tool: search, expect: [{{ target: error.kind, exact: lost }}] }}]
+agents: [{{ name: a, agent: {{ script: [search], say_on_failure: sorry }} }}]
+"""
+    results = run(write(tmp_path, body), clock=clock, scale=20.0, parallel=1)
+    assert verdicts(results) == {"t": "error", "a": "error"}
