@@ -1,4 +1,4 @@
-"""The pytest plugin, in a pytest of its own."""
+"""The pytest plugin, in a separate pytest process."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_that_fails(chaos):
 """
 
 
-def test_the_fixture_cleans_up_and_a_failing_test_tells_how_to_repeat_it(tmp_path: Path) -> None:
+def test_the_fixture_cleans_up_and_a_failing_test_shows_how_to_repeat_it(tmp_path: Path) -> None:
     (tmp_path / "test_suite.py").write_text(SUITE)
 
     def run(*options: str) -> tuple[str, str]:
@@ -68,7 +68,7 @@ def test_the_fixture_cleans_up_and_a_failing_test_tells_how_to_repeat_it(tmp_pat
     assert run("--chaos-seed", seed) == (seed, rolled)
 
 
-def test_whoever_loads_the_plugin_loads_nothing_else_of_ours() -> None:
+def test_loading_the_plugin_loads_nothing_else_of_faultkit() -> None:
     script = "import sys, faultkit.chaos.fixture; print(*sorted(m for m in sys.modules if 'faultkit' in m))"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert loaded.stdout.split() == ["faultkit", "faultkit.chaos", "faultkit.chaos.fixture"]

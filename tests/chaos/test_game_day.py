@@ -1,4 +1,4 @@
-"""Game days and monkeys: several experiments, whatever becomes of each."""
+"""Game days and monkeys: several experiments, whatever the outcome of each."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from faultkit.base.errors import InputError
-from faultkit.chaos.experiment.experiment_result import ExperimentResult, Outcome
+from faultkit.chaos.experiment.experiment_model import ExperimentResult, Outcome
 from faultkit.chaos.experiment.function_experiment import ChaosExperiment, SteadyStateHypothesis
 from faultkit.chaos.game_day import ChaosMonkey, GameDay, summary
 

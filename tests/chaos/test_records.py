@@ -1,4 +1,4 @@
-"""Results in the store: kept over restarts, only added to, counted also when they are no longer kept."""
+"""Results in the store: kept over restarts, append-only, and counted after they are dropped."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import pytest
 
 from faultkit.audit.store import Store
 from faultkit.audit.store_factory import open_store
-from faultkit.chaos.experiment.experiment_result import ExperimentResult, Journal, Outcome
+from faultkit.chaos.experiment.experiment_model import ExperimentResult, Journal, Outcome
 from faultkit.chaos.records import ResultHistory, Totals
-from tests.audit.conftest import postgres, postgres_server  # noqa: F401 (fixtures)
 
 HELD = ExperimentResult("a", True, True, True, 1.5, None, "2026-02-05T10:00:00.000000Z", Outcome.HELD)
 MISSED = replace(HELD, success=False, steady_state_after=False, outcome=Outcome.DEVIATED, error="née ☃")

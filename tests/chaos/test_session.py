@@ -1,4 +1,4 @@
-"""Faults and experiments as one process does them: the lease of lasting effects, the lever, the log."""
+"""ChaosSession: the lease of lasting effects, the kill switch, the audit log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 from faultkit.audit.store_factory import open_store
 from faultkit.base.errors import FaultkitError, RunError
 from faultkit.chaos.experiment.experiment_file import load_experiment
-from faultkit.chaos.experiment.experiment_result import Outcome
+from faultkit.chaos.experiment.experiment_model import Outcome
 from faultkit.chaos.named_faults.chaos_fault import ChaosFault
 from faultkit.chaos.safety.ledger import Ledger
 from faultkit.chaos.safety.undo import Undo
@@ -55,25 +55,25 @@ async def _injected_again(session: ChaosSession) -> None:
     await session.inject("hog")
 
 
-def test_the_lever_ends_what_lasts(session: ChaosSession) -> None:
+def test_the_kill_switch_ends_what_lasts(session: ChaosSession) -> None:
     asyncio.run(_injected_again(session))
-    session.switch.pull("enough")
+    session.kill_switch.pull("enough")
     until(lambda: states(session.ledger) == ["over"])
     assert session.registry.states() == []
-    with pytest.raises(RunError, match="the stop lever is pulled"):
+    with pytest.raises(RunError, match="the kill switch is pulled"):
         session.register(HOG)
 
 
-def test_the_lever_lets_go_whoever_waits(session: ChaosSession) -> None:
+def test_the_kill_switch_lets_delayed_callers_continue(session: ChaosSession) -> None:
     session.register(ChaosFault("slow", "latency", 1, duration_s=600))
 
     def pull() -> None:
         until(session.registry.active)
-        session.switch.pull("enough")
+        session.kill_switch.pull("enough")
 
     pulling = threading.Thread(target=pull)
     pulling.start()
-    with pytest.raises(RunError, match="the stop lever is pulled"):
+    with pytest.raises(RunError, match="the kill switch is pulled"):
         asyncio.run(session.inject("slow"))
     pulling.join()
     assert session.registry.active() == []

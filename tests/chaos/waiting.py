@@ -1,4 +1,4 @@
-"""Waiting for what other threads and processes do, for a while at most."""
+"""Waiting for other threads and processes, with a time limit."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def until(holds: Callable[[], object]) -> None:
 
 async def until_in_a_task(holds: Callable[[], object]) -> None:
     async with asyncio.timeout(PATIENCE_S):
-        while not holds():  # noqa: ASYNC110 (it is no task that makes it so)
+        while not holds():  # noqa: ASYNC110 (no task sets it)
             await asyncio.sleep(0.001)

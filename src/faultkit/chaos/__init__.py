@@ -2,12 +2,11 @@
 
     from faultkit.chaos import ChaosFault, FaultRegistry, with_chaos
 
-    safety/        limits, kill switch, the ledger of what has to be undone, and its guardian process
+    safety/        limits, kill switch, the ledger of what has to be undone, recovery after a crash
     effects/       what a fault does: pauses and exceptions, a partition, exhaustion, rules at a proxy
     named_faults/  faults by name: register, trigger by chance, remove
     steps/         the kinds of checks and actions of an experiment
-    experiment/    experiments in the short form: file, runner, result
-    toolkit/       experiments in the format of Chaos Toolkit
+    experiment/    experiments, in the short form or in that of Chaos Toolkit: files, runners, results
     report/        reports of runs
     session, runner, game_day, records    what commands and tools use
 
@@ -20,8 +19,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from faultkit.chaos.experiment.experiment_result import ExperimentResult as ExperimentResult
-    from faultkit.chaos.experiment.experiment_result import Outcome as Outcome
+    from faultkit.chaos.experiment.experiment_model import ExperimentResult as ExperimentResult
+    from faultkit.chaos.experiment.experiment_model import Outcome as Outcome
     from faultkit.chaos.experiment.function_experiment import ChaosExperiment as ChaosExperiment
     from faultkit.chaos.experiment.function_experiment import SteadyStateHypothesis as SteadyStateHypothesis
     from faultkit.chaos.named_faults.chaos_fault import ChaosFault as ChaosFault
@@ -37,38 +36,33 @@ if TYPE_CHECKING:
     from faultkit.chaos.safety.kill_switch import KillSwitch as KillSwitch
     from faultkit.chaos.safety.ledger import Ledger as Ledger
 
-    Lever = KillSwitch
-
 _MODULES = {
-    "ChaosExperiment": "experiment.function_experiment",
-    "ChaosFault": "named_faults.chaos_fault",
-    "Effect": "named_faults.chaos_fault",
-    "ExperimentResult": "experiment.experiment_result",
-    "FaultRegistry": "named_faults.fault_registry",
-    "FaultState": "named_faults.chaos_fault",
-    "InjectedFault": "named_faults.chaos_fault",
-    "Injection": "named_faults.chaos_fault",
-    "KillSwitch": "safety.kill_switch",
-    "Ledger": "safety.ledger",
-    "Limits": "safety.chaos_limits",
-    "Outcome": "experiment.experiment_result",
-    "SteadyStateHypothesis": "experiment.function_experiment",
-    "parse_chaos_fault": "named_faults.chaos_fault",
-    "run_experiment": "runner",
-    "with_chaos": "named_faults.fault_registry",
+    "ChaosExperiment": "faultkit.chaos.experiment.function_experiment",
+    "ChaosFault": "faultkit.chaos.named_faults.chaos_fault",
+    "Effect": "faultkit.chaos.named_faults.chaos_fault",
+    "ExperimentResult": "faultkit.chaos.experiment.experiment_model",
+    "FaultRegistry": "faultkit.chaos.named_faults.fault_registry",
+    "FaultState": "faultkit.chaos.named_faults.chaos_fault",
+    "InjectedFault": "faultkit.chaos.named_faults.chaos_fault",
+    "Injection": "faultkit.chaos.named_faults.chaos_fault",
+    "KillSwitch": "faultkit.chaos.safety.kill_switch",
+    "Ledger": "faultkit.chaos.safety.ledger",
+    "Limits": "faultkit.chaos.safety.chaos_limits",
+    "Outcome": "faultkit.chaos.experiment.experiment_model",
+    "SteadyStateHypothesis": "faultkit.chaos.experiment.function_experiment",
+    "parse_chaos_fault": "faultkit.chaos.named_faults.chaos_fault",
+    "run_experiment": "faultkit.chaos.runner",
+    "with_chaos": "faultkit.chaos.named_faults.fault_registry",
 }
 """The module of each public name."""
-_FORMER_NAMES = {"Lever": "KillSwitch"}
-"""Names of earlier versions, kept for programs that import them."""
 
-__all__ = [*_MODULES, *_FORMER_NAMES]
+__all__ = [*_MODULES]
 
 
 def __getattr__(name: str) -> Any:
-    name = _FORMER_NAMES.get(name, name)
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return getattr(import_module(_MODULES[name]), name)
 
 
 def __dir__() -> list[str]:

@@ -14,11 +14,9 @@ from typing import Any, Protocol
 
 from faultkit.base.errors import InputError
 from faultkit.base.rng import Rng
-from faultkit.base.text import one_line
 from faultkit.base.times import now_us, time_text
-from faultkit.chaos.experiment.experiment_catalog import GameDayFile
-from faultkit.chaos.experiment.experiment_file import AnyExperiment
-from faultkit.chaos.experiment.experiment_result import (
+from faultkit.chaos.experiment.experiment_file import AnyExperiment, GameDayFile
+from faultkit.chaos.experiment.experiment_model import (
     EXIT_CODE,
     FAULTKIT_KEY,
     Event,
@@ -26,11 +24,13 @@ from faultkit.chaos.experiment.experiment_result import (
     Outcome,
     result_document,
 )
+from faultkit.chaos.report.journal_report import OUTCOMES
 from faultkit.chaos.session import ChaosSession
+from faultkit.report import markdown
 
 
 class Runnable(Protocol):
-    """What ChaosMonkey can run."""
+    """An experiment that ChaosMonkey can run."""
 
     @property
     def name(self) -> str: ...
@@ -95,23 +95,10 @@ async def _result(planned: PlannedExperiment) -> ExperimentResult:
     try:
         return await planned.run()
     except InputError as error:
-        return _failed_result(planned.name, Outcome.INVALID, str(error), started_at)
+        outcome, problem = Outcome.INVALID, str(error)
     except Exception as error:
-        return _failed_result(planned.name, Outcome.ABORTED, f"{type(error).__name__}: {error}", started_at)
-
-
-def _failed_result(name: str, outcome: Outcome, error: str, started_at: str) -> ExperimentResult:
-    return ExperimentResult(name, False, False, False, 0.0, error, started_at, outcome)
-
-
-_OUTCOME_TEXTS = {
-    Outcome.HELD: "the steady state held",
-    Outcome.DEVIATED: "the steady state deviated",
-    Outcome.INVALID: "it could not be run as it is written",
-    Outcome.GATE_NOT_MET: "the system was not in its steady state to begin with",
-    Outcome.ABORTED: "it did not come to its end",
-    Outcome.ROLLBACK_FAILED: "**something is still broken: its rollback failed**",
-}
+        outcome, problem = Outcome.ABORTED, f"{type(error).__name__}: {error}"
+    return ExperimentResult(planned.name, False, False, False, 0.0, problem, started_at, outcome)
 
 
 def summary(
@@ -119,47 +106,34 @@ def summary(
 ) -> str:
     """Return the results of a game day in Markdown."""
     held = sum(result.success for result in results)
-    lines = [f"# Game day: {_inline(title)}", ""]
+    lines = [f"# Game day: {_escaped(title)}", ""]
     if started_at:
         lines += [f"Started {started_at}.", ""]
     lines += [f"{len(results)} of {len(planned)} experiments run, {held} passed.", ""]
-    lines += ["| experiment | outcome | before | after | rollback | seconds |", "|---|---|---|---|---|---|"]
-    for result in results:
-        cells = (
-            _inline(result.experiment_name),
+    rows = [
+        (
+            _escaped(result.experiment_name),
             str(result.outcome),
-            _yes(result.steady_state_before),
-            _yes(result.steady_state_after),
+            "yes" if result.steady_state_before else "no",
+            "yes" if result.steady_state_after else "no",
             "ok" if result.rollback_ok else "FAILED",
             f"{result.duration_seconds:.1f}",
         )
-        lines.append(f"| {' | '.join(cells)} |")
-    left = [name for name in planned if name not in {result.experiment_name for result in results}]
+        for result in results
+    ]
+    lines += markdown.table_lines(("experiment", "outcome", "before", "after", "rollback", "seconds"), rows)
     for result in results:
-        lines += [
-            "",
-            f"## {_inline(result.experiment_name)}",
-            "",
-            f"{_sentence(_OUTCOME_TEXTS[result.outcome])}.",
-        ]
+        lines += ["", f"## {_escaped(result.experiment_name)}", "", f"{OUTCOMES[result.outcome]}."]
         if result.error is not None:
-            lines += ["", f"> {_inline(result.error)}"]
-    if left:
-        lines += ["", f"Not run: {', '.join(_inline(name) for name in left)}."]
+            lines += ["", f"> {_escaped(result.error)}"]
+    not_run = [name for name in planned if name not in {result.experiment_name for result in results}]
+    if not_run:
+        lines += ["", f"Not run: {', '.join(map(_escaped, not_run))}."]
     return "\n".join(lines) + "\n"
 
 
-def _sentence(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
-def _yes(value: bool) -> str:
-    return "yes" if value else "no"
-
-
-def _inline(text: str) -> str:
-    """Return the text on one line, with the characters escaped that have a meaning in Markdown."""
-    return one_line(text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;")
+def _escaped(text: str) -> str:
+    return markdown.escape(text, "\\|", "<")
 
 
 class ChaosMonkey:
@@ -174,6 +148,7 @@ class ChaosMonkey:
         self._most_kept = most_kept
 
     def add(self, experiment: Runnable) -> None:
+        """Register an experiment. Raises InputError if its name is registered already."""
         if experiment.name in self._experiments:
             raise InputError("experiment_name", f'"{experiment.name}" is registered already')
         self._experiments[experiment.name] = experiment
@@ -189,6 +164,7 @@ class ChaosMonkey:
         return result
 
     def run_all(self) -> list[ExperimentResult]:
+        """Run all experiments, in the order of registration."""
         return [self.run(name) for name in self._experiments]
 
     def run_random(self) -> ExperimentResult | None:

@@ -1,4 +1,4 @@
-"""What chaos keeps in the store: the results of experiments, and rows of the audit log."""
+"""Results of experiments in the store, and rows of the audit log for everything that chaos does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from faultkit.audit.row import AuditEntry, AuditRow, new_row_id
 from faultkit.audit.store import Store
 from faultkit.base.errors import RunError
 from faultkit.base.times import now_us, parse_time
-from faultkit.chaos.experiment.experiment_result import (
+from faultkit.chaos.experiment.experiment_model import (
     ExperimentResult,
     Journal,
     parse_result,
@@ -32,7 +32,7 @@ _LONGEST_ERROR = 2000
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """How many runs there were."""
+    """The number of runs, and of those that held."""
 
     runs: int
     successes: int

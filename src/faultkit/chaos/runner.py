@@ -8,7 +8,7 @@
     rollback   always, once the method has started: last first, each undo with its own limit
 
 A run stops early if it is cancelled, asked to stop or out of time, if the kill switch is pulled, or if its
-lease lapses. `experiment.experiment_runner` runs the short form, `toolkit.toolkit_runner` that of Chaos
+lease lapses. `experiment.experiment_runner` runs the short form, `experiment.toolkit_runner` that of Chaos
 Toolkit.
 """
 
@@ -20,8 +20,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from faultkit.chaos.experiment.experiment_file import AnyExperiment
-from faultkit.chaos.experiment.experiment_model import ToolkitExperiment
-from faultkit.chaos.experiment.experiment_result import Event, Journal
+from faultkit.chaos.experiment.experiment_model import Event, Journal, ToolkitExperiment
 from faultkit.chaos.experiment.experiment_runner import ExperimentRunner
 from faultkit.chaos.safety.chaos_limits import Limits
 from faultkit.chaos.safety.kill_switch import KillSwitch
@@ -35,7 +34,7 @@ async def run_experiment(
     experiment: AnyExperiment,
     *,
     lease: Lease,
-    lever: KillSwitch,
+    kill_switch: KillSwitch,
     limits: Limits,
     registry: FaultRegistry | None = None,
     on_event: Callable[[Event], None] = lambda event: None,
@@ -46,16 +45,16 @@ async def run_experiment(
     """Run an experiment and return its journal. Never raises for what the experiment does.
 
     If it is cancelled, it rolls back first; `on_event` and the lease still get the events. The caller ends
-    the lease. `lever`: the kill switch."""
+    the lease."""
     stopping = stopping or asyncio.Event()
     if isinstance(experiment, ToolkitExperiment):
-        from faultkit.chaos.toolkit.toolkit_runner import ToolkitRunner
+        from faultkit.chaos.experiment.toolkit_runner import ToolkitRunner
 
-        toolkit = ToolkitRunner(experiment, lease, lever, limits, on_event, dry_run, stopping)
+        toolkit = ToolkitRunner(experiment, lease, kill_switch, limits, on_event, dry_run, stopping)
         task = asyncio.create_task(toolkit.run())
     else:
         runner = ExperimentRunner(
-            experiment, lease, lever, limits, registry, on_event, seed, dry_run, stopping
+            experiment, lease, kill_switch, limits, registry, on_event, seed, dry_run, stopping
         )
         task = asyncio.create_task(runner.run())
     try:

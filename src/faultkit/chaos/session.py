@@ -19,17 +19,16 @@ from faultkit.audit.log_file import default_store
 from faultkit.audit.store_factory import open_store
 from faultkit.base.errors import FaultkitError, RunError
 from faultkit.base.times import now_us
-from faultkit.chaos.experiment.experiment_catalog import USUAL_FOLDER, Catalog, read_catalog
-from faultkit.chaos.experiment.experiment_file import AnyExperiment
-from faultkit.chaos.experiment.experiment_result import Event, Journal, Outcome
+from faultkit.chaos.experiment.experiment_file import USUAL_FOLDER, AnyExperiment, Catalog, read_catalog
+from faultkit.chaos.experiment.experiment_model import Event, Journal, Outcome
 from faultkit.chaos.named_faults.chaos_fault import ChaosFault, Injection
 from faultkit.chaos.named_faults.fault_registry import FaultRegistry
 from faultkit.chaos.records import ChaosAudit, ResultHistory
 from faultkit.chaos.runner import run_experiment
 from faultkit.chaos.safety.chaos_limits import Limits, limits_of
 from faultkit.chaos.safety.kill_switch import KillSwitch
-from faultkit.chaos.safety.lease import USUAL_LEASE_S
-from faultkit.chaos.safety.ledger import LeaseKeeper, Ledger, default_state_dir
+from faultkit.chaos.safety.lease import USUAL_LEASE_S, LeaseKeeper
+from faultkit.chaos.safety.ledger import Ledger, default_state_dir
 
 STATE_VARIABLE = "FAULT_CHAOS_STATE"
 _POLL_S = 0.05
@@ -75,14 +74,17 @@ class ChaosSession:
     def __init__(self, settings: ChaosSettings) -> None:
         self.settings = settings
         self.ledger = Ledger(settings.state_dir)
-        self.switch = KillSwitch(settings.state_dir)
+        self.kill_switch = KillSwitch(settings.state_dir)
         self._store = open_store(settings.store)
         self.history = ResultHistory(self._store)
         self.audit = ChaosAudit(self._store, settings.source, settings.transport)
+        owner = f"faults of process {os.getpid()}"
         self._lease_keeper = LeaseKeeper(
-            self.ledger, self.switch, f"faults of process {os.getpid()}", settings.lease_s, self._end_effects
+            lambda: self.ledger.open(owner, settings.lease_s), self.kill_switch, self._end_effects
         )
-        self.registry = FaultRegistry(limits=settings.limits, lease=self._lease_keeper, lever=self.switch)
+        self.registry = FaultRegistry(
+            limits=settings.limits, lease=self._lease_keeper, kill_switch=self.kill_switch
+        )
         self._running: set[str] = set()
         self._lock = threading.Lock()
         # Guardians may have undone effects since the last session ended.
@@ -124,7 +126,7 @@ class ChaosSession:
         """Inject a fault. A delayed caller continues when `cancelled` is set or the switch is pulled."""
         given: dict[str, Any] = {"fault_name": name, "call_id": call_id}
         with self._audited("inject", given):
-            injection = await self._stoppable(self.registry.ainject(name, call_id), cancelled)
+            injection = await self._run_stoppable(self.registry.ainject(name, call_id), cancelled)
             given["was_triggered"] = injection.was_triggered
             given["effect"] = None if injection.effect is None else injection.effect.says
             return injection
@@ -166,7 +168,7 @@ class ChaosSession:
                 journal = await run_experiment(
                     experiment,
                     lease=lease,
-                    lever=self.switch,
+                    kill_switch=self.kill_switch,
                     limits=self.settings.limits,
                     registry=self.registry,
                     on_event=on_event,
@@ -179,9 +181,9 @@ class ChaosSession:
                 polling.cancel()
                 lease.end(outcome)
         self.audit.add_undone(self.ledger)
-        return self._keep(journal)
+        return self._store_result(journal)
 
-    def _keep(self, journal: Journal) -> Journal:
+    def _store_result(self, journal: Journal) -> Journal:
         # If the store fails, the history is incomplete, but the result is returned all the same.
         if journal.result.outcome is not Outcome.INVALID:
             try:
@@ -196,10 +198,10 @@ class ChaosSession:
 
     def check_switch(self) -> None:
         """Raise RunError if the kill switch is pulled."""
-        order = self.switch.pulled()
+        order = self.kill_switch.pulled()
         if order is not None:
             raise RunError(
-                f"the stop lever is pulled: nothing new begins ({order.why}); `fault chaos stop --release` "
+                f"the kill switch is pulled: nothing new begins ({order.why}); `fault chaos stop --release` "
                 "takes it back"
             )
 
@@ -208,9 +210,9 @@ class ChaosSession:
         self.registry.close()
         self.audit.add_undone(self.ledger)
 
-    # --- inside -------------------------------------------------------------------------------
+    # --- helpers ------------------------------------------------------------------------------
 
-    async def _stoppable(
+    async def _run_stoppable(
         self, work: Coroutine[Any, Any, Injection], cancelled: threading.Event | None
     ) -> Injection:
         task = asyncio.create_task(work)

@@ -1,4 +1,4 @@
-"""resource_exhaustion in real processes: what they take, the limits they keep, and that they end."""
+"""resource_exhaustion in real processes: what they take, their limits, and their end."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="measured throug
 
 MIB = 1 << 20
 SLACK_BYTES = 64 * MIB
-"""An interpreter, and the slack of its limit."""
+"""Memory of an interpreter, with the slack of its limit."""
 
 
 class Notes:
-    """A lease that remembers."""
+    """An UndoLog that keeps what is written to it."""
 
     def __init__(self) -> None:
-        self.said: list[str] = []
+        self.lines: list[str] = []
         self.undos: list[Undo] = []
 
     def intend(self, undo: Undo) -> str:
         pid = undo.data["pid"]
         held = int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-        self.said.append(f"intended while it held {held // (64 * MIB) * 64} MiB")
+        self.lines.append(f"intended while it held {held // (64 * MIB) * 64} MiB")
         self.undos.append(undo)
         return "1"
 
-    def done(self, intent: str, result: UndoResult) -> None:
-        self.said.append(f"{intent} done: {result.ok}")
+    def record_undo(self, intent: str, result: UndoResult) -> None:
+        self.lines.append(f"{intent} done: {result.ok}")
 
 
 @pytest.fixture
@@ -52,8 +52,8 @@ def notes() -> Notes:
 
 @pytest.fixture
 def registry(notes: Notes) -> Iterator[FaultRegistry]:
-    with FaultRegistry(seed=1, lease=notes) as made:
-        yield made
+    with FaultRegistry(seed=1, lease=notes) as faults:
+        yield faults
 
 
 def hog(resource: str, amount: float, duration_s: float = 60, **more: object) -> ChaosFault:
@@ -67,7 +67,7 @@ def pid_of(notes: Notes) -> int:
 
 
 def limit_of(pid: int, name: str) -> int:
-    """The hard one."""
+    """Return the hard limit."""
     for line in Path(f"/proc/{pid}/limits").read_text().splitlines():
         if line.startswith(name):
             return int(line.removeprefix(name).split()[1])
@@ -92,7 +92,7 @@ def test_memory_is_taken_and_kept_within_its_limit_and_given_back(
     registry.remove("hog")
     assert birth_of(pid) is None
     assert not Path(f"/proc/{pid}").exists()
-    assert notes.said == ["intended while it held 0 MiB", "1 done: True"]
+    assert notes.lines == ["intended while it held 0 MiB", "1 done: True"]
 
 
 @pytest.mark.parametrize(
@@ -131,11 +131,11 @@ def test_a_core_is_kept_busy(registry: FaultRegistry, notes: Notes) -> None:
     registry.inject("hog")
     before_s = registry.measure("hog")["cpu_s"]
     until(lambda: registry.measure("hog")["cpu_s"] >= before_s + 0.1)
-    # What the kernel lets it compute at most: its time, and a second.
+    # The CPU time that the kernel allows: its duration and one second.
     assert limit_of(pid_of(notes), "Max cpu time") == 61
 
 
-def test_disk_space_is_taken_in_a_file_that_nobody_can_find(
+def test_disk_space_is_taken_in_a_file_without_a_name(
     registry: FaultRegistry, notes: Notes, tmp_path: Path
 ) -> None:
     registry.register(hog("disk", 32, folder=str(tmp_path)))
@@ -155,11 +155,11 @@ def test_it_ends_by_itself_when_its_time_is_over(registry: FaultRegistry, notes:
     registry.register(hog("memory", 8, duration_s=0.05))
     registry.inject("hog")
     until(lambda: birth_of(pid_of(notes)) is None)
-    until(lambda: notes.said[-1] == "1 done: True")
+    until(lambda: notes.lines[-1] == "1 done: True")
     assert registry.active() == []
 
 
-def test_to_inject_it_again_while_it_is_at_work_takes_nothing_more(
+def test_injecting_it_again_while_it_is_active_takes_nothing_more(
     registry: FaultRegistry, notes: Notes
 ) -> None:
     registry.register(hog("memory", 8))
@@ -171,7 +171,7 @@ def test_to_inject_it_again_while_it_is_at_work_takes_nothing_more(
     assert len(notes.undos) == 1
 
 
-def test_one_that_was_killed_is_not_at_work(registry: FaultRegistry, notes: Notes) -> None:
+def test_an_effect_whose_process_was_killed_is_not_active(registry: FaultRegistry, notes: Notes) -> None:
     registry.register(hog("memory", 8))
     registry.inject("hog")
     os.kill(pid_of(notes), signal.SIGKILL)
@@ -203,7 +203,7 @@ def test_an_effect_that_cannot_be_written_down_does_not_begin(registry: FaultReg
     assert [birth_of(pid) for pid in begun] == [None]
 
 
-def test_a_real_lease_knows_how_to_end_it_for_as_long_as_it_is_at_work(tmp_path: Path) -> None:
+def test_a_real_lease_has_its_undo_as_long_as_it_is_active(tmp_path: Path) -> None:
     lease = Ledger(tmp_path).open("a test", guarded=False)
     with FaultRegistry(lease=lease) as registry:
         registry.register(hog("memory", 8))
@@ -261,7 +261,7 @@ time.sleep(60)
 
 
 def test_it_ends_when_its_parent_is_killed() -> None:
-    # Begun by another thread than the main one, which is what a task does: the kernel's signal is of no use.
+    # Started by a thread other than the main one, as a task does: a signal of the kernel would not help.
     owner = subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE, text=True)
     assert owner.stdout is not None
     with owner:
@@ -271,8 +271,8 @@ def test_it_ends_when_its_parent_is_killed() -> None:
     until(lambda: birth_of(pid) is None)
 
 
-def test_the_kernel_ends_it_though_nobody_else_does() -> None:
+def test_the_kernel_ends_it_if_nothing_else_does() -> None:
     held = Exhaustion("memory", 8).begin("hog", 0.1, None)
-    assert held.at_work
-    until(lambda: not held.at_work)
+    assert held.is_active
+    until(lambda: not held.is_active)
     assert held.end().ok

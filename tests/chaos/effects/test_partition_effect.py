@@ -1,4 +1,4 @@
-"""network_partition inside this process, on real sockets: what is cut, and that it comes back."""
+"""network_partition inside this process, on real sockets: what is cut, and that it is restored."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from faultkit.chaos.effects.partition_effect import can_silence, peer_of, tcp_so
 from tests.chaos.waiting import PATIENCE_S, until
 
 SOON_S = 0.3
-"""So long nothing comes through a wall."""
+"""Seconds without data that prove a partition."""
 linux = pytest.mark.skipif(not can_silence(), reason="this kernel cannot silence a connection")
 
 
 @pytest.fixture
 def registry() -> Iterator[FaultRegistry]:
-    with FaultRegistry(seed=1) as made:
-        yield made
+    with FaultRegistry(seed=1) as faults:
+        yield faults
 
 
 def cut_off(registry: FaultRegistry, target: Endpoint, mode: str, name: str = "cut") -> None:
@@ -40,12 +40,12 @@ def connected(target: Endpoint, timeout_s: float = PATIENCE_S) -> socket.socket:
     return socket.create_connection((target.host, target.port), timeout_s)
 
 
-def echoed(client: socket.socket, said: bytes) -> bytes:
-    client.sendall(said)
-    return heard(client, len(said))
+def echoed(client: socket.socket, data: bytes) -> bytes:
+    client.sendall(data)
+    return received(client, len(data))
 
 
-def heard(client: socket.socket, size: int) -> bytes:
+def received(client: socket.socket, size: int) -> bytes:
     found = b""
     while len(found) < size and (more := client.recv(size - len(found))):
         found += more
@@ -139,17 +139,17 @@ def test_a_connection_made_behind_the_back_of_python_is_cut_a_moment_later(
     registry: FaultRegistry, echo: Endpoint
 ) -> None:
     cut_off(registry, echo, "refuse")
-    # The method of the base is what a library of its own would call.
+    # Calls the method of the base class, as a library that connects by itself does.
     import _socket
 
     with socket.socket() as client:
         _socket.socket.connect(client, (echo.host, echo.port))
         client.settimeout(PATIENCE_S)
         with pytest.raises(OSError, match=r"\[Errno"):
-            heard(client, 1)
+            received(client, 1)
 
 
-def test_a_name_without_an_address_is_told(registry: FaultRegistry) -> None:
+def test_a_name_without_an_address_is_reported(registry: FaultRegistry) -> None:
     registry.register(ChaosFault("cut", "network_partition", 1, targets=("no-such-host.invalid:1",)))
     with pytest.raises(TargetError, match=r"^no-such-host\.invalid has no address"):
         registry.inject("cut")
@@ -179,11 +179,11 @@ def test_blackhole_stalls_a_live_connection_and_both_ways_come_through_afterward
             registry.remove("cut")
             for peer in (client, there):
                 peer.settimeout(PATIENCE_S)
-                assert heard(peer, 7) == b"held up"
+                assert received(peer, 7) == b"held up"
 
 
 @linux
-def test_a_new_connection_times_out_as_the_caller_said(registry: FaultRegistry, echo: Endpoint) -> None:
+def test_a_new_connection_times_out_as_the_caller_asks(registry: FaultRegistry, echo: Endpoint) -> None:
     cut_off(registry, echo, "blackhole")
     with pytest.raises(TimeoutError):
         connected(echo, SOON_S)
@@ -246,7 +246,7 @@ def test_of_two_walls_before_a_target_the_second_still_holds_when_the_first_fall
             client.recv(1)
         registry.remove("second")
         client.settimeout(PATIENCE_S)
-        assert heard(client, 1) == b"x"
+        assert received(client, 1) == b"x"
 
 
 @linux
@@ -267,7 +267,7 @@ def test_ipv6_is_silenced_as_well(registry: FaultRegistry) -> None:
                 client.recv(1)
             registry.remove("cut")
             client.settimeout(PATIENCE_S)
-            assert heard(client, 1) == b"x"
+            assert received(client, 1) == b"x"
 
 
 @linux
@@ -296,18 +296,18 @@ def test_tls_stalls_and_goes_on_like_any_other_bytes(registry: FaultRegistry) ->
                 echoed(client, b"b")
             registry.remove("cut")
             client.settimeout(PATIENCE_S)
-            assert heard(client, 1) == b"b"
+            assert received(client, 1) == b"b"
         thread.join(PATIENCE_S)
 
 
-# --- nothing stays behind -----------------------------------------------------------------------
+# --- cleanup -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", ["refuse", pytest.param("blackhole", marks=linux)])
 def test_afterwards_everything_is_as_it_was(registry: FaultRegistry, echo: Endpoint, mode: str) -> None:
     def all_there_is() -> tuple[object, ...]:
         ours = [thread.name for thread in threading.enumerate() if thread.name.startswith("fault-")]
-        # A connection that was reset is closed by the echo server, which is in this process, too.
+        # The echo server, which also runs in this process, closes a connection that was reset.
         descriptors = len(os.listdir("/dev/fd")) if mode == "blackhole" else 0
         return dict(vars(socket.socket)), socket.socket.connect, ours, descriptors
 
@@ -329,7 +329,7 @@ def test_it_ends_by_itself_when_its_time_is_over(registry: FaultRegistry, echo: 
         assert echoed(client, b"x") == b"x"
 
 
-def test_who_replaces_connect_meanwhile_keeps_it(
+def test_a_library_that_replaces_connect_meanwhile_keeps_its_method(
     registry: FaultRegistry, echo: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cut_off(registry, echo, "refuse")

@@ -14,8 +14,7 @@ from faultkit.base.errors import InputError, TargetError
 from faultkit.chaos import ChaosFault, FaultRegistry, Injection
 from faultkit.chaos.effects.rule_effect import ProxyRules
 from faultkit.chaos.safety.undo import Undo, UndoResult
-from faultkit.mcp.gateway.control import Control as GatewayControl
-from faultkit.mcp.gateway.gateway_state import GatewayState
+from faultkit.mcp.gateway.gateway_control import GatewayControl, GatewayState
 from faultkit.plan import read_plan
 from faultkit.proxy.control.control_client import ControlClient
 from faultkit.proxy.control.control_server import ControlServer
@@ -28,7 +27,7 @@ SOON_S = 0.3
 
 
 class Notes:
-    """A lease that remembers."""
+    """An UndoLog that keeps what is written to it."""
 
     def __init__(self) -> None:
         self.undos: list[Undo] = []
@@ -38,7 +37,7 @@ class Notes:
         self.undos.append(undo)
         return str(len(self.undos))
 
-    def done(self, intent: str, result: UndoResult) -> None:
+    def record_undo(self, intent: str, result: UndoResult) -> None:
         self.results.append(result)
 
 
@@ -75,13 +74,13 @@ def notes() -> Notes:
 
 @pytest.fixture
 def registry(notes: Notes) -> Iterator[FaultRegistry]:
-    with FaultRegistry(seed=1, lease=notes) as made:
-        yield made
+    with FaultRegistry(seed=1, lease=notes) as faults:
+        yield faults
 
 
-def echoed(client: socket.socket, said: bytes) -> bytes:
-    client.sendall(said)
-    return client.recv(len(said), socket.MSG_WAITALL)
+def echoed(client: socket.socket, data: bytes) -> bytes:
+    client.sendall(data)
+    return client.recv(len(data), socket.MSG_WAITALL)
 
 
 def test_a_partition_at_the_proxy_cuts_a_live_connection_and_refuses_new_ones(
@@ -176,7 +175,7 @@ def test_if_one_of_several_rules_is_not_taken_none_stays(registry: FaultRegistry
 
 
 @pytest.mark.parametrize("token", [None, "wrong"])
-def test_a_wrong_token_is_told(
+def test_a_wrong_token_is_reported(
     registry: FaultRegistry, stand: Stand, token: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("FAULT_CONTROL_TOKEN", raising=False)
@@ -195,7 +194,7 @@ def test_the_token_may_come_from_the_environment(
     assert stand.rules() == ["jitter"]
 
 
-def test_nobody_at_the_control_address_is_told(registry: FaultRegistry, closed_port: int) -> None:
+def test_a_control_address_without_a_listener_is_reported(registry: FaultRegistry, closed_port: int) -> None:
     metadata = {"control": f"127.0.0.1:{closed_port}", "token": TOKEN}
     registry.register(ChaosFault("slow", "jitter", 1, metadata=metadata))
     with pytest.raises(TargetError, match=r"cannot be reached"):

@@ -1,4 +1,4 @@
-"""The order of an experiment, its outcomes, and the rollback that always runs. Functions are the system."""
+"""The order of an experiment, its outcomes, and the rollback that always runs, on a system of functions."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from faultkit.base.signals import REASONS, handle_signals
-from faultkit.chaos.experiment.experiment_result import EVENTS, EXIT_CODE, Event, Outcome
+from faultkit.chaos.experiment.experiment_model import EVENTS, EXIT_CODE, Event, Outcome
 from faultkit.chaos.safety.chaos_limits import Limits
 from faultkit.testing.virtual_loop import run_virtual
-from tests.chaos.experiment.stage import CALLS, STATE, Stage, call, experiment_of
+from tests.chaos.stage import CALLS, STATE, Stage, call, experiment_of
 
 HEALTHY = {"name": "healthy", **call("state", key="healthy")}
 BREAK = {"name": "break it", **call("put", key="healthy", value=False)}
@@ -23,7 +23,7 @@ ROLLBACK_FILE = "rolled-back"
 
 
 def touch(name: str) -> dict[str, Any]:
-    """A rollback that leaves a file behind: rollbacks run in processes of their own."""
+    """Return a rollback that creates a file, because rollbacks run in processes of their own."""
     return {"name": f"make {name}", "process": ["/bin/sh", "-c", f"echo {name} >> {ROLLBACK_FILE}"]}
 
 
@@ -70,7 +70,7 @@ def test_without_the_steady_state_nothing_is_begun(stage: Stage) -> None:
     assert rolled_back(stage.folder) == []
 
 
-def test_a_gate_that_raises_says_so_in_the_words_of_the_seed(stage: Stage) -> None:
+def test_a_gate_that_raises_has_the_error_of_the_original_tool(stage: Stage) -> None:
     steady = [{"name": "broken", **call("fail", text="no database")}]
     result = stage.run(experiment_of(document([BREAK]) | {"steady_state": steady}, stage.folder)).result
     assert result.outcome is Outcome.GATE_NOT_MET
@@ -124,12 +124,12 @@ def test_an_action_brings_its_own_undo_which_is_written_down_before_it_acts(stag
     method = [{"name": "act", **call("note", text="act"), "undo": touch("mine")}]
     written: list[list[str]] = []
 
-    def heard(event: Event) -> None:
+    def on_event(event: Event) -> None:
         if event.kind == "action_ended":
             lines = next((stage.folder / "state" / "leases").glob("*.jsonl")).read_text().splitlines()
             written.append([json.loads(line)["event"] for line in lines])
 
-    stage.on_event = heard
+    stage.on_event = on_event
     experiment = experiment_of(document(method, rollback=[touch("all")]), stage.folder)
     assert stage.run(experiment).result.outcome is Outcome.HELD
     assert rolled_back(stage.folder) == ["mine", "all"]
@@ -148,7 +148,7 @@ def test_a_check_in_the_method_that_is_not_met_deviates(stage: Stage) -> None:
     assert (result.outcome, result.success, result.steady_state_after) == (Outcome.DEVIATED, False, True)
 
 
-def test_checks_beside_the_method_see_what_is_over_at_its_end() -> None:
+def test_checks_during_the_method_find_a_deviation_that_is_over_at_its_end() -> None:
     async def main(folder: Path) -> None:
         stage = Stage(folder)
         STATE.clear()
@@ -206,19 +206,19 @@ def test_actions_in_the_background_end_before_the_second_look() -> None:
 
 
 def stopped_by(stage: Stage, event: str, stop: Any) -> None:
-    """Stop when the event comes."""
+    """Call `stop` when the next run reports this event."""
 
-    def heard(each: Event) -> None:
+    def on_event(each: Event) -> None:
         if each.kind == event:
             stop()
 
-    stage.on_event = heard
+    stage.on_event = on_event
 
 
 PAUSING = [{"name": "act", **call("note", text="act")}, {"pause": "1h"}, call("note", text="never")]
 
 
-def test_a_run_that_is_told_to_stop_rolls_back(stage: Stage) -> None:
+def test_a_run_that_is_asked_to_stop_rolls_back(stage: Stage) -> None:
     STATE["healthy"] = True
 
     def stop() -> None:
@@ -228,18 +228,18 @@ def test_a_run_that_is_told_to_stop_rolls_back(stage: Stage) -> None:
     stopped_by(stage, "pause_began", stop)
     result = stage.run(experiment_of(document(PAUSING, rollback=[touch("a")]), stage.folder)).result
     assert (result.outcome, result.exit_code) == (Outcome.ABORTED, 4)
-    assert result.error == "Stopped: it was told to stop"
+    assert result.error == "Stopped: it was asked to stop"
     assert (rolled_back(stage.folder), CALLS) == (["a"], ["act"])
 
 
-def test_a_run_that_is_cancelled_rolls_back_before_it_is_gone(stage: Stage) -> None:
+def test_a_run_that_is_cancelled_rolls_back_before_it_ends(stage: Stage) -> None:
     STATE["healthy"] = True
     experiment = experiment_of(document(PAUSING, rollback=[touch("a")]), stage.folder)
 
     async def main() -> None:
         task = asyncio.create_task(stage.arun(experiment))
 
-        # Cancelled again while it rolls back: it does so all the same.
+        # A second cancellation during the rollback must not interrupt it.
         def again(event: Event) -> None:
             if event.kind == "pause_began" or event.data.get("phase") == "rollback":
                 asyncio.get_running_loop().call_soon(task.cancel)
@@ -262,12 +262,12 @@ def test_a_run_out_of_time_rolls_back(stage: Stage) -> None:
     assert rolled_back(stage.folder) == ["a"]
 
 
-def test_the_lever_ends_a_run_and_lets_none_begin(stage: Stage) -> None:
+def test_the_kill_switch_ends_a_run_and_lets_none_begin(stage: Stage) -> None:
     STATE["healthy"] = True
     experiment = experiment_of(document(PAUSING, rollback=[touch("a")]), stage.folder)
-    stopped_by(stage, "pause_began", lambda: stage.lever.pull("enough"))
+    stopped_by(stage, "pause_began", lambda: stage.kill_switch.pull("enough"))
     result = stage.run(experiment).result
-    assert result.error == "Stopped: the stop lever is pulled: enough"
+    assert result.error == "Stopped: the kill switch is pulled: enough"
     assert rolled_back(stage.folder) == ["a"]
     CALLS.clear()
     assert stage.run(experiment).result.outcome is Outcome.ABORTED
@@ -294,7 +294,7 @@ def test_a_function_that_hangs_or_exits_is_a_result(stage: Stage) -> None:
         assert result.error == f"Failed to verify initial steady state: {name}: {why}"
 
 
-def test_an_action_whose_function_does_not_end_is_told_to_go_on(stage: Stage) -> None:
+def test_an_action_whose_function_does_not_end_is_reported_as_continuing(stage: Stage) -> None:
     (stage.folder / "slow_function_of_a_test.py").write_text(
         "import threading\ndef hang():\n    threading.Event().wait(60)\n"
     )
@@ -346,7 +346,7 @@ def test_a_dry_run_looks_and_touches_nothing(stage: Stage) -> None:
         ),
     ],
 )
-def test_what_cannot_work_is_said_before_anything_is_begun(
+def test_what_cannot_work_is_reported_before_anything_starts(
     stage: Stage, more: dict[str, Any], problem: str
 ) -> None:
     STATE["healthy"] = True
@@ -363,10 +363,10 @@ def test_an_environment_that_is_not_allowed_refuses_every_experiment(stage: Stag
 def test_a_listener_that_fails_loses_no_rollback(stage: Stage) -> None:
     STATE["healthy"] = True
 
-    def heard(event: Event) -> None:
+    def on_event(event: Event) -> None:
         raise RuntimeError("no terminal")
 
-    stage.on_event = heard
+    stage.on_event = on_event
     journal = stage.run(experiment_of(document([BREAK], rollback=[touch("a")]), stage.folder))
     assert rolled_back(stage.folder) == ["a"]
     warning = "an event could not be handed on: RuntimeError: no terminal"

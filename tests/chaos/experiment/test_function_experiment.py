@@ -1,4 +1,4 @@
-"""Experiments of plain functions, in the order and the words of the seed's library."""
+"""Experiments of Python functions, with the order and the messages of the original library."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from faultkit.base.errors import RunError
-from faultkit.chaos.experiment.experiment_result import (
+from faultkit.chaos.experiment.experiment_model import (
     ExperimentResult,
     Outcome,
     parse_result,
@@ -18,7 +18,7 @@ from faultkit.chaos.experiment.function_experiment import ChaosExperiment, Stead
 
 
 class System:
-    """Steady as long as `states` says so; what is called is written down."""
+    """A system that is steady according to `states`, and keeps a list of calls."""
 
     def __init__(self, *states: Any, action: Any = None, rollback: Any = None) -> None:
         self.calls: list[str] = []
@@ -111,7 +111,7 @@ CASES: list[tuple[System, tuple[bool, bool, bool], str | None, Outcome, int]] = 
 
 
 @pytest.mark.parametrize(("system", "states", "error", "outcome", "calls"), CASES)
-def test_what_comes_of_it_is_said_in_the_words_of_the_seed(
+def test_results_have_the_messages_of_the_original_library(
     system: System, states: tuple[bool, bool, bool], error: str | None, outcome: Outcome, calls: int
 ) -> None:
     result = ran(system, is_async=False)

@@ -1,4 +1,4 @@
-"""ChaosFault: what may be registered, and what is said of what may not."""
+"""ChaosFault: valid settings, and the errors of invalid ones."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from typing import Any
 import pytest
 
 from faultkit.base.errors import InputError
-from faultkit.chaos.effects.effect_table import FAULT_TYPES, SEED_TYPES
-from faultkit.chaos.named_faults.chaos_fault import ChaosFault, parse_chaos_fault
+from faultkit.chaos.named_faults.chaos_fault import (
+    FAULT_TYPES,
+    SPECIFIED_TYPES,
+    ChaosFault,
+    parse_chaos_fault,
+)
 from faultkit.faults import FAULTS
 
 GOOD: dict[str, Any] = {"name": "slow-database", "fault_type": "latency"}
@@ -17,15 +21,15 @@ CUT: dict[str, Any] = {"name": "cut", "fault_type": "network_partition"}
 HOG: dict[str, Any] = {"name": "hog", "fault_type": "resource_exhaustion"}
 
 
-def test_the_defaults_are_those_of_the_seed() -> None:
+def test_the_defaults_are_those_of_the_original_tool() -> None:
     fault = ChaosFault("slow-database", "latency")
     assert (fault.probability, fault.duration_s, fault.error_message) == (0.1, 0.0, "Injected fault")
     assert (fault.seed, fault.targets, fault.metadata) == (None, (), {})
 
 
-def test_the_five_types_of_the_seed_come_first_and_the_whole_vocabulary_is_there() -> None:
+def test_the_five_original_types_come_first_and_the_whole_vocabulary_follows() -> None:
     five = ("latency", "error", "timeout", "resource_exhaustion", "network_partition")
-    assert FAULT_TYPES[:5] == SEED_TYPES == five
+    assert FAULT_TYPES[:5] == SPECIFIED_TYPES == five
     assert set(FAULT_TYPES) == {*five, *FAULTS}
 
 
@@ -127,7 +131,7 @@ def test_bad_input_is_named(given: dict[str, Any], path: str, problem: str) -> N
     assert (caught.value.path, caught.value.problem) == (path, problem)
 
 
-def test_an_unknown_type_is_told_what_there_is_and_what_may_have_been_meant() -> None:
+def test_the_error_of_an_unknown_type_lists_the_types_and_suggests_one() -> None:
     with pytest.raises(InputError) as caught:
         ChaosFault("x", "latencie")
     assert caught.value.path == "fault_type"
@@ -142,7 +146,7 @@ def test_the_ends_of_the_range_are_legal(probability: float) -> None:
     assert ChaosFault("x", "error", probability).probability == probability
 
 
-def test_what_was_given_can_be_changed_afterwards_without_harm() -> None:
+def test_changing_the_given_objects_afterwards_does_no_harm() -> None:
     metadata = {"resource": "memory"}
     fault = ChaosFault("x", "resource_exhaustion", metadata=metadata)
     metadata["resource"] = "gold"

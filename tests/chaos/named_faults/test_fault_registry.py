@@ -1,4 +1,4 @@
-"""The registry: dice that repeat, faults that come and go, and effects that befall the caller."""
+"""The registry: repeatable rolls, registered and removed faults, effects on the caller, failed undos."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultkit.base.errors import InputError, RunError
-from faultkit.chaos import ChaosFault, FaultRegistry, InjectedFault, Injection, Lever, Limits
+from faultkit.chaos import ChaosFault, FaultRegistry, InjectedFault, Injection, KillSwitch, Limits
+from faultkit.chaos.effects.lasting_effect import LastingEffect, Measured, UndoLog
+from faultkit.chaos.safety.undo import UndoResult
 from faultkit.mcp.failures.tool_catalogue import roll_of
 from tests.chaos.waiting import PATIENCE_S, until, until_in_a_task
 
@@ -23,8 +25,8 @@ CALLS = 10_000
 
 @pytest.fixture
 def registry() -> Iterator[FaultRegistry]:
-    with FaultRegistry(seed=42) as made:
-        yield made
+    with FaultRegistry(seed=42) as faults:
+        yield faults
 
 
 def triggers(registry: FaultRegistry, count: int, name: str = "flaky") -> list[bool]:
@@ -69,7 +71,7 @@ def test_tasks_share_it_too(registry: FaultRegistry) -> None:
     assert {injection.call: injection.was_triggered for injection in shared} == alone
 
 
-def test_a_call_id_decides_alone_whoever_asks_and_how_often(registry: FaultRegistry) -> None:
+def test_a_call_id_gives_the_same_roll_from_any_thread_and_every_time(registry: FaultRegistry) -> None:
     registry.register(ChaosFault("flaky", "error", probability=0.5))
     by_number = triggers(registry, 50)
     assert [registry.inject("flaky", call_id=number).was_triggered for number in range(50)] == by_number
@@ -111,7 +113,7 @@ def test_faults_of_other_names_and_seeds_roll_otherwise(registry: FaultRegistry)
     assert len(set(sequences.values())) == 3
 
 
-# --- come and go --------------------------------------------------------------------------------
+# --- register and remove -------------------------------------------------------------------------
 
 
 def test_to_register_again_puts_the_new_one_in_its_place_and_begins_anew(registry: FaultRegistry) -> None:
@@ -123,13 +125,13 @@ def test_to_register_again_puts_the_new_one_in_its_place_and_begins_anew(registr
     assert (state.calls, state.times_triggered, state.last_triggered_at) == (0, 0, None)
 
 
-def test_remove_tells_whether_there_was_one(registry: FaultRegistry) -> None:
+def test_remove_returns_whether_there_was_one(registry: FaultRegistry) -> None:
     registry.register(ChaosFault("x", "error"))
     assert (registry.remove("x"), registry.remove("x")) == (True, False)
     assert registry.states() == []
 
 
-def test_to_inject_what_is_not_registered_is_an_error(registry: FaultRegistry) -> None:
+def test_injecting_an_unregistered_fault_is_an_error(registry: FaultRegistry) -> None:
     with pytest.raises(InputError, match=r'^name: there is no fault named "nobody"$'):
         registry.inject("nobody")
     assert registry.maybe("nobody") is None
@@ -142,7 +144,7 @@ def test_a_wrong_call_id_is_an_error(registry: FaultRegistry, call_id: object) -
         registry.inject("x", call_id)  # type: ignore[arg-type]
 
 
-def test_a_fault_whose_time_is_over_is_gone(registry: FaultRegistry) -> None:
+def test_an_expired_fault_is_removed(registry: FaultRegistry) -> None:
     registry.register(ChaosFault("x", "error", 1), ttl_s=0)
     assert "x" not in registry
     assert registry.states() == []
@@ -152,7 +154,7 @@ def test_a_fault_whose_time_is_over_is_gone(registry: FaultRegistry) -> None:
     assert 0 < state.expires_in_s <= 60
 
 
-def test_a_state_tells_when_and_how_often_it_triggered(registry: FaultRegistry) -> None:
+def test_a_state_has_when_and_how_often_it_triggered(registry: FaultRegistry) -> None:
     registry.register(ChaosFault("x", "error", 1))
     for _ in range(3):
         registry.inject("x")
@@ -165,7 +167,7 @@ def test_a_state_tells_when_and_how_often_it_triggered(registry: FaultRegistry) 
 # --- effects on the caller ----------------------------------------------------------------------
 
 
-def test_an_error_is_told_by_inject_and_raised_by_maybe(registry: FaultRegistry) -> None:
+def test_an_error_is_returned_by_inject_and_raised_by_maybe(registry: FaultRegistry) -> None:
     registry.register(ChaosFault("x", "error", 1, error_message="DB unavailable"))
     effect = registry.inject("x").effect
     assert effect is not None
@@ -199,7 +201,7 @@ def test_a_delay_in_a_task_does_not_hold_up_the_loop(registry: FaultRegistry) ->
 
     async def main() -> Injection:
         waiting = asyncio.create_task(registry.ainject("x"))
-        await until_in_a_task(registry.active)  # Only a loop that goes round gets past this.
+        await until_in_a_task(registry.active)  # Passes only if the event loop is not blocked.
         registry.remove("x")
         return await asyncio.wait_for(waiting, PATIENCE_S)
 
@@ -222,7 +224,9 @@ def test_a_cancelled_delay_leaves_nothing_behind(registry: FaultRegistry) -> Non
     assert registry.active() == []
 
 
-def test_whoever_waits_goes_on_unharmed_when_the_fault_is_removed(registry: FaultRegistry) -> None:
+def test_delayed_callers_continue_without_the_exception_when_the_fault_is_removed(
+    registry: FaultRegistry,
+) -> None:
     registry.register(ChaosFault("x", "timeout", 1, duration_s=60))
     came: list[object] = []
     thread = threading.Thread(target=lambda: came.append(registry.maybe("x")))
@@ -233,7 +237,7 @@ def test_whoever_waits_goes_on_unharmed_when_the_fault_is_removed(registry: Faul
     assert len(came) == 1, "it was let go, and nothing was raised"
 
 
-# --- limits and the lever -----------------------------------------------------------------------
+# --- limits and the kill switch ------------------------------------------------------------------
 
 
 def test_limits_hold_for_durations_amounts_targets_and_environments() -> None:
@@ -266,12 +270,71 @@ def test_without_limits_amounts_and_durations_are_capped_all_the_same(registry: 
         registry.register(ChaosFault("x", "timeout", duration_s=601))
 
 
-def test_a_pulled_lever_lets_nothing_begin(tmp_path: Path) -> None:
-    lever = Lever(tmp_path)
-    registry = FaultRegistry(lever=lever)
+def test_a_pulled_kill_switch_lets_nothing_start(tmp_path: Path) -> None:
+    kill_switch = KillSwitch(tmp_path)
+    registry = FaultRegistry(kill_switch=kill_switch)
     registry.register(ChaosFault("x", "error", 1))
-    lever.pull("enough")
+    kill_switch.pull("enough")
     for begin in (lambda: registry.inject("x"), lambda: registry.register(ChaosFault("y", "error"))):
-        with pytest.raises(RunError, match=r"^the stop lever is pulled: nothing new begins \(enough\)$"):
+        with pytest.raises(RunError, match=r"^the kill switch is pulled: nothing new begins \(enough\)$"):
             begin()
     assert registry.remove("x")
+
+
+# --- effects that cannot be undone ---------------------------------------------------------------
+
+
+class Stuck:
+    """A StartableEffect and LastingEffect that cannot be undone."""
+
+    says = "stuck"
+    is_active = True
+
+    def check(self, limits: Limits, *, targets_too: bool) -> None:
+        pass
+
+    def begin(self, name: str, lasts_s: float, lease: UndoLog | None) -> LastingEffect:
+        return self
+
+    def measure(self) -> Measured:
+        return {}
+
+    def end(self) -> UndoResult:
+        return UndoResult(False, "the door is locked")
+
+
+@pytest.fixture
+def stuck_registry(monkeypatch: pytest.MonkeyPatch) -> FaultRegistry:
+    monkeypatch.setattr(ChaosFault, "effect", lambda self: Stuck())
+    return FaultRegistry(1)
+
+
+def test_remove_raises_and_removes_the_fault_all_the_same(stuck_registry: FaultRegistry) -> None:
+    stuck_registry.register(ChaosFault("x", "resource_exhaustion", 1, 60))
+    stuck_registry.inject("x")
+    with pytest.raises(RunError, match=r"^x: its effect could not be undone: the door is locked$"):
+        stuck_registry.remove("x")
+    assert "x" not in stuck_registry
+
+
+def test_close_tries_all_before_it_raises(stuck_registry: FaultRegistry) -> None:
+    for name in ("x", "y"):
+        stuck_registry.register(ChaosFault(name, "resource_exhaustion", 1, 60))
+        stuck_registry.inject(name)
+    with pytest.raises(RunError, match=r"^x: .*; y: "):
+        stuck_registry.close()
+    assert stuck_registry.states() == []
+
+
+def test_ending_one_injection_raises(stuck_registry: FaultRegistry) -> None:
+    stuck_registry.register(ChaosFault("x", "resource_exhaustion", 1, 60))
+    injection = stuck_registry.inject("x")
+    with pytest.raises(RunError, match=r"the door is locked$"):
+        stuck_registry.end(injection)
+
+
+def test_one_whose_time_is_over_is_in_trouble(stuck_registry: FaultRegistry) -> None:
+    stuck_registry.register(ChaosFault("x", "resource_exhaustion", 1, 0.01))
+    stuck_registry.inject("x")
+    until(lambda: stuck_registry.states()[0].trouble)
+    assert stuck_registry.states()[0].trouble == "the door is locked"

@@ -1,4 +1,4 @@
-"""Journals as runs write them, for the renderers: plain JSON."""
+"""Journals as runs write them, in plain JSON, for tests of the renderers."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ def journal(name: str, outcome: str = "held", **more: Any) -> dict[str, Any]:
 
 
 def _check(phase: str, name: str, at_s: float, met: bool, why: str | None) -> dict[str, Any]:
-    told = {"kind": "check_ended", "at_s": at_s, "phase": phase, "name": name}
-    return {**told, "met": met, "why": why, "duration_s": 0.1}
+    event = {"kind": "check_ended", "at_s": at_s, "phase": phase, "name": name}
+    return {**event, "met": met, "why": why, "duration_s": 0.1}
 
 
 def invalid(name: str) -> dict[str, Any]:
-    """Of one that could not be begun, nothing else is known."""
+    """Return the journal of an experiment that could not start: it has only the result."""
     keys = ("success", "steady_state_before", "steady_state_after", "dry_run")
-    told: dict[str, Any] = dict.fromkeys(keys, False)
-    told |= {"experiment_name": name, "outcome": "invalid", "rollback_ok": True, "duration_seconds": 0.0}
-    return {"faultkit": {**told, "error": "method: expected a list", "started_at": "2026-02-05T10:00:00Z"}}
+    result: dict[str, Any] = dict.fromkeys(keys, False)
+    result |= {"experiment_name": name, "outcome": "invalid", "rollback_ok": True, "duration_seconds": 0.0}
+    return {"faultkit": {**result, "error": "method: expected a list", "started_at": "2026-02-05T10:00:00Z"}}
 
 
 BROKEN = journal(

@@ -10,14 +10,14 @@ import pytest
 
 from faultkit.chaos.report.experiment_formats import (
     journal_json,
+    render_chaos_html,
     render_chaos_junit,
     render_chaos_markdown,
     render_chaos_text,
 )
-from faultkit.chaos.report.experiment_page import render_chaos_html
 from faultkit.chaos.report.journal_report import OUTCOMES, chaos_report
 from tests.chaos.report.journals import DAY, ONE, journal
-from tests.report.chromium import browsing, chromium
+from tests.report.chromium import Page
 
 
 def test_a_run_is_read_from_its_journal() -> None:
@@ -37,10 +37,10 @@ def test_a_run_is_read_from_its_journal() -> None:
 def test_a_run_that_was_cut_short_has_open_ends() -> None:
     whole = journal("cut")
     events = [each for each in whole["faultkit"]["events"] if each["at_s"] < 0.2]
-    stopped = [*events, {"kind": "stopping", "at_s": 0.2, "why": "it was told to stop"}]
+    stopped = [*events, {"kind": "stopping", "at_s": 0.2, "why": "it was asked to stop"}]
     cut = journal("cut", "aborted", events=stopped, duration_seconds=0.3)
     [run] = chaos_report("cut", [cut], "t").runs
-    assert run.stopped == "it was told to stop"
+    assert run.stopped == "it was asked to stop"
     assert [(act.name, act.ok, act.ended_s) for act in run.acts] == [("cut", None, 0.3)]
     assert (run.phases[-1].name, run.phases[-1].ended_s) == ("method", 0.3)
 
@@ -78,8 +78,8 @@ def test_junit_passes_only_what_held() -> None:
 def test_json_is_the_journal_or_all_of_them() -> None:
     one = journal("plain", "deviated")
     assert json.loads(journal_json(ONE, [one])) == one
-    told = json.loads(journal_json(DAY, [one, one]))
-    assert (told["gameday"], told["held"], told["not_run"], len(told["journals"])) == (
+    document = json.loads(journal_json(DAY, [one, one]))
+    assert (document["gameday"], document["held"], document["not_run"], len(document["journals"])) == (
         "Black Friday",
         False,
         ["last"],
@@ -108,17 +108,13 @@ _OUTSIDE = """
 _MARKS = "document.querySelectorAll('.timeline .look, .timeline .act, .timeline .undone').length"
 
 
-def test_the_page_is_drawn_quiet_and_no_wider_than_a_phone(tmp_path: Path) -> None:
-    program = chromium()
-    if program is None:
-        pytest.skip("chromium is not installed (Debian: apt-get install chromium)")
+def test_the_page_is_drawn_quiet_and_no_wider_than_a_phone(page: Page, tmp_path: Path) -> None:
     file = tmp_path / "report.html"
     file.write_text(render_chaos_html(DAY), "utf-8")
-    with browsing(program) as page:
-        for width, dark in ((1200, False), (1200, True), (390, False)):
-            page.show(file, width, dark=dark)
-            assert page.requested == [file.as_uri()]
-            assert page.complaints == []
-            assert page.value(_OUTSIDE) == []
-            # Two checks, an action and an undoing of each of the three that ran.
-            assert page.value(_MARKS) == 12
+    for width, dark in ((1200, False), (1200, True), (390, False)):
+        page.show(file, width, dark=dark)
+        assert page.requested == [file.as_uri()]
+        assert page.complaints == []
+        assert page.value(_OUTSIDE) == []
+        # Two checks, an action and an undo for each of the three that ran.
+        assert page.value(_MARKS) == 12

@@ -1,9 +1,14 @@
+"""What keeps chaos within bounds: limits, and the kill switch."""
+
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
-from faultkit.base.errors import InputError
+from faultkit.base.errors import InputError, RunError
 from faultkit.chaos.safety.chaos_limits import Limits
+from faultkit.chaos.safety.kill_switch import KillSwitch, StopOrder
 
 
 @pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.9.8.7", "::1"])
@@ -25,3 +30,23 @@ def test_patterns_of_names_and_ports_fit_names() -> None:
     for host, port in (("db.staging.example", 80), ("10.0.evil.example", 80), ("10.0.3.4", 81)):
         with pytest.raises(InputError):
             limits.check_target(host, port)
+
+
+def test_the_kill_switch_is_pulled_by_us_or_by_any_file_of_that_name(tmp_path: Path) -> None:
+    kill_switch = KillSwitch(tmp_path)
+    assert kill_switch.pulled() is None
+    stop = kill_switch.pull("a customer called")
+    assert kill_switch.pulled() == stop
+    assert (kill_switch.release(), kill_switch.release(), kill_switch.pulled()) == (True, False, None)
+    kill_switch.path.write_text("hands off\n")
+    assert kill_switch.pulled() == StopOrder("hands off", "")
+    kill_switch.path.write_text("")
+    assert kill_switch.pulled() == StopOrder("the file was made by hand", "")
+    kill_switch.release()
+    kill_switch.path.mkdir()
+    assert kill_switch.pull("now") == kill_switch.pulled() == StopOrder("STOP: Is a directory", "")
+    (kill_switch.path / "file").touch()
+    with pytest.raises(RunError, match="Directory not empty: the kill switch could not be released"):
+        kill_switch.release()
+    (kill_switch.path / "file").unlink()
+    assert (kill_switch.release(), kill_switch.pulled()) == (True, None)

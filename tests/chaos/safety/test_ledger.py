@@ -1,8 +1,9 @@
-"""Leases with real files, real locks and real processes that are really killed."""
+"""Leases with real files, locks and processes that are killed."""
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import resource
 import shutil
@@ -12,15 +13,18 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from faultkit.base.address import Endpoint
 from faultkit.base.errors import RunError
-from faultkit.chaos.safety.kill_switch import KillSwitch, StopOrder
-from faultkit.chaos.safety.lease import Lease
-from faultkit.chaos.safety.ledger import Ledger, recover
-from faultkit.chaos.safety.undo import Undo, UndoResult
+from faultkit.chaos.safety.lease import Intent, Lease, parse_lease
+from faultkit.chaos.safety.ledger import Ledger
+from faultkit.chaos.safety.recovery import recover
+from faultkit.chaos.safety.undo import Undo, UndoResult, undo_document
 from faultkit.plan import Plan
 from faultkit.proxy.control.control_client import ControlClient
 from faultkit.proxy.control.control_server import ControlServer
@@ -43,7 +47,7 @@ time.sleep(600)
 
 @pytest.fixture
 def owners(tmp_path: Path) -> Iterator[Callable[..., tuple[subprocess.Popen[str], str, str]]]:
-    """Starts owners that intend two things and then hang."""
+    """Yield a function that starts an owner, which intends two effects and then hangs."""
     running: list[subprocess.Popen[str]] = []
 
     def start(lease_s: float = 60.0, guarded: bool = True) -> tuple[subprocess.Popen[str], str, str]:
@@ -146,7 +150,7 @@ def test_a_lease_that_its_hung_owner_does_not_renew_is_undone(
     assert marks(tmp_path).read_text() == "second\nfirst\n"
 
 
-def test_when_owner_and_guardian_are_both_killed_recover_undoes_and_says_so(
+def test_when_owner_and_guardian_are_both_killed_recover_undoes_and_reports(
     tmp_path: Path, owners: Callable[..., tuple[subprocess.Popen[str], str, str]]
 ) -> None:
     process, id, guardian = owners()
@@ -162,7 +166,7 @@ def test_when_owner_and_guardian_are_both_killed_recover_undoes_and_says_so(
     assert recover(ledger) == []
 
 
-def test_recover_tells_of_a_lease_that_is_at_work_and_leaves_it_alone(
+def test_recover_reports_a_running_lease_and_does_not_touch_it(
     tmp_path: Path, owners: Callable[..., tuple[subprocess.Popen[str], str, str]]
 ) -> None:
     _, id, _ = owners()
@@ -220,7 +224,7 @@ def full_at(path: Path) -> _no_file_longer_than:
     return _no_file_longer_than(path.stat().st_size + 10)
 
 
-def test_a_full_disk_stops_no_undo_of_others_and_what_was_not_written_is_told(tmp_path: Path) -> None:
+def test_a_full_disk_stops_no_undo_and_unwritten_results_are_reported(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     lease = ledger.open("me", guarded=False)
     for name in ("one", "two"):
@@ -228,10 +232,10 @@ def test_a_full_disk_stops_no_undo_of_others_and_what_was_not_written_is_told(tm
     with full_at(tmp_path / "leases" / f"{lease.id}.jsonl"):
         (found,) = recover(ledger, also_running=True)
     assert (found.ok, found.unwritten) == (True, "File too large")
-    told = [result.message.startswith("done (not written down: ") for _, result in found.undone]
-    assert told == [True, True]
+    unwritten = [result.message.startswith("done (not written down: ") for _, result in found.undone]
+    assert unwritten == [True, True]
     assert (tmp_path / "one").exists()
-    # With room again, it is written and not done twice: mkdir would fail.
+    # Once there is space, the result is written, and the undo is not repeated: mkdir would fail.
     assert [result for _, result in ledger.undo_left(lease.id, "me")] == [UndoResult(True, "done")] * 2
     assert ledger.view(lease.id).left == ()
     lease.end("aborted")
@@ -287,7 +291,7 @@ def _open_files(pid: int) -> list[str]:
 
 
 class _no_file_longer_than:
-    """As a full disk: a write fails in the middle."""
+    """Make a write fail in the middle, as on a full disk."""
 
     def __init__(self, size: int) -> None:
         self._size = size
@@ -317,13 +321,13 @@ def test_a_rule_that_ends_by_itself_is_kept_as_long_as_its_lease_is_renewed(
             clock[0] += 59
             assert lease.renew()
             until(lambda: api.status()["expires_in_s"]["cut"] == 60.0)
-            # It is not renewed any more: it ends by itself, without an undo.
+            # It is not renewed any more, so it ends without an undo.
             clock[0] += 60
             assert api.plan()["rules"] == []
     lease.end("held")
 
 
-def test_the_folder_and_its_files_are_for_their_owner_alone(tmp_path: Path) -> None:
+def test_only_its_owner_can_read_the_folder_and_its_files(tmp_path: Path) -> None:
     lease: Lease = Ledger(tmp_path / "state").open("me", guarded=False)
     leases = tmp_path / "state" / "leases"
     assert leases.stat().st_mode & 0o777 == 0o700
@@ -333,25 +337,92 @@ def test_the_folder_and_its_files_are_for_their_owner_alone(tmp_path: Path) -> N
 
 def test_a_folder_that_cannot_be_written_lets_nothing_begin(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(RunError, match="nothing was begun"):
+    with pytest.raises(RunError, match="nothing was started"):
         Ledger(tmp_path / "file").open("me")
 
 
-def test_the_lever_is_pulled_by_us_or_by_any_file_of_that_name(tmp_path: Path) -> None:
-    lever = KillSwitch(tmp_path)
-    assert lever.pulled() is None
-    stop = lever.pull("a customer called")
-    assert lever.pulled() == stop
-    assert (lever.release(), lever.release(), lever.pulled()) == (True, False, None)
-    lever.path.write_text("hands off\n")
-    assert lever.pulled() == StopOrder("hands off", "")
-    lever.path.write_text("")
-    assert lever.pulled() == StopOrder("the file was made by hand", "")
-    lever.release()
-    lever.path.mkdir()
-    assert lever.pull("now") == lever.pulled() == StopOrder("STOP: Is a directory", "")
-    (lever.path / "file").touch()
-    with pytest.raises(RunError, match="Directory not empty: the stop lever could not be released"):
-        lever.release()
-    (lever.path / "file").unlink()
-    assert (lever.release(), lever.pulled()) == (True, None)
+# --- the lines of a lease file ---------------------------------------------------------------------
+
+
+FIRST, SECOND = Undo("rule", {"rule": "a"}, "remove a"), Undo("http", {"url": "u"}, "send u", 3.0)
+OPENED = {
+    "event": "opened",
+    "at": "2026-02-05T10:00:00Z",
+    "owner": "an experiment",
+    "pid": 7,
+    "birth": "99",
+    "boot": "b",
+    "lease_s": 60.0,
+    "until_s": 160.0,
+}
+
+
+def lines(*events: dict[str, Any]) -> list[str]:
+    return [json.dumps(event) for event in events]
+
+
+def intended(id: str, undo: Undo) -> dict[str, Any]:
+    return {"event": "intended", "intent": id, "undo": undo_document(undo)}
+
+
+def undone(id: str, *, ok: bool, by: str = "owner") -> dict[str, Any]:
+    return {"event": "undone", "intent": id, "ok": ok, "message": "m", "by": by}
+
+
+def test_effects_that_are_not_undone_are_left_last_first() -> None:
+    view = parse_lease("x", lines(OPENED, intended("1", FIRST), intended("2", SECOND)))
+    assert view.left == (Intent("2", SECOND), Intent("1", FIRST))
+    assert (view.owner, view.pid, view.until_s, view.ended) == ("an experiment", 7, 160.0, None)
+
+
+def test_effects_that_could_not_be_undone_are_left_after_the_lease_has_ended() -> None:
+    ended = {"event": "ended", "outcome": "held"}
+    view = parse_lease(
+        "x",
+        lines(
+            OPENED,
+            intended("1", FIRST),
+            intended("2", SECOND),
+            undone("2", ok=False),
+            undone("1", ok=True),
+            ended,
+        ),
+    )
+    assert [intent.id for intent in view.left] == ["2"]
+    assert view.ended == "held"
+    assert not view.is_over
+
+
+def test_a_later_attempt_that_succeeds_ends_it() -> None:
+    view = parse_lease(
+        "x",
+        lines(
+            OPENED,
+            intended("1", FIRST),
+            undone("1", ok=False),
+            undone("1", ok=True, by="recover"),
+            {"event": "ended", "outcome": "o"},
+        ),
+    )
+    assert view.intents == (Intent("1", FIRST, UndoResult(True, "m"), "recover"),)
+    assert view.is_over
+
+
+def test_a_renewal_moves_the_end() -> None:
+    assert parse_lease("x", lines(OPENED, {"event": "renewed", "until_s": 200.0})).until_s == 200.0
+
+
+def test_what_else_happened_is_kept_as_notes() -> None:
+    note = {"event": "gate", "met": True}
+    assert parse_lease("x", lines(OPENED, note)).notes == (note,)
+
+
+@given(st.integers(min_value=0))
+def test_wherever_a_crash_tears_the_file_the_complete_lines_count(cut: int) -> None:
+    whole = lines(OPENED, intended("1", FIRST), intended("2", SECOND), undone("2", ok=True))
+    text = "\n".join(whole) + "\n"
+    torn = text[: cut % (len(text) + 1)]
+    kept = len(torn.split("\n")) - 1
+    view = parse_lease("x", torn.split("\n"))
+    # A last line that lacks only its newline is complete.
+    assert view in (parse_lease("x", whole[:kept]), parse_lease("x", whole[: kept + 1]))

@@ -1,3 +1,5 @@
+"""The ways to undo an effect, on real processes, servers and a control API."""
+
 from __future__ import annotations
 
 import os
@@ -52,7 +54,7 @@ def test_a_process_is_asked_to_end_and_then_made_to(on_term: str, by: str) -> No
     assert carry_out(undo) == UndoResult(True, f"process {process.pid} has ended already")
 
 
-def test_a_process_that_only_has_the_number_of_the_one_meant_is_left_alone() -> None:
+def test_another_process_with_the_same_id_is_not_touched() -> None:
     process = started()
     try:
         undo = Undo("end_process", {"pid": process.pid, "birth": "1"}, "end it", limit_s=1.0)
@@ -165,19 +167,19 @@ def test_what_a_process_left_behind_in_its_group_ends_too(tmp_path: Path) -> Non
     child = int((tmp_path / "pid").read_text())
     assert birth_of(child) is not None
     undo = Undo("end_process", data)
-    # A group of another boot is another's.
+    # After a reboot, a group of the same id is another one.
     assert carry_out(replace(undo, data={**data, "boot": "another"})).message.endswith("has ended already")
     assert birth_of(child) is not None
     assert carry_out(undo) == UndoResult(True, f"process {process.pid} was ended by SIGTERM")
     assert birth_of(child) is None
 
 
-class _Noted(BaseHTTPRequestHandler):
-    seen: list[tuple[str, str | None]] = []  # noqa: RUF012 (of one module)
+class _RecordingHandler(BaseHTTPRequestHandler):
+    requests: list[tuple[str, str | None]] = []  # noqa: RUF012 (of one module)
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["content-length"]))
-        self.seen.append((self.path, self.headers["content-type"]))
+        self.requests.append((self.path, self.headers["content-type"]))
         self.send_response(303 if self.path == "/moved" else 200)
         self.send_header("location", "/elsewhere")
         self.send_header("content-length", "0")
@@ -190,8 +192,8 @@ class _Noted(BaseHTTPRequestHandler):
 
 
 def test_a_request_is_sent_as_the_action_sends_it_and_follows_nothing() -> None:
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Noted) as server:
-        thread = threading.Thread(target=server.serve_forever)
+    with ThreadingHTTPServer(("127.0.0.1", 0), _RecordingHandler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         url = f"http://127.0.0.1:{server.server_port}/moved"
         try:
@@ -200,15 +202,15 @@ def test_a_request_is_sent_as_the_action_sends_it_and_follows_nothing() -> None:
             server.shutdown()
             thread.join()
     assert result == UndoResult(True, f"{url} answered 303")
-    assert _Noted.seen == [("/moved", None)]
+    assert _RecordingHandler.requests == [("/moved", None)]
 
 
-def test_a_certificate_that_nobody_vouches_for_is_taken_if_that_was_said() -> None:
+def test_an_untrusted_certificate_is_accepted_only_without_verify() -> None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     trustme.CA().issue_cert("127.0.0.1").configure_cert(context)
-    with ThreadingHTTPServer(("127.0.0.1", 0), _Noted) as server:
+    with ThreadingHTTPServer(("127.0.0.1", 0), _RecordingHandler) as server:
         server.socket = context.wrap_socket(server.socket, server_side=True)
-        thread = threading.Thread(target=server.serve_forever)
+        thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         data = {"method": "POST", "url": f"https://127.0.0.1:{server.server_port}/", "body": ""}
         try:
@@ -221,7 +223,7 @@ def test_a_certificate_that_nobody_vouches_for_is_taken_if_that_was_said() -> No
     assert lax.ok
 
 
-def test_nobody_at_a_control_api_means_that_its_faults_are_gone_with_it() -> None:
+def test_a_refused_control_api_counts_as_undone() -> None:
     data = {"control": "http://127.0.0.1:1", "token": "t", "rule": "cut"}
     result = carry_out(Undo("rule", data))
     assert result == UndoResult(

@@ -1,4 +1,4 @@
-"""What is expected of a value: each form, and that the forms of Chaos Toolkit mean what they mean there."""
+"""Expectations: each form, and that the forms of Chaos Toolkit mean the same as there."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultkit.base.errors import InputError
-from faultkit.chaos.steps.expectations import parse_expect
-from tests.chaos.experiment.stage import HERE
+from faultkit.chaos.steps.expect_keys import parse_expect
+from tests.chaos.stage import HERE
 
 OK = {"status": 200, "body": '{"items": [{"n": 1}, {"n": 2}]}', "elapsed_ms": 12.5}
 
@@ -62,7 +62,7 @@ OK = {"status": 200, "body": '{"items": [{"n": 1}, {"n": 2}]}', "elapsed_ms": 12
         ({"type": "probe", "function": f"{HERE}:is_even"}, 5, f"{HERE}:is_even says false of 5"),
     ],
 )
-def test_a_value_is_as_expected_or_it_is_said_why_not(expect: Any, value: Any, why: str | None) -> None:
+def test_a_value_is_as_expected_or_the_reason_is_returned(expect: Any, value: Any, why: str | None) -> None:
     said = parse_expect(expect).why_not(value)
     assert said == why if why is None else said is not None and said.startswith(why)
 
@@ -130,9 +130,9 @@ def test_tolerances_of_chaos_toolkit_mean_the_same_here(tolerance: Any, value: A
     try:
         theirs = bool(within_tolerance(copy.deepcopy(tolerance), copy.deepcopy(value)))
     except Exception:
-        return  # There it ends the run, so that there is nothing to compare with.
+        return  # Chaos Toolkit ends the run, so there is nothing to compare with.
     ours = parse_expect(tolerance).why_not(value) is None
-    # A text is compared with a status as well, and a scalar of theirs never is.
+    # Faultkit compares a text with a status too; Chaos Toolkit never does.
     if isinstance(tolerance, str) and isinstance(value, dict):
         return
     assert ours == theirs

@@ -1,4 +1,4 @@
-"""A shop for Chaos Toolkit files to break, a server for them to ask, and ways to run them."""
+"""A shop for Chaos Toolkit files to break, an HTTP server for their probes, and ways to run them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 
 from faultkit.chaos.experiment.experiment_file import load_experiment
 from faultkit.chaos.experiment.experiment_model import ToolkitExperiment
-from tests.chaos.experiment.stage import Stage
+from tests.chaos.stage import Stage
 from tests.chaos.toolkit.documents import PYTHON, SERVER
 
 FILES = Path(__file__).parent / "files"
@@ -40,7 +40,7 @@ class _Answers(BaseHTTPRequestHandler):
 @pytest.fixture(scope="session")
 def toolkit_server() -> Iterator[str]:
     serving = ThreadingHTTPServer(("127.0.0.1", 0), _Answers)
-    thread = threading.Thread(target=serving.serve_forever, daemon=True)
+    thread = threading.Thread(target=serving.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{serving.server_port}"
     serving.shutdown()
@@ -49,7 +49,7 @@ def toolkit_server() -> Iterator[str]:
 
 
 class Shop:
-    """The system, and the files that break it. It begins anew for each run."""
+    """The system and the files that break it. Its state is reset for each run."""
 
     def __init__(self, folder: Path, server: str) -> None:
         self.folder = folder

@@ -1,11 +1,11 @@
-"""Chaos Toolkit experiments of our own: providers, tolerances, strategies, controls, configuration."""
+"""Chaos Toolkit experiments: providers, tolerances, strategies, controls, configuration."""
 
 from __future__ import annotations
 
 from typing import Any
 
 PYTHON = "{python}"
-"""Stands for the interpreter, which only a test knows."""
+"""Placeholder for the path of the interpreter."""
 SERVER = "{server}"
 
 

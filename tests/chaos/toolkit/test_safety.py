@@ -1,4 +1,4 @@
-"""Chaos Toolkit runs that are cut short, hang or die: their rollbacks are played, and it is told."""
+"""Chaos Toolkit runs that are cut short, hang or die: their rollbacks are played and reported."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from faultkit.chaos.experiment.experiment_result import EVENTS, Event, Outcome
+from faultkit.chaos.experiment.experiment_model import EVENTS, Event, Outcome
+from faultkit.chaos.experiment.toolkit_child import strategies_of
 from faultkit.chaos.safety.chaos_limits import Limits
 from faultkit.chaos.safety.undo import carry_out
-from faultkit.chaos.toolkit.toolkit_order import strategies_of
-from tests.chaos.experiment.stage import Stage
+from tests.chaos.stage import Stage
 from tests.chaos.toolkit.conftest import FILES, Shop
 from tests.chaos.toolkit.documents import BREAK, CASES, MEND, action, experiment, probe, python, runtime
 
@@ -29,11 +29,11 @@ def lingering(**more: Any) -> dict[str, Any]:
 
 
 def when_it_lingers(stage: Stage, then: Any) -> None:
-    def heard(event: Event) -> None:
+    def on_event(event: Event) -> None:
         if event.kind == "action_began" and event.data["name"] == "linger":
             then()
 
-    stage.on_event = heard
+    stage.on_event = on_event
 
 
 def stop(stage: Stage) -> None:
@@ -41,12 +41,12 @@ def stop(stage: Stage) -> None:
     stage.stopping.set()
 
 
-def test_a_run_that_is_told_to_stop_plays_its_rollbacks(shop: Shop, stage: Stage) -> None:
+def test_a_run_that_is_asked_to_stop_plays_its_rollbacks(shop: Shop, stage: Stage) -> None:
     when_it_lingers(stage, lambda: stop(stage))
     journal = stage.run(shop.experiment(lingering()))
     assert (journal.result.outcome, journal.result.error) == (
         Outcome.ABORTED,
-        "Stopped: it was told to stop",
+        "Stopped: it was asked to stop",
     )
     assert shop.state["healthy"] is True
     assert journal.document["status"] == "interrupted"
@@ -55,7 +55,7 @@ def test_a_run_that_is_told_to_stop_plays_its_rollbacks(shop: Shop, stage: Stage
     assert stage.left == ()
 
 
-def test_a_run_that_is_cancelled_plays_its_rollbacks_before_it_is_gone(shop: Shop, stage: Stage) -> None:
+def test_a_run_that_is_cancelled_plays_its_rollbacks_before_it_ends(shop: Shop, stage: Stage) -> None:
     async def main() -> None:
         task = asyncio.create_task(stage.arun(shop.experiment(lingering())))
         when_it_lingers(stage, task.cancel)
@@ -98,7 +98,7 @@ def test_a_run_whose_process_is_killed_is_rolled_back_by_us(shop: Shop, stage: S
 
 @pytest.mark.slow
 def test_a_run_that_does_not_answer_is_ended_and_rolled_back_by_us(shop: Shop, stage: Stage) -> None:
-    """Its library waits for what it has in the background, for as long as that takes."""
+    """The library waits for background activities without a time limit."""
     document = experiment("deaf", [BREAK, {**LINGER, "background": True}, action("too", LINGER["provider"])])
     when_it_lingers(stage, lambda: stop(stage))
     journal = stage.run(shop.experiment(document))
@@ -120,14 +120,14 @@ def test_a_rollback_that_hangs_is_left_and_those_behind_it_are_played(shop: Shop
     assert [undo.kind for undo in stage.left] == ["toolkit_rollbacks"]
 
 
-def test_an_experiment_may_leave_without_its_rollbacks_if_it_says_so_itself(shop: Shop, stage: Stage) -> None:
+def test_an_experiment_may_end_without_its_rollbacks_if_it_asks_for_that(shop: Shop, stage: Stage) -> None:
     document = experiment("leaving", [BREAK, action("leave", python("leave_ungracefully"))])
     journal = stage.run(shop.experiment(document))
     assert (journal.result.outcome, shop.state["healthy"]) == (Outcome.ABORTED, False)
     assert stage.left == ()
 
 
-def test_what_is_not_valid_is_said_and_nothing_is_begun(shop: Shop, stage: Stage) -> None:
+def test_an_invalid_experiment_is_reported_and_nothing_starts(shop: Shop, stage: Stage) -> None:
     unknown = action("x", {"type": "python", "module": "shop", "func": "nothing"})
     for document, why in (
         (experiment("x", [BREAK, unknown]), "does not expose a function called 'nothing'"),
@@ -157,7 +157,7 @@ def test_a_dry_run_only_looks(shop: Shop, stage: Stage) -> None:
     ]
 
 
-def test_what_happens_is_told_as_it_happens(shop: Shop, stage: Stage) -> None:
+def test_events_are_reported_as_they_happen(shop: Shop, stage: Stage) -> None:
     stage.run(shop.experiment(CASES["deviated"]))
     assert set(stage.kinds()) <= set(EVENTS)
     told = [
@@ -196,13 +196,13 @@ def test_the_runner_killed_by_kill_9_leaves_an_undo_that_anybody_can_carry_out(
     file = shop.file(lingering())
     script = (
         "import os, signal, sys; from pathlib import Path\n"
-        "from tests.chaos.experiment.stage import Stage\n"
+        "from tests.chaos.stage import Stage\n"
         "from faultkit.chaos.experiment.experiment_file import load_experiment\n"
         "stage = Stage(Path(sys.argv[1]))\n"
-        "def heard(event):\n"
+        "def on_event(event):\n"
         "    if event.kind == 'action_began' and event.data['name'] == 'linger':\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
-        "stage.on_event = heard\n"
+        "stage.on_event = on_event\n"
         "stage.run(load_experiment(sys.argv[2]))\n"
     )
     root = Path(__file__).parents[3]
@@ -213,11 +213,11 @@ def test_the_runner_killed_by_kill_9_leaves_an_undo_that_anybody_can_carry_out(
     assert (ended.returncode, shop.state["healthy"]) == (-signal.SIGKILL, False)
     (view,) = stage.ledger.views()
     (intent,) = view.left
-    # The experiment is in the ledger: its file may be gone.
+    # The experiment is in the ledger, because its file may have been removed.
     file.unlink()
     assert carry_out(intent.undo).ok
     assert shop.state["healthy"] is True
-    # Once more does no harm.
+    # Undoing twice does no harm.
     assert carry_out(intent.undo).ok
 
 

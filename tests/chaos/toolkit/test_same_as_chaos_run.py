@@ -1,6 +1,6 @@
-"""The same files by `chaos run` and by us: the same effects, the same journal, and our outcome for theirs.
+"""The same files with `chaos run` and with Faultkit: the same effects and journal, and the matching outcome.
 
-Where we differ on purpose is a row of DIFFERENCES here, and of the table in docs/chaos-toolkit.md.
+Intended differences are in DIFFERENCES here, and in the table of docs/chaos-toolkit.md.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from faultkit.chaos.experiment.experiment_result import EXIT_CODE
-from tests.chaos.experiment.stage import Stage
+from faultkit.chaos.experiment.experiment_model import EXIT_CODE
+from tests.chaos.stage import Stage
 from tests.chaos.toolkit.conftest import Shop
 from tests.chaos.toolkit.documents import CASES
 
@@ -48,20 +48,20 @@ EXPECTED: dict[str, tuple[int, str]] = {
     "rollbacks-deviated": (1, "deviated"),
     "rollbacks-deviated-but-held": (0, "held"),
 }
-"""The exit code of `chaos run`, and our outcome."""
+"""The exit code of `chaos run`, and the outcome of Faultkit."""
 DIFFERENCES = {"gate-out-of-tolerance", "failed-rollback", "during-method-only"}
-"""Where theirs says that all is well, and ours does not."""
+"""Cases in which `chaos run` exits with 0 although the outcome is not `held`."""
 
 
 def chaos_run(shop: Shop, file: Path) -> tuple[int, dict[str, Any]]:
-    """`chaos run`, in this process: its exit code and its journal."""
+    """Run `chaos run` in this process; return its exit code and its journal."""
     journal = shop.folder / "theirs.json"
     flags = ["--no-version-check", "--no-log-file", "--settings", str(shop.settings)]
     logger = logging.getLogger("chaostoolkit")
     before = logger.handlers[:]
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Theirs are theirs.
+            warnings.simplefilter("ignore")  # Warnings of Chaos Toolkit itself.
             from chaostoolkit.cli import cli
 
             ended = CliRunner().invoke(cli, [*flags, "run", "--journal-path", str(journal), str(file)])
@@ -71,7 +71,7 @@ def chaos_run(shop: Shop, file: Path) -> tuple[int, dict[str, Any]]:
 
 
 def settled(value: Any, key: str = "") -> Any:
-    """Without times, and without how many times a hypothesis was looked at while time went by."""
+    """Return a journal without times, and without the number of repeated checks, which depends on time."""
     if isinstance(value, dict):
         return {name: settled(each, name) for name, each in value.items() if name not in VOLATILE}
     if key == "during":
@@ -111,7 +111,7 @@ def test_every_other_file_runs_as_chaos_run_runs_it(shop: Shop, stage: Stage, na
 
 
 def test_the_program_itself_says_the_same(shop: Shop, stage: Stage) -> None:
-    """Once with the real command, so that what stands for it above is known to."""
+    """Run the real command once, to prove that `chaos_run` above does the same."""
     file = shop.file(CASES["deviated"])
     command: list[str | Path] = [Path(sys.executable).parent / "chaos", "--no-version-check", "--no-log-file"]
     command += ["--settings", shop.settings, "run", "--journal-path", shop.folder / "theirs.json", file]

@@ -90,7 +90,9 @@ def _limit(kind: str, amount: float, lasts_s: float) -> None:
         taken = int(Path("/proc/self/statm").read_text().split()[0]) * _PAGE_BYTES
         more = (size if kind == "memory" else 0) + threads * _THREAD_BYTES
         _set_limit(resource.RLIMIT_AS, taken + _SLACK_BYTES + more)
-    _set_limit(resource.RLIMIT_NOFILE, _highest_descriptor() + descriptors + _SPARE_DESCRIPTORS)
+    # RLIMIT_NOFILE limits the number of a descriptor, not how many are open.
+    first_free = max(map(int, os.listdir("/dev/fd"))) + 1
+    _set_limit(resource.RLIMIT_NOFILE, first_free + descriptors + _SPARE_DESCRIPTORS)
     _set_limit(resource.RLIMIT_CPU, cpu_s)
     _set_limit(resource.RLIMIT_FSIZE, size if kind == "disk" else 0)
     _set_limit(resource.RLIMIT_CORE, 0)
@@ -101,11 +103,6 @@ def _set_limit(limit: int, most: int) -> None:
     if hard != resource.RLIM_INFINITY:
         most = min(most, hard)
     resource.setrlimit(limit, (most, most))
-
-
-def _highest_descriptor() -> int:
-    # RLIMIT_NOFILE limits the number of a descriptor, not how many are open.
-    return max(map(int, os.listdir("/dev/fd"))) + 1
 
 
 def _take_memory(held: list[object], amount: float, folder: str) -> None:

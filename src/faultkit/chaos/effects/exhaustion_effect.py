@@ -16,15 +16,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from faultkit.base.child_process import ChildProcess
+from faultkit.base.documents.key_tables import Key, KeyTable
+from faultkit.base.documents.mapping_reader import MappingReader
+from faultkit.base.documents.values import TEXT_SCHEMA, choice
 from faultkit.base.errors import InputError, RunError
 from faultkit.chaos.effects.lasting_effect import (
     Measured,
     NoUndoLog,
     UndoLog,
-    choice,
-    known_only,
     number,
-    text,
+    optional_text,
 )
 from faultkit.chaos.safety.chaos_limits import Limits
 from faultkit.chaos.safety.process_identity import birth_of
@@ -48,7 +49,7 @@ class Resource:
     limit: str
     """Name of the field of Limits that caps it."""
     per_unit: int = 1
-    """How much of that field one unit is."""
+    """Amount of that field for one unit."""
     whole: bool = True
 
 
@@ -60,6 +61,22 @@ RESOURCES: dict[str, Resource] = {
     "disk": Resource("MiB", 256, 1, 524_288, "most_disk_bytes", per_unit=MIB),
 }
 """The resources by their names in `metadata.resource`."""
+EXHAUSTION_METADATA = KeyTable(
+    Key("resource", choice(tuple(RESOURCES)), {"enum": list(RESOURCES)}, "memory", "What is taken."),
+    Key(
+        "amount",
+        schema={"type": "number"},
+        help="How much of it: MiB of memory or disk (256 by default), descriptors (1024), threads (100), "
+        "cores of cpu (1).",
+    ),
+    Key(
+        "folder",
+        optional_text("a folder on the disk to fill"),
+        TEXT_SCHEMA,
+        help="Of disk: a folder on the disk to fill; by default that of temporary files.",
+    ),
+    has_nulls=False,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,12 +161,12 @@ class ExhaustionEffect:
         return f"process {self.pid} holds {self._says}"
 
     @property
-    def at_work(self) -> bool:
+    def is_active(self) -> bool:
         return self._result is None and birth_of(self.pid) == self._birth
 
     def measure(self) -> Measured:
         """Return the counts of the kernel; empty once the child has ended, or where there is no /proc."""
-        usage = usage_of(self.pid) if self.at_work else {}
+        usage = usage_of(self.pid) if self.is_active else {}
         return {**usage, "disk_bytes": self._disk_bytes} if usage else {}
 
     def end(self) -> UndoResult:
@@ -157,7 +174,7 @@ class ExhaustionEffect:
             if self._result is None:
                 self._child.close()
                 self._result = UndoResult(True, f"process {self.pid} has ended")
-                self._log.done(self._intent, self._result)
+                self._log.record_undo(self._intent, self._result)
             return self._result
 
 
@@ -191,7 +208,7 @@ def _check_available(exhaustion: Exhaustion) -> None:
     unit, spare = (MIB, _SPARE_BYTES) if is_bytes else (1, _SPARE_DESCRIPTORS)
     most = max(0, available() - spare) // unit
     if exhaustion.amount > most:
-        raise RunError(f"{exhaustion.says} could not be taken: no more than {most} can be had")
+        raise RunError(f"{exhaustion.says} could not be taken: no more than {most} is available")
 
 
 def _available_bytes() -> int:
@@ -209,15 +226,15 @@ def _descriptors_allowed() -> int:
 
 
 def read_exhaustion(targets: tuple[str, ...], metadata: Mapping[str, object]) -> Exhaustion:
-    """Return the settings of `metadata`: `resource`, `amount` in its unit, and for the disk `folder`."""
-    known_only(metadata, ("resource", "amount", "folder"))
+    """Return the settings of an exhaustion. EXHAUSTION_METADATA are the keys of the metadata."""
+    reader = MappingReader(metadata, EXHAUSTION_METADATA, "metadata")
     if targets:
         raise InputError("targets", "expected none: resource_exhaustion is of this machine")
-    resource = choice(metadata, "resource", "memory", tuple(RESOURCES))
+    resource = reader.take("resource")
     row = RESOURCES[resource]
     given = metadata.get("amount", row.usual)
     amount = number(given, "metadata.amount", row.least, row.most, whole=row.whole)
-    folder = text(metadata, "folder", "a folder on the disk to fill")
+    folder = reader.take("folder")
     if resource != "disk":
         if folder is not None:
             raise InputError("metadata.folder", f"expected only with disk, got it with {resource}")

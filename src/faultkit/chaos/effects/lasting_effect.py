@@ -1,12 +1,12 @@
-"""What all lasting effects have in common: the interfaces, and the readers of a fault's metadata."""
+"""Interfaces of all lasting effects, and readers of a fault's settings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Protocol, TypeAlias
 
 from faultkit.base.address import Endpoint, parse_endpoint
-from faultkit.base.documents.checks import reject_unknown_keys, shown
+from faultkit.base.documents.checks import shown
 from faultkit.base.errors import InputError
 from faultkit.chaos.safety.chaos_limits import Limits
 from faultkit.chaos.safety.undo import Undo, UndoResult
@@ -16,14 +16,14 @@ Measured: TypeAlias = Mapping[str, float]
 
 
 class UndoLog(Protocol):
-    """Where the undo of an effect is written down before the effect starts.
+    """A log to which the undo of an effect is written before the effect starts.
 
-    `safety.lease.Lease` and `safety.lease_keeper.LeaseKeeper` are two."""
+    `Lease` and `LeaseKeeper` of `safety.lease` are two."""
 
     def intend(self, undo: Undo) -> str:
         """Write down an undo; return the id of the intent. RunError: the effect must not start."""
 
-    def done(self, intent: str, result: UndoResult) -> None:
+    def record_undo(self, intent: str, result: UndoResult) -> None:
         """Write down that the effect was undone, or could not be."""
 
 
@@ -33,7 +33,7 @@ class NoUndoLog:
     def intend(self, undo: Undo) -> str:
         return ""
 
-    def done(self, intent: str, result: UndoResult) -> None:
+    def record_undo(self, intent: str, result: UndoResult) -> None:
         pass
 
 
@@ -45,7 +45,7 @@ class LastingEffect(Protocol):
         """Description for people: what is done to what."""
 
     @property
-    def at_work(self) -> bool:
+    def is_active(self) -> bool:
         """False once the effect is over, for whatever reason."""
 
     def measure(self) -> Measured:
@@ -67,28 +67,18 @@ class StartableEffect(Protocol):
         Raises RunError or TargetError if it cannot start; then nothing has changed."""
 
 
-# --- metadata -------------------------------------------------------------------------------------
+# --- readers of settings ---------------------------------------------------------------------------
 
 
-def known_only(metadata: Mapping[str, object], keys: Sequence[str]) -> None:
-    """Raise InputError for a key of the metadata that is not among `keys`."""
-    reject_unknown_keys(metadata, keys, "metadata")
+def optional_text(expected: str) -> Callable[[object], str | None]:
+    """Return a reader of a text that is not empty. It takes null for a missing text."""
 
+    def read(value: object) -> str | None:
+        if value is not None and (not isinstance(value, str) or not value):
+            raise InputError("", f"expected {expected}, got {shown(value)}")
+        return value
 
-def choice(metadata: Mapping[str, object], key: str, usual: str, choices: Sequence[str]) -> str:
-    """Return one of a few words."""
-    value = metadata.get(key, usual)
-    if not isinstance(value, str) or value not in choices:
-        raise InputError(f"metadata.{key}", f"expected one of {', '.join(choices)}, got {shown(value)}")
-    return value
-
-
-def text(metadata: Mapping[str, object], key: str, expected: str) -> str | None:
-    """Return a text that is not empty; None if the key is missing."""
-    value = metadata.get(key)
-    if value is not None and (not isinstance(value, str) or not value):
-        raise InputError(f"metadata.{key}", f"expected {expected}, got {shown(value)}")
-    return value
+    return read
 
 
 def number(value: object, path: str, least: float, most: float, *, whole: bool = False) -> float:

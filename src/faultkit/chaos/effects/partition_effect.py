@@ -1,11 +1,17 @@
-"""The TCP connections of this process, cut in the kernel, whichever library opened them.
+"""network_partition: cuts this process off from some targets, or lets a running proxy do it.
 
-A connection is *reset* by dissolving it (connect to AF_UNSPEC): the peer receives an RST, this side an error,
-and the descriptor stays open for its owner to close. It is *silenced* by enabling TCP signatures with a key
-(RFC 2385): the kernel drops unsigned segments that come in, and the peer drops the signed ones that go out,
-because it does not have the key. Both sides retransmit, as if the network were down, and continue where they
-were once the key is removed. (A peer whose system does not support RFC 2385 accepts what is sent; Linux
-drops.)
+With `metadata.control`, a proxy does it (`rule_effect`). Otherwise it happens inside this process, for TCP
+only. Existing connections are cut in the kernel, also those of libraries that are not written in Python. New
+ones are intercepted where Python connects: `socket.socket.connect` and `connect_ex`, which asyncio, ssl and
+everything built on them call. A library that connects by itself (libpq, gRPC, uvloop) gets its connection,
+and loses it a tenth of a second later at most.
+
+How a connection is cut: it is *reset* by dissolving it (connect to AF_UNSPEC): the peer receives an RST, this
+side an error, and the descriptor stays open for its owner to close. It is *silenced* by enabling TCP
+signatures with a key (RFC 2385): the kernel drops unsigned segments that come in, and the peer drops the
+signed ones that go out, because it does not have the key. Both sides retransmit, as if the network were down,
+and continue where they were once the key is removed. (A peer whose system does not support RFC 2385 accepts
+what is sent; Linux drops it.)
 """
 
 from __future__ import annotations
@@ -26,24 +32,29 @@ from ipaddress import IPv6Address, ip_address
 from typing import Any
 
 from faultkit.base.address import Endpoint
+from faultkit.base.documents.key_tables import Key, KeyTable
+from faultkit.base.documents.mapping_reader import MappingReader
+from faultkit.base.documents.values import choice
 from faultkit.base.errors import InputError, RunError, TargetError
 from faultkit.chaos.effects.lasting_effect import (
     LastingEffect,
     Measured,
     UndoLog,
-    choice,
     endpoints,
-    known_only,
 )
-from faultkit.chaos.effects.rule_effect import ProxyRules, partition_at_proxy
+from faultkit.chaos.effects.rule_effect import CONTROL_KEYS, ProxyRules, partition_at_proxy
 from faultkit.chaos.safety.chaos_limits import Limits
 from faultkit.chaos.safety.undo import UndoResult
 
 _TCP_MD5SIG = 14
+"""The socket option of RFC 2385 in Linux (linux/tcp.h)."""
 _KEY = b"faultkit"
 _FAMILIES = (socket.AF_INET, socket.AF_INET6)
 _DESCRIPTORS = "/proc/self/fd" if sys.platform == "linux" else "/dev/fd"
 _UNSPECIFIED = struct.pack("=H14x", socket.AF_UNSPEC)
+
+
+# --- cutting TCP connections in the kernel ---------------------------------------------------------
 
 
 def plain_ip(host: str) -> str:
@@ -134,17 +145,15 @@ def _address(family: int, ip: str) -> bytes:
     return packed.ljust(128, b"\0")
 
 
-# network_partition: cuts this process off from some targets, or lets a running proxy do it.
-#
-# With `metadata.control`, a proxy does it (`rule_effect`). Otherwise it happens inside this process. Existing
-# connections are cut in the kernel (`tcp_sockets`), also those of libraries that are not written in
-# Python. New
-# ones are intercepted where Python connects: `socket.socket.connect` and `connect_ex`, which asyncio, ssl and
-# everything built on them call. A library that connects by itself (libpq, gRPC, uvloop) gets its connection,
-# and loses it a tenth of a second later at most. Only TCP is affected.
+# --- the partition ---------------------------------------------------------------------------------
 
 
 MODES = ("refuse", "blackhole")
+PARTITION_METADATA = KeyTable(
+    Key("mode", choice(MODES), {"enum": list(MODES)}, "refuse", "What becomes of connections."),
+    *CONTROL_KEYS,
+    has_nulls=False,
+)
 _CUT_EVERY_S = 0.1
 
 
@@ -165,13 +174,13 @@ class Partition:
 
 
 def read_partition(targets: tuple[str, ...], metadata: Mapping[str, object]) -> Partition | ProxyRules:
-    """Return the settings of `metadata`: `mode`; `control` and `token` if a proxy is to carry it out."""
-    known_only(metadata, ("mode", "control", "token"))
-    mode = choice(metadata, "mode", "refuse", MODES)
+    """Return the settings of a partition. PARTITION_METADATA are the keys of the metadata."""
+    reader = MappingReader(metadata, PARTITION_METADATA, "metadata")
+    mode = reader.take("mode")
     if not targets:
         raise InputError("targets", "expected at least one HOST:PORT to cut off, got none")
     found = endpoints(targets)
-    return partition_at_proxy(mode, found, metadata) if "control" in metadata else Partition(mode, found)
+    return partition_at_proxy(mode, found, reader) if "control" in metadata else Partition(mode, found)
 
 
 def start_partition(targets: tuple[Endpoint, ...], *, blackhole: bool) -> PartitionEffect:
@@ -212,7 +221,7 @@ class PartitionEffect:
         return f"connections of this process to {', '.join(map(str, self._targets))} {what}"
 
     @property
-    def at_work(self) -> bool:
+    def is_active(self) -> bool:
         return not self._ended.is_set()
 
     def measure(self) -> Measured:

@@ -12,15 +12,33 @@ from dataclasses import dataclass
 from typing import Any
 
 from faultkit.base.address import LOOPBACK_NAMES, Endpoint, parse_endpoint
+from faultkit.base.documents.key_tables import Key, KeyTable
+from faultkit.base.documents.mapping_reader import MappingReader
+from faultkit.base.documents.values import TEXT_SCHEMA
 from faultkit.base.errors import FaultkitError, InputError
-from faultkit.chaos.effects.lasting_effect import Measured, NoUndoLog, UndoLog, endpoints, known_only, text
+from faultkit.chaos.effects.lasting_effect import Measured, NoUndoLog, UndoLog, endpoints, optional_text
 from faultkit.chaos.safety.chaos_limits import Limits
 from faultkit.chaos.safety.undo import Undo, UndoResult, carry_out
 from faultkit.faults import CALL_FAULTS
 from faultkit.plan import escape_glob, parse_rule
 from faultkit.proxy.control.control_client import ControlClient
 
-KEYS = ("control", "token", "with", "match", "trigger")
+CONTROL_KEYS = (
+    Key(
+        "control",
+        optional_text("the address of a control API such as 127.0.0.1:7900"),
+        TEXT_SCHEMA,
+        help="HOST:PORT of the control API of a proxy or gateway on this machine.",
+    ),
+    Key("token", optional_text("the token of that API"), TEXT_SCHEMA, help="The token of that API."),
+)
+RULE_METADATA = KeyTable(
+    *CONTROL_KEYS,
+    Key("with", help="Settings of the fault, as in a plan."),
+    Key("match", help="What the rule applies to, as in a plan."),
+    Key("trigger", help="When the rule acts, as in a plan."),
+    has_nulls=False,
+)
 _BOTH_WAYS = {"side": "server", "direction": "both"}
 _PARTITIONS: dict[str, tuple[dict[str, Any], ...]] = {
     # New connections are refused, existing ones are reset.
@@ -59,14 +77,14 @@ class ProxyRules:
         proxies = [proxy for proxy in self.api.status().get("proxies", ()) if proxy["upstream"]]
         names: list[str] = []
         for index, target in enumerate(self.targets):
-            meant = [
+            leading = [
                 proxy["name"] for proxy in proxies if _canonical(proxy["upstream"]) == _canonical(str(target))
             ]
-            if not meant:
-                there = ", ".join(proxy["upstream"] for proxy in proxies) or "none"
-                problem = f"no proxy of {self.api.url} leads to {target} (there are: {there})"
+            if not leading:
+                upstreams = ", ".join(proxy["upstream"] for proxy in proxies) or "none"
+                problem = f"no proxy of {self.api.url} leads to {target} (there are: {upstreams})"
                 raise InputError(f"targets[{index}]", problem)
-            names += meant
+            names += leading
         return [
             {**document, "match": {**document.get("match", {}), "proxy": escape_glob(name)}}
             for name in dict.fromkeys(names)
@@ -109,7 +127,7 @@ class RuleEffect:
         return f"{', '.join(undo.data['rule'] for _, undo in self._undos)} at {self._api.url}"
 
     @property
-    def at_work(self) -> bool:
+    def is_active(self) -> bool:
         return not self._is_over
 
     def measure(self) -> Measured:
@@ -127,7 +145,7 @@ class RuleEffect:
             results = []
             for intent, undo in reversed(self._undos):
                 results.append(carry_out(undo))
-                self._log.done(intent, results[-1])
+                self._log.record_undo(intent, results[-1])
             failed = [result for result in results if not result.ok]
             if not failed:
                 self._undos.clear()
@@ -136,9 +154,8 @@ class RuleEffect:
 
 
 def read_rules(kind: str, targets: tuple[str, ...], metadata: Mapping[str, object]) -> ProxyRules:
-    """Return the rule of a fault of the vocabulary: `with`, `match` and `trigger` of the metadata as in a
-    plan; `control` and `token` of the API."""
-    known_only(metadata, KEYS)
+    """Return the rule of a fault of the vocabulary. RULE_METADATA are the keys of the metadata."""
+    reader = MappingReader(metadata, RULE_METADATA, "metadata")
     parts = {key: metadata[key] for key in ("with", "match", "trigger") if key in metadata}
     try:
         rule = parse_rule({"name": "chaos", "fault": kind, **parts})
@@ -148,19 +165,16 @@ def read_rules(kind: str, targets: tuple[str, ...], metadata: Mapping[str, objec
         raise InputError("targets", f"expected none with {kind}: say which calls in metadata.match")
     if targets and rule.match.proxy != "*":
         raise InputError("targets", "expected either targets or metadata.match.proxy, got both")
-    return ProxyRules(control_of(kind, metadata), ({"fault": kind, **parts},), endpoints(targets))
+    return ProxyRules(_control_of(kind, reader), ({"fault": kind, **parts},), endpoints(targets))
 
 
-def partition_at_proxy(
-    mode: str, targets: tuple[Endpoint, ...], metadata: Mapping[str, object]
-) -> ProxyRules:
+def partition_at_proxy(mode: str, targets: tuple[Endpoint, ...], reader: MappingReader) -> ProxyRules:
     """Return the rules that cut the targets off at a proxy."""
-    return ProxyRules(control_of("network_partition", metadata), _PARTITIONS[mode], targets)
+    return ProxyRules(_control_of("network_partition", reader), _PARTITIONS[mode], targets)
 
 
-def control_of(kind: str, metadata: Mapping[str, object]) -> ControlClient:
-    """Return the client of the control API that the metadata name. Raises InputError."""
-    given = text(metadata, "control", "the address of a control API such as 127.0.0.1:7900")
+def _control_of(kind: str, reader: MappingReader) -> ControlClient:
+    given = reader.take("control")
     if given is None:
         command = "gateway" if kind in CALL_FAULTS else "run"
         expected = f"expected the address of the control API of a `fault {command}` that carries out {kind}"
@@ -169,4 +183,4 @@ def control_of(kind: str, metadata: Mapping[str, object]) -> ControlClient:
     if endpoint.host not in LOOPBACK_NAMES:
         # Control APIs listen on loopback only, and no other host may receive the token.
         raise InputError("metadata.control", f"expected a loopback address, got {endpoint}")
-    return ControlClient(f"http://{endpoint}", text(metadata, "token", "the token of that API"))
+    return ControlClient(f"http://{endpoint}", reader.take("token"))

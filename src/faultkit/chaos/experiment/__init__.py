@@ -1,1 +1,3 @@
-"""Experiments in our short form: what is written, what it does, and what comes of it."""
+"""Experiments, in the short form or in the format of Chaos Toolkit: files, runners, results.
+
+The `toolkit_` modules run the second form: the library of Chaos Toolkit runs it in a process of its own."""

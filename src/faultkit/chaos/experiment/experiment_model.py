@@ -1,13 +1,21 @@
-"""An experiment as it was written, checked; and the plan of a dry run. Values only."""
+"""An experiment as it was written, and the result of its run: outcome, events and journal. Values only.
+
+The journal is a superset of Chaos Toolkit's, and the same for both forms of experiments. What Chaos Toolkit
+does not have is under the one key `faultkit`. docs/chaos-toolkit.md describes it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from typing import Any, Literal
 
+from faultkit import __version__
 from faultkit.chaos.steps.expectations import Expectation
+from faultkit.chaos.steps.step_work import RollbackResult
 
 USUAL_DURATION_S = 300.0
 
@@ -26,9 +34,9 @@ class Step:
     before_s: float = 0.0
     after_s: float = 0.0
     background: bool = False
-    """Of an action: the method continues meanwhile, and waits for it at the end."""
+    """True: the method continues while the action runs, and waits for it at the end."""
     undo: tuple[Step, ...] = ()
-    """Of an action: how to undo it. Written to the ledger before it acts."""
+    """Steps that undo an action. They are written to the ledger before it acts."""
     written: Mapping[str, Any] = field(default_factory=dict)
     """The step as in the file, variables not filled in, for the journal."""
 
@@ -60,6 +68,7 @@ class Experiment:
     seed: int | str | None = None
     file: Path | None = None
     written: Mapping[str, Any] = field(default_factory=dict)
+    """The experiment as in the file, for the journal."""
 
     @property
     def folder(self) -> Path:
@@ -104,13 +113,247 @@ def plan_of(experiment: Experiment) -> list[dict[str, Any]]:
 
 
 def _plan_row(phase: str, step: Step) -> dict[str, Any]:
-    found: dict[str, Any] = {"phase": phase, "name": step.name, "kind": step.kind}
+    row: dict[str, Any] = {"phase": phase, "name": step.name, "kind": step.kind}
     if step.work is not None:
-        found |= {"says": step.work.says, "limit_s": step.limit_s}
+        row |= {"says": step.work.says, "limit_s": step.limit_s}
     if step.role == "pause":
-        found["seconds"] = step.before_s
+        row["seconds"] = step.before_s
     if step.background:
-        found["background"] = True
+        row["background"] = True
     if step.undo:
-        found["undo"] = [each.work.says for each in step.undo]
-    return found
+        row["undo"] = [each.work.says for each in step.undo]
+    return row
+
+
+# --- result ----------------------------------------------------------------------------------------
+
+
+ACTION_COMPLETED = "Action completed"
+"""Stands before a failed rollback without an earlier error, so that "; Rollback failed: " always appears."""
+FAULTKIT_KEY = "faultkit"
+
+
+class Outcome(StrEnum):
+    """The outcome of a run, in one word."""
+
+    HELD = "held"
+    """The steady state was met before and after."""
+    DEVIATED = "deviated"
+    INVALID = "invalid"
+    """The experiment cannot be run as it is written. Nothing was started."""
+    GATE_NOT_MET = "gate_not_met"
+    """The steady state was not met to begin with. Nothing was started."""
+    ABORTED = "aborted"
+    """Stopped, out of time, or an action failed: nothing is proven."""
+    ROLLBACK_FAILED = "rollback_failed"
+    """Something is still broken, whatever else was found."""
+
+
+EXIT_CODE: Mapping[Outcome, int] = {
+    Outcome.HELD: 0,
+    Outcome.DEVIATED: 1,
+    Outcome.INVALID: 2,
+    Outcome.GATE_NOT_MET: 3,
+    Outcome.ABORTED: 4,
+    Outcome.ROLLBACK_FAILED: 5,
+}
+
+TOOLKIT_STATUS: Mapping[Outcome, str] = {
+    Outcome.HELD: "completed",
+    Outcome.DEVIATED: "completed",
+    Outcome.INVALID: "aborted",
+    Outcome.GATE_NOT_MET: "completed",
+    Outcome.ABORTED: "interrupted",
+    Outcome.ROLLBACK_FAILED: "completed",
+}
+"""The `status` of a journal for each outcome: Chaos Toolkit has only these values."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExperimentResult:
+    """The result of a run. The fields up to `started_at` are those of the original tool."""
+
+    experiment_name: str
+    success: bool
+    """True if the system kept its steady state. Actions and rollbacks have fields of their own."""
+    steady_state_before: bool
+    steady_state_after: bool
+    duration_seconds: float
+    error: str | None
+    started_at: str
+    """RFC 3339, UTC."""
+    outcome: Outcome
+    rollback_ok: bool = True
+    """True also if there was nothing to roll back."""
+    action_error: str | None = None
+    dry_run: bool = False
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT_CODE[self.outcome]
+
+
+def result_document(result: ExperimentResult) -> dict[str, Any]:
+    """Return a result as JSON."""
+    return {**asdict(result), "outcome": str(result.outcome)}
+
+
+def parse_result(document: Mapping[str, Any]) -> ExperimentResult:
+    """Return the result of a document of `result_document`."""
+    return ExperimentResult(**{**document, "outcome": Outcome(document["outcome"])})
+
+
+def error_of(parts: Sequence[str], rollback_failures: Sequence[str] = ()) -> str | None:
+    """Return all errors in one text, those of the rollback last; None if there are none."""
+    if rollback_failures:
+        parts = [*(parts or [ACTION_COMPLETED]), f"Rollback failed: {', '.join(rollback_failures)}"]
+    return "; ".join(parts) or None
+
+
+@dataclass(slots=True)
+class RunFindings:
+    """The findings of a run of the short form so far, and the result that follows from them."""
+
+    name: str
+    started_at: str
+    dry_run: bool = False
+    invalid: str | None = None
+    stopped: str | None = None
+    """Why the run was stopped early."""
+    before: bool | None = None
+    """Whether the steady state was met before the method; None: not checked."""
+    after: bool | None = None
+    deviated: bool = False
+    """True if a check during or within the method was not met."""
+    action_error: str | None = None
+    errors: list[str] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    """Each check that was not met, and why."""
+    undone: list[RollbackResult] = field(default_factory=list)
+
+    @property
+    def has_deviated(self) -> bool:
+        return self.deviated or self.after is False
+
+    @property
+    def rollback_failures(self) -> list[str]:
+        return [f"{each.entry.says}: {each.result.message}" for each in self.undone if not each.result.ok]
+
+    @property
+    def outcome(self) -> Outcome:
+        """The most serious finding: what is still broken matters more than why."""
+        if self.invalid is not None:
+            return Outcome.INVALID
+        if self.rollback_failures:
+            return Outcome.ROLLBACK_FAILED
+        if self.stopped is not None or self.before is None:
+            return Outcome.ABORTED
+        if not self.before:
+            return Outcome.GATE_NOT_MET
+        if self.has_deviated:
+            return Outcome.DEVIATED
+        return Outcome.ABORTED if self.action_error is not None else Outcome.HELD
+
+    def result(self, duration_s: float) -> ExperimentResult:
+        """Return the result of the run as it stands."""
+        errors = list(self.errors)
+        if self.invalid is not None:
+            errors.append(self.invalid)
+        if self.stopped is not None:
+            errors.append(f"Stopped: {self.stopped}")
+        after = bool(self.before) if self.dry_run else bool(self.after)
+        return ExperimentResult(
+            experiment_name=self.name,
+            success=after and not self.deviated,
+            steady_state_before=bool(self.before),
+            steady_state_after=after,
+            duration_seconds=round(duration_s, 6),
+            error=error_of(errors, self.rollback_failures),
+            started_at=self.started_at,
+            outcome=self.outcome,
+            rollback_ok=not self.rollback_failures,
+            action_error=self.action_error,
+            dry_run=self.dry_run,
+        )
+
+
+# --- events and journal ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event of a run, as it happens."""
+
+    kind: str
+    """A key of EVENTS."""
+    at_s: float
+    """Seconds since the run began."""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    """JSON, without secrets."""
+
+
+EVENTS: Mapping[str, str] = {
+    "run_began": "experiment, dry_run",
+    "phase_began": "phase: gate, method, recheck, rollback",
+    "phase_ended": "phase, met (of gate and recheck)",
+    "check_ended": "phase, name, met, why, duration_s",
+    "action_began": "name, says",
+    "action_ended": "name, ok, why, duration_s",
+    "pause_began": "seconds",
+    "stopping": "why",
+    "rolled_back": "says, ok, message",
+    "said": "level, text: a line of the log of Chaos Toolkit",
+    "run_ended": "outcome, error",
+}
+"""The kinds of events, and the keys of their data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """The result of a run, and its whole record."""
+
+    result: ExperimentResult
+    document: Mapping[str, Any]
+    """The content of `journal.json`."""
+
+
+def journal_head(experiment: Mapping[str, Any], started_at: str) -> dict[str, Any]:
+    """Return a new journal, as Chaos Toolkit begins its own."""
+    return {
+        "chaoslib-version": None,
+        "platform": platform.platform(),
+        "node": platform.node(),
+        "experiment": dict(experiment),
+        "start": started_at,
+        "status": None,
+        "deviated": False,
+        "steady_states": {"before": None, "after": None, "during": []},
+        "run": [],
+        "rollbacks": [],
+    }
+
+
+def faultkit_section(
+    result: ExperimentResult,
+    *,
+    file: str | None,
+    seed: int | str | None = None,
+    plan: Sequence[Mapping[str, Any]] = (),
+    reasons: Sequence[str] = (),
+    undone: Sequence[Mapping[str, Any]] = (),
+    events: Sequence[Event] = (),
+    warnings: Sequence[str] = (),
+) -> dict[str, Any]:
+    """Return the part of a journal under the key `faultkit`."""
+    return {
+        "version": __version__,
+        **result_document(result),
+        "gate_failed": result.outcome == "gate_not_met",
+        "file": file,
+        "seed": seed,
+        "plan": list(plan),
+        "reasons": list(reasons),
+        "undone": list(undone),
+        "warnings": list(warnings),
+        "events": [{"kind": each.kind, "at_s": each.at_s, **each.data} for each in events],
+    }

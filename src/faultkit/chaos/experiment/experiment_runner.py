@@ -1,4 +1,8 @@
-"""Runs one experiment in the short form and writes its journal. `chaos/runner.py` describes the phases."""
+"""Runs one experiment in the short form and writes its journal. `faultkit.chaos.runner` describes the phases.
+
+A failed step is a result, not an exception. What cannot work, such as a missing program or function, is
+reported before anything starts (`why_invalid`).
+"""
 
 from __future__ import annotations
 
@@ -10,21 +14,23 @@ from typing import TYPE_CHECKING, Any
 
 from faultkit.base.errors import FaultkitError, InputError
 from faultkit.base.times import now_us, time_text
-from faultkit.chaos.experiment.experiment_model import Experiment, Step, plan_of
-from faultkit.chaos.experiment.experiment_result import (
+from faultkit.chaos.experiment.experiment_model import (
     FAULTKIT_KEY,
     TOOLKIT_STATUS,
     Event,
+    Experiment,
     Journal,
     RunFindings,
+    Step,
     faultkit_section,
     journal_head,
+    plan_of,
 )
 from faultkit.chaos.experiment.run_monitor import RunMonitor
 from faultkit.chaos.safety.chaos_limits import Limits
 from faultkit.chaos.safety.kill_switch import KillSwitch
 from faultkit.chaos.safety.lease import Lease
-from faultkit.chaos.steps.expectations import Asked, Expectation, resolve_expectation
+from faultkit.chaos.steps.expectations import Expectation, FunctionExpectation, resolve_expectation
 from faultkit.chaos.steps.fault_steps import FaultChange
 from faultkit.chaos.steps.network_steps import HttpCall
 from faultkit.chaos.steps.step_work import (
@@ -47,8 +53,8 @@ _STEADY_STATE_ERRORS = {
     "gate": ("Failed to verify initial steady state", "System not in steady state before experiment"),
     "recheck": ("Failed to verify steady state after", ""),
 }
-"""The errors of seed 002 for a check that raises, and for one that is not met. After the method, an unmet
-check is a deviation: a result, not an error."""
+"""The errors of the original tool for a check that raises, and for one that is not met. After the method, an
+unmet check is a deviation: a result, not an error."""
 
 
 class ExperimentRunner:
@@ -90,7 +96,7 @@ class ExperimentRunner:
         monitor.record("run_began", experiment=experiment.name, dry_run=findings.dry_run)
         findings.invalid = why_invalid(experiment, self._context)
         if findings.invalid is None:
-            findings.stopped = monitor.why_not_begin()
+            findings.stopped = monitor.why_not_start()
             if findings.stopped is None:
                 await self._run_and_roll_back(document)
         result = findings.result(monitor.elapsed_s)
@@ -121,9 +127,9 @@ class ExperimentRunner:
             phases.cancel()
             await asyncio.wait({phases})
             if not phases.cancelled() and (error := phases.exception()) is not None:
-                # A defect of Faultkit's: the rollback runs all the same.
-                known = isinstance(error, FaultkitError)
-                self._findings.stopped = str(error) if known else f"{type(error).__name__}: {error}"
+                # A defect of Faultkit: the rollback runs all the same.
+                is_ours = isinstance(error, FaultkitError)
+                self._findings.stopped = str(error) if is_ours else f"{type(error).__name__}: {error}"
             await self._roll_back(document)
 
     async def _run_phases(self, document: dict[str, Any]) -> None:
@@ -294,17 +300,23 @@ class ExperimentRunner:
 
     def _record_action(self, done: StepResult) -> bool:
         """Record the end of an action; return whether it succeeded."""
-        took_s = done.run.get("duration", 0.0)
-        self._monitor.record("action_ended", name=done.step.name, ok=done.ok, why=done.why, duration_s=took_s)
+        duration_s = done.run.get("duration", 0.0)
+        self._monitor.record(
+            "action_ended", name=done.step.name, ok=done.ok, why=done.why, duration_s=duration_s
+        )
         if not done.ok and self._findings.action_error is None:
             self._findings.action_error = f"{done.step.name}: {done.why}"
             self._findings.errors.append(f"Action failed: {self._findings.action_error}")
         return done.ok
 
     def _record_check(self, phase: str, done: StepResult) -> None:
-        took_s = done.run["duration"]
         self._monitor.record(
-            "check_ended", phase=phase, name=done.step.name, met=done.ok, why=done.why, duration_s=took_s
+            "check_ended",
+            phase=phase,
+            name=done.step.name,
+            met=done.ok,
+            why=done.why,
+            duration_s=done.run["duration"],
         )
 
 
@@ -312,15 +324,16 @@ def _undo_document(each: RollbackResult) -> dict[str, Any]:
     return {"says": each.entry.says, "ok": each.result.ok, "message": each.result.message}
 
 
-# The run of one step: its limit, its verdict and its entry in the journal. A failed step is a result.
+# --- one step --------------------------------------------------------------------------------------
 
 
+_READING_METHODS = ("GET", "HEAD", "OPTIONS")
 _TOOLKIT_TYPES = {"check": "probe", "action": "action", "undo": "action", "pause": "action"}
 
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """What came of a step."""
+    """The result of a step."""
 
     step: Step
     run: dict[str, Any]
@@ -374,8 +387,8 @@ async def run_step(step: Step, context: StepContext) -> StepResult:
 
 
 async def _why_not_met(expect: Expectation, output: Any) -> str | None:
-    # A function of the user's may hang, so it runs in a thread.
-    if isinstance(expect, Asked):
+    # A function of the user may hang, so it runs in a thread.
+    if isinstance(expect, FunctionExpectation):
         return await run_in_thread(lambda: expect.why_not(output))
     return expect.why_not(output)
 
@@ -384,30 +397,30 @@ def toolkit_activity(step: Step) -> dict[str, Any]:
     """Return the step as it was written, in the shape of an activity of Chaos Toolkit."""
     given = step.written.get(step.kind)
     provider: Mapping[str, Any] = given if isinstance(given, Mapping) else {"value": given}
-    found: dict[str, Any] = {
+    activity: dict[str, Any] = {
         "type": _TOOLKIT_TYPES[step.role],
         "name": step.name,
         "provider": {"type": step.kind, **{key: value for key, value in provider.items() if key != "type"}},
     }
     if "expect" in step.written:
-        found["tolerance"] = step.written["expect"]
+        activity["tolerance"] = step.written["expect"]
     if step.background:
-        found["background"] = True
-    return found
+        activity["background"] = True
+    return activity
 
 
-# What could not work, said before anything is begun: a program or a function that is not there.
+# --- preflight -------------------------------------------------------------------------------------
 
 
 def why_invalid(experiment: Experiment, context: StepContext) -> str | None:
     """Return why an experiment cannot run, before anything starts, or None."""
     try:
         _check_limits(experiment, context)
-        beside = () if experiment.during is None else experiment.during.checks
+        repeated = () if experiment.during is None else experiment.during.checks
         for key, steps in (
             ("steady_state", experiment.steady_state),
             ("method", experiment.method),
-            ("during.checks", beside),
+            ("during.checks", repeated),
             ("rollback", experiment.rollback),
         ):
             for index, step in enumerate(steps):
@@ -430,19 +443,17 @@ def _resolve(step: Step, context: StepContext, path: str) -> None:
     try:
         if step.work is not None:
             step.work.resolve(context)
-            _check_reach(step, context)
+            _check_target(step, context)
         if step.expect is not None:
             resolve_expectation(step.expect, context.folder)
         for each in step.undo:
             each.work.resolve(context)
-            _check_reach(each, context)
+            _check_target(each, context)
     except InputError as error:
         raise error.within(f"{path}.{step.kind}") from None
 
 
-def _check_reach(step: Step, context: StepContext) -> None:
-    if isinstance(step.work, HttpCall) and (step.role != "check" or step.work.method not in _LOOKS):
+def _check_target(step: Step, context: StepContext) -> None:
+    """Raise InputError if the step may change something at a host that the limits do not allow."""
+    if isinstance(step.work, HttpCall) and (step.role != "check" or step.work.method not in _READING_METHODS):
         step.work.check_target(context.limits)
-
-
-_LOOKS = ("GET", "HEAD", "OPTIONS")

@@ -1,4 +1,4 @@
-"""Experiments made of plain functions: the classes of seed 002's library, with its order and its messages."""
+"""Experiments made of Python functions, with the order and the messages of the original library."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from typing import Any
 
 from faultkit.base.errors import RunError
 from faultkit.base.times import now_us, time_text
-from faultkit.chaos.experiment.experiment_result import ExperimentResult, Outcome, error_of
+from faultkit.chaos.experiment.experiment_model import ExperimentResult, Outcome, error_of
+from faultkit.chaos.steps.process_steps import call_function
 
 
 @dataclass(frozen=True, slots=True)
 class SteadyStateHypothesis:
-    """A function that tells whether the system is in its steady state."""
+    """A function that returns whether the system is in its steady state."""
 
     name: str
     check_fn: Callable[[], Any]
@@ -39,14 +40,14 @@ class ChaosExperiment:
         Raises RunError inside an event loop if a function is async: use `arun` there."""
         self._check_no_loop()
         run = _FunctionRun(self, dry_run)
-        if not run.gate(_called(self.hypothesis.check_fn)) or dry_run:
+        if not run.record_gate(_call(self.hypothesis.check_fn)) or dry_run:
             return run.result()
         try:
-            run.acted(_called(self.action))
-            run.checked(_called(self.hypothesis.check_fn))
+            run.record_action(_call(self.action))
+            run.record_recheck(_call(self.hypothesis.check_fn))
         finally:
             if self.rollback is not None:
-                run.rolled_back(_called(self.rollback))
+                run.record_rollback(_call(self.rollback))
         return run.result()
 
     def _check_no_loop(self) -> None:
@@ -61,20 +62,20 @@ class ChaosExperiment:
     async def arun(self, *, dry_run: bool = False) -> ExperimentResult:
         """Run the experiment inside an event loop. If it is cancelled, it rolls back first."""
         run = _FunctionRun(self, dry_run)
-        if not run.gate(await _awaited(self.hypothesis.check_fn)) or dry_run:
+        if not run.record_gate(await _call_async(self.hypothesis.check_fn)) or dry_run:
             return run.result()
         try:
-            run.acted(await _awaited(self.action))
-            run.checked(await _awaited(self.hypothesis.check_fn))
+            run.record_action(await _call_async(self.action))
+            run.record_recheck(await _call_async(self.hypothesis.check_fn))
         finally:
             if self.rollback is not None:
-                rolling = asyncio.ensure_future(_awaited(self.rollback))
+                rolling = asyncio.ensure_future(_call_async(self.rollback))
                 try:
                     await asyncio.shield(rolling)
                 finally:
                     while not rolling.done():
                         await asyncio.wait({rolling})
-                    run.rolled_back(rolling.result())
+                    run.record_rollback(rolling.result())
         return run.result()
 
 
@@ -84,26 +85,24 @@ class _CallResult:
     error: Exception | None = None
 
 
-def _called(function: Callable[[], Any]) -> _CallResult:
+def _call(function: Callable[[], Any]) -> _CallResult:
+    try:
+        return _CallResult(call_function(function, {}))
+    except Exception as error:
+        return _CallResult(error=error)
+
+
+async def _call_async(function: Callable[[], Any]) -> _CallResult:
     try:
         value = function()
-        return _CallResult(asyncio.run(_value(value)) if inspect.isawaitable(value) else value)
+        return _CallResult(await value if inspect.isawaitable(value) else value)
     except Exception as error:
         return _CallResult(error=error)
-
-
-async def _awaited(function: Callable[[], Any]) -> _CallResult:
-    try:
-        return _CallResult(await _value(function()))
-    except Exception as error:
-        return _CallResult(error=error)
-
-
-async def _value(value: Any) -> Any:
-    return await value if inspect.isawaitable(value) else value
 
 
 class _FunctionRun:
+    """The findings of one run, and the result that follows from them."""
+
     def __init__(self, experiment: ChaosExperiment, dry_run: bool) -> None:
         self._name = experiment.name
         self._dry_run = dry_run
@@ -114,27 +113,28 @@ class _FunctionRun:
         self._action_error: str | None = None
         self._rollback_error: str | None = None
 
-    def gate(self, answer: _CallResult) -> bool:
-        if answer.error is not None:
-            self._errors.append(f"Failed to verify initial steady state: {answer.error}")
-        elif not answer.value:
+    def record_gate(self, call: _CallResult) -> bool:
+        """Record the check before the action; return whether the steady state is met."""
+        if call.error is not None:
+            self._errors.append(f"Failed to verify initial steady state: {call.error}")
+        elif not call.value:
             self._errors.append("System not in steady state before experiment")
-        self._before = answer.error is None and bool(answer.value)
+        self._before = call.error is None and bool(call.value)
         self._after = self._before and self._dry_run
         return self._before
 
-    def acted(self, answer: _CallResult) -> None:
-        if answer.error is not None:
-            self._action_error = str(answer.error)
-            self._errors.append(f"Action failed: {answer.error}")
+    def record_action(self, call: _CallResult) -> None:
+        if call.error is not None:
+            self._action_error = str(call.error)
+            self._errors.append(f"Action failed: {call.error}")
 
-    def checked(self, answer: _CallResult) -> None:
-        if answer.error is not None and not self._errors:
-            self._errors.append(f"Failed to verify steady state after: {answer.error}")
-        self._after = answer.error is None and bool(answer.value)
+    def record_recheck(self, call: _CallResult) -> None:
+        if call.error is not None and not self._errors:
+            self._errors.append(f"Failed to verify steady state after: {call.error}")
+        self._after = call.error is None and bool(call.value)
 
-    def rolled_back(self, answer: _CallResult) -> None:
-        self._rollback_error = None if answer.error is None else str(answer.error)
+    def record_rollback(self, call: _CallResult) -> None:
+        self._rollback_error = None if call.error is None else str(call.error)
 
     def result(self) -> ExperimentResult:
         failures = [] if self._rollback_error is None else [self._rollback_error]

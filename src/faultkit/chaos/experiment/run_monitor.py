@@ -6,13 +6,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from faultkit.chaos.experiment.experiment_result import Event
+from faultkit.chaos.experiment.experiment_model import Event
 from faultkit.chaos.safety.kill_switch import KillSwitch
 from faultkit.chaos.safety.lease import RENEWALS_A_LEASE, Lease
 
 T = TypeVar("T")
 _POLL_S = 0.5
-"""How often the kill switch is read."""
+"""Interval at which the kill switch is read."""
 
 
 class RunMonitor:
@@ -48,10 +48,10 @@ class RunMonitor:
         if self._lease.trouble:
             self._warn(f"not all of it is in the ledger: {self._lease.trouble}")
 
-    def why_not_begin(self) -> str | None:
+    def why_not_start(self) -> str | None:
         """Return why the run may not start, or None."""
         order = self._switch.pulled()
-        return None if order is None else f"the stop lever is pulled: {order.why}"
+        return None if order is None else f"the kill switch is pulled: {order.why}"
 
     async def wait_for(self, work: asyncio.Task[None], most_s: float) -> str | None:
         """Wait until the work is done, and return None; or return why to stop it. It is not cancelled."""
@@ -69,8 +69,8 @@ class RunMonitor:
                 if work.done():
                     return None
                 if stopped.done():
-                    return "it was told to stop"
-                if (why := self.why_not_begin()) is not None:
+                    return "it was asked to stop"
+                if (why := self.why_not_start()) is not None:
                     return why
                 if self._loop.time() >= renew_at:
                     renew_at = self._loop.time() + self._lease.lease_s / RENEWALS_A_LEASE

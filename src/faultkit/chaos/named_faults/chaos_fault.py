@@ -1,25 +1,106 @@
-"""ChaosFault: a fault as it is registered; and what came of asking for it. Values only.
+"""ChaosFault: a fault as it is registered, the types of faults, and the result of an injection. Values only.
 
-Why not `Rule(fault, trigger)` of the plan: seed 002 promises the fields of this class, `probability` among
-them, and the sequence of its rolls. A roll here is keyed by seed, fault name and call id, so that a caller
-can repeat one call; a Trigger rolls with other keys, so the same seed would give other results.
+Latency, error and timeout are instant: a pause, an exception, or a pause and then an exception. They are
+values here; `registered_fault` waits and raises. The lasting effects are in `faultkit.chaos.effects`.
+
+A ChaosFault is not a `Rule(fault, trigger)` of a plan, because the original chaos tools define the fields of
+this class, `probability` among them, and the sequence of its rolls. A roll here is keyed by seed, fault name
+and call id, so that a caller can repeat one call; a Trigger rolls with other keys, so the same seed would
+give other results.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import builtins
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
 from faultkit.base.documents.checks import mapping, shown
 from faultkit.base.errors import InputError
-from faultkit.chaos.effects.effect_table import InjectedFault as InjectedFault
-from faultkit.chaos.effects.effect_table import InstantEffect, read_effect
+from faultkit.base.text import did_you_mean
+from faultkit.chaos.effects.exhaustion_effect import read_exhaustion
 from faultkit.chaos.effects.lasting_effect import StartableEffect, number
+from faultkit.chaos.effects.partition_effect import read_partition
+from faultkit.chaos.effects.rule_effect import read_rules
+from faultkit.faults import FAULTS
 
 LONGEST_S = 86_400.0
 LONGEST_NAME = 200
 LONGEST_MESSAGE = 10_000
+
+
+# --- types -----------------------------------------------------------------------------------------
+
+
+class InjectedFault(Exception):
+    """The exception that an `error` fault raises. Its text is the fault's error_message."""
+
+
+@dataclass(frozen=True, slots=True)
+class InstantEffect:
+    """An effect that is over when the affected call continues."""
+
+    delay_s: float = 0.0
+    raises: type[Exception] | None = None
+
+
+def _read_error(metadata: Mapping[str, object]) -> InstantEffect:
+    """Return the effect of `error`: InjectedFault, or the built-in exception that `metadata.raises` names."""
+    if "raises" not in metadata:
+        return InstantEffect(raises=InjectedFault)
+    name = metadata["raises"]
+    found = getattr(builtins, name, None) if isinstance(name, str) else None
+    if not isinstance(found, type) or not issubclass(found, Exception) or not _accepts_one_text(found):
+        expected = "expected the name of a built-in exception such as ConnectionError"
+        raise InputError("metadata.raises", f"{expected}, got {shown(name)}")
+    return InstantEffect(raises=found)
+
+
+def _accepts_one_text(kind: type[Exception]) -> bool:
+    # UnicodeDecodeError, for example, takes five arguments.
+    try:
+        kind("text")
+    except TypeError:
+        return False
+    return True
+
+
+INSTANT: Mapping[str, Callable[[float, Mapping[str, object]], InstantEffect]] = {
+    "latency": lambda duration_s, metadata: InstantEffect(delay_s=duration_s),
+    "error": lambda duration_s, metadata: _read_error(metadata),
+    "timeout": lambda duration_s, metadata: InstantEffect(delay_s=duration_s, raises=TimeoutError),
+}
+LASTING = {"resource_exhaustion": read_exhaustion, "network_partition": read_partition}
+SPECIFIED_TYPES = (*INSTANT, *LASTING)
+"""The five types of the original chaos tools."""
+FAULT_TYPES = tuple(dict.fromkeys((*SPECIFIED_TYPES, *FAULTS)))
+
+
+def read_effect(
+    fault_type: str, duration_s: float, targets: tuple[str, ...], metadata: Mapping[str, object]
+) -> InstantEffect | StartableEffect:
+    """Return the effect of a fault type with these settings. Raises InputError that names the field.
+
+    `latency` and `timeout` act on the caller, unless `metadata.control` names a proxy: then they are the
+    network faults of the same names, like every other fault of the vocabulary.
+    """
+    if fault_type in LASTING:
+        return LASTING[fault_type](targets, metadata)
+    if fault_type in INSTANT and not (fault_type in FAULTS and "control" in metadata):
+        if targets:
+            raise InputError(
+                "targets", f"expected none with {fault_type} unless metadata.control names a proxy"
+            )
+        return INSTANT[fault_type](duration_s, metadata)
+    if fault_type in FAULTS:
+        return read_rules(fault_type, targets, metadata)
+    expected = f"expected one of {', '.join(SPECIFIED_TYPES)}, or a fault of `fault faults`"
+    guess = did_you_mean(fault_type, FAULT_TYPES)
+    raise InputError("fault_type", f"{expected}, got {shown(fault_type)}{guess}")
+
+
+# --- faults ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +109,16 @@ class ChaosFault:
 
     name: str
     fault_type: str
-    """One of the five of seed 002, or a fault of the vocabulary, which needs metadata.control."""
+    """One of SPECIFIED_TYPES, or a fault of the vocabulary, which needs metadata.control."""
     probability: float = 0.1
     """Probability that one call triggers it."""
     duration_s: float = 0.0
-    """How long latency and timeout delay the caller, and how long a lasting effect lasts (0: the default)."""
+    """Delay of the caller for latency and timeout; duration of a lasting effect (0: the default)."""
     error_message: str = "Injected fault"
     seed: int | str | None = None
     """None: the seed of the registry."""
     targets: tuple[str, ...] = ()
-    """HOST:PORT of the hosts to cut off, or whose proxy is meant."""
+    """HOST:PORT of the hosts to cut off, or whose proxy carries out the fault."""
     metadata: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """Settings of the effect. They may contain a token."""
 
@@ -68,7 +149,7 @@ class ChaosFault:
 
 
 def parse_chaos_fault(document: object) -> ChaosFault:
-    """Return the fault of a YAML or JSON document. `duration_seconds` is seed 002's name of `duration_s`."""
+    """Return the fault of a YAML or JSON document. `duration_seconds` is another name of `duration_s`."""
     names = [each.name for each in fields(ChaosFault)]
     given = dict(mapping(document, (*names, "duration_seconds"), ""))
     if "duration_seconds" in given:
@@ -98,22 +179,22 @@ def _read_targets(value: object) -> tuple[str, ...]:
     return tuple(value)
 
 
-# --- what came of it ------------------------------------------------------------------------------
+# --- injections ------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a triggered fault has done."""
+    """The effect of a triggered fault."""
 
     says: str
     """Description for people."""
     slept_s: float = 0.0
-    """How long the caller was delayed, measured."""
+    """Measured delay of the caller."""
     raised: str | None = None
     """Name of the exception that the caller met, or would meet."""
     message: str | None = None
     lasts_s: float = 0.0
-    """How long the effect still goes on by itself, at most. 0: it is over."""
+    """Longest time that the effect still lasts; 0: it is over."""
     measured: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -128,7 +209,7 @@ class Injection:
     roll: float
     """In [0, 1). A roll below the probability triggers the fault."""
     effect: Effect | None = None
-    began: object = field(default=None, repr=False, compare=False)
+    lasting_effect: object = field(default=None, repr=False, compare=False)
     """The lasting effect that this call started, for `FaultRegistry.end`."""
 
 

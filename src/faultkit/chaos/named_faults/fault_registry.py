@@ -1,7 +1,7 @@
 """FaultRegistry: faults by name. Register, inject, remove; from any thread and any task.
 
 The registry checks limits and the kill switch, and knows names and expiry. The dice, the counters and the
-effect of one fault are in `registered_fault`.
+effect of one fault are in `registered_fault`. `with_chaos` lets a fault affect a block or a function.
 """
 
 from __future__ import annotations
@@ -22,22 +22,15 @@ from contextlib import (
     contextmanager,
 )
 from contextvars import ContextVar
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from faultkit.base.documents.checks import shown
 from faultkit.base.errors import InputError, RunError
-from faultkit.chaos.effects.effect_table import InstantEffect
 from faultkit.chaos.effects.lasting_effect import UndoLog, number
-from faultkit.chaos.named_faults.chaos_fault import ChaosFault, FaultState, Injection
+from faultkit.chaos.named_faults.chaos_fault import ChaosFault, FaultState, Injection, InstantEffect
 from faultkit.chaos.named_faults.registered_fault import ActiveEffect, RegisteredFault, check_undone
 from faultkit.chaos.safety.chaos_limits import Limits
-
-
-class Switch(Protocol):
-    """What can stop everything: `safety.kill_switch.KillSwitch` is one."""
-
-    def pulled(self) -> object | None:
-        """Return why everything is stopped, or None."""
+from faultkit.chaos.safety.kill_switch import KillSwitch
 
 
 class FaultRegistry:
@@ -49,17 +42,17 @@ class FaultRegistry:
         *,
         limits: Limits | None = None,
         lease: UndoLog | None = None,
-        lever: Switch | None = None,
+        kill_switch: KillSwitch | None = None,
     ) -> None:
         """Without `limits`, amounts and durations have the usual caps, and every target is allowed. `lease`:
-        where the undo of a lasting effect is written down before it starts. `lever`: the kill switch."""
+        where the undo of a lasting effect is written down before it starts."""
         if isinstance(seed, bool) or not isinstance(seed, int | str | None):
             raise InputError("seed", f"expected a whole number or a text, got {shown(seed)}")
         self.seed: int | str = secrets.randbits(32) if seed is None else seed
         """Seed of all faults without one of their own: with it, a sequence can be repeated."""
         self._limits = limits
         self._log = lease
-        self._switch = lever
+        self._kill_switch = kill_switch
         self._faults: dict[str, RegisteredFault] = {}
         self._lock = threading.Lock()
 
@@ -88,24 +81,24 @@ class FaultRegistry:
         caps.capped("most_duration_s", fault.duration_s, "duration_s")
         if not isinstance(registered.effect, InstantEffect):
             registered.effect.check(caps, targets_too=self._limits is not None)
-        self._check_switch()
+        self._check_kill_switch()
         with self._lock:
             before, self._faults[fault.name] = self._faults.get(fault.name), registered
         if before is not None:
             before.remove()
 
-    def held(self, name: str) -> RegisteredFault | None:
-        """Return the fault as it is now, for `put_back`."""
+    def registered(self, name: str) -> RegisteredFault | None:
+        """Return the fault as it is now, for `restore`."""
         return self._find(name)
 
-    def put_back(self, held: RegisteredFault) -> None:
+    def restore(self, saved: RegisteredFault) -> None:
         """Restore a fault with its counters and the rest of its time; if no time is left, remove it. Its
         effect has ended. Works although the kill switch is pulled, because rollbacks need it."""
-        registered = held.copy()
+        registered = saved.copy()
         with self._lock:
-            before = self._faults.pop(held.fault.name, None)
+            before = self._faults.pop(saved.fault.name, None)
             if not registered.has_expired():
-                self._faults[held.fault.name] = registered
+                self._faults[saved.fault.name] = registered
         if before is not None:
             before.remove()
 
@@ -160,13 +153,13 @@ class FaultRegistry:
 
         Raises InputError if there is no such fault, RunError or TargetError if it cannot be carried out."""
         registered = self._known(name)
-        self._check_switch()
+        self._check_kill_switch()
         return registered.inject(call_id)
 
     async def ainject(self, name: str, call_id: int | str | None = None) -> Injection:
         """Do the same without blocking the event loop. If it is cancelled, its effect ends."""
         registered = self._known(name)
-        self._check_switch()
+        self._check_kill_switch()
         return await registered.ainject(call_id)
 
     def maybe(self, name: str, call_id: int | str | None = None) -> Injection | None:
@@ -176,7 +169,7 @@ class FaultRegistry:
         registered = self._find(name)
         if registered is None:
             return None
-        self._check_switch()
+        self._check_kill_switch()
         return registered.raise_injected(registered.inject(call_id))
 
     async def amaybe(self, name: str, call_id: int | str | None = None) -> Injection | None:
@@ -184,19 +177,19 @@ class FaultRegistry:
         registered = self._find(name)
         if registered is None:
             return None
-        self._check_switch()
+        self._check_kill_switch()
         return registered.raise_injected(await registered.ainject(call_id))
 
     def end(self, injection: Injection | None) -> None:
         """End the lasting effect that this injection started, if it started one.
 
         Raises RunError if the effect could not be undone."""
-        if injection is not None and isinstance(injection.began, ActiveEffect):
-            check_undone(injection.fault.name, injection.began.end())
+        if injection is not None and isinstance(injection.lasting_effect, ActiveEffect):
+            check_undone(injection.fault.name, injection.lasting_effect.end())
 
     async def aend(self, injection: Injection | None) -> None:
         """Do the same as `end` without blocking the event loop."""
-        if injection is not None and injection.began is not None:
+        if injection is not None and injection.lasting_effect is not None:
             await asyncio.to_thread(self.end, injection)
 
     # --- inside -------------------------------------------------------------------------------
@@ -218,22 +211,13 @@ class FaultRegistry:
             raise InputError("name", f"there is no fault named {shown(name)}")
         return registered
 
-    def _check_switch(self) -> None:
-        order = None if self._switch is None else self._switch.pulled()
+    def _check_kill_switch(self) -> None:
+        order = None if self._kill_switch is None else self._kill_switch.pulled()
         if order is not None:
-            raise RunError(f"the stop lever is pulled: nothing new begins ({getattr(order, 'why', order)})")
+            raise RunError(f"the kill switch is pulled: nothing new begins ({order.why})")
 
 
-# with_chaos: code that a registered fault affects: a block, or each call of a function.
-#
-#     @with_chaos(registry, "slow-database")
-#     async def load(): ...
-#
-#     with with_chaos(registry, "cut-off-redis"):
-#         ...
-#
-# While no fault of that name is registered, nothing happens. A lasting effect that the block or the call
-# started ends with it at the latest.
+# --- with_chaos ------------------------------------------------------------------------------------
 
 
 P = ParamSpec("P")
@@ -247,7 +231,16 @@ threads and tasks may enter the same with_chaos."""
 
 
 class with_chaos:
-    """Decorator and context manager, both plain and async."""
+    """Code that a registered fault affects: a block, or each call of a function. Both may be async.
+
+        @with_chaos(registry, "slow-database")
+        async def load(): ...
+
+        with with_chaos(registry, "cut-off-redis"):
+            ...
+
+    While no fault of that name is registered, nothing happens. A lasting effect that the block or the call
+    started ends with it at the latest."""
 
     def __init__(self, registry: FaultRegistry, name: str) -> None:
         self._registry = registry

@@ -18,9 +18,8 @@ from faultkit.base.documents.checks import shown
 from faultkit.base.errors import InputError, RunError
 from faultkit.base.rng import Rng
 from faultkit.base.times import now_us, time_text
-from faultkit.chaos.effects.effect_table import InstantEffect
 from faultkit.chaos.effects.lasting_effect import LastingEffect, Measured, StartableEffect, UndoLog
-from faultkit.chaos.named_faults.chaos_fault import ChaosFault, Effect, FaultState, Injection
+from faultkit.chaos.named_faults.chaos_fault import ChaosFault, Effect, FaultState, Injection, InstantEffect
 from faultkit.chaos.safety.undo import UndoResult
 
 USUAL_LASTING_S = 60.0
@@ -45,8 +44,8 @@ class ActiveEffect:
         return self._effect.says
 
     @property
-    def at_work(self) -> bool:
-        return self._effect.at_work
+    def is_active(self) -> bool:
+        return self._effect.is_active
 
     @property
     def left_s(self) -> float:
@@ -99,18 +98,18 @@ class RegisteredFault:
         return found
 
     def state(self) -> FaultState:
-        """Return a snapshot."""
+        """Return a snapshot of the state."""
         effect = self.active_effect
-        is_at_work = effect is not None and effect.at_work
+        is_active = effect is not None and effect.is_active
         last_us = self._last_triggered_us
         return FaultState(
             fault=self.fault,
             seed=self._seed,
-            active=bool(self._wakers) or is_at_work,
+            active=bool(self._wakers) or is_active,
             calls=self._calls,
             times_triggered=self._times_triggered,
             last_triggered_at=None if last_us is None else time_text(last_us),
-            ends_in_s=effect.left_s if effect is not None and is_at_work else None,
+            ends_in_s=effect.left_s if effect is not None and is_active else None,
             expires_in_s=None if self.expires_s is None else max(0.0, self.expires_s - time.monotonic()),
             trouble=self._trouble,
         )
@@ -219,13 +218,13 @@ class RegisteredFault:
             if self._is_removed:
                 return replace(injection, was_triggered=False)
             active = self.active_effect
-            is_new = active is None or not active.at_work
+            is_new = active is None or not active.is_active
             if active is None or is_new:
                 started = effect.begin(self.fault.name, lasts_s, self._log)
                 active = self.active_effect = ActiveEffect(started, lasts_s, self._set_trouble)
         says = active.says if is_new else f"still at work: {active.says}"
         done = Effect(says, lasts_s=active.left_s, measured=active.measure())
-        return replace(injection, effect=done, began=active if is_new else None)
+        return replace(injection, effect=done, lasting_effect=active if is_new else None)
 
     def _set_trouble(self, trouble: str) -> None:
         self._trouble = trouble
@@ -244,7 +243,7 @@ class RegisteredFault:
 
 def _end_started_effect(starting: asyncio.Future[Injection]) -> None:
     if not starting.cancelled() and starting.exception() is None:
-        effect = starting.result().began
+        effect = starting.result().lasting_effect
         if isinstance(effect, ActiveEffect):
             threading.Thread(target=effect.end, name="fault-effect-end", daemon=True).start()
 
@@ -252,4 +251,4 @@ def _end_started_effect(starting: asyncio.Future[Injection]) -> None:
 def check_undone(name: str, result: UndoResult) -> None:
     """Raise RunError if the effect of the fault `name` could not be undone."""
     if not result.ok:
-        raise RunError(f"{name}: its effect could not be taken back: {result.message}")
+        raise RunError(f"{name}: its effect could not be undone: {result.message}")

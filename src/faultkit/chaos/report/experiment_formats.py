@@ -1,6 +1,7 @@
-"""Reports of experiments as plain text, Markdown, JUnit XML and JSON, and which file extension gives which.
+"""Reports of experiments as plain text, Markdown, JUnit XML, HTML and JSON; the file extension selects one.
 
-In JUnit, each experiment is a case, and only `held` is a pass.
+In JUnit, each experiment is a case, and only `held` is a pass. The HTML page has a card for each experiment,
+with its timeline, checks and rollbacks.
 """
 
 from __future__ import annotations
@@ -9,11 +10,29 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from faultkit.base.numbers import decimals, instant_to_second
+from faultkit.base.numbers import decimals, instant_to_second, seconds
 from faultkit.base.text import printable_line
-from faultkit.chaos.report.journal_report import OUTCOMES, ChaosReport, ExperimentRun
+from faultkit.chaos.report.journal_report import OUTCOMES, ChaosReport, CheckRun, ExperimentRun
 from faultkit.report import markdown
+from faultkit.report.html_page import met_sign, pairs_with_value, render_page, utc_text
 from faultkit.report.junit import JUnitCase, JUnitProblem, JUnitSuite, render_junit_suites
+from faultkit.report.page_model import (
+    Badge,
+    Block,
+    Callout,
+    Card,
+    Drawing,
+    Facts,
+    Mood,
+    Page,
+    Paragraph,
+    Section,
+    Table,
+    Tile,
+    Tiles,
+    Titled,
+)
+from faultkit.report.timeline import Bar, Lane, Mark, Timeline, draw_timeline
 
 _TEXT_MARKS = {True: "ok", False: "MISSED", None: "-"}
 _MET = {True: "met", False: "**not met**", None: "-"}
@@ -27,7 +46,7 @@ _JUNIT_TAGS: dict[str, Literal["failure", "error"]] = {
 }
 
 
-# Plain text
+# --- plain text ------------------------------------------------------------------------------------
 
 
 def render_chaos_text(report: ChaosReport) -> str:
@@ -75,7 +94,7 @@ def _text_of_phases(run: ExperimentRun) -> Iterator[str]:
                 yield f"            {word}: {printable_line(each.says)}{message}"
 
 
-# Markdown
+# --- Markdown --------------------------------------------------------------------------------------
 
 
 def render_chaos_markdown(report: ChaosReport) -> str:
@@ -92,7 +111,7 @@ def render_chaos_markdown(report: ChaosReport) -> str:
         for run in report.runs
     ]
     heads = ("experiment", "outcome", "before", "after", "rollback", "seconds")
-    lines = [f"# {_escaped(report.title)}", "", *markdown.table(heads, rows), ""]
+    lines = [f"# {_escaped(report.title)}", "", *markdown.table_lines(heads, rows), ""]
     if report.not_run:
         lines += [f"Not run: {', '.join(map(_escaped, report.not_run))}.", ""]
     for run in report.runs:
@@ -137,14 +156,14 @@ def _markdown_section(title: str, heads: Sequence[str], rows: Sequence[Sequence[
     if rows:
         ours = {*_MET.values(), *_DONE.values(), "**FAILED**"}
         cells = [[cell if cell in ours else _escaped(cell) for cell in row] for row in rows]
-        yield from ("", f"### {title}", "", *markdown.table(heads, cells))
+        yield from ("", f"### {title}", "", *markdown.table_lines(heads, cells))
 
 
 def _escaped(text: str) -> str:
     return markdown.escape(text, "\\`*_[]|#", "<")
 
 
-# JUnit
+# --- JUnit -----------------------------------------------------------------------------------------
 
 
 def render_chaos_junit(report: ChaosReport) -> str:
@@ -171,23 +190,187 @@ def _junit_case(run: ExperimentRun, title: str) -> JUnitCase:
     return JUnitCase(printable_line(run.name) or "experiment", title, run.duration_s, problem)
 
 
-# By extension
+# --- HTML ------------------------------------------------------------------------------------------
 
 
-def _render_html(report: ChaosReport) -> str:
-    # Imported here because it is by far the largest builder, and most runs do without it.
-    from faultkit.chaos.report.experiment_page import render_chaos_html
+_MOODS: dict[str, Mood] = {
+    "held": "passed",
+    "deviated": "failed",
+    "rollback_failed": "failed",
+    "gate_not_met": "inconclusive",
+    "aborted": "unfinished",
+    "invalid": "unfinished",
+}
+_SIGNS: dict[Mood, str] = {"passed": "✓", "failed": "✕", "inconclusive": "?", "unfinished": "…"}
+_KEYS = (
+    ("look", "check met"),
+    ("missed", "check not met"),
+    ("act", "action"),
+    ("undone", "undone"),
+    ("window", "something may be broken"),
+)
 
-    return render_chaos_html(report)
+
+def render_chaos_html(report: ChaosReport) -> str:
+    """Return the report as one HTML file."""
+    return render_page(chaos_page(report))
+
+
+def chaos_page(report: ChaosReport) -> Page:
+    """Return the page of a report."""
+    moods = [_MOODS[run.outcome] for run in report.runs] + ["unfinished" for _ in report.not_run]
+    worst_first: tuple[Mood, ...] = ("failed", "inconclusive", "unfinished")
+    if len(report.runs) == 1 and not report.not_run:
+        headline = OUTCOMES[report.runs[0].outcome]
+    else:
+        held = sum(run.outcome == "held" for run in report.runs)
+        headline = f"{held} of {len(report.runs) + len(report.not_run)} held"
+    return Page(
+        kind="chaos report",
+        title=report.title,
+        headline=headline,
+        mood=next((mood for mood in worst_first if mood in moods), "passed"),
+        tool=report.tool,
+        footer="",
+        facts=[("Started", utc_text(report.runs[0].started_at))] if report.runs else (),
+        notes=[Callout("Not run: ", [", ".join(report.not_run)])] if report.not_run else (),
+        sections=[Section("Experiments", [_card(run) for run in report.runs])],
+    )
+
+
+def _card(run: ExperimentRun) -> Card:
+    mood = _MOODS[run.outcome]
+    return Card(run.name, Badge(mood, _SIGNS[mood], run.outcome.replace("_", " ")), list(_blocks(run)))
+
+
+def _blocks(run: ExperimentRun) -> Iterator[Block]:
+    if run.description:
+        yield Paragraph(run.description, "description")
+    if run.dry_run:
+        yield Callout("", ["This was a dry run: nothing was changed."], kind="")
+    if run.error:
+        yield Callout("Error", [run.error])
+    if run.reasons:
+        yield Callout("Not met", run.reasons, kind="reasons")
+    words = {True: "steady", False: "not steady"}
+    yield Tiles(
+        [
+            Tile("Before", words[run.before], is_bad=not run.before),
+            Tile("After", words[run.after], is_bad=not run.after),
+            Tile("Rollback", "done" if run.rollback_ok else "FAILED", is_bad=not run.rollback_ok),
+            Tile("Took", seconds(run.duration_s)),
+        ]
+    )
+    if run.phases:
+        yield Drawing(draw_timeline(_timeline(run)))
+    if run.dry_run:
+        plan = [(step["phase"], str(step["name"]), str(step.get("says") or "")) for step in run.plan]
+        yield from _table("Plan", ("Phase", "Step", "What"), plan)
+    checks = [
+        (each.phase, each.name, met_sign(each.met), each.why or "", seconds(each.ended_s))
+        for each in run.checks
+    ]
+    yield from _table("Checks", ("Phase", "Check", "Met", "Why", "At"), checks, numeric=(4,))
+    undone = [(each.says, met_sign(each.ok), each.message, seconds(each.at_s)) for each in run.undone]
+    yield from _table("Rollback, last first", ("What", "Done", "Message", "At"), undone, numeric=(3,))
+    if run.warnings:
+        yield Callout("Warnings", run.warnings, kind="warnings")
+    yield Facts(
+        pairs_with_value([("Started", utc_text(run.started_at)), ("File", run.file), ("Seed", run.seed)])
+    )
+
+
+def _table(
+    title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], numeric: tuple[int, ...] = ()
+) -> Iterator[Block]:
+    if rows:
+        yield Titled(title, [Table(heads, rows, title, numeric=numeric)])
+
+
+def _timeline(run: ExperimentRun) -> Timeline:
+    return Timeline(
+        lanes=list(_lanes(run)),
+        end_s=max(run.duration_s, *(phase.ended_s for phase in run.phases)),
+        keys=_KEYS,
+        shaded=[_broken(*run.broken_s)] if run.broken_s is not None else [],
+        axis_label="Seconds",
+        most_ticks=4,
+    )
+
+
+def _lanes(run: ExperimentRun) -> Iterator[Lane]:
+    yield Lane(
+        "Phases",
+        f"Phases of {run.name}",
+        bars=[
+            Bar(
+                phase.began_s,
+                phase.ended_s,
+                {True: "phase good", False: "phase bad", None: "phase"}[phase.met],
+                f"{phase.name}, {_span(phase.began_s, phase.ended_s)}",
+                inset_px=1,
+                caption=phase.name,
+            )
+            for phase in run.phases
+        ],
+        is_shaded=False,
+    )
+    for name in dict.fromkeys(check.name for check in run.checks):
+        checks = [check for check in run.checks if check.name == name]
+        missed = sum(check.met is False for check in checks)
+        yield Lane(
+            name,
+            f"Check {name}",
+            marks=[_check_mark(check) for check in checks],
+            note=f"{len(checks) - missed} of {len(checks)} met" if missed else "",
+        )
+    for act in run.acts:
+        ending = "failed" if act.ok is False else "done"
+        bar = Bar(
+            act.began_s,
+            act.ended_s,
+            "act bad" if act.ok is False else "act",
+            f"{act.name}: {ending}, {_span(act.began_s, act.ended_s)}",
+        )
+        yield Lane(act.name, f"Action {act.name}", bars=[bar])
+    if run.undone:
+        marks = [
+            Mark(each.at_s, "line", "undone" if each.ok else "undone bad", f"{each.says}: {each.message}")
+            for each in run.undone
+        ]
+        yield Lane("Rollback", "Rollback", marks=marks)
+
+
+def _check_mark(check: CheckRun) -> Mark:
+    word, kind = {
+        True: ("met", "look good"),
+        False: ("not met", "look bad"),
+        None: ("done", "look open"),
+    }[check.met]
+    why = f": {check.why}" if check.why else ""
+    label = f"{check.phase}: {word} at {seconds(check.ended_s)}{why}"
+    return Mark(check.ended_s, "square" if check.met is False else "circle", kind, label)
+
+
+def _broken(begins_s: float, ends_s: float) -> Bar:
+    label = f"something may be broken, {_span(begins_s, ends_s)}"
+    return Bar(begins_s, ends_s, "window", label, inset_px=1)
+
+
+def _span(begins_s: float, ends_s: float) -> str:
+    return f"{seconds(begins_s)} to {seconds(ends_s)}"
+
+
+# --- by extension ---------------------------------------------------------------------------------
 
 
 RENDERERS: Mapping[str, Callable[[ChaosReport], str]] = {
     ".md": render_chaos_markdown,
-    ".html": _render_html,
+    ".html": render_chaos_html,
     ".xml": render_chaos_junit,
     ".txt": lambda report: render_chaos_text(report) + "\n",
 }
-"""What a file with this extension holds."""
+"""The renderer of each file extension."""
 EXTENSIONS = (*RENDERERS, ".json")
 
 

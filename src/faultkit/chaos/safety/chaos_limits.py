@@ -19,10 +19,10 @@ ENVIRONMENT_VARIABLE = "FAULT_ENVIRONMENT"
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What chaos may do on this machine."""
+    """The limits of chaos on this machine."""
 
     environment: str = "local"
-    """What this machine is: local, staging, production."""
+    """The environment of this machine: local, staging, production."""
     environments: tuple[str, ...] = ("local", "development", "test", "ci", "staging")
     """The environments in which anything may be broken. Production has to be added explicitly."""
     targets: tuple[str, ...] = ("localhost", "127.0.0.1", "127.*.*.*", "::1", "[[]::1]")

@@ -1,7 +1,7 @@
 """The kill switch: a file that stops every run and lets nothing new start until it is removed.
 
-Users know it as the stop lever (`fault chaos stop`, `fault chaos stop --release`). A file, so that it works
-without a server, across processes, and by hand with `touch`.
+`fault chaos stop` pulls it, `fault chaos stop --release` releases it. It is a file, so that it works without
+a server, across processes, and by hand with `touch`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FILE_NAME = "STOP"
 
 @dataclass(frozen=True, slots=True)
 class StopOrder:
-    """Why and when the switch was pulled."""
+    """The reason and the time of a pulled switch."""
 
     why: str
     at: str
@@ -56,7 +56,7 @@ class KillSwitch:
         except OSError as error:
             if (pulled := self.pulled()) is not None:
                 return pulled  # For example a folder of that name: it cannot be written, but it stops all.
-            raise RunError(f"{self.path}: {error.strerror}: the stop lever could not be pulled") from None
+            raise RunError(f"{self.path}: {error.strerror}: the kill switch could not be pulled") from None
         return order
 
     def release(self) -> bool:
@@ -70,7 +70,7 @@ class KillSwitch:
             return False
         except OSError as error:
             problem = (
-                f"{self.path}: {error.strerror}: the stop lever could not be released; remove it by hand"
+                f"{self.path}: {error.strerror}: the kill switch could not be released; remove it by hand"
             )
             raise RunError(problem) from None
         return True

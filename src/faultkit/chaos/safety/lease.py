@@ -1,7 +1,12 @@
-"""The file of one lease: lines of JSON that are only appended, and their sum.
+"""A lease: the permission of one process to keep effects active, for a limited time and written on disk.
 
-Every line is on disk before the next step happens. A line that a crash has torn is the last one, and stands
-for something that has not started: it is skipped.
+The process that opens a lease holds a lock on its file while it lives, so its death is visible however it
+dies. It renews the lease; a lease that expires, or whose owner has died, is undone by other processes
+(`recovery`).
+
+The file consists of lines of JSON that are only appended; LeaseView is what they add up to. Every line is on
+disk before the next step happens. A line that a crash has torn is the last one, and stands for something that
+has not started: it is skipped.
 """
 
 from __future__ import annotations
@@ -14,15 +19,25 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from faultkit.base.errors import RunError
 from faultkit.base.times import now_us, time_text
+from faultkit.chaos.safety.kill_switch import KillSwitch
 from faultkit.chaos.safety.process_identity import birth_of, boot_id
 from faultkit.chaos.safety.undo import RENEWALS, Undo, UndoResult, carry_out, parse_undo, renew, undo_document
+
+USUAL_LEASE_S = 60.0
+RENEWALS_A_LEASE = 4
+"""Number of renewals in the time of one lease."""
+_GUARDIAN_ENDS_S = 5.0
+_POLL_S = 0.5
+
+
+# --- the file --------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +59,7 @@ class Intent:
 
 @dataclass(frozen=True, slots=True)
 class LeaseView:
-    """What the lines of a lease's file add up to."""
+    """The state that the lines of a lease's file add up to."""
 
     id: str
     owner: str = ""
@@ -140,18 +155,7 @@ def append_line(file: int, event: str, **data: Any) -> None:
     os.fsync(file)
 
 
-# A lease: the permission of one process to keep effects active, for a limited time and written on disk.
-#
-# The process that opens a lease holds a lock on its file while it lives, so its death is visible however it
-# dies. It renews the lease; a lease that expires, or whose owner has died, is undone by its guardian, and if
-# that has died too, by `fault chaos recover`. (The rules of a proxy have time limits of their own: see
-# `proxy/control`. They are the last resort if every process here is dead.)
-
-
-USUAL_LEASE_S = 60.0
-RENEWALS_A_LEASE = 4
-"""How often an owner renews in the time of one lease."""
-_GUARDIAN_ENDS_S = 5.0
+# --- the owner's side -----------------------------------------------------------------------------
 
 
 class Lease:
@@ -204,7 +208,7 @@ class Lease:
         Raises RunError if that is not possible: then the effect must not start."""
         with self._lock:
             if not self._is_open or self.has_lapsed:
-                raise RunError(f"the lease of {self.owner} is over: nothing may begin under it any more")
+                raise RunError(f"the lease of {self.owner} is over: nothing may start under it any more")
             self._count += 1
             id = str(self._count)
             self._must_write("intended", intent=id, undo=undo_document(undo))
@@ -212,7 +216,7 @@ class Lease:
         self.replace_dead_guardian()
         return id
 
-    def done(self, intent: str, result: UndoResult, by: str = "owner") -> None:
+    def record_undo(self, intent: str, result: UndoResult, by: str = "owner") -> None:
         """Write down that the effect was undone, or could not be."""
         with self._lock:
             self._try_write("undone", intent=intent, ok=result.ok, message=result.message, by=by)
@@ -225,7 +229,7 @@ class Lease:
         if undo is None:
             return UndoResult(True, "it was undone already")
         result = carry_out(undo)
-        self.done(intent, result)
+        self.record_undo(intent, result)
         return result
 
     @property
@@ -313,10 +317,75 @@ def _start_guardian(path: Path) -> subprocess.Popen[bytes]:
     folders = os.pathsep.join(folder or os.getcwd() for folder in sys.path)
     return subprocess.Popen(
         # -P: a file in the current folder must not be imported in place of one of our modules.
-        [sys.executable, "-P", "-m", "faultkit.chaos.safety.guardian", str(path.parent.parent), path.stem],
+        [sys.executable, "-P", "-m", "faultkit.chaos.safety.recovery", str(path.parent.parent), path.stem],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
         start_new_session=True,
         env={**os.environ, "PYTHONPATH": folders},
     )
+
+
+class LeaseKeeper:
+    """A lease for effects that outlast a call: opened with the first effect, ended with the last.
+
+    Thread-safe. A thread renews it. When the kill switch is pulled or the lease is lost, the thread has every
+    effect ended. It is an `effects.lasting_effect.UndoLog`."""
+
+    def __init__(
+        self, open_lease: Callable[[], Lease], kill_switch: KillSwitch, end_effects: Callable[[], None]
+    ) -> None:
+        """`end_effects` is called in the keeper's thread; exceptions that it raises are dropped."""
+        self._open_lease = open_lease
+        self._kill_switch = kill_switch
+        self._end_effects = end_effects
+        self._lease: Lease | None = None
+        self._lock = threading.Lock()
+
+    def intend(self, undo: Undo) -> str:
+        """Write down how to undo an effect; return the id of the intent. RunError: it must not start."""
+        with self._lock:
+            if self._lease is None or self._lease.has_lapsed:
+                self._lease = self._open_lease()
+                threading.Thread(
+                    target=self._keep, args=(self._lease,), name="fault-chaos-lease", daemon=True
+                ).start()
+            return f"{self._lease.id}/{self._lease.intend(undo)}"
+
+    def record_undo(self, intent: str, result: UndoResult) -> None:
+        """Write down that an effect was undone, and end the lease if it was the last."""
+        id, _, number = intent.rpartition("/")
+        with self._lock:
+            lease = self._lease
+            if lease is None or lease.id != id:
+                return  # The lease was lost, and the guardian has undone the effect.
+            lease.record_undo(number, result)
+            if lease.left:
+                return
+            self._lease = None
+        # Without the lock, because this waits for the guardian to end.
+        lease.end("nothing is left to undo")
+
+    def close(self) -> None:
+        """End the lease at the end of the process. What could not be undone stays in the ledger."""
+        with self._lock:
+            lease, self._lease = self._lease, None
+        if lease is not None:
+            lease.end("its owner ended" if not lease.left else "its owner ended, and something is left")
+
+    def _keep(self, lease: Lease) -> None:
+        renew_at = time.monotonic() + lease.lease_s / RENEWALS_A_LEASE
+        while self._lease is lease:
+            time.sleep(min(_POLL_S, lease.lease_s / RENEWALS_A_LEASE))
+            lost = False
+            if self._lease is lease and time.monotonic() >= renew_at:
+                renew_at = time.monotonic() + lease.lease_s / RENEWALS_A_LEASE
+                lost = not lease.renew()
+            if self._lease is lease and (lost or self._kill_switch.pulled() is not None):
+                with contextlib.suppress(Exception):
+                    self._end_effects()
+                if lost:
+                    with self._lock:
+                        if self._lease is lease:
+                            self._lease = None
+                return

@@ -1,6 +1,7 @@
 """The ledger: a folder with one file a lease, which says what is broken now and how to undo it.
 
-Leases whose owner has died are found and undone here, by the guardian and by `fault chaos recover`.
+The owner opens a lease here. Other processes read it, undo what is left of it, and end it; `recovery` decides
+when.
 """
 
 from __future__ import annotations
@@ -9,25 +10,15 @@ import contextlib
 import fcntl
 import os
 import secrets
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from faultkit.base.errors import RunError
 from faultkit.base.times import now_us, time_text
-from faultkit.chaos.safety.kill_switch import KillSwitch
-from faultkit.chaos.safety.lease import (
-    RENEWALS_A_LEASE,
-    USUAL_LEASE_S,
-    Lease,
-    LeaseView,
-    parse_lease,
-    read_lines,
-    try_append,
-)
+from faultkit.chaos.safety.lease import USUAL_LEASE_S, Lease, LeaseView, parse_lease, read_lines, try_append
 from faultkit.chaos.safety.process_identity import boot_id
 from faultkit.chaos.safety.undo import Undo, UndoResult, carry_out
 
@@ -35,7 +26,7 @@ _MOST_FILES = 200
 """Files kept of leases that ended well."""
 _NO_MARKS = str.maketrans("", "", ":-.Z")
 
-State: TypeAlias = Literal["running", "lapsed", "orphaned", "left", "over"]
+LeaseState: TypeAlias = Literal["running", "lapsed", "orphaned", "left", "over"]
 """`lapsed`: its owner lives but did not renew it. `orphaned`: its owner died. `left`: it was ended, but an
 effect could not be undone. `over`: nothing is left to undo."""
 
@@ -70,7 +61,7 @@ class Ledger:
             # Readable by its user only, because it may contain tokens of control APIs.
             file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL, 0o600)
         except OSError as error:
-            raise RunError(f"{path}: cannot be written: {error.strerror}; nothing was begun") from None
+            raise RunError(f"{path}: cannot be written: {error.strerror}; nothing was started") from None
         # The kernel frees this lock when the process dies, which is how others know (see `_is_owned`).
         fcntl.flock(file, fcntl.LOCK_EX)
         with contextlib.suppress(OSError):
@@ -94,7 +85,7 @@ class Ledger:
         with contextlib.suppress(FileNotFoundError):
             self._kept_open[id] = os.open(self._leases / f"{id}.jsonl", os.O_RDWR | os.O_APPEND)
 
-    def state_of(self, view: LeaseView) -> State:
+    def state_of(self, view: LeaseView) -> LeaseState:
         """Return whether a lease is in use, abandoned or over."""
         if view.ended is not None:
             return "left" if view.left else "over"
@@ -105,8 +96,8 @@ class Ledger:
     def undo_left(self, id: str, by: str) -> list[tuple[Undo, UndoResult]]:
         """Undo what is left of a lease, the last effect first, and write the results to its file.
 
-        A full disk stops no undo: what could not be written is said in the result, and written by the next
-        call if that can. `by`: guardian or recover."""
+        A full disk stops no undo: the result says what could not be written, and the next call tries again to
+        write it. `by`: guardian or recover."""
         done = []
         with self._undo_lock(id), self._opened(id) as file:
             for intent in self.view(id).left:
@@ -180,111 +171,3 @@ class Ledger:
 def has_time(view: LeaseView) -> bool:
     """Return whether a lease has not lapsed."""
     return view.boot == boot_id() and time.monotonic() < view.until_s
-
-
-@dataclass(frozen=True, slots=True)
-class RecoveredLease:
-    """What a recovery found in one lease, and did about it."""
-
-    lease: LeaseView
-    found: State
-    undone: tuple[tuple[Undo, UndoResult], ...]
-    """What this recovery undid, the last effect first."""
-    unwritten: str | None = None
-    """Why the end could not be written: then the next recovery finds the lease again."""
-
-    @property
-    def ok(self) -> bool:
-        return all(result.ok for _, result in self.undone)
-
-
-def recover(ledger: Ledger, *, also_running: bool = False) -> list[RecoveredLease]:
-    """Undo what crashed processes left, and return every lease that is not over.
-
-    A lease whose owner lives and renews it is reported but not touched, unless `also_running`: then its owner
-    finds it ended, and stops."""
-    found = []
-    for view in ledger.views():
-        state = ledger.state_of(view)
-        if state == "over":
-            continue
-        undone: tuple[tuple[Undo, UndoResult], ...] = ()
-        unwritten = None
-        if state != "running" or also_running:
-            undone = tuple(ledger.undo_left(view.id, by="recover"))
-            if view.ended is None:
-                unwritten = ledger.end(view.id, "undone by recover")
-        found.append(RecoveredLease(view, state, undone, unwritten))
-    return found
-
-
-# A lease for effects that outlast a call: opened with the first effect, ended with the last.
-#
-# A thread renews it. When the kill switch is pulled or the lease is lost, the thread has every effect ended.
-
-
-_POLL_S = 0.5
-
-
-class LeaseKeeper:
-    """An `effects.lasting_effect.UndoLog` on a lease that exists only while it is needed. Thread-safe."""
-
-    def __init__(
-        self, ledger: Ledger, switch: KillSwitch, owner: str, lease_s: float, end_effects: Callable[[], None]
-    ) -> None:
-        """`end_effects` is called in the keeper's thread; exceptions that it raises are dropped."""
-        self._ledger = ledger
-        self._switch = switch
-        self._owner = owner
-        self._lease_s = lease_s
-        self._end_effects = end_effects
-        self._lease: Lease | None = None
-        self._lock = threading.Lock()
-
-    def intend(self, undo: Undo) -> str:
-        """Write down how to undo an effect; return the id of the intent. RunError: it must not start."""
-        with self._lock:
-            if self._lease is None or self._lease.has_lapsed:
-                self._lease = self._ledger.open(self._owner, self._lease_s)
-                threading.Thread(
-                    target=self._keep, args=(self._lease,), name="fault-chaos-lease", daemon=True
-                ).start()
-            return f"{self._lease.id}/{self._lease.intend(undo)}"
-
-    def done(self, intent: str, result: UndoResult) -> None:
-        """Write down that an effect was undone, and end the lease if it was the last."""
-        id, _, number = intent.rpartition("/")
-        with self._lock:
-            lease = self._lease
-            if lease is None or lease.id != id:
-                return  # The lease was lost, and the guardian has undone the effect.
-            lease.done(number, result)
-            if lease.left:
-                return
-            self._lease = None
-        # Without the lock, because this waits for the guardian to end.
-        lease.end("nothing is left to undo")
-
-    def close(self) -> None:
-        """End the lease at the end of the process. What could not be undone stays in the ledger."""
-        with self._lock:
-            lease, self._lease = self._lease, None
-        if lease is not None:
-            lease.end("its owner ended" if not lease.left else "its owner ended, and something is left")
-
-    def _keep(self, lease: Lease) -> None:
-        renew_at = time.monotonic() + lease.lease_s / RENEWALS_A_LEASE
-        while self._lease is lease:
-            time.sleep(min(_POLL_S, lease.lease_s / RENEWALS_A_LEASE))
-            lost = False
-            if self._lease is lease and time.monotonic() >= renew_at:
-                renew_at = time.monotonic() + lease.lease_s / RENEWALS_A_LEASE
-                lost = not lease.renew()
-            if self._lease is lease and (lost or self._switch.pulled() is not None):
-                with contextlib.suppress(Exception):
-                    self._end_effects()
-                if lost:
-                    with self._lock:
-                        if self._lease is lease:
-                            self._lease = None
-                return

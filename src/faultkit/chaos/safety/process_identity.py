@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def birth_of(pid: int) -> str | None:
-    """Return when the process started, in the system's own words; None if it has ended or is a zombie."""
+    """Return when the process started, in the system's own format; None if it has ended or is a zombie."""
     if sys.platform == "linux":
         try:
             stat = Path(f"/proc/{pid}/stat").read_text()

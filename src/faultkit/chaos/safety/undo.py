@@ -1,4 +1,4 @@
-"""How an effect is undone: a value that is written to the ledger before the effect starts.
+"""Undo: the way to undo an effect, as a value that is written to the ledger before the effect starts.
 
 The owner of the effect, its guardian process and `fault chaos recover` all carry it out in the same way, so
 an Undo contains everything that another process needs. Carrying one out twice does no harm. The documents of
@@ -55,7 +55,7 @@ UNDO_ACTIONS: dict[str, str] = {
     "http": "faultkit.chaos.safety.undo_actions:send_http",
     "command": "faultkit.chaos.safety.undo_actions:run_command",
     "python": "faultkit.chaos.safety.undo_actions:call_python",
-    "toolkit_rollbacks": "faultkit.chaos.toolkit.toolkit_process:run_rollbacks",
+    "toolkit_rollbacks": "faultkit.chaos.experiment.toolkit_process:run_rollbacks",
 }
 """The function of each kind, by name, because a guardian imports only what it needs."""
 

@@ -1,4 +1,4 @@
-"""The ways to undo an effect, one function a kind. An effect that is gone already counts as undone.
+"""The ways to undo an effect, one function a kind. An effect that has ended already counts as undone.
 
 Each function gets the `data` of an Undo, as any version of Faultkit may have written it to a ledger: keys may
 be added here, but none may become required or change its meaning.
@@ -175,7 +175,7 @@ def end_process(data: Mapping[str, Any], limit_s: float) -> UndoResult:
         if is_same_process(pid, birth):
             return True
         # The system gives no process the id of a group that still has members. So a group of this id, within
-        # the same boot, is the one that was meant.
+        # the same boot, is the right one.
         leader_ended = whole_group and data.get("boot") == boot_id() and birth_of(pid) is None
         return leader_ended and group_is_alive(pid)
 

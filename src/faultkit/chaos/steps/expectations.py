@@ -1,15 +1,12 @@
-"""Expectations of checks: whether a value is as expected. Pure, except for functions of the user's.
+"""Expectations of checks: whether a value is as expected. Pure, except for functions of the user.
 
-The forms are those of Chaos Toolkit: a value, a list, and objects of type range, regex, jsonpath and probe;
-and comparisons by a word: `below: 300`. If a value is a mapping with a `status`, a plain value or a list is
-compared with the status. A pair of numbers is a range, ends included; any other list contains the allowed
-values.
+If a value is a mapping with a `status`, a plain value or a list is compared with the status. `expect_keys`
+parses what is written under `expect`.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,16 +15,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
-from faultkit.base.documents.checks import advice, join_path, reject_unknown_keys, shown, text, whole
-from faultkit.base.errors import InputError
+from faultkit.base.documents.checks import shown
 from faultkit.base.text import shortened
-from faultkit.chaos.steps.process_steps import FUNCTION_FORM, find_function, read_arguments, read_function
+from faultkit.chaos.steps.process_steps import find_function
 
 _LONGEST = 120
 
 
 class Expectation(Protocol):
-    """What a check expects of a value."""
+    """The expectation of a check."""
 
     def why_not(self, value: Any) -> str | None:
         """Return what is wrong with the value, or None. May raise, which counts as not met."""
@@ -45,7 +41,7 @@ class Equals:
 
 
 @dataclass(frozen=True, slots=True)
-class Among:
+class OneOf:
     """One of several values."""
 
     wanted: tuple[Any, ...]
@@ -57,7 +53,7 @@ class Among:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class NumberPair:
     """Two numbers in a list: a range; for a status, the two allowed values."""
 
     low: float
@@ -65,7 +61,7 @@ class Pair:
 
     def why_not(self, value: Any) -> str | None:
         if has_status(value):
-            return Among((self.low, self.high)).why_not(value)
+            return OneOf((self.low, self.high)).why_not(value)
         if self.low <= value <= self.high:
             return None
         return f"expected {self.low:g} to {self.high:g}, got {brief(value)}"
@@ -91,7 +87,7 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
-class Matches:
+class RegexMatch:
     """A text that matches a regular expression."""
 
     pattern: re.Pattern[str]
@@ -128,20 +124,25 @@ class JsonPath:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """A function of the user's that gets the value and returns whether it is as expected."""
+class FunctionExpectation:
+    """A function of the user that gets the value and returns whether it is as expected.
 
+    It is imported when it is called, because a file is checked without running anything."""
+
+    module: str
     name: str
-    function: Callable[..., Any]
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def why_not(self, value: Any) -> str | None:
-        answer = self.function(**{**self.arguments, "value": value})
-        return None if answer else f"{self.name} says {brief(answer)} of {brief(value)}"
+        function = find_function(self.module, self.name, Path())
+        verdict = function(**{**self.arguments, "value": value})
+        if verdict:
+            return None
+        return f"{self.module}:{self.name} says {brief(verdict)} of {brief(value)}"
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class Comparison:
     """A comparison by a word, such as `below: 300`."""
 
     word: str
@@ -261,185 +262,10 @@ def brief(value: Any) -> str:
     return shown(value)
 
 
-# Parses what is written under `expect`. Errors have paths relative to it.
-
-
-TYPES = ("range", "regex", "jsonpath", "probe")
-WORDS = (*COMPARISONS, "between", "matches")
-SHORT_KEYS = ("target", "all", *WORDS)
-EXPECT_FORM = "a value, a list, or a mapping such as {target: elapsed_ms, below: 300}"
-_NUMBERS = ("above", "at_least", "below", "at_most")
-
-
-def parse_expect(value: object) -> Expectation:
-    """Return the expectation of a document. Raises InputError."""
-    if isinstance(value, Mapping):
-        return _of_type(value) if "type" in value else _short(value)
-    if isinstance(value, list):
-        return _listed(value)
-    return Equals(_scalar(value, ""))
-
-
-def is_plain_number(value: object) -> bool:
-    """Return whether the value is a finite number, not a truth value."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _scalar(value: object, path: str) -> Any:
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        raise InputError(path, f"expected {EXPECT_FORM}, got {shown(value)}")
-    if not isinstance(value, str | int | float):
-        raise InputError(path, f"expected a text, a number or a truth value, got {shown(value)}")
-    return value
-
-
-def _listed(values: list[object]) -> Expectation:
-    if not values:
-        raise InputError("", f"expected {EXPECT_FORM}, got an empty list")
-    if len(values) == 2 and all(map(is_plain_number, values)):
-        return Pair(*_ends(values, ""))
-    return Among(tuple(_scalar(value, f"[{index}]") for index, value in enumerate(values)))
-
-
-def _ends(value: object, path: str) -> tuple[Any, Any]:
-    if not isinstance(value, list) or len(value) != 2 or not all(map(is_plain_number, value)):
-        raise InputError(path, f"expected a list of two numbers, got {shown(value)}")
-    low, high = value
-    if low > high:
-        raise InputError(path, f"expected the smaller number first, got {low} and {high}")
-    return low, high
-
-
-def _of_type(given: Mapping[str, object]) -> Expectation:
-    kind = given["type"]
-    if not isinstance(kind, str) or kind not in TYPES:
-        raise InputError("type", f"expected one of {', '.join(TYPES)}, got {shown(kind)}")
-    return _READERS[kind](given)
-
-
-def _target(given: Mapping[str, object]) -> str | None:
-    return text(given["target"], "the name of a part", "target") if "target" in given else None
-
-
-def _range(given: Mapping[str, object]) -> Expectation:
-    reject_unknown_keys(given, ("type", "range", "target"), "")
-    return Range(*_ends(given.get("range"), "range"), _target(given))
-
-
-def _regex(given: Mapping[str, object]) -> Expectation:
-    reject_unknown_keys(given, ("type", "pattern", "target"), "")
-    return Matches(_pattern(given.get("pattern"), "pattern"), _target(given))
-
-
-def _pattern(value: object, path: str) -> re.Pattern[str]:
-    written = text(value, "a regular expression", path)
-    try:
-        return re.compile(written)
-    except re.error as error:
-        raise InputError(path, f"expected a regular expression, got {shown(written)}: {error}") from None
-
-
-def _jsonpath(given: Mapping[str, object]) -> Expectation:
-    reject_unknown_keys(given, ("type", "path", "expect", "count", "target"), "")
-    path = text(given.get("path"), "a JSON path such as $.items[*].name", "path").strip()
-    try:
-        find(path, None)
-    except ValueError:
-        raise InputError("path", f"expected a JSON path such as $.items[*].name, got {shown(path)}") from None
-    count = whole(given["count"], "a whole number", "count") if "count" in given else None
-    wanted = None
-    if "expect" in given:
-        listed = given["expect"]
-        wanted = tuple(listed) if isinstance(listed, list) else (listed,)
-    return JsonPath(path, _target(given), count, wanted)
-
-
-def _probe(given: Mapping[str, object]) -> Expectation:
-    """Parse the form of Chaos Toolkit, or one with `function`. The function is imported when it is called."""
-    if "function" in given:
-        reject_unknown_keys(given, ("type", "name", "function", "arguments"), "")
-        module, name = _at("function", read_function, given["function"])
-        written = given.get("arguments", {})
-    else:
-        provider = given.get("provider")
-        if not isinstance(provider, Mapping) or provider.get("type") != "python":
-            raise InputError("function", f"expected {FUNCTION_FORM}, got nothing")
-        module = text(provider.get("module"), "a module", "provider.module")
-        name = text(provider.get("func"), "a function", "provider.func")
-        written = provider.get("arguments", {})
-    arguments = _at("arguments", read_arguments, written)
-    return Asked(f"{module}:{name}", _ImportedLater(module, name), arguments)
-
-
-class _ImportedLater:
-    """A function that is imported when it is called, because a file is checked without running anything."""
-
-    __slots__ = ("module", "name")
-
-    def __init__(self, module: str, name: str) -> None:
-        self.module = module
-        self.name = name
-
-    def __call__(self, **arguments: Any) -> Any:
-        return find_function(self.module, self.name, Path())(**arguments)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _ImportedLater) and (self.module, self.name) == (other.module, other.name)
-
-    def __hash__(self) -> int:
-        return hash((self.module, self.name))
-
-
-_READERS: Mapping[str, Callable[[Mapping[str, object]], Expectation]] = {
-    "range": _range,
-    "regex": _regex,
-    "jsonpath": _jsonpath,
-    "probe": _probe,
-}
-
-
-def _short(given: Mapping[str, object]) -> Expectation:
-    for key in given:
-        if key not in SHORT_KEYS:
-            raise InputError(join_path("", key), f"unknown key; {advice(key, (*SHORT_KEYS, 'type'))}")
-    target = _target(given)
-    parts = [_compared(word, given[word], target) for word in WORDS if word in given]
-    if "all" in given:
-        listed = given["all"]
-        if not isinstance(listed, list) or not listed:
-            raise InputError("all", f"expected a list of expectations, got {shown(listed)}")
-        parts += [_at(f"all[{index}]", parse_expect, each) for index, each in enumerate(listed)]
-    if not parts:
-        raise InputError("", f"expected one of {', '.join((*WORDS, 'all'))}, got none")
-    return parts[0] if len(parts) == 1 else All(tuple(parts))
-
-
-def _compared(word: str, wanted: object, target: str | None) -> Expectation:
-    if word == "between":
-        return Range(*_ends(wanted, "between"), target)
-    if word == "matches":
-        return Matches(_pattern(wanted, "matches"), target)
-    if word in _NUMBERS and not is_plain_number(wanted):
-        raise InputError(word, f"expected a number, got {shown(wanted)}")
-    if word == "length" and whole(wanted, "a whole number of at least 0", word) < 0:
-        raise InputError(word, f"expected a whole number of at least 0, got {shown(wanted)}")
-    if word == "one_of" and (not isinstance(wanted, list) or not wanted):
-        raise InputError(word, f"expected a list of values, got {shown(wanted)}")
-    return Compared(word, tuple(wanted) if isinstance(wanted, list) and word == "one_of" else wanted, target)
-
-
-def _at(path: str, read: Callable[[Any], Any], value: object) -> Any:
-    try:
-        return read(value)
-    except InputError as error:
-        raise error.within(path) from None
-
-
 def resolve_expectation(expectation: Expectation, folder: Path) -> None:
     """Import the functions of an expectation. Raises InputError for one that does not exist."""
-    parts = expectation.parts if isinstance(expectation, All) else (expectation,)
-    for part in parts:
-        if isinstance(part, Asked) and isinstance(part.function, _ImportedLater):
-            find_function(part.function.module, part.function.name, folder)
-        elif part is not expectation:
+    if isinstance(expectation, All):
+        for part in expectation.parts:
             resolve_expectation(part, folder)
+    elif isinstance(expectation, FunctionExpectation):
+        find_function(expectation.module, expectation.name, folder)

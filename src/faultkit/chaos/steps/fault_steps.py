@@ -1,27 +1,29 @@
-"""Steps with faults: `fault` changes the registry, `proxy` and `gateway` the plan of a running one.
+"""Steps with faults: `fault` changes the registry, `proxy` and `gateway` the plan of a running program.
 
-The registry belongs to this process, so changes to it end with the process and are not written down; lasting
-effects of its faults write down their own undo. Changes to a plan have a time limit at the control API, so
-that they end even if every process here dies. They use the asynchronous HTTP client instead of ControlClient,
-because a step that is out of time must be able to cancel its request.
+For each: its keys, its work, and its builder. The registry belongs to this process, so changes to it end with
+the process and are not written down; lasting effects of its faults write down their own undo. Changes to a
+plan have a time limit at the control API, so that they end even if every process here dies. They use the
+asynchronous HTTP client instead of ControlClient, because a step that is out of time must be able to cancel
+its request.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 from urllib.parse import quote, urlsplit
 
+from faultkit.base.documents.key_tables import Key, KeyTable
 from faultkit.base.documents.mapping_reader import MappingReader
-from faultkit.base.documents.values import text
+from faultkit.base.documents.values import TEXT_SCHEMA, text
 from faultkit.base.errors import InputError
 from faultkit.chaos.named_faults.chaos_fault import ChaosFault, parse_chaos_fault
 from faultkit.chaos.named_faults.fault_registry import FaultRegistry
 from faultkit.chaos.safety.undo import Undo
-from faultkit.chaos.steps.network_steps import ask
+from faultkit.chaos.steps.network_steps import send_request
 from faultkit.chaos.steps.step_work import (
+    ANY_MAPPING_SCHEMA,
     USUAL_STEP_LIMIT_S,
     RollbackEntry,
     StepContext,
@@ -43,17 +45,21 @@ from faultkit.plan import (
     parse_rule,
 )
 
-FAULT_CHANGES = ("register", "inject", "remove")
-SETTINGS = (
-    "fault_type",
-    "probability",
-    "duration_seconds",
-    "error_message",
-    "seed",
-    "targets",
-    "metadata",
+_FAULT_CHANGES = ("register", "inject", "remove")
+FAULT = KeyTable(
+    Key("register", text, TEXT_SCHEMA, "", "Registers a fault under this name, with the keys below."),
+    Key("inject", text, TEXT_SCHEMA, "", "Carries out the registered fault of this name."),
+    Key("remove", text, TEXT_SCHEMA, "", "Removes the registered fault of this name."),
+    Key("fault_type", schema=TEXT_SCHEMA, help="What the fault does; `register` requires it."),
+    Key("probability", schema={"type": "number"}, default=0.1, help="Probability that a call triggers it."),
+    Key("duration_seconds", schema={"type": "number"}, default=0, help="How long it delays or lasts."),
+    Key("error_message", schema=TEXT_SCHEMA, help="The text of the exception that it raises."),
+    Key("seed", schema={"type": ["integer", "string"]}, help="By default the seed of the experiment."),
+    Key("targets", schema={"type": "array", "items": TEXT_SCHEMA}, help="HOST:PORT of each target."),
+    Key("metadata", schema=ANY_MAPPING_SCHEMA, help="Settings of its type."),
 )
-"""Keys of `register`, named as in the tool `chaos_inject_fault`."""
+"""Exactly one of the first three is given. The others belong to `register`, are named as in the tool
+`chaos_inject_fault`, and are read by `parse_chaos_fault`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,22 +85,22 @@ class FaultChange:
         return await self.act(context)
 
     async def act(self, context: StepContext) -> Any:
-        assert context.registry is not None, "it was resolved"
+        assert context.registry is not None, "resolve() has checked it"
         return await _ACTS[self.change](self, context, context.registry)
 
     def intend_removal(self, context: StepContext) -> None:
         """Add the removal to the rollback, as a step of the rollback asks."""
         registry = context.registry
-        assert registry is not None, "it was resolved"
+        assert registry is not None, "resolve() has checked it"
         context.rollback.add(self.says, lambda: registry.remove(self.name))
 
     async def _register(self, context: StepContext, registry: FaultRegistry) -> Any:
-        assert self.fault is not None, "parsing sees to that"
-        before = registry.held(self.name)
+        assert self.fault is not None, "build_fault has set it"
+        before = registry.registered(self.name)
         if before is None:
             context.rollback.add(f"remove fault {self.name}", lambda: registry.remove(self.name))
         else:
-            context.rollback.add(f"register fault {self.name} as it was", lambda: registry.put_back(before))
+            context.rollback.add(f"register fault {self.name} as it was", lambda: registry.restore(before))
         fault = self.fault
         if fault.seed is None and context.seed is not None:
             fault = replace(fault, seed=context.seed)
@@ -105,14 +111,14 @@ class FaultChange:
         if self.name not in registry:
             raise StepFailed(f'there is no fault named "{self.name}"')
         injection = await registry.ainject(self.name)
-        if injection.began is not None:
+        if injection.lasting_effect is not None:
             context.rollback.add(f"end the effect of fault {self.name}", lambda: registry.end(injection))
         return {"was_triggered": injection.was_triggered, "effect": to_json(injection.effect)}
 
     async def _remove(self, context: StepContext, registry: FaultRegistry) -> Any:
-        before = registry.held(self.name)
+        before = registry.registered(self.name)
         if before is not None:
-            context.rollback.add(f"register fault {self.name} again", lambda: registry.put_back(before))
+            context.rollback.add(f"register fault {self.name} again", lambda: registry.restore(before))
         return {"removed": self.name, "existed": await run_in_thread(lambda: registry.remove(self.name))}
 
 
@@ -123,39 +129,64 @@ _ACTS = {
 }
 
 
-def parse_fault(value: object, path: str, problems: list[InputError]) -> FaultChange | None:
-    """Return the step below `fault`, or None after adding its mistakes to `problems`."""
-    before = len(problems)
-    registers = isinstance(value, Mapping) and "register" in value
-    reading = MappingReader(
-        value, (*FAULT_CHANGES, *SETTINGS) if registers else FAULT_CHANGES, path, problems
-    )
-    chosen = [key for key in FAULT_CHANGES if key in reading.given]
-    if reading.sound and len(chosen) != 1:
-        got = " and ".join(chosen) or "none"
-        problems.append(InputError(path, f"expected one of {', '.join(FAULT_CHANGES)}, got {got}"))
-    if len(chosen) != 1:
+def build_fault(reader: MappingReader) -> FaultChange | None:
+    """Return the work of a step `fault`, or None if it does not say what to change."""
+    changes = [key for key in _FAULT_CHANGES if key in reader.given]
+    if len(changes) != 1:
+        if reader.sound:
+            problem = f"expected one of {', '.join(_FAULT_CHANGES)}, got {' and '.join(changes) or 'none'}"
+            reader.problems.append(InputError(reader.path, problem))
         return None
-    name = reading.need(chosen[0], text, "", "the name of a fault")
+    [change] = changes
+    before = len(reader.problems)
+    name = reader.take(change)
+    settings = {key: value for key, value in reader.given.items() if key != change}
+    if change != "register":
+        for key in settings:
+            reader.note(key, InputError("", f"expected only with register, got it with {change}"))
+        return FaultChange(change, name)
     fault = None
-    if registers and len(problems) == before:
-        settings = {key: reading.given[key] for key in SETTINGS if key in reading.given}
+    if len(reader.problems) == before:
         try:
             fault = parse_chaos_fault({"name": name, **settings})
         except InputError as error:
-            problems.append(error.within(path))
-    return FaultChange(chosen[0], name, fault) if len(problems) == before else None
+            reader.problems.append(error.within(reader.path))
+    return FaultChange(change, name, fault)
 
 
 # --- plans of a proxy or gateway -------------------------------------------------------------------
 
 
-PLAN_KEYS = ("control", "token", "add", "plan", "remove")
 CONTROL_FORM = "the address of a control API such as 127.0.0.1:7070"
-PLAN_CHANGES = ("add", "plan", "remove")
+_TOKEN_FORM = "the token of the control API, such as ${FAULT_CONTROL_TOKEN}"
+_PLAN_CHANGES = ("add", "plan", "remove")
 
 
-class _Refused(StepFailed):
+def read_control(value: object) -> str:
+    """Return the URL of a control API. Raises InputError for anything else."""
+    given = text(value)
+    url = given if "://" in given else f"http://{given}"
+    try:
+        parts = urlsplit(url)
+        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and bool(parts.port)
+    except ValueError:
+        fits = False
+    if not fits or parts.path.strip("/") or parts.query:
+        raise InputError("", f'expected {CONTROL_FORM}, got "{given}"')
+    return url.rstrip("/")
+
+
+PLAN_CHANGE = KeyTable(
+    Key("control", read_control, TEXT_SCHEMA, "", "The address of the control API.", CONTROL_FORM),
+    Key("token", text, TEXT_SCHEMA, "", "The token of the control API.", _TOKEN_FORM),
+    Key("add", schema=ANY_MAPPING_SCHEMA, help="Adds this rule."),
+    Key("plan", schema={"type": ["object", "string"]}, help="Replaces the plan: a plan, or its file."),
+    Key("remove", text, TEXT_SCHEMA, help="Removes the rule of this name."),
+)
+"""Exactly one of `add`, `plan` and `remove` is given."""
+
+
+class _ChangeRefused(StepFailed):
     """The control API answered, and changed nothing."""
 
 
@@ -201,20 +232,20 @@ class PlanChange:
             # The lease renews it. If every process here dies, it ends within the time of one lease.
             path = f"/rules?ttl={context.lease_s:.3f}"
             return await self._change(context, entry, "POST", path, dump_rule(rule))
-        held = await self._ask("GET", "/plan", None)
-        ends = (await self._ask("GET", "/status", None))["expires_in_s"]
+        current = await self._send("GET", "/plan", None)
+        ends = (await self._send("GET", "/status", None))["expires_in_s"]
         # Temporary rules belong to others. The rollback must not restore them, because they would stay for
         # ever.
-        lasting = [rule for rule in held["rules"] if ends.get(rule["name"]) is None]
+        lasting = [rule for rule in current["rules"] if ends.get(rule["name"]) is None]
         if self.remove is not None:
             return await self._remove(context, self.remove, lasting)
         plan = self._plan(context)
         assert plan is not None
         before = {
             **self._access,
-            "plan": {**held, "rules": lasting},
+            "plan": {**current, "rules": lasting},
             "ours": [rule.name for rule in plan.rules],
-            "covered": bool(held["rules"]) and not lasting,
+            "covered": bool(current["rules"]) and not lasting,
         }
         says = f"put back the plan of the {self._place}"
         entry = context.rollback.intend(Undo("plan", before, says))
@@ -224,7 +255,7 @@ class PlanChange:
         path = f"/rules/{quote(name, safe='')}"
         rule = next((rule for rule in lasting if rule["name"] == name), None)
         if rule is None:
-            return await self._ask("DELETE", path, None)
+            return await self._send("DELETE", path, None)
         says = f"add rule {name} to the {self._place} again"
         entry = context.rollback.intend(Undo("removed_rule", {**self._access, "rule": rule}, says))
         return await self._change(context, entry, "DELETE", path, None)
@@ -255,71 +286,45 @@ class PlanChange:
         self, context: StepContext, entry: RollbackEntry, method: str, path: str, body: object
     ) -> Any:
         try:
-            return await self._ask(method, path, body)
-        except _Refused as refused:
+            return await self._send(method, path, body)
+        except _ChangeRefused as refused:
             context.rollback.forget(entry, f"nothing was changed: {refused}")
             raise
 
-    async def _ask(self, method: str, path: str, body: object) -> Any:
+    async def _send(self, method: str, path: str, body: object) -> Any:
         headers = {"authorization": f"Bearer {self.token}", "content-type": "application/json"}
-        answer = await ask(method, self.control + path, headers, None if body is None else json.dumps(body))
-        if answer["status"] >= 300:
-            said = answer["body"]
-            problem = said.get("error", {}).get("problem") if isinstance(said, dict) else said
-            raise _Refused(f"{self.control} answered {answer['status']}: {problem}")
-        return answer["body"]
+        content = None if body is None else json.dumps(body)
+        response = await send_request(method, self.control + path, headers, content)
+        if response["status"] >= 300:
+            error = response["body"]
+            problem = error.get("error", {}).get("problem") if isinstance(error, dict) else error
+            raise _ChangeRefused(f"{self.control} answered {response['status']}: {problem}")
+        return response["body"]
 
 
 _CHECK_RULE = {"proxy": check_network_rule, "gateway": check_call_rule}
 _CHECK_PLAN = {"proxy": check_network_plan, "gateway": check_call_plan}
 
 
-def parse_proxy(value: object, path: str, problems: list[InputError]) -> PlanChange | None:
-    """Return the step below `proxy`, or None after adding its mistakes to `problems`."""
-    return _parse("proxy", value, path, problems)
+def build_plan_change(reader: MappingReader, of: str) -> PlanChange:
+    """Return the work of a step `proxy` or `gateway`, as `of` says."""
+    control, token = reader.take("control"), reader.take("token")
+    changes = [key for key in _PLAN_CHANGES if key in reader.given]
+    if reader.sound and len(changes) != 1:
+        problem = f"expected one of {', '.join(_PLAN_CHANGES)}, got {' and '.join(changes) or 'none'}"
+        reader.problems.append(InputError(reader.path, problem))
 
+    def read_rule(given: object) -> Rule:
+        rule = parse_rule(given)
+        _CHECK_RULE[of](rule)
+        return rule
 
-def parse_gateway(value: object, path: str, problems: list[InputError]) -> PlanChange | None:
-    """Return the step below `gateway`, or None after adding its mistakes to `problems`."""
-    return _parse("gateway", value, path, problems)
-
-
-def _parse(of: str, value: object, path: str, problems: list[InputError]) -> PlanChange | None:
-    before = len(problems)
-    reading = MappingReader(value, PLAN_KEYS, path, problems)
-    control = reading.need("control", _control, "", CONTROL_FORM)
-    token = reading.need("token", text, "", "the token of the control API, such as ${FAULT_CONTROL_TOKEN}")
-    chosen = [key for key in PLAN_CHANGES if key in reading.given]
-    if reading.sound and len(chosen) != 1:
-        got = " and ".join(chosen) or "none"
-        problems.append(InputError(path, f"expected one of {', '.join(PLAN_CHANGES)}, got {got}"))
-
-    def rule(given: object) -> Rule:
-        found = parse_rule(given)
-        _CHECK_RULE[of](found)
-        return found
-
-    def plan(given: object) -> Plan | str:
+    def read_plan(given: object) -> Plan | str:
         if isinstance(given, str):
             return text(given)
-        found = parse_plan(given)
-        _CHECK_PLAN[of](found)
-        return found
+        plan = parse_plan(given)
+        _CHECK_PLAN[of](plan)
+        return plan
 
-    added = reading.take("add", rule, None)
-    put = reading.take("plan", plan, None)
-    removed = reading.take("remove", text, None)
-    return PlanChange(of, control, token, added, put, removed) if len(problems) == before else None
-
-
-def _control(value: object) -> str:
-    given = text(value)
-    url = given if "://" in given else f"http://{given}"
-    try:
-        parts = urlsplit(url)
-        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and bool(parts.port)
-    except ValueError:
-        fits = False
-    if not fits or parts.path.strip("/") or parts.query:
-        raise InputError("", f'expected {CONTROL_FORM}, got "{given}"')
-    return url.rstrip("/")
+    add, plan = reader.take("add", read_rule, None), reader.take("plan", read_plan, None)
+    return PlanChange(of, control, token, add, plan, reader.take("remove"))

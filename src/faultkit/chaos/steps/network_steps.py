@@ -1,7 +1,7 @@
-"""Steps over the network: `http`, `tcp`, `promql` and `mcp`.
+"""Steps over the network: `http`, `tcp`, `promql` and `mcp`. For each: its keys, its work, and its builder.
 
-An `http` check returns the response; as an action, a status of 400 or more is a failure. `tcp` tells whether
-a port is open; a refused connection is a valid answer. `promql` asks the HTTP API of Prometheus or a
+An `http` check returns the response; as an action, a status of 400 or more is a failure. `tcp` returns
+whether a port is open; a refused connection is a valid answer. `promql` asks the HTTP API of Prometheus or a
 compatible server. `mcp` calls a tool over stdio or streamable HTTP.
 """
 
@@ -19,14 +19,17 @@ from urllib.parse import urlencode, urlsplit
 
 from faultkit.base.address import Endpoint, parse_endpoint
 from faultkit.base.documents.checks import shown
+from faultkit.base.documents.key_tables import Key, KeyTable
 from faultkit.base.documents.mapping_reader import MappingReader
-from faultkit.base.documents.values import switch, text
+from faultkit.base.documents.values import SWITCH_SCHEMA, TEXT_SCHEMA, switch, text
 from faultkit.base.errors import FaultkitError, InputError
 from faultkit.base.http.http_client import ConnectionLost, HttpClient
 from faultkit.chaos.safety.chaos_limits import Limits
 from faultkit.chaos.safety.undo import Undo
-from faultkit.chaos.steps.process_steps import read_arguments, read_argv
+from faultkit.chaos.steps.process_steps import ARGV_SCHEMA, read_arguments, read_argv
 from faultkit.chaos.steps.step_work import (
+    ANY_MAPPING_SCHEMA,
+    TEXTS_SCHEMA,
     USUAL_STEP_LIMIT_S,
     StepContext,
     StepFailed,
@@ -36,9 +39,36 @@ from faultkit.chaos.steps.step_work import (
 )
 from faultkit.mcp.mcp_client import McpClient, ServerAddress
 
-HTTP_KEYS = ("url", "method", "headers", "body", "json", "verify")
 _MOST_HTTP_BYTES = 4 << 20
 URL_FORM = "a URL such as http://127.0.0.1:8000/health"
+
+
+def read_url(value: object) -> str:
+    """Return an HTTP address. Raises InputError for anything else."""
+    given = text(value)
+    try:
+        parts = urlsplit(given)
+        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        fits = False
+    if not fits:
+        raise InputError("", f"expected {URL_FORM}, got {shown(value)}")
+    return given
+
+
+# --- http ------------------------------------------------------------------------------------------
+
+
+HTTP = KeyTable(
+    Key(
+        "url", read_url, TEXT_SCHEMA, "", "The address. A text in place of the mapping is the URL.", URL_FORM
+    ),
+    Key("method", lambda value: text(value).upper(), TEXT_SCHEMA, "GET", "The method; GET by default."),
+    Key("headers", read_texts, TEXTS_SCHEMA, {}, "Headers by name."),
+    Key("body", text, TEXT_SCHEMA, help="The body as a text."),
+    Key("json", json_text, help="The body as JSON, in place of `body`; adds its content type."),
+    Key("verify", switch, SWITCH_SCHEMA, True, "Whether the certificate of the server is checked."),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +99,13 @@ class HttpCall:
         limits.check_target(parts.hostname or "", port, "url")
 
     async def perform(self, context: StepContext) -> Any:
-        return await ask(self.method, self.url, self.headers, self.body, verify=self.verify)
+        return await send_request(self.method, self.url, self.headers, self.body, verify=self.verify)
 
     async def act(self, context: StepContext) -> Any:
-        answer = await self.perform(context)
-        if answer["status"] >= 400:
-            raise StepFailed(f"{self.says} answered {answer['status']}")
-        return answer
+        response = await self.perform(context)
+        if response["status"] >= 400:
+            raise StepFailed(f"{self.says} answered {response['status']}")
+        return response
 
     def undo(self, context: StepContext, limit_s: float) -> Undo:
         data = {
@@ -88,7 +118,7 @@ class HttpCall:
         return Undo("http", data, self.says, limit_s)
 
 
-async def ask(
+async def send_request(
     method: str, url: str, headers: Mapping[str, str], body: str | None = None, *, verify: bool = True
 ) -> dict[str, Any]:
     """Send a request; return `status`, `headers`, `body` (parsed if it is JSON) and `elapsed_ms`.
@@ -106,52 +136,52 @@ async def ask(
     finally:
         client.close()
     elapsed_ms = round((time.monotonic() - began) * 1000, 3)
-    said = raw.decode("utf-8", "replace")
-    content: Any = said
+    content: Any = raw.decode("utf-8", "replace")
     if reply.headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json":
-        try:
-            content = json.loads(said)
-        except ValueError:
-            content = said
+        with contextlib.suppress(ValueError):
+            content = json.loads(content)
     return {"status": reply.status, "headers": reply.headers, "body": content, "elapsed_ms": elapsed_ms}
 
 
-def parse_http(value: object, path: str, problems: list[InputError]) -> HttpCall | None:
-    """Return the step below `http`, or None after adding its mistakes to `problems`."""
-    before = len(problems)
-    reading = MappingReader({"url": value} if isinstance(value, str) else value, HTTP_KEYS, path, problems)
-    url = reading.need("url", read_url, "", URL_FORM)
-    method = reading.take("method", lambda given: text(given).upper(), "GET")
-    headers = dict(reading.take("headers", read_texts, {}))
-    body = reading.take("body", text, None)
-    if "json" in reading.given:
+def build_http(reader: MappingReader) -> HttpCall:
+    """Return the work of a step `http`."""
+    url, method = reader.take("url"), reader.take("method")
+    headers, body = dict(reader.take("headers")), reader.take("body")
+    if "json" in reader.given:
         if body is not None:
-            reading.note("json", InputError("", 'expected it or "body", got both'))
-        body = reading.take("json", json_text, None)
+            reader.note("json", InputError("", 'expected it or "body", got both'))
+        body = reader.take("json")
         headers.setdefault("content-type", "application/json")
-    verify = reading.take("verify", switch, True)
-    return HttpCall(url, method, headers, body, verify) if len(problems) == before else None
-
-
-def read_url(value: object) -> str:
-    """Return an HTTP address. Raises InputError for anything else."""
-    given = text(value)
-    try:
-        parts = urlsplit(given)
-        fits = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        fits = False
-    if not fits:
-        raise InputError("", f"expected {URL_FORM}, got {shown(value)}")
-    return given
+    return HttpCall(url, method, headers, body, reader.take("verify"))
 
 
 # --- tcp -------------------------------------------------------------------------------------------
 
 
-TCP_KEYS = ("address", "send")
 ADDRESS_FORM = "an address such as 127.0.0.1:6379"
 _MOST_TCP_BYTES = 64 << 10
+
+
+def read_address(value: object) -> Endpoint:
+    """Return a host and a port. Raises InputError for anything else."""
+    written = str(value) if isinstance(value, int) and not isinstance(value, bool) else text(value)
+    try:
+        return parse_endpoint(written)
+    except InputError as error:
+        raise InputError("", f"expected {ADDRESS_FORM}: {error.problem}") from None
+
+
+TCP = KeyTable(
+    Key(
+        "address",
+        read_address,
+        {"type": ["string", "integer"]},
+        Endpoint("", 0),
+        "HOST:PORT, or a port of this machine. Either may stand in place of the mapping.",
+        ADDRESS_FORM,
+    ),
+    Key("send", text, TEXT_SCHEMA, help="A text to send; the first bytes of the answer are then `reply`."),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,48 +203,38 @@ class TcpCall:
     async def perform(self, context: StepContext) -> Any:
         """Return `status`: open, refused or unreachable; and `reply`: the first bytes, if `send` is given."""
         began = time.monotonic()
-        answer: dict[str, Any] = {"status": "open"}
+        output: dict[str, Any] = {"status": "open"}
         try:
             reader, writer = await asyncio.open_connection(self.address.host, self.address.port)
         except ConnectionRefusedError:
-            answer["status"] = "refused"
+            output["status"] = "refused"
         except OSError as error:
-            answer |= {"status": "unreachable", "why": system_message(error)}
+            output |= {"status": "unreachable", "why": system_message(error)}
         else:
             try:
                 if self.send is not None:
                     writer.write(self.send.encode())
-                    answer["reply"] = (await reader.read(_MOST_TCP_BYTES)).decode("utf-8", "replace")
+                    output["reply"] = (await reader.read(_MOST_TCP_BYTES)).decode("utf-8", "replace")
             finally:
                 writer.close()
                 with contextlib.suppress(OSError):
                     await writer.wait_closed()
-        return {**answer, "elapsed_ms": round((time.monotonic() - began) * 1000, 3)}
+        return {**output, "elapsed_ms": round((time.monotonic() - began) * 1000, 3)}
 
 
-def parse_tcp(value: object, path: str, problems: list[InputError]) -> TcpCall | None:
-    """Return the step below `tcp`, or None after adding its mistakes to `problems`."""
-    before = len(problems)
-    given = {"address": value} if isinstance(value, str | int) and not isinstance(value, bool) else value
-    reading = MappingReader(given, TCP_KEYS, path, problems)
-    address = reading.need("address", read_address, Endpoint("", 0), ADDRESS_FORM)
-    send = reading.take("send", text, None)
-    return TcpCall(address, send) if len(problems) == before else None
-
-
-def read_address(value: object) -> Endpoint:
-    """Return a host and a port. Raises InputError for anything else."""
-    written = str(value) if isinstance(value, int) and not isinstance(value, bool) else text(value)
-    try:
-        return parse_endpoint(written)
-    except InputError as error:
-        raise InputError("", f"expected {ADDRESS_FORM}: {error.problem}") from None
+def build_tcp(reader: MappingReader) -> TcpCall:
+    """Return the work of a step `tcp`."""
+    return TcpCall(reader.take("address"), reader.take("send"))
 
 
 # --- promql ----------------------------------------------------------------------------------------
 
 
-PROMQL_KEYS = ("url", "query", "headers")
+PROMQL = KeyTable(
+    Key("url", read_url, TEXT_SCHEMA, "", "The address of Prometheus, without /api.", URL_FORM),
+    Key("query", text, TEXT_SCHEMA, "", "The query in PromQL.", "a query such as up == 0"),
+    Key("headers", read_texts, TEXTS_SCHEMA, {}, "Headers by name, such as authorization."),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,20 +258,20 @@ class PromqlQuery:
         """Return a number for a single value, otherwise a list of `metric` and `value`, empty for no
         series."""
         url = f"{self.url.rstrip('/')}/api/v1/query?{urlencode({'query': self.query})}"
-        answer = await ask("GET", url, {"accept": "application/json", **self.headers})
-        body = answer["body"]
+        response = await send_request("GET", url, {"accept": "application/json", **self.headers})
+        body = response["body"]
         if not isinstance(body, Mapping) or body.get("status") != "success":
             why = body.get("error") if isinstance(body, Mapping) else None
             raise StepFailed(
-                f"{self.url} answered {answer['status']}: {why or 'this is no answer of Prometheus'}"
+                f"{self.url} answered {response['status']}: {why or 'this is no answer of Prometheus'}"
             )
         try:
-            return _values(body["data"]["resultType"], body["data"]["result"])
+            return _query_value(body["data"]["resultType"], body["data"]["result"])
         except (KeyError, IndexError, TypeError, ValueError) as error:
             raise StepFailed(f"{self.url}: this is no answer of Prometheus: {error!r}") from None
 
 
-def _values(kind: str, result: Any) -> Any:
+def _query_value(kind: str, result: Any) -> Any:
     if kind == "scalar":
         return float(result[1])
     if kind == "string":
@@ -262,20 +282,22 @@ def _values(kind: str, result: Any) -> Any:
     return series[0]["value"] if len(series) == 1 else series
 
 
-def parse_promql(value: object, path: str, problems: list[InputError]) -> PromqlQuery | None:
-    """Return the step below `promql`, or None after adding its mistakes to `problems`."""
-    before = len(problems)
-    reading = MappingReader(value, PROMQL_KEYS, path, problems)
-    url = reading.need("url", read_url, "", URL_FORM)
-    query = reading.need("query", text, "", "a query such as up == 0")
-    headers = reading.take("headers", read_texts, {})
-    return PromqlQuery(url, query, headers) if len(problems) == before else None
+def build_promql(reader: MappingReader) -> PromqlQuery:
+    """Return the work of a step `promql`."""
+    return PromqlQuery(reader.take("url"), reader.take("query"), reader.take("headers"))
 
 
 # --- mcp -------------------------------------------------------------------------------------------
 
 
-MCP_KEYS = ("command", "url", "tool", "arguments", "env", "headers")
+MCP = KeyTable(
+    Key("command", read_argv, ARGV_SCHEMA, (), "The command of a server over stdio."),
+    Key("url", read_url, TEXT_SCHEMA, help="The address of a server over HTTP, in place of `command`."),
+    Key("tool", text, TEXT_SCHEMA, "", "The tool to call.", "the name of a tool"),
+    Key("arguments", read_arguments, ANY_MAPPING_SCHEMA, {}, "The arguments of the call."),
+    Key("env", read_texts, TEXTS_SCHEMA, {}, "Environment variables added for the command."),
+    Key("headers", read_texts, TEXTS_SCHEMA, {}, "Headers by name, for a server over HTTP."),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,17 +324,17 @@ class McpCall:
     async def perform(self, context: StepContext) -> Any:
         """Return `status`: ok, tool_error, or error (of the protocol); and `text`, `structured`, `error`,
         `elapsed_ms`."""
-        at = ServerAddress(self.argv, self.url or "", self.env, self.headers)
+        address = ServerAddress(self.argv, self.url or "", self.env, self.headers)
         began = time.monotonic()
         try:
-            async with McpClient(at) as client:
+            async with McpClient(address) as client:
                 reply = await client.call(self.tool, self.arguments)
         except FaultkitError as error:
             raise StepFailed(str(error)) from None
-        return {**_answer(reply), "elapsed_ms": round((time.monotonic() - began) * 1000, 3)}
+        return {**_call_output(reply), "elapsed_ms": round((time.monotonic() - began) * 1000, 3)}
 
 
-def _answer(reply: Mapping[str, Any]) -> dict[str, Any]:
+def _call_output(reply: Mapping[str, Any]) -> dict[str, Any]:
     if "error" in reply:
         return {"status": "error", "error": reply["error"]}
     result = reply["result"] if isinstance(reply.get("result"), dict) else {}
@@ -329,17 +351,17 @@ def _answer(reply: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def parse_mcp(value: object, path: str, problems: list[InputError]) -> McpCall | None:
-    """Return the step below `mcp`, or None after adding its mistakes to `problems`."""
-    before = len(problems)
-    reading = MappingReader(value, MCP_KEYS, path, problems)
-    if reading.sound and ("command" in reading.given) == ("url" in reading.given):
-        both = "both" if "url" in reading.given else "neither"
-        problems.append(InputError(path, f"expected a command or a url of an MCP server, got {both}"))
-    tool = reading.need("tool", text, "", "the name of a tool")
-    argv = reading.take("command", read_argv, ()) if "command" in reading.given else ()
-    url = reading.take("url", read_url, None)
-    arguments = reading.take("arguments", read_arguments, {})
-    env = reading.take("env", read_texts, {})
-    headers = reading.take("headers", read_texts, {})
-    return McpCall(tool, arguments, argv, url, env, headers) if len(problems) == before else None
+def build_mcp(reader: MappingReader) -> McpCall:
+    """Return the work of a step `mcp`."""
+    if reader.sound and ("command" in reader.given) == ("url" in reader.given):
+        both = "both" if "url" in reader.given else "neither"
+        problem = f"expected a command or a url of an MCP server, got {both}"
+        reader.problems.append(InputError(reader.path, problem))
+    return McpCall(
+        tool=reader.take("tool"),
+        argv=reader.take("command"),
+        url=reader.take("url"),
+        arguments=reader.take("arguments"),
+        env=reader.take("env"),
+        headers=reader.take("headers"),
+    )

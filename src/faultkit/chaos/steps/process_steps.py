@@ -1,7 +1,11 @@
-"""Steps with processes: `process` runs a command, `start` starts a service, `signal` sends a signal.
+"""Steps with processes and functions: `process`, `start`, `signal` and `python`.
 
-As an action, a command fails with any status but 0. A started service is ended, and a stopped process is
-continued, when the experiment rolls back.
+For each: its keys, its work, and its builder.
+
+`process` runs a command; as an action, any status but 0 is a failure. `start` starts a service, which is
+ended when the experiment rolls back. `signal` sends a signal; a process that it stopped is continued by the
+rollback. `python` calls a function in this process: one that raises has failed, one that hangs is left
+behind.
 """
 
 from __future__ import annotations
@@ -21,13 +25,16 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from faultkit.base.documents.checks import shown
+from faultkit.base.documents.key_tables import Key, KeyTable, Schema
 from faultkit.base.documents.mapping_reader import MappingReader
-from faultkit.base.documents.values import text, whole
+from faultkit.base.documents.values import TEXT_SCHEMA, text, whole_number
 from faultkit.base.errors import InputError
 from faultkit.base.process_group import kill_group
 from faultkit.chaos.safety.process_identity import birth_of, boot_id
 from faultkit.chaos.safety.undo import Undo
 from faultkit.chaos.steps.step_work import (
+    ANY_MAPPING_SCHEMA,
+    TEXTS_SCHEMA,
     USUAL_STEP_LIMIT_S,
     StepContext,
     StepFailed,
@@ -37,12 +44,42 @@ from faultkit.chaos.steps.step_work import (
     system_message,
 )
 
-COMMAND_KEYS = ("command", "folder", "env")
 COMMAND_FORM = "a command such as [redis-cli, ping]"
+ARGV_SCHEMA: Schema = {"type": ["array", "string"], "items": {"type": ["string", "integer"]}}
 MOST_BYTES = 64 << 10
 """Bytes kept of each output; the rest is read and dropped."""
 _LAST_OUTPUT_S = 0.2
 """Seconds to wait for the last output, if another process still holds the pipes."""
+
+
+def read_argv(value: object) -> tuple[str, ...]:
+    """Return the words of a list, or of a text split like in a shell. No shell is used to run it."""
+    if isinstance(value, str):
+        try:
+            parts: list[object] = [*shlex.split(value)]
+        except ValueError as error:
+            raise InputError("", f"expected {COMMAND_FORM}, got {shown(value)}: {error}") from None
+    else:
+        parts = value if isinstance(value, list) else []
+    words = [str(part) if isinstance(part, int) and not isinstance(part, bool) else part for part in parts]
+    if not words or not all(isinstance(word, str) and word and "\0" not in word for word in words):
+        raise InputError("", f"expected {COMMAND_FORM}, got {shown(value)}")
+    return tuple(str(word) for word in words)
+
+
+COMMAND = KeyTable(
+    Key(
+        "command",
+        read_argv,
+        ARGV_SCHEMA,
+        (),
+        "The program and its arguments, without a shell: a list, or a text that is split like in a shell. "
+        "Either may stand in place of the mapping.",
+        COMMAND_FORM,
+    ),
+    Key("folder", text, TEXT_SCHEMA, help="The working folder; by default that of the experiment's file."),
+    Key("env", read_texts, TEXTS_SCHEMA, {}, "Environment variables added for the command."),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +110,7 @@ class Command:
         began = time.monotonic()
         try:
             transport, output = await asyncio.get_running_loop().subprocess_exec(
-                _Output,
+                _OutputCollector,
                 *self.argv,
                 stdin=asyncio.subprocess.DEVNULL,
                 cwd=context.folder / (self.folder or ""),
@@ -97,11 +134,12 @@ class Command:
         }
 
     async def act(self, context: StepContext) -> Any:
-        answer = await self.perform(context)
-        if answer["status"] != 0:
-            said = " ".join(answer["stderr"].split())[:200]
-            raise StepFailed(f"{self.argv[0]} ended with {answer['status']}" + (f": {said}" if said else ""))
-        return answer
+        output = await self.perform(context)
+        if output["status"] != 0:
+            stderr = " ".join(output["stderr"].split())[:200]
+            problem = f"{self.argv[0]} ended with {output['status']}"
+            raise StepFailed(f"{problem}: {stderr}" if stderr else problem)
+        return output
 
     def undo(self, context: StepContext, limit_s: float) -> Undo:
         folder = str(context.folder / (self.folder or ""))
@@ -113,7 +151,7 @@ class Command:
         return {**os.environ, **self.env}
 
 
-class _Output(asyncio.SubprocessProtocol):
+class _OutputCollector(asyncio.SubprocessProtocol):
     """Collects the output until the process exits: its children may keep the pipes open for longer."""
 
     def __init__(self) -> None:
@@ -128,14 +166,14 @@ class _Output(asyncio.SubprocessProtocol):
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         self._open.discard(fd)
-        self._check()
+        self._end_if_complete()
 
     def process_exited(self) -> None:
         self._exited = True
-        self._check()
+        self._end_if_complete()
         asyncio.get_running_loop().call_later(_LAST_OUTPUT_S, self._end)
 
-    def _check(self) -> None:
+    def _end_if_complete(self) -> None:
         if self._exited and not self._open:
             self._end()
 
@@ -144,41 +182,37 @@ class _Output(asyncio.SubprocessProtocol):
             self.ended.set_result(None)
 
 
-def parse_command(value: object, path: str, problems: list[InputError]) -> Command | None:
-    """Return the step below `command`, or None after adding its mistakes to `problems`."""
-    before = len(problems)
-    given = {"command": value} if isinstance(value, str | list) else value
-    reading = MappingReader(given, COMMAND_KEYS, path, problems)
-    argv = reading.need("command", read_argv, (), COMMAND_FORM)
-    folder = reading.take("folder", text, None)
-    env = reading.take("env", read_texts, {})
-    return Command(argv, folder, env) if len(problems) == before else None
-
-
-def read_argv(value: object) -> tuple[str, ...]:
-    """Return the words of a list, or of a text split like in a shell. No shell is used to run it."""
-    if isinstance(value, str):
-        try:
-            parts: list[object] = [*shlex.split(value)]
-        except ValueError as error:
-            raise InputError("", f"expected {COMMAND_FORM}, got {shown(value)}: {error}") from None
-    else:
-        parts = value if isinstance(value, list) else []
-    words = [str(part) if isinstance(part, int) and not isinstance(part, bool) else part for part in parts]
-    if not words or not all(isinstance(word, str) and word and "\0" not in word for word in words):
-        raise InputError("", f"expected {COMMAND_FORM}, got {shown(value)}")
-    return tuple(str(word) for word in words)
+def build_command(reader: MappingReader) -> Command:
+    """Return the work of a step `process`."""
+    return Command(reader.take("command"), reader.take("folder"), reader.take("env"))
 
 
 # --- start and signal ------------------------------------------------------------------------------
 
 
-SIGNAL_KEYS = ("process", "pid", "pid_file", "signal")
 SIGNALS = {each.name: each for each in signal.Signals}
+SIGNAL_FORM = "the name of a signal such as SIGSTOP"
 _MOST_PID = 1 << 31
 _WAIT_THEN_EXEC = 'read -r go && exec "$@" </dev/null'
 """Script that waits for a line before it becomes the command, so that its process id is in the ledger before
 it does anything. If this process dies first, the script reads the end of its input and exits."""
+
+
+def read_signal(value: object) -> signal.Signals:
+    """Return a signal by its name, with or without SIG. Raises InputError for anything else."""
+    name = value.upper() if isinstance(value, str) else ""
+    name = name if name.startswith("SIG") else f"SIG{name}"
+    if name not in SIGNALS:
+        raise InputError("", f"expected {SIGNAL_FORM}, got {shown(value)}")
+    return SIGNALS[name]
+
+
+SIGNAL = KeyTable(
+    Key("signal", read_signal, TEXT_SCHEMA, signal.SIGCONT, "The signal, such as SIGSTOP.", SIGNAL_FORM),
+    Key("process", text, TEXT_SCHEMA, help="The name of the `start` step that started the process."),
+    Key("pid", whole_number(2, _MOST_PID), {"type": "integer", "minimum": 2}, help="The id of the process."),
+    Key("pid_file", text, TEXT_SCHEMA, help="A file with the id of the process."),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,18 +277,17 @@ class Signal:
 
     @property
     def says(self) -> str:
-        whom = self.process or self.pid_file or f"process {self.pid}"
-        return f"send {self.number.name} to {whom}"
+        return f"send {self.number.name} to {self.process or self.pid_file or f'process {self.pid}'}"
 
     def resolve(self, context: StepContext) -> None:
         if self.process is None:
-            self._found(context)
+            self._find_pid(context)
 
     async def perform(self, context: StepContext) -> Any:
         return await self.act(context)
 
     async def act(self, context: StepContext) -> Any:
-        pid = self._found(context)
+        pid = self._find_pid(context)
         if self.number == signal.SIGSTOP:
             data = {"pid": pid, "birth": birth_of(pid)}
             says = f"let {self.process or f'process {pid}'} go on"
@@ -266,10 +299,10 @@ class Signal:
         return {"pid": pid, "signal": self.number.name}
 
     def undo(self, context: StepContext, limit_s: float) -> Undo:
-        pid = self._found(context)
+        pid = self._find_pid(context)
         return Undo("continue_process", {"pid": pid, "birth": birth_of(pid)}, self.says, limit_s)
 
-    def _found(self, context: StepContext) -> int:
+    def _find_pid(self, context: StepContext) -> int:
         if self.process is not None:
             if self.process not in context.processes:
                 raise StepFailed(f"{self.process} was not started")
@@ -296,41 +329,55 @@ def _read_pid(file: Path) -> int:
     return pid
 
 
-def parse_start(value: object, path: str, problems: list[InputError]) -> Start | None:
-    """Return the step below `start`, or None after adding its mistakes to `problems`."""
-    command = parse_command(value, path, problems)
-    return None if command is None else Start(command)
+def build_start(reader: MappingReader) -> Start:
+    """Return the work of a step `start`."""
+    return Start(build_command(reader))
 
 
-def parse_signal(value: object, path: str, problems: list[InputError]) -> Signal | None:
-    """Return the step below `signal`, or None after adding its mistakes to `problems`."""
-    before = len(problems)
-    reading = MappingReader(value, SIGNAL_KEYS, path, problems)
-    whom = [key for key in ("process", "pid", "pid_file") if key in reading.given]
-    if reading.sound and len(whom) != 1:
-        got = " and ".join(whom) or "none"
-        problems.append(InputError(path, f"expected one of process, pid, pid_file, got {got}"))
-    number = reading.need("signal", _signal, signal.SIGCONT, "the name of a signal such as SIGSTOP")
-    process = reading.take("process", text, None)
-    pid = reading.take("pid", whole(2, _MOST_PID), None)
-    pid_file = reading.take("pid_file", text, None)
-    return Signal(number, process, pid, pid_file) if len(problems) == before else None
+def build_signal(reader: MappingReader) -> Signal:
+    """Return the work of a step `signal`."""
+    targets = [key for key in ("process", "pid", "pid_file") if key in reader.given]
+    if reader.sound and len(targets) != 1:
+        problem = f"expected one of process, pid, pid_file, got {' and '.join(targets) or 'none'}"
+        reader.problems.append(InputError(reader.path, problem))
+    return Signal(reader.take("signal"), reader.take("process"), reader.take("pid"), reader.take("pid_file"))
 
 
-def _signal(value: object) -> signal.Signals:
-    name = value.upper() if isinstance(value, str) else ""
-    name = name if name.startswith("SIG") else f"SIG{name}"
-    if name not in SIGNALS:
-        raise InputError("", f"expected the name of a signal such as SIGSTOP, got {shown(value)}")
-    return SIGNALS[name]
+# --- python ----------------------------------------------------------------------------------------
 
 
-# The step `python`: calls a function in this process. One that hangs is left behind; one that raises
-# failed.
-
-
-KEYS = ("function", "arguments")
 FUNCTION_FORM = "a function such as my.module:is_healthy"
+
+
+def read_function(value: object) -> tuple[str, str]:
+    """Return the module and the name of `module:function`. Raises InputError for anything else."""
+    module, colon, name = text(value).partition(":")
+    if not colon:
+        module, _, name = module.rpartition(".")
+    if not module or not name.isidentifier() or not all(part.isidentifier() for part in module.split(".")):
+        raise InputError("", f"expected {FUNCTION_FORM}, got {shown(value)}")
+    return module, name
+
+
+def read_arguments(value: object) -> dict[str, Any]:
+    """Return keyword arguments that JSON can express. Raises InputError for anything else."""
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+        raise InputError("", f"expected a mapping of names to values, got {shown(value)}")
+    json_text(value)
+    return dict(value)
+
+
+PYTHON = KeyTable(
+    Key(
+        "function",
+        read_function,
+        TEXT_SCHEMA,
+        ("", ""),
+        "module:function; it may be async. It may stand in place of the mapping.",
+        FUNCTION_FORM,
+    ),
+    Key("arguments", read_arguments, ANY_MAPPING_SCHEMA, {}, "Its keyword arguments."),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,7 +399,7 @@ class PythonCall:
 
     async def perform(self, context: StepContext) -> Any:
         function = find_function(self.module, self.name, context.folder)
-        return await run_in_thread(lambda: call(function, self.arguments))
+        return await run_in_thread(lambda: call_function(function, self.arguments))
 
     async def act(self, context: StepContext) -> Any:
         return await self.perform(context)
@@ -367,14 +414,15 @@ class PythonCall:
         return Undo("python", data, self.says, limit_s)
 
 
-def call(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+def call_function(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
     """Call a function, plain or async, and return its result."""
-    answer = function(**arguments)
-    return asyncio.run(_awaited(answer)) if inspect.isawaitable(answer) else answer
+    result = function(**arguments)
+    return asyncio.run(_awaited(result)) if inspect.isawaitable(result) else result
 
 
-async def _awaited(answer: Any) -> Any:
-    return await answer
+async def _awaited(awaitable: Any) -> Any:
+    # asyncio.run accepts coroutines only, not every awaitable.
+    return await awaitable
 
 
 def search_path(folder: Path) -> list[str]:
@@ -384,10 +432,9 @@ def search_path(folder: Path) -> list[str]:
 
 def find_function(module: str, name: str, folder: Path) -> Callable[..., Any]:
     """Import a function. Raises InputError if there is none."""
-    place = str(folder.absolute())
-    if place not in sys.path:
+    if str(folder.absolute()) not in sys.path:
         # It stays there, because the function may import more modules later.
-        sys.path.append(place)
+        sys.path.append(str(folder.absolute()))
     try:
         found = getattr(importlib.import_module(module), name)
     except ImportError as error:
@@ -413,28 +460,7 @@ def check_arguments(function: Callable[..., Any], arguments: Mapping[str, Any]) 
         return  # Some functions written in C have no signature.
 
 
-def parse_python(value: object, path: str, problems: list[InputError]) -> PythonCall | None:
-    """Return the step below `python`, or None after adding its mistakes to `problems`."""
-    before = len(problems)
-    reading = MappingReader({"function": value} if isinstance(value, str) else value, KEYS, path, problems)
-    module, name = reading.need("function", read_function, ("", ""), FUNCTION_FORM)
-    arguments = reading.take("arguments", read_arguments, {})
-    return PythonCall(module, name, arguments) if len(problems) == before else None
-
-
-def read_function(value: object) -> tuple[str, str]:
-    """Return the module and the name of `module:function`. Raises InputError for anything else."""
-    module, colon, name = text(value).partition(":")
-    if not colon:
-        module, _, name = module.rpartition(".")
-    if not module or not name.isidentifier() or not all(part.isidentifier() for part in module.split(".")):
-        raise InputError("", f"expected {FUNCTION_FORM}, got {shown(value)}")
-    return module, name
-
-
-def read_arguments(value: object) -> dict[str, Any]:
-    """Return keyword arguments that JSON can express. Raises InputError for anything else."""
-    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
-        raise InputError("", f"expected a mapping of names to values, got {shown(value)}")
-    json_text(value)
-    return dict(value)
+def build_python(reader: MappingReader) -> PythonCall:
+    """Return the work of a step `python`."""
+    module, name = reader.take("function")
+    return PythonCall(module, name, reader.take("arguments"))

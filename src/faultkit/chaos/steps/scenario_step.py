@@ -1,6 +1,7 @@
 """The steps `slo` and `scenario`: a load scenario, as a check of its objectives or as an action.
 
-The scenario is a file, or written inline. It runs like `fault scenario run`.
+The scenario is a file, or written inline. It runs like `fault scenario run`. Here are the keys of the step,
+its work, and its builder; `faultkit.scenario` owns the rest.
 """
 
 from __future__ import annotations
@@ -13,22 +14,27 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from faultkit.base.documents.checks import shown
+from faultkit.base.documents.key_tables import Key, KeyTable
 from faultkit.base.documents.mapping_reader import MappingReader
-from faultkit.base.documents.values import switch, text
+from faultkit.base.documents.values import SWITCH_SCHEMA, TEXT_SCHEMA, switch, text
 from faultkit.base.errors import InputError
-from faultkit.chaos.steps.step_work import StepContext, StepFailed, run_in_thread
+from faultkit.chaos.steps.step_work import ANY_MAPPING_SCHEMA, StepContext, StepFailed, run_in_thread
 from faultkit.scenario.report import report_model as report
 from faultkit.scenario.scenario_file import load_scenarios
 from faultkit.scenario.scenario_keys import parse_scenario
 from faultkit.scenario.scenario_model import Scenario
 
-KEYS = ("file", "inline", "baseline")
+SCENARIO_STEP = KeyTable(
+    Key("file", text, TEXT_SCHEMA, help="The file. A text in place of the mapping is the file, too."),
+    Key("inline", schema=ANY_MAPPING_SCHEMA, help="The scenario itself, in place of `file`."),
+    Key("baseline", switch, SWITCH_SCHEMA, False, "Whether each load also runs without the faults."),
+)
 _ENDING_S = 10.0
 """Seconds for a cancelled run to end its processes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Load:
+class ScenarioRun:
     """A load scenario to run."""
 
     file: str | None
@@ -48,14 +54,12 @@ class Load:
     async def perform(self, context: StepContext) -> Any:
         """Run the scenario; return `status` (passed if every item did) and `items` with verdicts and
         figures."""
-        from faultkit.scenario.scenario_run import Settings, run_scenarios
+        from faultkit.scenario.scenario_run import RunSettings, run_scenarios
 
         scenarios = self._scenarios(context.folder)
         stop = threading.Event()
-        settings = Settings(seed=0 if context.seed is None else context.seed, baseline=self.baseline)
-        running = asyncio.ensure_future(
-            run_in_thread(lambda: run_scenarios(scenarios, settings, watch=lambda event: None, stop=stop))
-        )
+        settings = RunSettings(seed=0 if context.seed is None else context.seed, baseline=self.baseline)
+        running = asyncio.ensure_future(run_in_thread(lambda: run_scenarios(scenarios, settings, stop=stop)))
         try:
             outcome = await asyncio.shield(running)
         except asyncio.CancelledError:
@@ -64,7 +68,7 @@ class Load:
             raise
         if outcome.trouble is not None:
             raise StepFailed(str(outcome.trouble))
-        items = [_item(item) for each in outcome.report.scenarios for item in each.items]
+        items = [_item_output(item) for each in outcome.report.scenarios for item in each.items]
         failing = [item["verdict"] for item in items if item["verdict"] != "passed"]
         return {"status": failing[0] if failing else "passed", "items": items}
 
@@ -76,7 +80,7 @@ class Load:
         return [self.inline] if self.inline is not None else load_scenarios(folder / (self.file or ""))
 
 
-class SloCheck(Load):
+class SloCheck(ScenarioRun):
     """A scenario as a check: every item must have objectives, because others would prove nothing."""
 
     __slots__ = ()
@@ -92,40 +96,33 @@ class SloCheck(Load):
                     )
 
 
-def _item(item: report.Item) -> dict[str, Any]:
-    run = item.run
+def _item_output(item: report.ItemReport) -> dict[str, Any]:
     return {
         "url": item.call.url,
         "verdict": item.verdict,
         "reasons": list(item.reasons),
-        "requests": run.requests,
+        "requests": item.run.requests,
         "slos": [
             {"title": each.slo.title, "passed": each.passed, "measured": each.measured} for each in item.slos
         ],
     }
 
 
-def parse_load(value: object, path: str, problems: list[InputError], of: type[Load] = Load) -> Load | None:
-    """Return the step below `load`, or None after adding its mistakes to `problems`."""
-    before = len(problems)
-    reading = MappingReader({"file": value} if isinstance(value, str) else value, KEYS, path, problems)
-    if reading.sound and ("file" in reading.given) == ("inline" in reading.given):
-        both = "both" if "file" in reading.given else "neither"
-        problems.append(InputError(path, f"expected a scenario by file or inline, got {both}"))
-    file = reading.take("file", text, None)
-    baseline = reading.take("baseline", switch, False)
+def build_scenario(reader: MappingReader, of: type[ScenarioRun] = ScenarioRun) -> ScenarioRun:
+    """Return the work of a step `scenario`, or of `slo` with its class."""
+    if reader.sound and ("file" in reader.given) == ("inline" in reader.given):
+        both = "both" if "file" in reader.given else "neither"
+        problem = f"expected a scenario by file or inline, got {both}"
+        reader.problems.append(InputError(reader.path, problem))
+    file, baseline = reader.take("file"), reader.take("baseline")
     inline = None
-    if "inline" in reading.given:
-        written = reading.given["inline"]
-        found: list[InputError] = []
+    if "inline" in reader.given:
+        written = reader.given["inline"]
+        problems: list[InputError] = []
         if not isinstance(written, Mapping):
-            found.append(InputError("", f"expected a scenario, got {shown(written)}"))
+            problems.append(InputError("", f"expected a scenario, got {shown(written)}"))
         else:
-            inline = parse_scenario(written, found)
-        problems.extend(error.within(f"{path}.inline") for error in found)
-    return of(file, inline, baseline) if len(problems) == before else None
-
-
-def parse_slo(value: object, path: str, problems: list[InputError]) -> Load | None:
-    """Return the step below `slo`, or None after adding its mistakes to `problems`."""
-    return parse_load(value, path, problems, SloCheck)
+            inline = parse_scenario(written, problems)
+        for problem_inside in problems:
+            reader.note("inline", problem_inside)
+    return of(file, inline, baseline)

@@ -1,4 +1,4 @@
-"""What all kinds of steps share: the interface of their work, their context, the stack of what to roll back.
+"""The parts that all kinds of steps share: interface of their work, context, and stack of rollbacks.
 
 An undo is written to the ledger before each effect, and carried out last first. What only this process holds,
 such as a registered fault, ends with the process, so its undo is a function and is not written down.
@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from faultkit.base.documents.checks import shown
+from faultkit.base.documents.key_tables import Schema
+from faultkit.base.documents.values import TEXT_SCHEMA
 from faultkit.base.errors import FaultkitError, InputError
 from faultkit.chaos.safety.chaos_limits import Limits
 from faultkit.chaos.safety.lease import Lease
@@ -32,6 +34,8 @@ USUAL_STEP_LIMIT_S = 10.0
 """Seconds that a step may take if its file sets no limit."""
 MOST_CHARACTERS = 64 << 10
 """Characters kept of a text in a journal."""
+TEXTS_SCHEMA: Schema = {"type": "object", "additionalProperties": TEXT_SCHEMA}
+ANY_MAPPING_SCHEMA: Schema = {"type": "object"}
 _DEEPEST = 20
 _MOST_ITEMS = 1000
 
@@ -41,7 +45,7 @@ class StepFailed(Exception):
 
 
 class StepWork(Protocol):
-    """What a step does.
+    """The work of a step.
 
     A kind that may be an action also has `act`, which raises StepFailed for a reply that means failure. A
     kind that may be part of a rollback also has `undo`, which returns all that another process needs."""
@@ -75,7 +79,7 @@ class StepContext:
     ttl_s: Callable[[], float]
     """Returns how many seconds an effect without renewal may last from now, if every process here dies."""
     lease_s: float
-    """How many seconds an effect may last that is renewed with the lease."""
+    """Seconds that an effect may last if it is renewed with the lease."""
     processes: dict[str, int] = field(default_factory=dict)
     """Process ids by the names of the steps that started them."""
     started: list[Process] = field(default_factory=list)
@@ -98,14 +102,14 @@ class RollbackEntry:
 
 @dataclass(frozen=True, slots=True)
 class RollbackResult:
-    """What came of an entry."""
+    """The result of an entry."""
 
     entry: RollbackEntry
     result: UndoResult
 
 
 class RollbackStack:
-    """What an experiment has to undo, the last effect first."""
+    """The effects that an experiment has to undo, the last one first."""
 
     def __init__(self, lease: Lease) -> None:
         self._lease = lease
@@ -130,7 +134,7 @@ class RollbackStack:
         """Drop an entry whose effect did not start, or has been undone."""
         self._stack = [each for each in self._stack if each is not entry]
         if entry.intent is not None:
-            self._lease.done(entry.intent, UndoResult(True, why))
+            self._lease.record_undo(entry.intent, UndoResult(True, why))
 
     async def carry_out(self, on_result: Callable[[RollbackResult], None]) -> list[RollbackResult]:
         """Undo everything, the last effect first; one that fails does not stop the others."""

@@ -1,4 +1,4 @@
-"""A control that writes down where it was called."""
+"""A control that records where it was called."""
 
 from __future__ import annotations
 

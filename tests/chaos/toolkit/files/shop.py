@@ -1,4 +1,4 @@
-"""A system for Chaos Toolkit files to break: its state is a file, since each run has a process of its own."""
+"""A system for Chaos Toolkit files to break. Its state is a file, because each run has its own process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A stage for each test."""
+"""The fixture `stage`: a Stage for each test."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.experiment.stage import Stage, begin
+from tests.chaos.stage import Stage, begin
 
 
 @pytest.fixture

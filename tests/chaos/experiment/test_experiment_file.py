@@ -1,4 +1,4 @@
-"""Bad files: every mistake at once, each with its file and line, and what may have been meant."""
+"""Experiment files: every mistake at once with its line and a suggestion; folders; game days."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from pathlib import Path
 import pytest
 
 from faultkit.base.errors import InputError
-from faultkit.chaos.experiment.experiment_catalog import read_catalog
 from faultkit.chaos.experiment.experiment_file import (
+    GameDayFile,
+    find_runnable,
+    load_day,
     load_experiment,
+    read_catalog,
     read_experiment,
     validate,
 )
@@ -49,7 +52,7 @@ def problems_of(text: str) -> list[str]:
     return [str(error) for error in read_experiment(text, "x.yaml", {"TOKEN": "t"})[1]]
 
 
-def test_a_good_file_is_read_whole() -> None:
+def test_a_good_file_is_read_completely() -> None:
     experiment, problems = read_experiment(GOOD, "chaos/x.yaml", {"TOKEN": "secret"})
     assert problems == []
     assert isinstance(experiment, Experiment)
@@ -70,7 +73,7 @@ def test_a_good_file_is_read_whole() -> None:
     assert "secret" not in str(experiment.written)
 
 
-def test_every_mistake_is_told_with_its_line() -> None:
+def test_every_mistake_is_reported_with_its_line() -> None:
     bad = (
         GOOD.replace("limit: 1s", "limt: 1s")
         .replace("pause: 5s", "pause: -5s")
@@ -206,7 +209,7 @@ def test_a_mistake_is_named_with_what_was_expected(text: str, problem: str) -> N
         ("{http: {url: 'http://127.0.0.1/', json: {day: 2026-01-02}}}", "http.json"),
     ],
 )
-def test_what_json_does_not_know_is_said_before_a_run(step: str, path: str) -> None:
+def test_values_that_json_does_not_know_are_reported_before_a_run(step: str, path: str) -> None:
     (problem,) = problems_of(f"{HEAD}method:\n  - {step}\n")
     assert f"method[0].{path}: expected values that JSON knows, such as a date in quotes" in problem
 
@@ -220,10 +223,9 @@ def test_variables_have_a_value_for_when_they_are_not_set() -> None:
 
 def test_json_is_read_as_json_and_still_has_lines() -> None:
     text = '{\n\t"name": "x",\n\t"steady_state": [{"tcp": 1}],\n\t"method": [{"pause": 1e1}]\n}'
-    (problem,) = [str(error) for error in read_experiment(text, "x.json")[1]]
-    assert problem.startswith("x.json: method[0].pause: expected a duration with its unit")
-    (problem,) = [str(error) for error in read_experiment(text.replace("\t", "  "), "x.json")[1]]
-    assert problem.startswith("x.json: line 4: method[0].pause: expected a duration with its unit")
+    for each in (text, text.replace("\t", "  ")):
+        (problem,) = [str(error) for error in read_experiment(each, "x.json")[1]]
+        assert problem.startswith("x.json: line 4: method[0].pause: expected a duration with its unit")
 
 
 def test_a_folder_gives_its_experiments_by_name(tmp_path: Path) -> None:
@@ -244,7 +246,68 @@ def test_a_folder_gives_its_experiments_by_name(tmp_path: Path) -> None:
     assert catalog.experiment("x").file == tmp_path / "a.yaml"
 
 
-def test_a_file_that_is_not_there_is_said_so(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read: no such file"):
         load_experiment(tmp_path / "none.yaml")
     assert len(validate(tmp_path / "none.yaml")) == 1
+
+
+# --- folders and game days -----------------------------------------------------------------------
+
+
+FORM = "name: {name}\nsteady_state: [{{process: ['true']}}]\nmethod: []\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.yaml").write_text(FORM.format(name=name))
+    (tmp_path / "c.json").write_text('{"title": "c", "description": "", "method": []}')
+    (tmp_path / "day.yml").write_text("gameday: Monday\nexperiments: [a.yaml, b]\ntogether: true\n")
+    return tmp_path
+
+
+def test_a_folder_lists_experiments_and_game_days_by_name(folder: Path) -> None:
+    (folder / "again.yaml").write_text(FORM.format(name="a"))
+    catalog = read_catalog(folder)
+    assert list(catalog.experiments) == ["a", "b", "c"]
+    assert catalog.days == {"Monday": folder / "day.yml"}
+    [problem] = catalog.problems
+    assert "expected a name that no other experiment has" in str(problem)
+    assert read_catalog(folder / "nowhere").experiments == {}
+
+
+def test_one_is_found_by_its_file_or_its_name(folder: Path) -> None:
+    for given in (str(folder / "a.yaml"), "a"):
+        found = find_runnable(given, folder)
+        assert isinstance(found, Experiment)
+        assert found.name == "a"
+    with pytest.raises(InputError, match='unknown experiment "x"; expected one of a, b, c'):
+        find_runnable("x", folder)
+    with pytest.raises(InputError, match="expected a file that is there"):
+        find_runnable("x.yaml", folder)
+
+
+def test_a_game_day_names_files_or_experiments(folder: Path) -> None:
+    for given in (str(folder / "day.yml"), "Monday"):
+        day = find_runnable(given, folder)
+        assert isinstance(day, GameDayFile)
+        assert ([each.name for each in day.experiments], day.together, day.stop) == (["a", "b"], True, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("gameday: [1]\nexperiments: [a]", "gameday: expected a title, got a list"),
+        ("gameday: M\nexperiments: []", "experiments: expected a list of files or names, got a list"),
+        ("gameday: M\nexperiments: [a, a.yaml]", 'expected each of them once, got "a" twice'),
+        ("gameday: M\nexperiments: [7]", r"experiments\[0\]: expected a file or the name"),
+        ("gameday: M\nexperiments: [a]\ntogether: 1", "together: expected true or false, got 1"),
+        ("gameday: M\nexperiment: [a]", "experiment: unknown key"),
+        ("gameday: M\nexperiments: [z]", 'unknown experiment "z"'),
+    ],
+)
+def test_a_mistake_in_a_game_day_is_reported(folder: Path, text: str, problem: str) -> None:
+    (folder / "day.yml").write_text(text)
+    with pytest.raises(InputError, match=problem):
+        load_day(folder / "day.yml")

@@ -16,8 +16,8 @@ REFUSED = ChaosFault("db", "network_partition", 1, targets=("127.0.0.1:9",), dur
 
 @pytest.fixture
 def registry() -> Iterator[FaultRegistry]:
-    with FaultRegistry(seed=1) as made:
-        yield made
+    with FaultRegistry(seed=1) as faults:
+        yield faults
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 """Runs a Chaos Toolkit experiment: the library runs it in a process, and this adds Faultkit's guarantees.
 
 The experiment is rolled back whatever happens, ends within its time, reports events as they happen, and has
-an outcome and a journal that contains the library's.
+an outcome and a journal. The library's journal is not changed, only extended by one key;
+docs/chaos-toolkit.md lists where it and the outcome differ.
 """
 
 from __future__ import annotations
@@ -14,30 +15,30 @@ from typing import Any
 
 from faultkit.base.errors import FaultkitError
 from faultkit.base.times import now_us, time_text
-from faultkit.chaos.experiment.experiment_model import ToolkitExperiment
-from faultkit.chaos.experiment.experiment_result import (
+from faultkit.chaos.experiment.experiment_model import (
     FAULTKIT_KEY,
     Event,
     ExperimentResult,
     Journal,
     Outcome,
+    ToolkitExperiment,
     error_of,
     faultkit_section,
     journal_head,
 )
 from faultkit.chaos.experiment.run_monitor import RunMonitor
-from faultkit.chaos.safety.chaos_limits import Limits
-from faultkit.chaos.safety.kill_switch import KillSwitch
-from faultkit.chaos.safety.lease import Lease
-from faultkit.chaos.safety.undo import Undo, UndoResult
-from faultkit.chaos.steps.step_work import run_in_thread
-from faultkit.chaos.toolkit.toolkit_order import Order
-from faultkit.chaos.toolkit.toolkit_process import (
+from faultkit.chaos.experiment.toolkit_process import (
+    Order,
     PlayedRollbacks,
     ToolkitProcess,
     play_rollbacks,
     read_messages,
 )
+from faultkit.chaos.safety.chaos_limits import Limits
+from faultkit.chaos.safety.kill_switch import KillSwitch
+from faultkit.chaos.safety.lease import Lease
+from faultkit.chaos.safety.undo import Undo, UndoResult
+from faultkit.chaos.steps.step_work import run_in_thread
 
 _GRACE_S = 5.0
 """From an interruption to the first rollback or the end: the library waits for background activities."""
@@ -96,7 +97,7 @@ class ToolkitRunner:
         try:
             self._limits.check_environment()
             self._limits.capped("most_duration_s", experiment.max_duration_s, "max_duration")
-            self._stopped = monitor.why_not_begin()
+            self._stopped = monitor.why_not_start()
         except FaultkitError as error:
             self._invalid = str(error)
         if self._invalid is None and self._stopped is None:
@@ -218,16 +219,14 @@ class ToolkitRunner:
             self._rollbacks_played = True
 
     def _record_activity(self, message: dict[str, Any]) -> None:
-        ok, why, took_s = message["status"] == "succeeded", message["why"], message["duration_s"]
+        ok, name = message["status"] == "succeeded", message["name"]
+        rest = {"why": message["why"], "duration_s": message["duration_s"]}
         if message["type"] == "action":
-            self._monitor.record("action_ended", name=message["name"], ok=ok, why=why, duration_s=took_s)
-            return
-        phase = message["phase"]
-        # Whether the tolerance is met is reported with the whole state.
-        met = None if ok else False
-        self._monitor.record(
-            "check_ended", phase=phase, name=message["name"], met=met, why=why, duration_s=took_s
-        )
+            self._monitor.record("action_ended", name=name, ok=ok, **rest)
+        else:
+            # Whether the tolerance is met is reported with the whole state.
+            met = None if ok else False
+            self._monitor.record("check_ended", phase=message["phase"], name=name, met=met, **rest)
 
     async def _play_missing_rollbacks(self) -> PlayedRollbacks:
         """Play the rollbacks that the process could not, because it was killed or died. A run with a journal
@@ -237,10 +236,10 @@ class ToolkitRunner:
         undo, intent = self._undo, self._intent
         if self._rollbacks_played:
             message = "; ".join(self._rollback_failures) or "played by the experiment itself"
-            self._lease.done(intent, UndoResult(not self._rollback_failures, message))
+            self._lease.record_undo(intent, UndoResult(not self._rollback_failures, message))
             return PlayedRollbacks(failures=self._rollback_failures)
         if self._journal is not None:
-            self._lease.done(intent, UndoResult(True, "the experiment asked to leave without them"))
+            self._lease.record_undo(intent, UndoResult(True, "the experiment asked to leave without them"))
             return PlayedRollbacks()
         if not self._rollbacks_started.is_set():
             self._monitor.record("phase_began", phase="rollback")
@@ -254,7 +253,7 @@ class ToolkitRunner:
             ok = run["status"] == "succeeded"
             name = run.get("activity", {}).get("name", "")
             self._monitor.record("rolled_back", says=name, ok=ok, message="done" if ok else "failed")
-        self._lease.done(intent, played.result)
+        self._lease.record_undo(intent, played.result)
         return played
 
     def _finish(self, started_at: str, played: PlayedRollbacks) -> Journal:
@@ -265,11 +264,10 @@ class ToolkitRunner:
             document["rollbacks"] = played.runs
             document["end"] = time_text(now_us())
             document["duration"] = monitor.elapsed_s
-        failures = [*played.failures, *rollback_failures_of(document)]
-        failures = list(dict.fromkeys(failures))
+        failures = list(dict.fromkeys([*played.failures, *rollback_failures_of(document)]))
         stopped = self._stopped or self._died
         verdict = (
-            Verdict(Outcome.INVALID, False, False, False, (self._invalid,))
+            ToolkitVerdict(Outcome.INVALID, False, False, False, (self._invalid,))
             if self._invalid is not None
             else verdict_of(document, stopped=stopped, rollback_failures=failures, dry_run=self._dry_run)
         )
@@ -326,14 +324,12 @@ def _mapping(value: object) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-# The outcome of a Chaos Toolkit run, and the fields of seed 002, from the library's journal.
-#
-# The journal itself is not changed; docs/chaos-toolkit.md says where the outcome has another word.
+# --- the verdict on a journal ----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
-    """What a journal means."""
+class ToolkitVerdict:
+    """The outcome and the fields of a result that follow from the library's journal."""
 
     outcome: Outcome
     before: bool
@@ -350,7 +346,7 @@ def verdict_of(
     stopped: str | None,
     rollback_failures: Sequence[str],
     dry_run: bool = False,
-) -> Verdict:
+) -> ToolkitVerdict:
     """Return the verdict on a journal. `stopped`: why the run was stopped early, if it was."""
     states = journal["steady_states"]
     gate, recheck, during = states["before"], states["after"], states["during"]
@@ -369,7 +365,7 @@ def verdict_of(
         errors.append(f"Stopped: {stopped}")
     elif is_cut_short:
         errors.append(f"Stopped: the experiment was {journal['status']}")
-    return Verdict(
+    return ToolkitVerdict(
         outcome=outcome,
         before=before,
         after=before if dry_run else after,

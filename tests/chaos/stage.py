@@ -1,4 +1,4 @@
-"""What the tests of experiments share: a run with everything around it, and steps made of functions."""
+"""Stage: everything that a run of an experiment needs; and functions for its steps to call."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from faultkit.chaos.experiment.experiment_file import AnyExperiment, read_experiment
-from faultkit.chaos.experiment.experiment_model import Experiment
-from faultkit.chaos.experiment.experiment_result import Event, Journal
+from faultkit.chaos.experiment.experiment_model import Event, Experiment, Journal
 from faultkit.chaos.named_faults.fault_registry import FaultRegistry
 from faultkit.chaos.runner import run_experiment
 from faultkit.chaos.safety.chaos_limits import Limits
@@ -17,7 +16,7 @@ from faultkit.chaos.safety.kill_switch import KillSwitch
 from faultkit.chaos.safety.ledger import Ledger
 
 CALLS: list[str] = []
-"""What the functions below were called with, in their order."""
+"""The calls of the functions below, in order."""
 STATE: dict[str, Any] = {}
 
 
@@ -48,7 +47,7 @@ HERE = __name__
 
 
 def call(name: str, **arguments: Any) -> dict[str, Any]:
-    """A step that calls one of the functions above."""
+    """Return a step that calls one of the functions above."""
     return {"python": {"function": f"{HERE}:{name}", "arguments": arguments}}
 
 
@@ -69,12 +68,12 @@ def experiment_of(
 
 
 class Stage:
-    """A place to run experiments in."""
+    """A state folder, a ledger and a kill switch to run experiments with."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.ledger = Ledger(folder / "state")
-        self.lever = KillSwitch(folder / "state")
+        self.kill_switch = KillSwitch(folder / "state")
         self.limits = Limits()
         self.registry: FaultRegistry | None = None
         self.events: list[Event] = []
@@ -92,10 +91,10 @@ class Stage:
             journal = await run_experiment(
                 experiment,
                 lease=lease,
-                lever=self.lever,
+                kill_switch=self.kill_switch,
                 limits=self.limits,
                 registry=self.registry,
-                on_event=self._heard,
+                on_event=self._record_event,
                 stopping=stopping,
                 **options,
             )
@@ -107,11 +106,11 @@ class Stage:
             lease.end(outcome)
 
     def stop_event(self) -> asyncio.Event:
-        """Of the run that goes on, or that comes next."""
+        """Return the event that stops the current run, or the next one."""
         self.stopping = self.stopping or asyncio.Event()
         return self.stopping
 
-    def _heard(self, event: Event) -> None:
+    def _record_event(self, event: Event) -> None:
         self.events.append(event)
         self.on_event(event)
 

@@ -1,4 +1,4 @@
-"""Rollbacks beside what others do: other runs on the same proxy, the stop lever, faults that were there."""
+"""Rollbacks while others change the same: runs on one proxy, the kill switch, faults registered before."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from faultkit.base.address import Endpoint
-from faultkit.chaos.experiment.experiment_result import Outcome
+from faultkit.chaos.experiment.experiment_model import Outcome
 from faultkit.chaos.named_faults.chaos_fault import ChaosFault
 from faultkit.chaos.named_faults.fault_registry import FaultRegistry
 from faultkit.chaos.safety.process_identity import birth_of
@@ -20,7 +20,7 @@ from faultkit.plan import parse_plan
 from faultkit.proxy.control.control_client import ControlClient
 from faultkit.proxy.control.control_server import ControlServer
 from faultkit.proxy.plane import Plane
-from tests.chaos.experiment.stage import Stage, experiment_of
+from tests.chaos.stage import Stage, experiment_of
 
 LASTING = {"name": "slow", "fault": "latency", "with": {"mean_ms": 1}}
 THEIRS = {"name": "theirs", "fault": "refuse"}
@@ -29,25 +29,25 @@ OURS = {"seed": 9, "rules": [{"name": "ours", "fault": "blackhole"}]}
 
 @pytest.fixture
 def api() -> Iterator[ControlClient]:
-    """Of a proxy that has one rule for good."""
+    """Yield the client of a proxy that has one permanent rule."""
     with Plane(parse_plan({"rules": [LASTING]})) as plane:
         with ControlServer(plane, Endpoint("127.0.0.1", 0), "secret") as control:
             yield ControlClient(f"http://{control.bound}", "secret")
 
 
 def rules(api: ControlClient) -> dict[str, bool]:
-    """The names of those that hold, and whether they end by themselves."""
+    """Return the names of the rules, and whether each is temporary."""
     return {name: ends is not None for name, ends in api.status()["expires_in_s"].items()}
 
 
 def run(stage: Stage, step: dict[str, Any], when_done: Callable[[], object] = lambda: None) -> Any:
-    """An experiment of one action, and what others do right after it."""
+    """Run an experiment of one action; call `when_done` right after the action."""
 
-    def heard(event: Any) -> None:
+    def on_event(event: Any) -> None:
         if event.kind == "action_ended":
             when_done()
 
-    stage.on_event = heard
+    stage.on_event = on_event
     method = [{"name": "act", **step}]
     document = {"name": "x", "steady_state": [{"process": ["/bin/true"]}], "method": method}
     return stage.run(experiment_of(document, stage.folder))
@@ -61,9 +61,11 @@ def test_a_plan_that_is_put_back_makes_no_rule_of_another_run_permanent(
     stage: Stage, api: ControlClient
 ) -> None:
     api.add_rule(THEIRS, 60)
-    seen: list[dict[str, bool]] = []
-    assert run(stage, change(api, plan=OURS), lambda: seen.append(rules(api))).result.outcome is Outcome.HELD
-    assert seen == [{"ours": True}]
+    states: list[dict[str, bool]] = []
+    assert (
+        run(stage, change(api, plan=OURS), lambda: states.append(rules(api))).result.outcome is Outcome.HELD
+    )
+    assert states == [{"ours": True}]
     assert rules(api) == {"slow": False}
 
 
@@ -73,19 +75,19 @@ def test_a_rule_that_another_run_adds_meanwhile_stays_for_its_time(stage: Stage,
     assert rules(api) == {"slow": False, "theirs": True}
 
 
-def test_a_plan_that_is_put_over_a_passing_one_loses_nothing_of_what_is_below(
+def test_a_plan_over_a_temporary_one_loses_nothing_of_the_plan_below(
     stage: Stage, api: ControlClient
 ) -> None:
     base = api.plan()
     api.put_plan({"rules": [THEIRS]}, 600)
-    seen: list[dict[str, bool]] = []
+    states: list[dict[str, bool]] = []
 
     def the_other_ends() -> None:
-        seen.append(rules(api))
+        states.append(rules(api))
         api.put_plan(base, 0)
 
     assert run(stage, change(api, plan=OURS), the_other_ends).result.rollback_ok
-    assert seen == [{"ours": True}]
+    assert states == [{"ours": True}]
     assert rules(api) == {"slow": False}
 
 
@@ -108,11 +110,11 @@ def test_a_rule_of_another_run_that_was_removed_is_not_made_permanent(
 REGISTER = {"fault": {"register": "a", "fault_type": "error"}}
 
 
-def test_a_fault_is_put_back_though_the_stop_lever_is_pulled(stage: Stage) -> None:
-    stage.registry = FaultRegistry(seed=1, lever=stage.lever)
+def test_a_fault_is_put_back_though_the_kill_switch_is_pulled(stage: Stage) -> None:
+    stage.registry = FaultRegistry(seed=1, kill_switch=stage.kill_switch)
     before = ChaosFault("a", "latency", 0.5)
     stage.registry.register(before)
-    result = run(stage, REGISTER, lambda: stage.lever.pull("now")).result
+    result = run(stage, REGISTER, lambda: stage.kill_switch.pull("now")).result
     assert result.rollback_ok
     assert stage.registry.get("a") == before
 

@@ -1,7 +1,13 @@
-"""The parent's side of the process of a Chaos Toolkit experiment; and rollbacks played in another process.
+"""The parent's side of the process of a Chaos Toolkit experiment, and rollbacks played in another process.
 
-`run_rollbacks` is an undo action like any other (`toolkit_rollbacks`): the runner, the guardian and
-`fault chaos recover` use it when the experiment's own process cannot play them any more.
+Why a process: the library sets signal handlers, which only a main thread may do; it keeps state in modules;
+and a blocking call in it (a pause, a request without a time limit) ends by a signal or not at all. In a
+process of its own, a run can always be interrupted, and killed if it does not react; its rollbacks are then
+played in another process.
+
+The protocol with the process (`toolkit_child`) is lines of JSON: an order on its stdin, messages on a
+descriptor of their own. `run_rollbacks` is an undo action like any other (`toolkit_rollbacks`): the runner,
+the guardian and `fault chaos recover` use it when the experiment's own process cannot play them any more.
 """
 
 from __future__ import annotations
@@ -17,17 +23,65 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
 from faultkit.base.process_group import kill_group
 from faultkit.chaos.safety.process_identity import birth_of, is_same_process
 from faultkit.chaos.safety.undo import UndoResult
-from faultkit.chaos.toolkit.toolkit_order import MESSAGES_FD_VARIABLE, MODULE, Order, order_document
 from faultkit.mcp.wire.framing import LineReader
 
 _END_S = 5.0
 _OUTPUT_END_BYTES = 2000
+_START_S = 30.0
+
+
+# --- protocol --------------------------------------------------------------------------------------
+
+
+MESSAGES_FD_VARIABLE = "FAULTKIT_TOLD_FD"
+"""Variable with the descriptor for messages. Not stdout, which belongs to the experiment's functions."""
+MODULE = "faultkit.chaos.experiment.toolkit_child"
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """The order to the process: the first line on its stdin."""
+
+    do: Literal["run", "gate", "rollbacks"]
+    """gate: only the hypothesis, for a dry run. rollbacks: only the rollbacks, from number `first` on."""
+    file: str
+    settings: str | None = None
+    """File of Chaos Toolkit's settings; None: the usual one."""
+    variables: dict[str, Any] = field(default_factory=dict)
+    """Values that override those of the experiment's configuration."""
+    content: dict[str, Any] | None = None
+    """The experiment itself, in place of its file, which may have been removed."""
+    first: int = 0
+    frequency_s: float = 1.0
+    fail_fast: bool = False
+    fail_fast_ratio: float = 0.0
+    """For a hypothesis that is checked during the method."""
+
+
+MESSAGES: dict[str, str] = {
+    "valid": "hypothesis, rollbacks: strategies; count: of rollbacks; experiment. Then it waits for a line",
+    "invalid": "why",
+    "phase": "phase",
+    "activity_began": "name, type, background",
+    "activity_ended": "phase, name, type, status, duration_s, why",
+    "state": "phase, met",
+    "rollbacks_began": "",
+    "rollback_began": "index, name",
+    "rollback_ended": "index, name, status, why, and if nothing else is played its run",
+    "rollbacks_ended": "",
+    "said": "level, text",
+    "journal": "journal",
+}
+"""The kinds of messages, and the keys of each."""
+
+
+# --- process ---------------------------------------------------------------------------------------
 
 
 class ToolkitProcess:
@@ -55,12 +109,12 @@ class ToolkitProcess:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """Process id and birth."""
+        """The process id and the time of its start, for the ledger."""
         return {"pid": self._process.pid, "birth": birth_of(self._process.pid) or ""}
 
     def order(self, order: Order) -> None:
         """Send the order."""
-        self._send(json.dumps(order_document(order)))
+        self._send(json.dumps(asdict(order)))
 
     def go_on(self) -> None:
         """Let the process start, after it reported `valid` and its undo was written down."""
@@ -148,12 +202,9 @@ async def read_messages(process: ToolkitProcess) -> tuple[MessageReader, asyncio
 # --- rollbacks -------------------------------------------------------------------------------------
 
 
-_START_S = 30.0
-
-
 @dataclass(frozen=True, slots=True)
 class PlayedRollbacks:
-    """What came of playing rollbacks."""
+    """The results of played rollbacks."""
 
     runs: list[dict[str, Any]] = field(default_factory=list)
     """Entries for the journal."""

@@ -1,4 +1,4 @@
-"""Checks and actions against real things: servers, processes, a proxy and its control API."""
+"""Checks and actions with real servers, processes, and a proxy with its control API."""
 
 from __future__ import annotations
 
@@ -16,16 +16,15 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from faultkit.base.address import Endpoint
-from faultkit.chaos.experiment.experiment_result import Outcome
+from faultkit.chaos.experiment.experiment_model import Outcome
 from faultkit.chaos.named_faults.fault_registry import FaultRegistry
 from faultkit.chaos.safety.process_identity import birth_of
-from faultkit.mcp.gateway.control import Control as GatewayControl
-from faultkit.mcp.gateway.gateway_state import GatewayState
+from faultkit.mcp.gateway.gateway_control import GatewayControl, GatewayState
 from faultkit.plan import Plan
 from faultkit.proxy.control.control_server import ControlServer
 from faultkit.proxy.data_plane import ProxySpec
 from faultkit.proxy.plane import Plane
-from tests.chaos.experiment.stage import Stage, experiment_of
+from tests.chaos.stage import Stage, experiment_of
 
 
 class _Answers(BaseHTTPRequestHandler):
@@ -78,7 +77,7 @@ def _prometheus(query: str) -> Any:
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
     serving = ThreadingHTTPServer(("127.0.0.1", 0), _Answers)
-    thread = threading.Thread(target=serving.serve_forever, daemon=True)
+    thread = threading.Thread(target=serving.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     yield f"http://127.0.0.1:{serving.server_port}"
     serving.shutdown()
@@ -87,7 +86,7 @@ def server() -> Iterator[str]:
 
 
 def outcome_of(stage: Stage, check: dict[str, Any]) -> tuple[str, str | None]:
-    """Of an experiment that is nothing but this check: its outcome, and what was wrong."""
+    """Run an experiment of only this check; return its outcome and its error."""
     experiment = experiment_of({"name": "x", "steady_state": [check], "method": []}, stage.folder)
     journal = stage.run(experiment, dry_run=True)
     (probe,) = journal.document["steady_states"]["before"]["probes"]
@@ -109,7 +108,7 @@ def test_an_http_check_sees_status_body_and_time(stage: Stage, server: str) -> N
     assert outcome_of(stage, late)[1] == "it did not end within 0.05 s"
 
 
-def test_nobody_listening_is_a_result_of_each_check(stage: Stage, closed_port: int) -> None:
+def test_a_refused_connection_is_a_result_of_each_check(stage: Stage, closed_port: int) -> None:
     url = f"http://127.0.0.1:{closed_port}/"
     outcome, why = outcome_of(stage, {"http": url})
     assert (outcome, "refused" in str(why)) == ("gate_not_met", True)
@@ -217,14 +216,14 @@ def test_a_started_process_is_stopped_continued_and_ended(stage: Stage) -> None:
     ]
     pids: list[int] = []
 
-    def heard(event: Any) -> None:
+    def on_event(event: Any) -> None:
         if event.kind == "action_ended" and event.data["name"] == "web":
             (lease,) = (stage.folder / "state" / "leases").glob("*.jsonl")
             intents = [json.loads(line) for line in lease.read_text().splitlines() if '"intended"' in line]
             pids.append(intents[0]["undo"]["data"]["pid"])
             (stage.folder / "pid").write_text(str(pids[0]))
 
-    stage.on_event = heard
+    stage.on_event = on_event
     journal = run_method(stage, method)
     assert journal.result.outcome is Outcome.HELD
     assert "T (stopped)" in journal.document["run"][2]["output"]["stdout"]
@@ -256,14 +255,14 @@ def test_a_signal_to_a_process_of_others_is_undone(stage: Stage) -> None:
         process.wait()
 
 
-def test_a_process_that_is_gone_cannot_be_signalled(stage: Stage) -> None:
+def test_a_process_that_has_ended_cannot_be_signalled(stage: Stage) -> None:
     (stage.folder / "web.pid").write_text("2147483000")
     journal = run_method(stage, [{"signal": {"pid_file": "web.pid", "signal": "KILL"}}])
     assert journal.result.outcome is Outcome.INVALID
     assert journal.result.error == "method[0].signal.pid: expected a process that runs, got 2147483000"
 
 
-def test_a_fault_is_registered_injected_and_gone_afterwards(stage: Stage) -> None:
+def test_a_fault_is_registered_injected_and_removed_afterwards(stage: Stage) -> None:
     stage.registry = FaultRegistry(seed=1)
     method = [
         {"fault": {"register": "slow", "fault_type": "error", "probability": 1.0, "error_message": "no db"}},
@@ -294,7 +293,7 @@ def test_a_fault_that_was_there_is_there_again(stage: Stage) -> None:
 
 @pytest.fixture
 def proxy(echo: Endpoint) -> Iterator[tuple[Endpoint, Endpoint, Plane]]:
-    """Where it listens, where its control API does, and the plane itself."""
+    """Yield the address of a proxy, that of its control API, and the plane."""
     with Plane(Plan()) as plane:
         bound = plane.open_proxy(ProxySpec("echo", Endpoint("127.0.0.1", 0), echo))
         with ControlServer(plane, Endpoint("127.0.0.1", 0), "secret") as control:
@@ -339,7 +338,7 @@ def test_a_control_api_that_refuses_is_a_failed_action(
     change = {"control": str(control), "token": "wrong", "add": {"fault": "refuse"}}
     result = run_method(stage, [{"name": "cut", "proxy": change}]).result
     assert result.action_error == f"cut: http://{control} answered 401: expected Authorization: Bearer TOKEN"
-    # It changed nothing, so that there is nothing to take back.
+    # It changed nothing, so there is nothing to undo.
     assert (result.outcome, result.rollback_ok, stage.left) == (Outcome.ABORTED, True, ())
 
 
@@ -410,7 +409,7 @@ def test_an_action_may_kill_what_runs_it_and_the_lease_still_knows_what_to_undo(
     }
     (stage.folder / "x.json").write_text(json.dumps(document))
     script = (
-        "import sys; from pathlib import Path; from tests.chaos.experiment.stage import Stage;"
+        "import sys; from pathlib import Path; from tests.chaos.stage import Stage;"
         "from faultkit.chaos.experiment.experiment_file import load_experiment;"
         "Stage(Path(sys.argv[1])).run(load_experiment(sys.argv[1] + '/x.json'))"
     )

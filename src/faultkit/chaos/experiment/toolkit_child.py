@@ -15,7 +15,7 @@ import os
 import sys
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from chaoslib.activity import execute_activity
@@ -30,7 +30,40 @@ from chaoslib.settings import CHAOSTOOLKIT_CONFIG_PATH, load_settings
 from chaoslib.types import Schedule, Strategy
 
 from faultkit.base.process_group import kill_own_group
-from faultkit.chaos.toolkit.toolkit_order import HYPOTHESIS_STRATEGIES, MESSAGES_FD_VARIABLE, strategies_of
+from faultkit.chaos.experiment.toolkit_process import MESSAGES_FD_VARIABLE
+
+HYPOTHESIS_STRATEGIES: Mapping[str, str] = {
+    "default": "default",
+    "before-method-only": "before-method-only",
+    "after-method-only": "after-method-only",
+    "during-method-only": "during-method-only",
+    "continuously": "continuously",
+    "continously": "continuously",
+    "continuous": "continuously",
+    "skip": "skip",
+}
+"""The strategies by the names that may be written, with the names of the library."""
+ROLLBACK_STRATEGIES: Mapping[str, str] = {
+    "default": "always",
+    "always": "always",
+    "never": "never",
+    "deviated": "deviated",
+}
+"""The strategies by the names that may be written, with what is done. One differs from Chaos Toolkit: its
+`default`, which plays no rollbacks after a failure or an interruption, means `always` here."""
+
+
+def strategies_of(experiment: Mapping[str, Any], settings: Mapping[str, Any]) -> tuple[str, str]:
+    """Return the strategies of hypothesis and rollbacks. Raises ValueError for an unknown name."""
+    strategies = []
+    for key, known in (("hypothesis", HYPOTHESIS_STRATEGIES), ("rollbacks", ROLLBACK_STRATEGIES)):
+        # As in `chaos run`: the `runtime` of an experiment replaces that of the settings altogether.
+        runtime = experiment.get("runtime") or settings.get("runtime") or {}
+        written = (runtime.get(key) or {}).get("strategy", "default")
+        if written not in known:
+            raise ValueError(f"runtime.{key}.strategy: expected one of {', '.join(known)}, got {written!r}")
+        strategies.append(known[written])
+    return strategies[0], strategies[1]
 
 
 class MessageWriter:
@@ -57,7 +90,7 @@ def encoded(value: object) -> str:
     return repr(value)
 
 
-class _Log(logging.Handler):
+class _LogForwarder(logging.Handler):
     def __init__(self, writer: MessageWriter) -> None:
         super().__init__(logging.INFO)
         self._writer = writer
@@ -66,49 +99,53 @@ class _Log(logging.Handler):
         self._writer.write("said", level=record.levelname.lower(), text=record.getMessage())
 
 
-class _Watcher(RunEventHandler):  # type: ignore[misc]
+class _EventForwarder(RunEventHandler):  # type: ignore[misc]
     """Passes the events of the library on to the parent."""
 
     def __init__(self, writer: MessageWriter) -> None:
-        self._tell = writer.write
+        self._write = writer.write
         self._phase = "gate"
         self._rollback = -1
 
     def start_hypothesis_before(self, experiment: Any) -> None:
         self._phase = "gate"
-        self._tell("phase", phase="gate")
+        self._write("phase", phase="gate")
 
     def hypothesis_before_completed(self, experiment: Any, state: Any, journal: Any) -> None:
-        self._tell("state", phase="gate", met=_is_met(state))
+        self._write("state", phase="gate", met=_is_met(state))
 
     def start_method(self, experiment: Any) -> None:
         self._phase = "method"
-        self._tell("phase", phase="method")
+        self._write("phase", phase="method")
 
     def continuous_hypothesis_iteration(self, iteration_index: int, state: Any) -> None:
-        self._tell("state", phase="during", met=_is_met(state))
+        self._write("state", phase="during", met=_is_met(state))
 
     def start_hypothesis_after(self, experiment: Any) -> None:
         self._phase = "recheck"
-        self._tell("phase", phase="recheck")
+        self._write("phase", phase="recheck")
 
     def hypothesis_after_completed(self, experiment: Any, state: Any, journal: Any) -> None:
-        self._tell("state", phase="recheck", met=_is_met(state))
+        self._write("state", phase="recheck", met=_is_met(state))
 
     def start_rollbacks(self, experiment: Any) -> None:
         self._phase = "rollback"
-        self._tell("rollbacks_began")
+        self._write("rollbacks_began")
 
     def rollbacks_completed(self, experiment: Any, journal: Any) -> None:
-        self._tell("rollbacks_ended")
+        self._write("rollbacks_ended")
 
     def start_activity(self, activity: Any) -> None:
         if self._phase == "rollback":
             self._rollback += 1
-            self._tell("rollback_began", index=self._rollback, name=activity.get("name"))
+            self._write("rollback_began", index=self._rollback, name=activity.get("name"))
             return
-        behind = bool(activity.get("background"))
-        self._tell("activity_began", name=activity["name"], type=activity["type"], background=behind)
+        self._write(
+            "activity_began",
+            name=activity["name"],
+            type=activity["type"],
+            background=bool(activity.get("background")),
+        )
 
     def activity_completed(self, activity: Any, run: Any) -> None:
         data = {
@@ -119,9 +156,9 @@ class _Watcher(RunEventHandler):  # type: ignore[misc]
             "why": _why(run),
         }
         if self._phase == "rollback":
-            self._tell("rollback_ended", index=self._rollback, **data)
+            self._write("rollback_ended", index=self._rollback, **data)
         else:
-            self._tell("activity_ended", phase=self._phase, **data)
+            self._write("activity_ended", phase=self._phase, **data)
 
 
 def _is_met(state: Any) -> bool | None:
@@ -150,7 +187,7 @@ class ParentPipe:
 
     def watch(self) -> None:
         """End this process as soon as the parent dies."""
-        threading.Thread(target=self._end_with_parent, name="fault-lifeline", daemon=True).start()
+        threading.Thread(target=self._end_with_parent, name="fault-parent-watch", daemon=True).start()
 
     def _end_with_parent(self) -> None:
         self._file.read(1)
@@ -159,13 +196,13 @@ class ParentPipe:
 
 
 def main() -> None:
-    """Read one order, check the experiment, wait for the word to go on, and carry the order out."""
+    """Read one order, check the experiment, wait for the parent's permission, and carry the order out."""
     writer = MessageWriter(int(os.environ.pop(MESSAGES_FD_VARIABLE)))
-    lifeline = ParentPipe()
-    order = json.loads(lifeline.line())
+    parent = ParentPipe()
+    order = json.loads(parent.line())
     logger = logging.getLogger("chaostoolkit")
     logger.setLevel(logging.INFO)
-    logger.addHandler(_Log(writer))
+    logger.addHandler(_LogForwarder(writer))
     logger.propagate = False
     settings = load_settings(order["settings"] or CHAOSTOOLKIT_CONFIG_PATH) or {}
     try:
@@ -180,15 +217,11 @@ def main() -> None:
     except Exception as error:
         writer.write("invalid", why=f"{type(error).__name__}: {error}")
         return
-    played = len(experiment.get("rollbacks") or [])
-    writer.write("valid", hypothesis=hypothesis, rollbacks=rollbacks, count=played, experiment=experiment)
-    lifeline.line()  # The parent has written down by now how to undo what follows.
-    lifeline.watch()
-    _DOES[order["do"]](writer, order, experiment, settings, hypothesis, rollbacks)
-
-
-def _validate(*given: Any) -> None:
-    """Do nothing: main has validated the experiment."""
+    count = len(experiment.get("rollbacks") or [])
+    writer.write("valid", hypothesis=hypothesis, rollbacks=rollbacks, count=count, experiment=experiment)
+    parent.line()  # The parent has written down by now how to undo what follows.
+    parent.watch()
+    _ACTIONS[order["do"]](writer, order, experiment, settings, hypothesis, rollbacks)
 
 
 def _run(
@@ -198,7 +231,7 @@ def _run(
     runtime = settings.setdefault("runtime", {})
     runtime.setdefault("hypothesis", {})["strategy"] = hypothesis
     runtime.setdefault("rollbacks", {})["strategy"] = rollbacks
-    strategy = Strategy.from_string(HYPOTHESIS_STRATEGIES[hypothesis])
+    strategy = Strategy.from_string(hypothesis)
     _play(writer, order, experiment, settings, strategy)
 
 
@@ -216,7 +249,7 @@ def _play(writer: MessageWriter, order: Any, experiment: Any, settings: Any, str
         strategy=strategy,
         schedule=Schedule(order["frequency_s"], order["fail_fast"], order["fail_fast_ratio"]),
         experiment_vars=(order["variables"], {}),
-        event_handlers=[_Watcher(writer)],
+        event_handlers=[_EventForwarder(writer)],
     )
     writer.write("journal", journal=journal)
 
@@ -246,8 +279,7 @@ def _rollbacks(writer: MessageWriter, order: Any, experiment: Any, settings: Any
     writer.write("rollbacks_ended")
 
 
-_DOES: dict[str, Callable[..., None]] = {
-    "validate": _validate,
+_ACTIONS: dict[str, Callable[..., None]] = {
     "run": _run,
     "gate": _gate,
     "rollbacks": _rollbacks,
