@@ -1,4 +1,4 @@
-"""A function list as plain lines, so that what is expected of a fixture can be read beside it."""
+"""A list of functions as plain lines, so that the expectations of a fixture can stand in a text file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from faultkit.code.languages.syntax import Syntax
 
 
 def outline(syntax: Syntax) -> list[str]:
-    """`lines kind name(parameters)` with what else there is to say, in the order of the text."""
+    """Return lines of the form `lines kind name(parameters) | …`, in the order of the text."""
     lines = []
     for each in list_functions(syntax):
         head = f"{each.start_line}-{each.end_line} {each.kind} {each.qualified_name}"

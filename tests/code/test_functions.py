@@ -1,4 +1,4 @@
-"""Functions of every language: fixtures with what is expected beside them, then what is odd."""
+"""Functions of every language: fixtures with their expectations beside them, then unusual code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from faultkit.base.errors import InputError
 from faultkit.code.functions import MOST_PARTS, Function, comment_text, find_function, list_functions
 from faultkit.code.languages import LANGUAGES, language_named
 from faultkit.code.languages.syntax import Syntax, parse
-from faultkit.code.source_file import read_source
+from faultkit.code.source_files import read_source
 from tests.code.outline import outline
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -55,7 +55,7 @@ def test_line_ends_change_nothing_but_themselves(path: Path, line_end: str) -> N
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.suffix)
-def test_half_a_file_gives_what_its_first_half_holds(path: Path) -> None:
+def test_functions_before_a_syntax_error_are_listed(path: Path) -> None:
     file = read_source(path)
     first = list_functions(file.parse())[0]
     cut = file.source.index(b"\n", first.full.end) + 1
@@ -103,7 +103,7 @@ def test_functions_in_functions_may_be_very_deep(language: str, opening: str, cl
     assert functions[-1].qualified_name == ".".join(["f"] * MOST_PARTS)
 
 
-def test_a_wall_of_comments_is_no_doc_that_takes_long() -> None:
+def test_a_very_long_run_of_comments_is_cut() -> None:
     _, found = functions_of("// x\n" * 20_000 + "function f() {}", "js")
     assert found["f"].doc.count("x") == 500
 
@@ -118,17 +118,23 @@ def test_functions_of_broken_files_are_found_around_the_break() -> None:
     ]
 
 
-def test_what_has_no_body_is_not_listed() -> None:
+def test_a_name_that_the_parser_invented_is_no_name() -> None:
+    text = '="package main\n\thandler := func(w http.ResponseWriter, r *http.Request) {\n}\n'
+    syntax = parse(text.encode(), language_named("go"))
+    assert all(each.name for each in list_functions(syntax))
+
+
+def test_functions_without_a_body_are_not_listed() -> None:
     assert names_of("int f(int x);\nint g(int x) { return x; }\n", "c") == ["g"]
     assert names_of("class A { A() = default; void f(); void g() {} };", "cpp") == ["A.g"]
     assert names_of("declare function f(): void;\ninterface I { g(): void }", "ts") == []
 
 
-def test_a_callback_has_no_name_but_what_is_in_it_has() -> None:
+def test_a_callback_has_no_name_but_functions_inside_it_have() -> None:
     assert names_of("on('x', () => { const f = () => 1; });\n(function main() {})();", "js") == ["f", "main"]
 
 
-def test_a_function_is_called_by_what_it_is_put_in() -> None:
+def test_a_function_expression_is_named_after_its_holder() -> None:
     text = """
     const {a} = () => 1;
     x['y'] = () => 1;
@@ -242,11 +248,11 @@ def test_a_function_is_found_by_its_name_the_end_of_it_or_its_line(name: str, an
     assert found(name) == answer
 
 
-def test_the_line_may_be_given_apart() -> None:
+def test_the_line_may_be_a_separate_argument() -> None:
     assert found("stop", 6) == "Job.stop:6"
 
 
-def test_of_several_on_one_line_the_first_is_taken() -> None:
+def test_of_several_functions_on_one_line_the_first_is_returned() -> None:
     text = "class A { f() { return 1 } } class B { f() { return 2 } }"
     assert found("f:1", text=text, language="js") == "A.f:1"
 
@@ -257,7 +263,7 @@ def test_go_methods_are_found_as_people_write_them() -> None:
         assert found(name, text=text, language="go") == "Server.Serve:2"
 
 
-def test_names_that_hold_signs_are_found_as_they_are() -> None:
+def test_names_with_punctuation_are_found_as_written() -> None:
     assert found("ns::send", text="ns::send() { :; }", language="bash") == "ns::send:1"
     assert found("ns::send:1", text="ns::send() { :; }", language="bash") == "ns::send:1"
     assert found("A.#x", text="class A { #x() {} }", language="js") == "A.#x:1"
@@ -266,7 +272,7 @@ def test_names_that_hold_signs_are_found_as_they_are() -> None:
     )
 
 
-def test_a_name_that_means_several_is_told_with_all_of_them() -> None:
+def test_an_ambiguous_name_is_reported_with_all_candidates() -> None:
     with pytest.raises(InputError) as caught:
         found("stop")
     assert str(caught.value) == (
@@ -275,12 +281,12 @@ def test_a_name_that_means_several_is_told_with_all_of_them() -> None:
     )
 
 
-def test_an_overloaded_name_is_told_with_its_lines() -> None:
+def test_an_overloaded_name_is_reported_with_its_lines() -> None:
     with pytest.raises(InputError, match=r"any of Task\.size:11, Task\.size:13;"):
         found("Task.size")
 
 
-def test_a_known_name_on_another_line_is_told_where_it_is() -> None:
+def test_a_known_name_on_another_line_is_reported_with_its_place() -> None:
     with pytest.raises(InputError) as caught:
         found("step:1")
     assert str(caught.value) == 'function: expected "step:1" on line 1, but it is Job.run.step:5'
@@ -300,13 +306,13 @@ def test_a_known_name_on_another_line_is_told_where_it_is() -> None:
         (" ", "expected the name of a function, got nothing"),
     ],
 )
-def test_an_unknown_name_is_told_with_what_may_be_meant(name: str, problem: str) -> None:
+def test_an_unknown_name_is_reported_with_similar_names(name: str, problem: str) -> None:
     with pytest.raises(InputError) as caught:
         found(name)
     assert caught.value.problem == problem
 
 
-def test_a_text_without_functions_says_so() -> None:
+def test_a_text_without_functions_is_reported() -> None:
     with pytest.raises(InputError, match='unknown name "f": the text has no functions'):
         found("f", text="x = 1")
 
@@ -332,5 +338,5 @@ def test_a_long_list_is_cut() -> None:
         (["-- one"], "one"),
     ],
 )
-def test_marks_stars_and_indentation_are_taken_off(comments: list[str], text: str) -> None:
+def test_marks_stars_and_indentation_are_removed(comments: list[str], text: str) -> None:
     assert comment_text(comments) == text

@@ -43,7 +43,7 @@ def test_a_language_is_known_by_its_names(text: str, name: str) -> None:
     assert language_named(text).name == name
 
 
-def test_an_unknown_language_is_told_with_the_known_ones_and_the_nearest() -> None:
+def test_an_unknown_language_is_reported_with_the_known_ones_and_the_nearest() -> None:
     with pytest.raises(InputError) as caught:
         language_named("pyhton")
     assert caught.value.path == "lang"
@@ -67,12 +67,12 @@ def test_a_language_like_no_other_gets_no_suggestion() -> None:
         ("build.gradle.kts", "kotlin"),
     ],
 )
-def test_a_file_is_told_by_its_ending(path: str, name: str) -> None:
+def test_the_language_of_a_file_is_known_by_its_ending(path: str, name: str) -> None:
     assert language_of(path).name == name
 
 
 @pytest.mark.parametrize("path", ["Makefile", "notes.txt", "dir.py/README", ""])
-def test_a_file_of_no_known_language_is_passed_by_or_is_an_error(path: str) -> None:
+def test_a_file_of_no_known_language_has_none_or_is_an_error(path: str) -> None:
     assert known_language_of(path) is None
     with pytest.raises(InputError, match=r"expected a file that ends with one of \.py \.pyi"):
         language_of(path)
@@ -90,6 +90,6 @@ def test_a_file_of_no_known_language_is_passed_by_or_is_an_error(path: str) -> N
         ("# python", None),
     ],
 )
-def test_a_script_is_told_by_its_interpreter(line: str, name: str | None) -> None:
+def test_the_language_of_a_script_is_known_by_its_interpreter(line: str, name: str | None) -> None:
     found = language_of_script(line)
     assert (found.name if found else None) == name

@@ -1,15 +1,20 @@
+"""Syntax trees: texts, lines, queries, and snippets without their file."""
+
 from __future__ import annotations
 
 import ast
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from faultkit.base.errors import RunError
+from faultkit.base.errors import InputError, RunError
+from faultkit.code.functions import list_functions
 from faultkit.code.languages import LANGUAGES, language_named
-from faultkit.code.languages.syntax import Span, parse, walk
+from faultkit.code.languages.syntax import Span, parse, parse_snippet, walk
+from faultkit.code.source_files import read_source
 
 PYTHON = LANGUAGES["python"]
 TEXT = "ä = 1\r\n\tb = 'ö' + c\n\nlast"
@@ -28,14 +33,14 @@ def test_lines_are_counted_as_editors_do(text: str, lines: int) -> None:
     assert parse(text.encode(), PYTHON).line_count == lines
 
 
-def test_text_is_given_for_a_node_and_for_a_span() -> None:
+def test_the_text_of_a_node_and_of_a_span_is_returned() -> None:
     syntax = parse("größe = 'ß'".encode(), PYTHON)
     names = syntax.captures("(identifier) @name")["name"]
     assert [syntax.text(name) for name in names] == ["größe"]
     assert syntax.text(Span(10, 14)) == "'ß'"
 
 
-def test_a_query_can_be_held_to_a_part_of_the_text() -> None:
+def test_a_query_can_be_restricted_to_a_part_of_the_text() -> None:
     syntax = parse(b"a = 1\nb = 2\nc = 3\n", PYTHON)
     query = "(assignment left: (identifier) @name right: (integer) @value)"
     found = syntax.matches(query, Span(6, 11))
@@ -56,7 +61,7 @@ def test_nodes_are_found_by_type_in_broken_texts_as_in_sound_ones() -> None:
     assert (sound.broken_lines(), broken.broken_lines()) == ([], [3])
 
 
-def test_a_walk_gives_parents_first_and_can_be_held_back() -> None:
+def test_a_walk_yields_parents_first_and_can_be_restricted() -> None:
     syntax = parse(b"f(a)\ng\n", PYTHON)
     names = [syntax.text(node) for node in walk(syntax.root) if node.type == "identifier"]
     assert names == ["f", "a", "g"]
@@ -64,7 +69,7 @@ def test_a_walk_gives_parents_first_and_can_be_held_back() -> None:
     assert [syntax.text(node) for node in outer if node.type == "identifier"] == ["f", "g"]
 
 
-def test_nothing_is_too_deep() -> None:
+def test_deeply_nested_text_is_parsed() -> None:
     depth = 50_000
     assert depth > 10 * sys.getrecursionlimit()
     syntax = parse(b"x = " + b"(" * depth + b"1" + b")" * depth, PYTHON)
@@ -72,7 +77,7 @@ def test_nothing_is_too_deep() -> None:
     assert sum(node.type == "parenthesized_expression" for node in walk(syntax.root)) == depth
 
 
-def test_a_dot_at_the_end_of_a_line_in_brackets_is_read_and_leaves_the_text_alone() -> None:
+def test_a_dot_at_the_end_of_a_line_in_brackets_is_parsed_and_the_text_unchanged() -> None:
     source = b"def f():\n    (bar.\n  baz.\n # ...\n qux)\n\ndef g():\n    return 1\n"
     ast.parse(source)
     syntax = parse(source, PYTHON)
@@ -94,7 +99,7 @@ def test_php_is_read_with_and_without_its_tag() -> None:
         assert (syntax.has_errors, len(syntax.nodes_of(["function_definition"]))) == (False, 1)
 
 
-def test_a_grammar_that_is_not_there_is_a_clear_error() -> None:
+def test_a_missing_grammar_is_a_clear_error() -> None:
     absent = replace(PYTHON, wheel="tree-sitter-not-there")
     with pytest.raises(RunError) as caught:
         parse(b"", absent)
@@ -116,3 +121,39 @@ def test_threads_may_parse_and_search_at_once() -> None:
 
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(count, range(1, 200))) == list(range(1, 200))
+
+
+FIXTURES = Path(__file__).parent / "fixtures"
+SAMPLES = sorted(path for path in FIXTURES.glob("sample.*") if path.suffix != ".txt")
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.suffix)
+def test_an_extracted_function_is_parsed_with_its_lines(path: Path) -> None:
+    file = read_source(path)
+    syntax = file.parse()
+    kinds = ("function", "method", "constructor", "operator")
+    functions = [each for each in list_functions(syntax) if each.kind in kinds]
+    for each in functions:
+        snippet = parse_snippet(syntax.text(each.full), file.language)
+        assert not snippet.syntax.has_errors
+        again = {(one.name, one.line) for one in list_functions(snippet.syntax)}
+        assert (each.name, each.line - each.start_line + 1) in again
+
+
+def test_the_offset_of_a_snippet_excludes_its_surroundings() -> None:
+    text = "async save(x) {\n  return x;\n}"
+    snippet = parse_snippet(text, language_named("js"))
+    assert snippet.syntax.source[snippet.start :].startswith(text.encode())
+    assert snippet.start > 0
+    assert parse_snippet("f(x)", language_named("js")).start == 0
+
+
+def test_a_snippet_that_cannot_be_parsed_is_returned_as_it_is() -> None:
+    snippet = parse_snippet("function (((", language_named("js"))
+    assert (snippet.syntax.source, snippet.start, snippet.syntax.has_errors) == (b"function (((", 0, True)
+
+
+@pytest.mark.parametrize("text", ["", "  \n\t"])
+def test_an_empty_snippet_is_an_error(text: str) -> None:
+    with pytest.raises(InputError, match="snippet: expected source code, got nothing"):
+        parse_snippet(text, language_named("py"))

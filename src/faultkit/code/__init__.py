@@ -6,9 +6,8 @@ it knows no rule and no language model.
 
 from faultkit.code.functions import Function, find_function, list_functions
 from faultkit.code.languages import LANGUAGES, Language, known_language_of, language_named, language_of
-from faultkit.code.languages.syntax import Node, Span, Syntax, parse, walk
-from faultkit.code.snippets import Snippet, parse_snippet
-from faultkit.code.source_file import Extract, SourceFile, extract, function_names, local_path, read_source
+from faultkit.code.languages.syntax import Node, Snippet, Span, Syntax, parse, parse_snippet, walk
+from faultkit.code.source_files import Extract, SourceFile, extract, function_names, local_path, read_source
 
 __all__ = [
     "LANGUAGES",

@@ -1,7 +1,7 @@
 """Functions of a text: lists them with their exact spans, and finds one by the name that a user wrote. Pure.
 
 Only functions with a body are listed: a prototype, an abstract method or an overload's signature has no
-code to look at. What differs by language is in `faultkit.code.functions`.
+code to look at. What differs by language is in the dialects of `faultkit.code.languages`.
 """
 
 from __future__ import annotations
@@ -14,27 +14,29 @@ from textwrap import dedent
 
 from faultkit.base.errors import InputError
 from faultkit.base.text import close_names
+from faultkit.code.languages.bash_php_ruby import BASH, PHP, RUBY
 from faultkit.code.languages.c_family import CPP, CSHARP, C
-from faultkit.code.languages.compiled import GO, JAVA, KOTLIN, RUST, SCALA, SWIFT
-from faultkit.code.languages.dialect import Dialect, Kind, Parts, text_of
+from faultkit.code.languages.dialect import Dialect, FunctionKind, Parts, text_of
+from faultkit.code.languages.go_rust_swift import GO, RUST, SWIFT
 from faultkit.code.languages.javascript import JAVASCRIPT, TYPESCRIPT
-from faultkit.code.languages.scripting import BASH, PHP, PYTHON, RUBY
+from faultkit.code.languages.jvm_languages import JAVA, KOTLIN, SCALA
+from faultkit.code.languages.python import PYTHON
 from faultkit.code.languages.syntax import Node, Span, Syntax
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """A function in a text: its name, its spans, and what its head says."""
+    """A function in a text: its name, its spans, and the parts of its head."""
 
     name: str
     qualified_name: str
     """The name with its enclosing scopes, joined by dots in every language: `Class.method`, `outer.inner`."""
-    kind: Kind
+    kind: FunctionKind
     full: Span
     """The whole block: decorators, `export` or `template <…>`, signature and body. No comment above it."""
     body: Span
-    """Without the signature. Where the language writes braces, they belong to it; an arrow or a `=` is
-    followed by an expression, which then is the body. In Python it begins with the first statement (the
+    """The part after the signature, with its braces where the language writes them. After an arrow or a `=`
+    the body is an expression. In Python it begins with the first statement (the
     docstring, if there is one) or with a comment on a line of its own before that."""
     line: int
     """The line where the signature begins, after the decorators."""
@@ -42,9 +44,10 @@ class Function:
     end_line: int
     """The last line of the whole block."""
     signature: str
+    """The text from the first word after the decorators up to the body."""
     is_async: bool
     decorators: tuple[str, ...]
-    """As written: `@app.get("/")`, `#[inline]`, `[HttpGet]`."""
+    """The decorators as written: `@app.get("/")`, `#[inline]`, `[HttpGet]`."""
     parameters: tuple[str, ...]
     """Names in order; a destructured parameter is given as it is written."""
     doc: str
@@ -81,8 +84,9 @@ def list_functions(syntax: Syntax) -> tuple[Function, ...]:
         if node.type in dialect.functions:
             entry.parts = _parts_around(opened, dialect)
             own, body = dialect.name(node), dialect.body(node)
-            if own and body is not None:
-                entry.parts = (*entry.parts, *own)[-MOST_PARTS:]
+            # In a broken text the parser may invent an identifier: a node without text is no name.
+            if own and own[-1] and body is not None:
+                entry.parts = (*entry.parts, *filter(None, own))[-MOST_PARTS:]
                 in_type = bool(opened) and opened[-1].is_type
                 functions.append(_function(syntax, dialect, node, entry.parts, body, in_type))
         opened.append(entry)
@@ -94,7 +98,7 @@ def _parts_around(opened: list[_Open], dialect: Dialect) -> Parts:
     parts: Parts = ()
     for entry in opened:
         if entry.parts is None:
-            entry.parts = (*parts, *dialect.scope(entry.node))[-MOST_PARTS:]
+            entry.parts = (*parts, *filter(None, dialect.scope(entry.node)))[-MOST_PARTS:]
         parts = entry.parts
     return parts
 
@@ -145,7 +149,7 @@ def _outermost(node: Node, dialect: Dialect) -> Node:
     return outer
 
 
-def _kind(dialect: Dialect, node: Node, parts: Parts, in_type: bool) -> Kind:
+def _kind(dialect: Dialect, node: Node, parts: Parts, in_type: bool) -> FunctionKind:
     kind = dialect.kind(node, dialect.functions[node.type], parts[-1])
     if kind not in ("function", "method"):
         return kind
@@ -172,7 +176,7 @@ def _is_async(node: Node, dialect: Dialect) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Head:
-    """What stands before the signature."""
+    """The part of a function before its signature."""
 
     start: int
     signature_start: int
@@ -281,16 +285,16 @@ _STAR = re.compile(r"^[ \t]*\*")
 def comment_text(comments: Sequence[str]) -> str:
     """Return the text of adjacent comments: `["/// Adds.", "/// Twice."]` gives `Adds.` and `Twice.` in
     two lines."""
-    said: list[str] = []
+    texts: list[str] = []
     bare = (each.strip() for each in comments)
     for is_block, group in groupby(bare, lambda each: each.startswith("/*")):
         neighbours = list(group)
         lines = "\n".join(_LINE_MARK.sub("", each) for each in neighbours)
-        said += map(_block, neighbours) if is_block else [dedent(lines)]
-    return "\n".join(line.rstrip() for each in said for line in each.strip("\n").splitlines()).strip()
+        texts += map(_block_text, neighbours) if is_block else [dedent(lines)]
+    return "\n".join(line.rstrip() for each in texts for line in each.strip("\n").splitlines()).strip()
 
 
-def _block(comment: str) -> str:
+def _block_text(comment: str) -> str:
     lines = comment.removesuffix("*/")[2:].lstrip("*!").rstrip("*").splitlines()
     starred = all(_STAR.match(line) for line in lines[1:] if line.strip())
     rest = [_STAR.sub("", line) for line in lines[1:]] if starred else lines[1:]
@@ -309,7 +313,7 @@ _LINE = re.compile(r"(?<=[^:]):(\d{1,9})$")
 
 def find_function(functions: Sequence[Function], name: str, line: int | None = None) -> Function:
     """Return the function that a user's name means. Raises InputError if there is none, or more than one."""
-    wanted, written_line = _read(name)
+    wanted, written_line = _parse_name(name)
     line = written_line if line is None else line
     if not all(wanted):
         raise InputError("function", "expected the name of a function, got nothing")
@@ -324,12 +328,12 @@ def find_function(functions: Sequence[Function], name: str, line: int | None = N
         if len(candidates) == 1:
             return candidates[0]
         if candidates:
-            raise InputError("function", _which(name, candidates))
+            raise InputError("function", _ambiguous(name, candidates))
     same = [each for stage in stages for each in stage]
     raise InputError("function", _unknown(name, functions) if not same else _elsewhere(name, line, same))
 
 
-def _read(name: str) -> tuple[tuple[str, str], int | None]:
+def _parse_name(name: str) -> tuple[tuple[str, str], int | None]:
     """Return the name as written and in our notation, and a line if it has one.
 
     Users write `(*Server).Serve`, `Pool::get`, `Orders#list`, `main()` and `run:12`.
@@ -345,11 +349,11 @@ def _read(name: str) -> tuple[tuple[str, str], int | None]:
 def _on_line(candidates: Iterable[Function], line: int) -> list[Function]:
     """Return the first function that begins on the line; if none does, the innermost that contains it."""
     holding = [each for each in candidates if each.start_line <= line <= each.end_line]
-    begun = [each for each in holding if each.line == line]
-    return begun[:1] or sorted(holding, key=lambda each: each.full.start)[-1:]
+    beginning = [each for each in holding if each.line == line]
+    return beginning[:1] or sorted(holding, key=lambda each: each.full.start)[-1:]
 
 
-def _which(name: str, candidates: Sequence[Function]) -> str:
+def _ambiguous(name: str, candidates: Sequence[Function]) -> str:
     listed = _listed([f"{each.qualified_name}:{each.line}" for each in candidates])
     return f'expected one function, got "{name}", which is any of {listed}; write one of these'
 
@@ -364,7 +368,7 @@ def _unknown(name: str, functions: Sequence[Function]) -> str:
         return f'unknown name "{name}": the text has no functions'
     known = list(dict.fromkeys(each.qualified_name for each in functions))
     bare = {each.name: each.qualified_name for each in reversed(functions)}
-    (_, wanted), _ = _read(name)
+    (_, wanted), _ = _parse_name(name)
     near = close_names(wanted, known, most=3)
     near += [bare[each] for each in close_names(wanted.rpartition(".")[2], bare, most=3)]
     if near:

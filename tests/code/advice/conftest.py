@@ -1,7 +1,7 @@
-"""The scripted provider of tests/llm/ask, for all tests of advice."""
+"""The scripted provider of tests/llm, for all tests of advice."""
 
 from __future__ import annotations
 
-from tests.llm.ask.conftest import clock, open_model, server
+from tests.llm.conftest import clock, open_model, server
 
 __all__ = ["clock", "open_model", "server"]

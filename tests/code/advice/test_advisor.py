@@ -1,4 +1,4 @@
-"""The advisor without a model: what the rules answer, who is named, and what is refused."""
+"""The advisor without a model: answers of the rules, the named engine, and invalid input."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from faultkit.base.errors import InputError, RunError
 from faultkit.code.advice.advisor import Advisor
 from faultkit.code.advice.answers import ANALYSIS, RULES, SLOS
-from faultkit.llm.ask.prompt import problems_of
+from faultkit.llm.prompt import schema_problems
 from tests.code.changes.test_demo_app import APP
 from tests.code.changes.test_diff import git_apply
 
@@ -58,7 +58,7 @@ def test_a_score_explains_itself_with_lines() -> None:
     }
 
 
-def test_a_score_of_what_cannot_be_read_says_so() -> None:
+def test_a_score_mentions_lines_that_cannot_be_parsed() -> None:
     answer = Advisor().score("def f(:\n    pass\n", "python", "reliability")
     assert "cannot be read as Python, so something may be missed." in answer.explanation
 
@@ -89,7 +89,7 @@ def test_clean_code_is_not_changed_and_the_reason_is_given() -> None:
     assert answer.explanation == "Nothing was changed: the score is 1.00, and 0.90 was asked for."
 
 
-def test_what_no_change_is_known_for_is_explained() -> None:
+def test_a_finding_without_a_known_change_is_explained() -> None:
     text = "def f(work):\n    try:\n        work()\n    except Exception:\n        pass\n"
     answer = Advisor().suggest(text, "python", None, target_score=1.0)
     assert answer.diff == ""
@@ -114,15 +114,15 @@ def test_an_analysis_fits_the_schema_of_the_models(app: Path) -> None:
     assert [each["concern"] for each in document["evaluations"]] == ["threat", "reliability"]
     assert all(each.startswith("In app.py, ") for each in document["prompts"])
     body = {name: document[name] for name in ("evaluations", "prompts")}
-    assert problems_of(body, ANALYSIS) == []
+    assert schema_problems(body, ANALYSIS) == []
 
 
 def test_objectives_fit_the_schema_of_the_models() -> None:
     slos = Advisor().slos(APP, "python", function="index").document()["slos"]
-    assert problems_of(slos, SLOS) == []
+    assert schema_problems(slos, SLOS) == []
 
 
-def test_a_question_that_is_cancelled_is_not_begun(app: Path) -> None:
+def test_a_cancelled_question_is_not_started(app: Path) -> None:
     cancel = threading.Event()
     cancel.set()
     advisor = Advisor()

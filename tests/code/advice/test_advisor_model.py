@@ -1,4 +1,4 @@
-"""The advisor with a model behind a scripted provider: what it is told, what is taken, what is refused."""
+"""The advisor with a model behind a scripted provider: what is sent, accepted and refused."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from faultkit.base.errors import InputError, RunError, TargetError
 from faultkit.code.advice.advisor import Advisor
 from faultkit.code.advice.answers import Engine
 from tests.code.changes.test_diff import git_apply
-from tests.llm.ask.conftest import OpenModel
+from tests.llm.conftest import OpenModel
 from tests.llm.scripted_provider import PATIENCE_S, Hang, ScriptedServer, Send, error, said
 
 BAD = "import requests\n\n\ndef load(url):\n    return requests.get(url, timeout=None).json()\n"
@@ -71,7 +71,7 @@ def advisor(open_model: OpenModel) -> Advisor:
     return Advisor(open_model("openai"))
 
 
-def asked(server: ScriptedServer, request: int = 0) -> str:
+def prompt_of(server: ScriptedServer, request: int = 0) -> str:
     return str(server.requests[request].body["messages"][1]["content"])
 
 
@@ -80,7 +80,7 @@ def told_to_repair(server: ScriptedServer) -> str:
     return str(server.requests[1].body["messages"][-1]["content"])
 
 
-# Who answers, and what it is told.
+# The engine, and what is sent to it.
 
 
 def test_every_answer_names_the_provider_and_its_model(
@@ -114,7 +114,7 @@ def test_a_score_is_the_models_and_the_findings_go_with_the_question(
     server.play(said("openai", f"```json\n{SCORE}\n```"))
     answer = advisor.score(BAD, "python", "reliability")
     assert (answer.score, answer.explanation) == (0.25, "no timeout on line 5")
-    text = asked(server)
+    text = prompt_of(server)
     assert BAD in text
     assert "## What a checker found in it" in text
     assert "line 5: HTTP call without a timeout: requests.get() has no timeout" in text
@@ -133,8 +133,10 @@ def test_search_results_go_with_the_question_but_for_the_code_itself(
     server.play(said("openai", SCORE))
     Advisor(open_model("openai"), context=near).score(BAD, "py", "performance")
     assert queries == [(BAD, "python")]
-    assert "## Other code of the project: retry.py: again\n```python\ndef again(): ...\n```" in asked(server)
-    assert "a.py: load" not in asked(server)
+    assert "## Other code of the project: retry.py: again\n```python\ndef again(): ...\n```" in prompt_of(
+        server
+    )
+    assert "a.py: load" not in prompt_of(server)
 
 
 def test_a_language_that_the_rules_do_not_know_is_judged_by_the_model_alone(
@@ -142,7 +144,7 @@ def test_a_language_that_the_rules_do_not_know_is_judged_by_the_model_alone(
 ) -> None:
     server.play(said("openai", SCORE))
     assert advisor.score("fn f() {}\n", "rust", "reliability").score == 0.25
-    assert "What a checker found" not in asked(server)
+    assert "What a checker found" not in prompt_of(server)
 
 
 def test_secrets_stay_here_and_come_back_in_the_code(advisor: Advisor, server: ScriptedServer) -> None:
@@ -150,7 +152,7 @@ def test_secrets_stay_here_and_come_back_in_the_code(advisor: Advisor, server: S
     server.play(change(code.replace("timeout=None", "timeout=5").replace(SECRET, "REDACTED_1_KEY")))
     answer = advisor.suggest(code, "python", "reliability")
     assert SECRET not in json.dumps([each.body for each in server.requests])
-    assert 'KEY = "REDACTED_1_KEY"' in asked(server)
+    assert 'KEY = "REDACTED_1_KEY"' in prompt_of(server)
     assert answer.new == code.replace("timeout=None", "timeout=5")
     assert SECRET not in answer.diff.replace(f' KEY = "{SECRET}"', "")
 
@@ -208,7 +210,7 @@ def test_a_mark_and_line_ends_are_kept_whatever_the_model_sends(
     path.write_bytes(("\ufeff" + BAD.replace("\n", "\r\n")).encode())
     server.play(change(BETTER))
     answer = advisor.change_file(path)
-    assert "\r" not in asked(server)
+    assert "\r" not in prompt_of(server)
     assert answer.new == "\ufeff" + BETTER.replace("\n", "\r\n")
     assert git_apply(tmp_path, answer.diff) == ""
     assert path.read_bytes() == answer.new.encode()
@@ -239,7 +241,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("old", "new", "why"), REFUSED.values(), ids=REFUSED)
-def test_a_change_that_does_not_hold_is_repaired_when_told_why(
+def test_a_rejected_change_is_repaired_from_the_reported_problem(
     old: str, new: str, why: str, advisor: Advisor, server: ScriptedServer
 ) -> None:
     mended = old.replace("timeout=None", "timeout=5").replace("get(url)", "get(url, timeout=5)")
@@ -249,7 +251,7 @@ def test_a_change_that_does_not_hold_is_repaired_when_told_why(
 
 
 @pytest.mark.parametrize(("old", "new", "why"), REFUSED.values(), ids=REFUSED)
-def test_a_change_that_never_holds_is_refused_and_the_reason_said(
+def test_a_change_that_stays_invalid_is_refused_with_the_reason(
     old: str, new: str, why: str, advisor: Advisor, server: ScriptedServer
 ) -> None:
     server.play(change(new))
@@ -259,7 +261,7 @@ def test_a_change_that_never_holds_is_refused_and_the_reason_said(
     assert len(server.requests) == 2
 
 
-def test_what_is_better_in_one_way_must_not_be_worse_in_the_other(
+def test_a_change_of_one_kind_must_not_lower_the_score_of_the_other(
     advisor: Advisor, server: ScriptedServer
 ) -> None:
     old = "import time\n\n\nasync def f(u):\n    return await get(u)\n"
@@ -270,7 +272,7 @@ def test_what_is_better_in_one_way_must_not_be_worse_in_the_other(
         advisor.suggest(old, "python", "reliability")
 
 
-def test_a_language_that_the_rules_do_not_know_is_changed_by_the_models_word(
+def test_a_language_that_the_rules_do_not_know_is_scored_by_the_model(
     advisor: Advisor, server: ScriptedServer
 ) -> None:
     server.play(said("openai", SCORE), change("fn f() { g(); }\n"))
@@ -281,7 +283,7 @@ def test_a_language_that_the_rules_do_not_know_is_changed_by_the_models_word(
         advisor.suggest("fn f() {}\n", "rust", "reliability", score=0.3)
 
 
-def test_a_target_below_the_score_is_refused_before_anybody_is_asked(
+def test_a_target_below_the_score_is_refused_before_the_model_is_asked(
     advisor: Advisor, server: ScriptedServer
 ) -> None:
     with pytest.raises(InputError, match=r"target_score: expected at least the score, 0\.9, got 0\.5"):
@@ -305,12 +307,12 @@ def test_objectives_that_stay_wrong_are_refused(advisor: Advisor, server: Script
         advisor.slos(BAD, "python")
 
 
-def test_objectives_of_one_function_of_a_file_are_asked_for_it(
+def test_objectives_of_one_function_are_requested_for_it_alone(
     advisor: Advisor, server: ScriptedServer
 ) -> None:
     server.play(said("openai", json.dumps({"answer": [GOOD_SLO]})))
     advisor.slos(BAD, "python", function="load")
-    text = asked(server)
+    text = prompt_of(server)
     assert text.startswith("## The code\n```python\ndef load(url):\n")
     assert "line 2: HTTP call without a timeout" in text
     assert "## Other code of the project: the file that it is in" in text
@@ -326,7 +328,7 @@ def test_an_analysis_has_the_lines_of_the_file(
     data = {"evaluations": [evaluation("threat"), evaluation("reliability", 2)], "prompts": ["Do it."]}
     server.play(said("openai", json.dumps(data)))
     answer = advisor.analyse(path, "load", concerns=["reliability", "threat"])
-    assert "line 2: HTTP call without a timeout" in asked(server)
+    assert "line 2: HTTP call without a timeout" in prompt_of(server)
     assert [each["concern"] for each in answer.evaluations] == ["reliability", "threat"]
     assert answer.evaluations[0]["risks"][0]["line"] == 5
     assert "line" not in answer.evaluations[1]["risks"][0]
@@ -361,7 +363,7 @@ def test_an_analysis_of_lines_that_are_not_there_is_refused(
         advisor.analyse(path, "load", concerns=["threat"])
 
 
-# Providers that fail: never silently the rules' answer.
+# Providers that fail: the rules never answer silently in their place.
 
 
 def test_garbage_is_an_error(advisor: Advisor, server: ScriptedServer) -> None:
@@ -378,7 +380,9 @@ def test_a_provider_that_fails_is_an_error(status: int, advisor: Advisor, server
         advisor.suggest(BAD, "python", "reliability")
 
 
-def test_a_question_can_be_cancelled_while_the_model_thinks(advisor: Advisor, server: ScriptedServer) -> None:
+def test_a_question_can_be_cancelled_while_the_model_answers(
+    advisor: Advisor, server: ScriptedServer
+) -> None:
     cancel = threading.Event()
     server.play(Hang())
     errors: list[BaseException] = []

@@ -1,6 +1,6 @@
 """Score and objectives through the advisor from a real model server on this machine.
 
-As in tests/llm/ask/test_real_model.py the model is tiny: its choices are made few, so that it comes to an
+As in tests/llm/test_real_model.py the model is tiny: its choices are made few, so that it comes to an
 end soon, and what it says may be refused; then we say why.
 """
 
@@ -15,9 +15,9 @@ import pytest
 from faultkit.base.errors import RunError
 from faultkit.code.advice import answers as schemas
 from faultkit.code.advice.advisor import Advisor
-from faultkit.llm.ask import Model
-from faultkit.llm.ask.prompt import problems_of
-from tests.llm.ask import test_real_model as real
+from faultkit.llm.language_model import LanguageModel
+from faultkit.llm.prompt import schema_problems
+from tests.llm import test_real_model as real
 
 pytestmark = real.pytestmark
 address, model = real.address, real.model
@@ -28,11 +28,11 @@ OUR_WORDS = ("gave no usable answer", "stopped in the middle")
 
 
 def outcome(ask: Callable[[], Any], look: Callable[[dict[str, Any]], object]) -> str:
-    """What came, for people to read; `look` fails the test if it should not have been let through."""
+    """Print the answer; `look` fails the test if an invalid answer was accepted."""
     try:
         answer = ask()
     except RunError as error:
-        # The server was asked and answered; what it said was of no use.
+        # The server answered, but its answer was unusable.
         if not any(words in str(error) for words in OUR_WORDS):
             raise
         return f"refused by us: {error}"
@@ -44,7 +44,7 @@ def outcome(ask: Callable[[], Any], look: Callable[[dict[str, Any]], object]) ->
 
 
 def few_choices() -> dict[str, Any]:
-    """One objective, of which the model decides the type, the query and a word or two."""
+    """Return a schema for one objective, of which the model decides the type, the query and a few words."""
     slo = copy.deepcopy(schemas.SLO)
     fields = slo["properties"]
     fields |= {
@@ -65,7 +65,7 @@ def few_choices() -> dict[str, Any]:
 
 
 def test_a_score_comes_from_a_real_server(
-    model: Model, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    model: LanguageModel, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     brief = copy.deepcopy(SCORE)
     brief["properties"]["score"] = real.CHOICES
@@ -73,22 +73,22 @@ def test_a_score_comes_from_a_real_server(
     monkeypatch.setattr(schemas, "SCORE", brief)
 
     def look(document: dict[str, Any]) -> None:
-        assert problems_of(document, SCORE) == []
+        assert schema_problems(document, SCORE) == []
 
-    said = outcome(lambda: Advisor(model).score(real.CODE, "python", "reliability"), look)
+    result = outcome(lambda: Advisor(model).score(real.CODE, "python", "reliability"), look)
     with capsys.disabled():
-        print("\nscore by the advisor:", said)  # noqa: T201
+        print("\nscore by the advisor:", result)  # noqa: T201
 
 
 def test_objectives_come_from_a_real_server(
-    model: Model, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    model: LanguageModel, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(schemas, "SLOS", few_choices())
 
     def look(document: dict[str, Any]) -> None:
-        assert problems_of(document["slos"], SLOS) == []
+        assert schema_problems(document["slos"], SLOS) == []
         assert document["slos"][0]["sli"]["prometheus"] in QUERIES
 
-    said = outcome(lambda: Advisor(model).slos(real.CODE, "python"), look)
+    result = outcome(lambda: Advisor(model).slos(real.CODE, "python"), look)
     with capsys.disabled():
-        print("\nobjectives by the advisor:", said)  # noqa: T201
+        print("\nobjectives by the advisor:", result)  # noqa: T201

@@ -1,4 +1,4 @@
-"""What the rules say about one function in depth: concerns, risks, and requests to act on them."""
+"""The analysis of one function by the rules: concerns, risks, and prompts to act on them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from faultkit.base.errors import InputError
 from faultkit.code import find_function, language_named, list_functions, parse
 from faultkit.code.advice.analysis import analyse_function
 from faultkit.code.advice.answers import ANALYSIS
-from faultkit.llm.ask.prompt import problems_of
+from faultkit.llm.prompt import schema_problems
 from tests.code.changes.cases import CASES, Case
 
 APP = """\
@@ -53,7 +53,7 @@ def analysed(
     return analyse_function(syntax, find_function(list_functions(syntax), name), file=file, **more)
 
 
-def test_each_concern_has_its_evaluation_and_what_is_found_is_named_with_lines() -> None:
+def test_each_concern_has_an_evaluation_that_names_findings_with_lines() -> None:
     reliability, performance, threat = analysed(APP, "index")["evaluations"]
     assert [each["concern"] for each in (reliability, performance, threat)] == [
         "reliability",
@@ -70,7 +70,7 @@ def test_each_concern_has_its_evaluation_and_what_is_found_is_named_with_lines()
     assert "Not among the risks below: Response status not checked." in reliability["summary"]
 
 
-def test_a_risk_is_all_that_one_rule_found_in_the_function() -> None:
+def test_a_risk_holds_all_findings_of_one_rule_in_the_function() -> None:
     (evaluation,) = analysed(APP, "far", concerns=["performance"])["evaluations"]
     risk = evaluation["risks"][0]
     assert risk["title"] == "A round trip for every item"
@@ -78,14 +78,14 @@ def test_a_risk_is_all_that_one_rule_found_in_the_function() -> None:
     assert (risk["impact"], risk["cost"], risk["line"]) == ("high", "high", 26)
 
 
-def test_where_nothing_is_found_the_summary_says_so_and_there_are_no_risks() -> None:
+def test_without_findings_the_summary_states_it_and_there_are_no_risks() -> None:
     found = analysed(APP, "add")
     assert [each["risks"] for each in found["evaluations"]] == [[], [], []]
     assert found["prompts"] == []
     assert found["evaluations"][0]["summary"] == "The rules about reliability find nothing in add."
 
 
-def test_the_threats_that_are_not_judged_are_said() -> None:
+def test_threats_that_are_not_judged_are_named() -> None:
     (clean,) = analysed(APP, "add", concerns=["threat"])["evaluations"]
     assert clean["summary"].endswith("what it logs and what one caller can use up is not judged.")
     (threat,) = analysed(APP, "far", concerns=["threat"])["evaluations"]
@@ -95,7 +95,7 @@ def test_the_threats_that_are_not_judged_are_said() -> None:
     ]
 
 
-def test_requests_can_be_handed_on_as_they_are() -> None:
+def test_prompts_are_complete_in_themselves() -> None:
     prompts = analysed(APP, "far", file="app.py")["prompts"]
     assert len(prompts) == 5
     assert len({*prompts}) == 5
@@ -111,7 +111,7 @@ def test_concerns_come_in_the_order_asked_for_and_once() -> None:
     assert [each["concern"] for each in found["evaluations"]] == ["threat", "reliability"]
 
 
-def test_what_cannot_be_read_is_said() -> None:
+def test_lines_that_cannot_be_parsed_are_mentioned() -> None:
     found = analysed("def f(a):\n    x = = 1\n    return a\n", "f", concerns=["performance"])
     assert found["evaluations"][0]["summary"].endswith(
         "Line 2 cannot be read as Python: something may be missed."
@@ -130,6 +130,6 @@ def test_every_analysis_fits_the_schema_of_the_models(case: Case) -> None:
     syntax = parse(case.before.encode(), language_named(case.language))
     for function in list_functions(syntax):
         found = analyse_function(syntax, function, file="a.py")
-        assert problems_of(found, ANALYSIS) == []
+        assert schema_problems(found, ANALYSIS) == []
         lines = [risk["line"] for each in found["evaluations"] for risk in each["risks"]]
         assert all(function.start_line <= line <= function.end_line for line in lines)

@@ -1,4 +1,4 @@
-"""A change of one function changes that function and what it needs; all others stay to the letter."""
+"""A change of one function changes that function and its imports; all others stay byte for byte."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from faultkit.code import Syntax, find_function, language_named, list_functions,
 from faultkit.code.advice.advisor import Advisor
 from faultkit.code.advice.function_change import _blanked, _carried_over, change_function
 from tests.code.advice.test_advisor_model import change as proposed
-from tests.code.corpus.pairs import Pair, pairs
-from tests.llm.ask.conftest import OpenModel
+from tests.code.corpus.test_corpus import Pair, pairs
+from tests.llm.conftest import OpenModel
 from tests.llm.scripted_provider import ScriptedServer
 
 PAIRS = pairs()
@@ -49,7 +49,7 @@ def test_a_file_with_other_functions_blanked_out_parses_and_keeps_its_lines(pair
 
 
 @pytest.mark.parametrize("pair", PAIRS[::3], ids=lambda pair: f"{pair.language}/{pair.name}")
-def test_other_functions_stay_to_the_letter(pair: Pair, tmp_path: Path) -> None:
+def test_other_functions_stay_byte_for_byte(pair: Pair, tmp_path: Path) -> None:
     syntax = parsed(pair.before, pair.language)
     functions = list_functions(syntax)
     file = tmp_path / f"code{language_named(pair.language).endings[0]}"
@@ -78,7 +78,7 @@ def test_helpers_of_the_file_are_known_although_they_are_blanked_out(tmp_path: P
     compile(second.new, "calls.py", "exec")
 
 
-def test_what_reaches_into_other_functions_is_refused() -> None:
+def test_a_change_of_other_functions_is_refused() -> None:
     syntax = parsed(CALLS, "python")
     functions = list_functions(syntax)
     blanked = _blanked(syntax, functions[1], functions)

@@ -1,4 +1,4 @@
-"""How far changes go, which are kept, and what is said when there are none."""
+"""Improvements: how far they go, which changes are kept, and the reason if there are none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CLEAN = "def add(a, b):\n    return a + b\n"
 METHOD = '    async def wait(self):\n        """Doc\nwithout indent."""\n        time.sleep(1)\n'
 
 
-def test_the_gravest_comes_first_and_a_low_target_is_soon_reached() -> None:
+def test_the_most_severe_finding_comes_first_and_a_low_target_is_soon_reached() -> None:
     first = improve(TWO, "python", "reliability", None, 0.5)
     assert first.changes == ("give HTTP calls, or the clients that make them, a timeout",)
     assert first.score_before < 0.5 <= first.score_after < 1.0
@@ -41,13 +41,13 @@ def test_only_findings_of_the_kind_are_answered() -> None:
 
 
 @pytest.mark.parametrize("target", [0.0, 0.5, 1.0])
-def test_clean_code_is_left_as_it_is_and_the_reason_said(target: float) -> None:
+def test_clean_code_is_unchanged_and_the_reason_given(target: float) -> None:
     same = improve(CLEAN, "python", None, None, target)
     assert (same.diff, same.new, same.changes, same.answered) == ("", CLEAN, (), ())
     assert same.reason == f"the score is 1.00, and {target:.2f} was asked for"
 
 
-def test_what_no_change_is_known_for_is_named() -> None:
+def test_a_finding_without_a_known_change_is_named() -> None:
     text = "def f(work):\n    try:\n        work()\n    except Exception:\n        pass\n"
     same = improve(text, "python", None, None, 1.0, file="a.py")
     assert same.diff == ""
@@ -61,12 +61,12 @@ def test_a_text_that_does_not_parse_is_not_touched() -> None:
     assert same.reason == "the text cannot be read as Python: see line 4"
 
 
-def test_a_language_without_changes_says_so() -> None:
+def test_a_language_without_changes_is_the_reason() -> None:
     same = improve("class A { }\n", "java", None, None, 1.0)
     assert (same.diff, same.reason) == ("", "no changes are known for Java")
 
 
-def test_a_method_without_its_class_keeps_its_indent_and_its_imports_are_told() -> None:
+def test_a_method_without_its_class_keeps_its_indent_and_its_imports_are_listed() -> None:
     better = improve(METHOD, "python", None, None, 1.0)
     assert better.new == METHOD.replace("time.sleep", "await asyncio.sleep")
     assert better.imports == ("import asyncio",)
@@ -89,7 +89,7 @@ def test_a_function_of_go_without_its_file_names_its_imports() -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-def test_what_has_been_improved_cannot_be_improved_again(case: Case) -> None:
+def test_improved_code_is_not_improved_again(case: Case) -> None:
     once = improve(case.before, case.language, None, None, 1.0)
     again = improve(once.new, case.language, None, None, 1.0)
     assert (again.diff, again.score_before) == ("", once.score_after)
@@ -129,12 +129,12 @@ def test_a_wrong_target_is_refused(score: float | None, target: float, text: str
     assert str(caught.value) == text
 
 
-def test_a_kind_that_is_none_is_refused() -> None:
+def test_an_unknown_kind_is_refused() -> None:
     with pytest.raises(InputError, match='kind: expected one of reliability, performance, got "speed"'):
         improve(TWO, "python", "speed", None, 1.0)  # type: ignore[arg-type]
 
 
-def test_nothing_is_no_code() -> None:
+def test_an_empty_text_is_no_code() -> None:
     with pytest.raises(InputError, match="expected source code, got nothing"):
         improve(" \n", "python", None, None, 1.0)
 
@@ -144,14 +144,14 @@ def test_a_text_that_is_too_long_is_refused() -> None:
         improve("x = 1\n" * (LONGEST_TEXT // 6 + 1), "python", None, None, 1.0, file="a.py")
 
 
-def test_a_kind_of_change_is_told_once_however_often_it_was_made() -> None:
+def test_a_kind_of_change_is_listed_once_however_often_it_was_made() -> None:
     text = "".join(
         f"import os\n\n\ndef f{n}(p):\n    f = open(p)\n    g = open(p)\n    return f.read() + g.read()\n"
         for n in range(3)
     )
-    made = improve(text, "python", "reliability", None, 1.0)
-    assert made.changes == ("close what is opened, on every way out, with a with block",)
-    assert made.left == ()
+    better = improve(text, "python", "reliability", None, 1.0)
+    assert better.changes == ("close what is opened, on every way out, with a with block",)
+    assert better.left == ()
 
 
 def test_a_blocking_call_in_a_handler_gets_its_errors_mapped_and_leaves_the_loop() -> None:
@@ -159,10 +159,10 @@ def test_a_blocking_call_in_a_handler_gets_its_errors_mapped_and_leaves_the_loop
         "import requests\nfrom fastapi import FastAPI\n\napp = FastAPI()\n\n\n@app.get('/')\n"
         "async def index():\n    answer = requests.get('http://a')\n    return answer.json()\n"
     )
-    made = improve(text, "python", None, None, 1.0)
-    assert (made.score_after, made.left) == (1.0, ())
-    assert "answer = await asyncio.to_thread(lambda: " in made.new
-    assert "except requests.Timeout as error:" in made.new
+    better = improve(text, "python", None, None, 1.0)
+    assert (better.score_after, better.left) == (1.0, ())
+    assert "answer = await asyncio.to_thread(lambda: " in better.new
+    assert "except requests.Timeout as error:" in better.new
 
 
 @pytest.mark.parametrize(("old", "new"), [("\n", "\r\n"), ("    ", "\t")])

@@ -1,4 +1,4 @@
-"""What a model is asked: sections that nothing inside them can leave, and schemas that hold."""
+"""Prompts: sections that their content cannot break out of, and schemas of answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from faultkit.base.errors import InputError
 from faultkit.code.advice import answers as schemas
 from faultkit.code.advice import prompts
-from faultkit.llm.ask.prompt import Prompt, Section, problems_of, unwrapped, wire_schema
+from faultkit.llm.prompt import ModelPrompt, PromptSection, schema_problems, unwrapped, wire_schema
 from faultkit.llm.redaction import Redaction
 
 FINDINGS = prompts.findings_section(["line 2: call without timeout"])
@@ -32,7 +32,7 @@ QUESTIONS = [
 
 
 @pytest.mark.parametrize("prompt", QUESTIONS)
-def test_every_question_holds_code_findings_and_search_results(prompt: Prompt) -> None:
+def test_every_question_holds_code_findings_and_search_results(prompt: ModelPrompt) -> None:
     text = prompt.text()
     assert f"```python\n{CODE}\n```" in text
     assert "line 2: call without timeout" in text
@@ -40,20 +40,20 @@ def test_every_question_holds_code_findings_and_search_results(prompt: Prompt) -
 
 
 @pytest.mark.parametrize("prompt", QUESTIONS)
-def test_our_own_words_hold_nothing_that_looks_like_a_secret(prompt: Prompt) -> None:
+def test_our_own_words_hold_nothing_that_looks_like_a_secret(prompt: ModelPrompt) -> None:
     assert Redaction().hide(prompt.text()) == prompt.text()
 
 
 @given(st.lists(st.sampled_from(["`", "``", "```", "````", "\n", "## x", "code"])).map("".join))
 def test_code_cannot_leave_its_section(code: str) -> None:
-    text = Prompt("task", (Section("one", code), Section("two", "end"))).text()
+    text = ModelPrompt("task", (PromptSection("one", code), PromptSection("two", "end"))).text()
     fence = text.split("\n")[1].removesuffix("text")
     assert text == f"## one\n{fence}text\n{code}\n{fence}\n\n## two\n```text\nend\n```"
     assert fence not in code
 
 
 def test_a_title_or_a_language_cannot_either() -> None:
-    text = Prompt("task", (Section("a\n```\nb", "x", "py\n```"),)).text()
+    text = ModelPrompt("task", (PromptSection("a\n```\nb", "x", "py\n```"),)).text()
     assert text == "## a ``` b\n```py\nx\n```"
 
 
@@ -69,7 +69,7 @@ def test_a_change_aims_at_its_score() -> None:
     assert "score is 0.2 of 1; aim at 0.9" in QUESTIONS[3].task
 
 
-def test_an_analysis_looks_at_what_it_is_asked_for() -> None:
+def test_an_analysis_covers_the_requested_concerns() -> None:
     task = prompts.deep_analysis(CODE, "python", "f", concerns=["threat"]).task
     assert re.findall(r"^- (\w+):", task, re.MULTILINE) == ["threat", "prompts"]
     assert re.findall(r"^- (\w+):", QUESTIONS[4].task, re.MULTILINE) == [*schemas.CONCERNS, "prompts"]
@@ -107,7 +107,7 @@ SLO: dict[str, Any] = {
 
 
 def test_an_objective_of_the_agreed_shape_fits() -> None:
-    assert problems_of([SLO], schemas.SLOS) == []
+    assert schema_problems([SLO], schemas.SLOS) == []
 
 
 @pytest.mark.parametrize(
@@ -120,16 +120,18 @@ def test_an_objective_of_the_agreed_shape_fits() -> None:
         ({"sli": {}}, "$[0].sli: 'prometheus' is a required property"),
     ],
 )
-def test_an_objective_of_another_shape_is_told_what_is_wrong(change: dict[str, Any], problem: str) -> None:
-    assert any(found.startswith(problem) for found in problems_of([{**SLO, **change}], schemas.SLOS))
+def test_an_objective_of_another_shape_is_reported_with_the_problem(
+    change: dict[str, Any], problem: str
+) -> None:
+    assert any(found.startswith(problem) for found in schema_problems([{**SLO, **change}], schemas.SLOS))
 
 
 def test_long_values_are_not_repeated_in_full() -> None:
-    (problem,) = problems_of({"score": "x" * 10_000, "explanation": "y"}, schemas.SCORE)
+    (problem,) = schema_problems({"score": "x" * 10_000, "explanation": "y"}, schemas.SCORE)
     assert len(problem) < 200
 
 
-def test_only_a_wrapping_of_ours_is_taken_off() -> None:
+def test_only_our_own_wrapping_is_removed() -> None:
     assert unwrapped({"answer": [1]}, {"type": "array"}) == [1]
     assert unwrapped({"answer": 1}, {"type": "object"}) == {"answer": 1}
     assert unwrapped({"answer": 1, "b": 2}, {"type": "array"}) == {"answer": 1, "b": 2}

@@ -1,4 +1,4 @@
-"""The score: what it is made of, and that a finding more never raises it."""
+"""The score: its formula, and that one more finding never raises it."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def reliability(text: str, language: str = "python") -> Score:
     return score_of(findings_of(text, language), "reliability")
 
 
-def test_nothing_found_is_one() -> None:
+def test_no_findings_score_one() -> None:
     score = reliability("x = 1\n")
     assert (score.value, score.explanation) == (1.0, "No rule about reliability found anything.")
 
 
-def test_the_formula_is_as_it_is_written() -> None:
+def test_the_formula_is_the_documented_one() -> None:
     finding = findings_of("try:\n    save()\nexcept Exception:\n    pass\n", "python")[0]
     assert (finding.severity, finding.confidence) == ("high", 0.95)
     # 0.55 × 0.95 = 0.5225; twice the same rule: 0.5225 × 1.5 = 0.78375.
@@ -61,7 +61,7 @@ def test_the_formula_is_as_it_is_written() -> None:
 
 
 @given(st.lists(FINDINGS, max_size=30), FINDINGS, st.randoms(use_true_random=False))
-def test_a_finding_more_never_raises_the_score(
+def test_one_more_finding_never_raises_the_score(
     findings: list[Finding], more: Finding, order: st.DataObject
 ) -> None:
     before = score_value(findings)

@@ -1,4 +1,4 @@
-"""Input of callers in queries, commands, paths, URLs and code: what is blamed, and what is not."""
+"""Input of callers in queries, commands, paths, URLs and code: what is reported, and what is not."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ BLAMED = {
 
 
 @pytest.mark.parametrize(("line", "title"), BLAMED.values(), ids=BLAMED)
-def test_what_a_client_gives_is_followed_to_where_it_hurts(line: str, title: str) -> None:
+def test_input_of_a_client_is_followed_to_a_dangerous_call(line: str, title: str) -> None:
     assert found_in(handler(line), "python") == [(8, title, "high")]
 
 
@@ -64,7 +64,7 @@ HARMLESS = {
 
 
 @pytest.mark.parametrize("line", HARMLESS.values(), ids=HARMLESS)
-def test_what_cannot_hurt_is_not_blamed(line: str) -> None:
+def test_harmless_uses_of_input_are_not_reported(line: str) -> None:
     assert found_in(handler(line), "python") == []
 
 
@@ -77,22 +77,22 @@ def test_a_name_is_followed_through_plain_assignments() -> None:
     assert found_in(handler(*lines), "python") == [(10, "query", "high")]
 
 
-def test_a_name_that_is_one_of_a_known_set_is_not_blamed() -> None:
+def test_a_name_that_is_checked_against_a_known_set_is_not_reported() -> None:
     lines = ("if name not in ('a', 'b'):", "    return 400", "db.execute(f'select * from t order by {name}')")
     assert found_in(handler(*lines), "python") == []
 
 
-def test_a_path_that_is_resolved_first_is_not_blamed() -> None:
+def test_a_path_that_is_resolved_first_is_not_reported() -> None:
     lines = ("full = (ROOT / path).resolve()", "open(full)")
     assert found_in(handler(*lines), "python") == []
 
 
-def test_a_part_of_a_route_that_holds_no_slash_is_not_blamed() -> None:
+def test_a_route_parameter_without_a_slash_is_not_reported() -> None:
     assert found_in(handler("open('/data/' + name)", path="/x/<name>"), "python") == []
     assert found_in(handler("open('/data/' + name)", path="/x/<path:name>"), "python") != []
 
 
-def test_what_a_framework_gives_and_numbers_are_no_input() -> None:
+def test_values_of_a_framework_and_numbers_are_no_input() -> None:
     text = (
         "from fastapi import Depends, FastAPI\napp = FastAPI()\n\n\n@app.get('/')\n"
         "def f(n: int, db=Depends(get)):\n    db.execute(f'select {db} from t limit {n}')\n"
@@ -100,7 +100,7 @@ def test_what_a_framework_gives_and_numbers_are_no_input() -> None:
     assert found_in(text, "python") == []
 
 
-def test_elsewhere_a_query_from_a_parameter_is_a_milder_surmise_and_a_path_is_fine() -> None:
+def test_outside_of_handlers_a_query_is_less_certain_and_a_path_is_no_threat() -> None:
     text = "def f(cur, name):\n    cur.execute(f'select {name}')\n    return open(name)\n"
     assert found_in(text, "python") == [(2, "query", "medium")]
 

@@ -28,7 +28,7 @@ class Case:
 
 
 def change_for(text: str, language: str, codemod: Codemod) -> Change | None:
-    """What a codemod makes of all findings that it may answer; None if there are none."""
+    """Return the change for all findings that a codemod may answer; None if there are none."""
     known = language_named(language)
     found = tuple(each for each in findings_of(text, known) if each.rule.slug in codemod.slugs)
     return codemod.rewrite(Source(text, known), found) if found else None

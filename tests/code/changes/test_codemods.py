@@ -17,11 +17,11 @@ from tests.code.changes.cases import CASES, LANGUAGES, Case, change_for, changed
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-def test_a_codemod_makes_this_of_that_once_for_its_rules_and_the_result_parses(case: Case) -> None:
+def test_a_codemod_gives_the_expected_text_once_and_names_its_rules(case: Case) -> None:
     change = change_for(case.before, case.language, case.codemod)
     assert change is not None
     assert apply_edits(case.before, change.edits) == case.after
-    # Applied twice is applied once.
+    # A second application changes nothing.
     assert changed(case.after, case.language, case.codemod) == case.after
     # The result parses.
     source = Source(case.after, language_named(case.language))
@@ -37,13 +37,13 @@ def test_a_codemod_makes_this_of_that_once_for_its_rules_and_the_result_parses(c
 
 
 @given(st.sampled_from(CASES), st.sampled_from(["\r\n", "\n"]), st.sampled_from(["", "# é ü 漢字 🎉"]))
-def test_line_ends_and_what_stands_around_are_kept(case: Case, end: str, comment: str) -> None:
+def test_line_ends_and_surrounding_code_are_kept(case: Case, end: str, comment: str) -> None:
     before, after = (_dressed(text, case.language, end, comment) for text in (case.before, case.after))
     assert changed(before, case.language, case.codemod) == after
 
 
 def _dressed(text: str, language: str, end: str, comment: str) -> str:
-    """With other line ends, and with a comment at the end that is not ASCII."""
+    """Return a case with other line ends, and with a comment at the end that is not ASCII."""
     sign = "#" if language == "python" else "//"
     more = f"{text}{sign}{comment[1:]}\n" if comment else text
     return more.replace("\n", end)
@@ -53,20 +53,20 @@ def _dressed(text: str, language: str, end: str, comment: str) -> str:
 @pytest.mark.parametrize(
     "case", [each for each in CASES if each.language == "javascript"], ids=lambda case: case.id
 )
-def test_node_reads_what_becomes_of_javascript(case: Case, tmp_path: Path) -> None:
+def test_node_parses_changed_javascript(case: Case, tmp_path: Path) -> None:
     file = tmp_path / ("a.mjs" if "import " in case.after or "export " in case.after else "a.cjs")
     file.write_text(case.after)
     done = subprocess.run(["node", "--check", file], capture_output=True, text=True, timeout=30, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_line_that_asks_not_to_be_judged_is_not_changed() -> None:
+def test_a_line_with_an_ignore_comment_is_not_changed() -> None:
     text = "import requests\n\n\ndef load(url):\n    return requests.get(url)  # fault: ignore\n"
     assert [each.name for each in codemods_for("python") if change_for(text, "python", each)] == []
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_every_codemod_answers_rules_that_there_are(language: str) -> None:
+def test_every_codemod_answers_existing_rules(language: str) -> None:
     slugs = {rule.slug for rule in RULES if language in rule.languages}
     assert {slug for each in codemods_for(language) for slug in each.slugs} <= slugs
 
@@ -162,11 +162,11 @@ LEFT_ALONE: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize(("name", "text"), LEFT_ALONE.values(), ids=LEFT_ALONE)
-def test_what_would_change_the_meaning_is_left_alone(name: str, text: str) -> None:
+def test_code_whose_meaning_would_change_is_left_alone(name: str, text: str) -> None:
     assert changed(text, "python", codemod_named("python", name)) == text
 
 
-def test_what_needs_a_connection_stays_inside_its_block() -> None:
+def test_uses_of_a_connection_stay_inside_its_block() -> None:
     text = (
         "import sqlite3\n\n\ndef f(path):\n    db = sqlite3.connect(path)\n"
         "    rows = db.execute('select 1')\n"

@@ -1,4 +1,4 @@
-"""The demo app: what becomes of it applies, imports, serves, and outlives failures of its upstream."""
+"""The changed demo app: its diff applies, and it imports, serves, and survives failures of its upstream."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def better() -> Improvement:
 
 @contextmanager
 def served(folder: Path, text: str, upstream_url: str) -> Iterator[httpx.Client]:
-    """The app in a process of its own."""
+    """Run the app in a process of its own."""
     (folder / "app.py").write_text(text)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         server = subprocess.Popen(
@@ -120,9 +120,9 @@ def served(folder: Path, text: str, upstream_url: str) -> Iterator[httpx.Client]
 
 @pytest.fixture
 def upstream() -> Iterator[Upstream]:
-    made = Upstream()
-    yield made
-    made.close()
+    server = Upstream()
+    yield server
+    server.close()
 
 
 def test_the_new_app_can_be_started_again(better: Improvement) -> None:
@@ -170,10 +170,10 @@ def test_the_diff_applies_with_git(better: Improvement, tmp_path: Path) -> None:
     assert (tmp_path / "app.py").read_text() == better.new
 
 
-def test_the_new_app_serves_and_outlives_failures(
+def test_the_new_app_serves_and_survives_failures(
     better: Improvement, upstream: Upstream, tmp_path: Path
 ) -> None:
-    # Short times, so that the test does not wait: the code is the same.
+    # Short times, so that the test does not wait; the code is the same.
     quick = better.new.replace("(5.0", "(0.5")
     with served(tmp_path, quick, upstream.url) as client:
         answer = client.get("/")
@@ -187,10 +187,10 @@ def test_the_new_app_serves_and_outlives_failures(
         answer = client.get("/")
         assert (answer.status_code, answer.json()) == (504, {"detail": "the upstream did not answer in time"})
         upstream.script.clear()
-    assert upstream.asked[:3] == ["/todos/1"] * 3
+    assert upstream.paths[:3] == ["/todos/1"] * 3
 
 
-def test_the_new_app_tells_of_an_upstream_that_is_down(
+def test_the_new_app_reports_an_upstream_that_is_down(
     better: Improvement, closed_port: int, tmp_path: Path
 ) -> None:
     with served(tmp_path, better.new, f"http://127.0.0.1:{closed_port}") as client:

@@ -1,4 +1,4 @@
-"""Diffs as git takes them, and edits on bytes."""
+"""Diffs that git accepts, and edits of bytes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from faultkit.code.changes import Edit, apply_edits, edits_between, unified_diff
-from faultkit.code.changes.diff import applied, lines_of
+from faultkit.code.changes.change import apply_diff, lines_of
 from faultkit.code.languages.syntax import Span
 
 LINES = st.sampled_from(["a", "b", "c", "", "  é", "\u2028x", "\x0cf", "\\", "-", "+++ q", "end\r"])
@@ -33,7 +33,7 @@ def git_apply(folder: Path, diff: str) -> str:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(old=TEXTS, new=TEXTS)
-def test_git_makes_the_new_text_of_the_old_one(tmp_path: Path, old: str, new: str) -> None:
+def test_git_applies_the_diff(tmp_path: Path, old: str, new: str) -> None:
     file = tmp_path / "a.py"
     file.write_bytes(f"first\n{old}".encode())
     diff = unified_diff(f"first\n{old}", f"first\n{new}", "a.py")
@@ -59,7 +59,7 @@ def test_a_diff_has_three_lines_of_context_and_git_s_names() -> None:
     )
 
 
-def test_a_missing_line_end_is_said() -> None:
+def test_a_missing_line_end_is_marked() -> None:
     assert unified_diff("a\nb", "a\nb\n") == (
         "--- a/snippet\n+++ b/snippet\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+b\n"
     )
@@ -74,12 +74,12 @@ def test_the_same_text_has_no_diff() -> None:
 
 
 @given(TEXTS, TEXTS)
-def test_edits_between_two_texts_make_one_of_the_other(old: str, new: str) -> None:
+def test_edits_between_two_texts_turn_one_into_the_other(old: str, new: str) -> None:
     assert apply_edits(old, edits_between(old, new)) == new
 
 
 @given(TEXTS)
-def test_lines_put_together_are_the_text(text: str) -> None:
+def test_joined_lines_are_the_text(text: str) -> None:
     assert "".join(lines_of(text)) == text
 
 
@@ -104,13 +104,13 @@ DIFF = "--- a/f\n+++ b/f\n@@ -1,3 +1,3 @@\n one\n-two\n+2\n three\n"
 
 
 @given(PATCH_TEXTS, PATCH_TEXTS)
-def test_a_diff_of_ours_gives_the_new_text(old: str, new: str) -> None:
+def test_applying_our_diff_gives_the_new_text(old: str, new: str) -> None:
     diff = unified_diff(old, new)
-    assert (applied(old, diff) if diff else old) == new
+    assert (apply_diff(old, diff) if diff else old) == new
 
 
-def test_a_diff_is_applied_where_it_says() -> None:
-    assert applied(OLD, DIFF) == "one\n2\nthree\nfour\n"
+def test_a_diff_is_applied_at_its_lines() -> None:
+    assert apply_diff(OLD, DIFF) == "one\n2\nthree\nfour\n"
 
 
 WRONG = {
@@ -127,4 +127,4 @@ WRONG = {
 @pytest.mark.parametrize(("diff", "old"), WRONG.values(), ids=WRONG)
 def test_a_diff_that_does_not_fit_is_refused(diff: str, old: str) -> None:
     with pytest.raises(ValueError, match=r"^diff: expected "):
-        applied(old, diff)
+        apply_diff(old, diff)

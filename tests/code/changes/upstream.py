@@ -1,4 +1,4 @@
-"""An HTTP server on loopback that does what it is told, request by request; then it answers as it should."""
+"""An HTTP server on loopback that follows a script, request by request, and then answers with success."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ import struct
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-PATIENCE_S = 5.0
+PATIENCE_S = 20.0
 
 
 class Upstream:
+    """The server; its script and the paths of its requests."""
+
     def __init__(self) -> None:
         self.script: list[str] = []
-        """`500`, `reset` or `hang`, for one request each."""
-        self.asked: list[str] = []
+        """Behaviours for one request each: `500`, `reset` or `hang`."""
+        self.paths: list[str] = []
         self.released = threading.Event()
         upstream = self
 
@@ -23,7 +25,7 @@ class Upstream:
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
-                upstream.asked.append(self.path)
+                upstream.paths.append(self.path)
                 upstream.answer(self)
 
             def log_message(self, format: str, *args: object) -> None:

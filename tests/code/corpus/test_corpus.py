@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +15,27 @@ from faultkit.code.languages import language_named
 from faultkit.code.languages.syntax import parse
 from faultkit.code.review.engine import findings_of
 from faultkit.code.rules.rule import LIKELY, Finding
-from tests.code.corpus.pairs import Pair, pairs
+
+FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    language: str
+    name: str
+    before: str
+    after: str
+
+
+def pairs() -> tuple[Pair, ...]:
+    found = []
+    for before in sorted(FOLDER.glob("*/*.before")):
+        after = before.with_suffix(".after")
+        found.append(
+            Pair(before.parent.name, before.stem, before.read_text("utf-8"), after.read_text("utf-8"))
+        )
+    return tuple(found)
+
 
 PAIRS = pairs()
 LEAST = {"python": 24, "javascript": 16, "go": 12, "java": 8}

@@ -1,4 +1,4 @@
-"""A small Qdrant over HTTP, made by hand: what the server adapter needs, and a record of what it was sent.
+"""A small Qdrant over HTTP: what the server store needs, with a record of the requests.
 
 No server of Qdrant installs from a package, so this is not proof that a real one is pleased: it follows the
 published REST API, and answers as far as the contract of a store goes.
@@ -25,7 +25,7 @@ class Peer:
     configs: dict[str, Any] = field(default_factory=dict)
     points: dict[str, dict[str, Any]] = field(default_factory=dict)
     failure: tuple[int, bytes] | None = None
-    """Answered to everything, if set."""
+    """The response to every request, if it is set."""
 
     def answer(self, method: str, path: str, body: Any) -> tuple[int, Any]:
         parts = path.partition("?")[0].strip("/").split("/")

@@ -1,4 +1,4 @@
-"""What the tests of the index share: an embedder that needs no model, small projects, all of a store."""
+"""Helpers for tests of the index: an embedder without a model, small projects, the points of a store."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ import qdrant_edge as edge
 
 from faultkit.code.index.embeddings import index_of, words
 from faultkit.code.index.store import Store, open_store
-from faultkit.code.walk import folder_of
+from faultkit.code.source_files import folder_of
 
 
 @dataclass
 class CountingEmbedder:
-    """Words in few dimensions, and a record of what it was asked for."""
+    """An embedder of words in few dimensions, which records the texts that it receives."""
 
     name: str = "counting"
     dim: int = 16
     parallel: int = 1
     form: str = "words"
-    asked: list[str] = field(default_factory=list)
+    texts_received: list[str] = field(default_factory=list)
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        self.asked += texts
+        self.texts_received += texts
         return [self._vector(text) for text in texts]
 
     def _vector(self, text: str) -> list[float]:
@@ -49,7 +49,7 @@ def opened(root: Path, index_dir: Path, write: bool = True) -> Store:
 
 
 def all_points(index_dir: Path) -> dict[str, tuple[Any, Any, Any]]:
-    """Payload and both vectors of every point, read past our own code."""
+    """Return payload and both vectors of every point, read by the engine alone."""
     (folder,) = index_dir.iterdir()
     shard = edge.EdgeShard.load(str(folder / "points"))
     records, rest = shard.scroll(edge.ScrollRequest(limit=1_000_000, with_payload=True, with_vector=True))

@@ -1,4 +1,4 @@
-"""How a file is cut: what belongs together stays together, nothing is lost, and ids say what they are of."""
+"""Chunks of a file: functions stay whole where possible, nothing is lost, and ids depend on the content."""
 
 from __future__ import annotations
 
@@ -76,12 +76,12 @@ def test_a_file_of_blanks_has_no_chunks() -> None:
     assert chunks_of("\n \n\t\n") == []
 
 
-def test_a_broken_file_still_gives_what_can_be_read() -> None:
+def test_a_broken_file_has_chunks_of_its_valid_parts() -> None:
     names = [each.name for each in chunks_of("def good():\n    return 1\n\ndef bad(:\n    x = = 2\n")]
     assert "good" in names
 
 
-def test_an_id_is_the_same_for_the_same_and_another_for_any_other() -> None:
+def test_ids_are_equal_for_equal_chunks_only() -> None:
     text = "def f():\n    return 1\n"
     (one,) = chunks_of(text)
     assert chunks_of(text)[0].id == one.id
@@ -101,7 +101,7 @@ def test_a_function_that_only_moves_keeps_its_id() -> None:
     assert (one.start_line, moved.start_line) == (1, 4)
 
 
-def test_two_that_are_the_same_have_two_ids() -> None:
+def test_two_equal_functions_have_two_ids() -> None:
     text = "if x:\n    def f():\n        return 1\nelse:\n    def f():\n        return 1\n"
     one, other, _ = chunks_of(text)
     assert one.text == other.text
@@ -125,8 +125,8 @@ def test_every_word_of_a_file_is_in_a_chunk_and_all_ids_differ(lines: list[str],
     found = chunks_of(text, language)
     assert len({each.id for each in found}) == len(found)
     assert not any(each.id.startswith("00000000-") for each in found)
-    held = "\n".join(each.text for each in found)
-    assert all(word in held for word in text.split() if word.isalnum())
+    indexed = "\n".join(each.text for each in found)
+    assert all(word in indexed for word in text.split() if word.isalnum())
     for each in found:
         assert 1 <= each.start_line <= each.end_line
         assert each.text.strip()

@@ -1,4 +1,4 @@
-"""An index follows its project: what is new, changed and gone, and what does not fit."""
+"""An index follows its project: new, changed and removed files, and indexes that do not fit."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import pytest
 
 from faultkit.base.errors import InputError, RunError
 from faultkit.code import language_named
-from faultkit.code.index import IndexSummary, Progress, Skipped, index_project, search
+from faultkit.code.index import IndexSummary, Progress, SkippedFile, index_project, search
 from faultkit.code.index.store import collection_name, default_index_dir, open_store
-from faultkit.code.walk import folder_of
+from faultkit.code.source_files import folder_of
 from tests.code.index.support import CountingEmbedder, all_points, opened, write
 
 FILES = {
@@ -48,7 +48,9 @@ def names(root: Path, tmp_path: Path) -> set[str]:
     return {payload["name"] for payload in payloads if payload.get("name")}
 
 
-def test_a_project_is_indexed_and_then_left_alone(index: Callable[..., IndexSummary], tmp_path: Path) -> None:
+def test_a_project_is_indexed_once_and_then_unchanged(
+    index: Callable[..., IndexSummary], tmp_path: Path
+) -> None:
     first = index()
     assert counts(first) == (2, 2, 0, 0)
     assert (first.chunks, first.embedded, first.skipped) == (4, 4, ())
@@ -56,7 +58,7 @@ def test_a_project_is_indexed_and_then_left_alone(index: Callable[..., IndexSumm
     before = all_points(tmp_path / "index")
     again = CountingEmbedder()
     assert counts(index(again)) == (2, 0, 2, 0)
-    assert again.asked == []
+    assert again.texts_received == []
     assert all_points(tmp_path / "index") == before
 
 
@@ -67,8 +69,8 @@ def test_a_changed_file_is_written_again_and_only_its_new_chunks_are_embedded(
     write(root, {"pay.py": "\n" + FILES["pay.py"].replace("refund", "return_money")})
     embedder = CountingEmbedder()
     assert counts(index(embedder)) == (2, 1, 1, 0)
-    assert len(embedder.asked) == 1
-    assert "return money" in embedder.asked[0]
+    assert len(embedder.texts_received) == 1
+    assert "return money" in embedder.texts_received[0]
     assert names(root, tmp_path) == {"charge", "return_money", "Send"}
     lines = {
         payload["name"]: payload["start_line"]
@@ -78,7 +80,7 @@ def test_a_changed_file_is_written_again_and_only_its_new_chunks_are_embedded(
     assert lines["charge"] == 2
 
 
-def test_what_was_changed_in_steps_is_as_if_made_at_once(
+def test_an_index_updated_in_steps_equals_one_made_at_once(
     index: Callable[..., IndexSummary], root: Path, tmp_path: Path
 ) -> None:
     index()
@@ -100,7 +102,7 @@ def test_with_a_language_the_files_of_others_stay(
     assert names(root, tmp_path) == {"Send"}
 
 
-def test_a_file_that_can_no_longer_be_read_is_taken_out_and_told_of(
+def test_a_file_that_can_no_longer_be_read_is_removed_and_reported(
     index: Callable[..., IndexSummary], root: Path, tmp_path: Path
 ) -> None:
     index()
@@ -112,9 +114,9 @@ def test_a_file_that_can_no_longer_be_read_is_taken_out_and_told_of(
     assert names(root, tmp_path) == {"Send"}
 
 
-def test_a_huge_file_is_skipped_with_a_word(index: Callable[..., IndexSummary], root: Path) -> None:
+def test_a_huge_file_is_skipped_with_a_reason(index: Callable[..., IndexSummary], root: Path) -> None:
     (root / "data.py").write_text("x = 1\n" * 200_000)
-    assert index().skipped == (Skipped("data.py", "is larger than 1,048,576 bytes"),)
+    assert index().skipped == (SkippedFile("data.py", "is larger than 1,048,576 bytes"),)
 
 
 def test_an_empty_project_has_an_empty_index(tmp_path: Path) -> None:
@@ -124,7 +126,7 @@ def test_an_empty_project_has_an_empty_index(tmp_path: Path) -> None:
         assert search(store, CountingEmbedder(), "anything") == []
 
 
-def test_another_embedder_is_refused_until_the_index_is_made_anew(index: Callable[..., IndexSummary]) -> None:
+def test_another_embedder_is_refused_until_the_index_is_rebuilt(index: Callable[..., IndexSummary]) -> None:
     index()
     other = CountingEmbedder(name="other", dim=8)
     with pytest.raises(InputError) as caught:
@@ -136,7 +138,7 @@ def test_another_embedder_is_refused_until_the_index_is_made_anew(index: Callabl
     assert counts(index(other, rebuild=True)) == (2, 2, 0, 0)
 
 
-def test_children_give_the_same_index_as_this_process(
+def test_child_processes_produce_the_same_index(
     index: Callable[..., IndexSummary], root: Path, tmp_path: Path
 ) -> None:
     write(root, {f"many/{number}.py": f"def f{number}(): return {number}\n" for number in range(60)})
@@ -146,12 +148,12 @@ def test_children_give_the_same_index_as_this_process(
     assert all_points(tmp_path / "index") == all_points(tmp_path / "other")
 
 
-def test_progress_is_told_up_to_the_last_file(root: Path, tmp_path: Path) -> None:
-    told: list[Progress] = []
+def test_progress_is_reported_up_to_the_last_file(root: Path, tmp_path: Path) -> None:
+    reports: list[Progress] = []
     with opened(root, tmp_path / "index") as store:
-        index_project(root, None, store, CountingEmbedder(), told.append)
-    assert told[2] == Progress("scan", 2, 0)
-    assert told[-1] == Progress("index", 2, 2)
+        index_project(root, None, store, CountingEmbedder(), reports.append)
+    assert reports[2] == Progress("scan", 2, 0)
+    assert reports[-1] == Progress("index", 2, 2)
 
 
 def test_an_embedder_that_fails_leaves_an_index_that_the_next_run_completes(
@@ -183,12 +185,12 @@ def test_the_lock_of_a_dead_process_is_taken_over(root: Path, tmp_path: Path) ->
     opened(root, tmp_path / "index").close()
 
 
-def test_to_search_without_an_index_says_how_to_make_one(root: Path, tmp_path: Path) -> None:
+def test_a_search_without_an_index_explains_how_to_make_one(root: Path, tmp_path: Path) -> None:
     with pytest.raises(RunError, match=r"has no index yet: make one with `fault index "):
         opened(root, tmp_path / "index", write=False)
 
 
-def test_an_index_that_cannot_be_read_says_so_and_can_be_made_anew(
+def test_an_unreadable_index_is_reported_and_can_be_rebuilt(
     index: Callable[..., IndexSummary], root: Path, tmp_path: Path
 ) -> None:
     index()
@@ -201,7 +203,7 @@ def test_an_index_that_cannot_be_read_says_so_and_can_be_made_anew(
     assert counts(index(rebuild=True)) == (2, 2, 0, 0)
 
 
-def test_a_folder_that_cannot_be_written_is_told_of(root: Path, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(root: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match=r"^--index-dir: expected a folder that can be written"):
         opened(root, tmp_path / "file")

@@ -1,4 +1,4 @@
-"""A run that is killed at any moment: the next one ends where an undisturbed one would have."""
+"""After a run that is killed at any moment, the next run ends in the same state as an undisturbed one."""
 
 from __future__ import annotations
 
@@ -43,16 +43,16 @@ def run_to_the_end(root: Path, index_dir: Path, floats: int = AT_ONCE) -> list[s
 
 
 def kill_after(root: Path, index_dir: Path, lines: int, floats: int = AT_ONCE) -> bool:
-    """Whether it had got to its end by then."""
+    """Kill a run; return whether it had ended before."""
     with start(root, index_dir, floats) as child:
         assert child.stdout is not None
-        told = [child.stdout.readline() for _ in range(lines)]
+        output = [child.stdout.readline() for _ in range(lines)]
         child.kill()
-    return "done\n" in told
+    return "done\n" in output
 
 
 def project(root: Path, version: int) -> None:
-    """Of each version, some files are new, some changed, some as before, and some gone."""
+    """Write a version of the project: some files are new, some changed, some unchanged, some removed."""
     for path in root.glob("*.py"):
         path.unlink()
     files = range(version * 5, version * 5 + 40)
@@ -77,7 +77,7 @@ def project(root: Path, version: int) -> None:
         pytest.param(AT_ONCE, 4, marks=pytest.mark.thorough),
     ],
 )
-def test_after_any_death_the_next_run_ends_as_an_undisturbed_one(
+def test_after_a_kill_at_any_moment_the_next_run_ends_as_an_undisturbed_one(
     tmp_path: Path, floats: int, deaths: int
 ) -> None:
     root, killed, calm = tmp_path / "project", tmp_path / "killed", tmp_path / "calm"
@@ -85,17 +85,17 @@ def test_after_any_death_the_next_run_ends_as_an_undisturbed_one(
     rng = Rng.keyed("killed", floats)
     for version in range(3):
         project(root, version)
-        # Lines are told after each file that is looked at and after each batch: 1 + 40 + 20 in all.
+        # A line is written after each file of the scan and after each batch: 1 + 40 + 20 in all.
         for _ in range(deaths):
             kill_after(root, killed, 1 + rng.below(62), floats)
         run_to_the_end(root, killed, floats)
     run_to_the_end(root, calm)
     assert all_points(killed) == all_points(calm)
-    # A manifest, 40 files, and 3 functions and no rest in each.
+    # A manifest, 40 files, and 3 functions and no module code in each.
     assert len(all_points(calm)) == 1 + 40 + 120
 
 
-def test_what_was_written_before_the_death_is_not_done_again(tmp_path: Path) -> None:
+def test_files_written_before_the_kill_are_not_indexed_again(tmp_path: Path) -> None:
     root, index_dir = tmp_path / "project", tmp_path / "index"
     root.mkdir()
     project(root, 0)

@@ -1,4 +1,4 @@
-"""Finding chunks: by words, by meaning, by both, and what is refused."""
+"""Search by words, by meaning and by both, and invalid searches."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 
 from faultkit.base.errors import InputError
 from faultkit.code.index import MODES, Store, WordEmbedder, index_project, search
-from faultkit.code.index.points import Scored
-from faultkit.code.index.store import DENSE_WEIGHT, RANK_OFFSET, fuse, one_a_function
+from faultkit.code.index.points import ScoredPoint
+from faultkit.code.index.store import DENSE_WEIGHT, RANK_OFFSET, best_per_function, fuse
 from tests.code.index.support import CountingEmbedder, opened, write
 
 FILES = {
@@ -39,12 +39,12 @@ def test_a_function_is_found_by_what_it_is_called(store: Store, mode: str) -> No
     assert hit.score > 0
 
 
-def test_by_meaning_other_words_find_it_too(store: Store) -> None:
+def test_search_by_meaning_finds_other_words(store: Store) -> None:
     assert search(store, WordEmbedder(), "internet connection", 1, "dense")[0].name == "open_socket"
     assert search(store, WordEmbedder(), "internet connection", 1)[0].name == "open_socket"
 
 
-def test_no_more_than_asked_for_are_given_best_first(store: Store) -> None:
+def test_the_limit_is_kept_and_the_best_come_first(store: Store) -> None:
     hits = search(store, WordEmbedder(), "split words of a line", 2)
     assert hits[0].name == "split_words"
     assert len(hits) == 2
@@ -56,7 +56,7 @@ def test_a_question_without_words_finds_nothing(store: Store, mode: str) -> None
     assert search(store, WordEmbedder(), "?!", mode=mode) == []  # type: ignore[arg-type]
 
 
-def test_what_makes_no_sense_is_refused(store: Store) -> None:
+def test_invalid_searches_are_refused(store: Store) -> None:
     embedder = WordEmbedder()
     with pytest.raises(InputError, match=r"^query: expected some words, got nothing$"):
         search(store, embedder, " \n")
@@ -68,8 +68,8 @@ def test_what_makes_no_sense_is_refused(store: Store) -> None:
         search(store, CountingEmbedder(), "x")
 
 
-def scored(id: str, name: str = "", path: str = "a.py", line: int = 1) -> Scored:
-    return Scored(id, 0.0, path, name or id, "python", line, line, "")
+def scored(id: str, name: str = "", path: str = "a.py", line: int = 1) -> ScoredPoint:
+    return ScoredPoint(id, 0.0, path, name or id, "python", line, line, "")
 
 
 def test_a_place_in_both_lists_beats_the_top_of_one() -> None:
@@ -80,10 +80,10 @@ def test_a_place_in_both_lists_beats_the_top_of_one() -> None:
     assert found[1].score == pytest.approx(1.0 / (RANK_OFFSET + 1))
 
 
-def test_of_a_function_in_pieces_the_best_is_kept_and_pieces_of_the_module_all() -> None:
+def test_of_a_function_in_several_chunks_the_best_is_kept_and_of_the_module_all() -> None:
     pieces = [scored("1", "f"), scored("2", "f", line=9), scored("3", "f", path="b.py")]
     module = [
-        Scored("4", 0.0, "a.py", "", "python", 1, 1, ""),
-        Scored("5", 0.0, "a.py", "", "python", 7, 9, ""),
+        ScoredPoint("4", 0.0, "a.py", "", "python", 1, 1, ""),
+        ScoredPoint("5", 0.0, "a.py", "", "python", 7, 9, ""),
     ]
-    assert [each.id for each in one_a_function([*pieces, *module])] == ["1", "3", "4", "5"]
+    assert [each.id for each in best_per_function([*pieces, *module])] == ["1", "3", "4", "5"]

@@ -1,4 +1,4 @@
-"""Which of two versions did better."""
+"""Comparisons of two versions of a service."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from faultkit.code.proof.prove import Figures, Judgement, compare, whole_judgement
+from faultkit.code.proof.prove import Figures, Judgement, compare, overall_judgement
 
 GOOD = Figures(10, 10, {200: 10}, {}, 5.0, 8.0, 9.0, (), 10, 10)
 HUNG = replace(GOOD, answered=0, statuses={}, failures={"timeout": 10}, max_ms=10_000.0)
@@ -59,7 +59,7 @@ def test_a_service_that_fails_without_a_fault_proves_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("judgements", "whole"),
+    ("judgements", "overall"),
     [
         (["same", "improved"], "improved"),
         (["same", "same"], "same"),
@@ -68,14 +68,14 @@ def test_a_service_that_fails_without_a_fault_proves_nothing() -> None:
         (["improved", "inconclusive"], "inconclusive"),
     ],
 )
-def test_the_whole_is_improved_only_if_nothing_speaks_against_it(
-    judgements: list[Judgement], whole: Judgement
+def test_the_overall_judgement_is_improved_only_if_no_fault_is_worse(
+    judgements: list[Judgement], overall: Judgement
 ) -> None:
     compared = compare("x", GOOD, GOOD, healthy=False)
-    assert whole_judgement(tuple(replace(compared, judgement=each) for each in judgements)) == whole
+    assert overall_judgement(tuple(replace(compared, judgement=each) for each in judgements)) == overall
 
 
-def test_figures_are_told_in_a_sentence() -> None:
+def test_figures_are_described_in_a_sentence() -> None:
     assert HUNG.sentence() == "none of 10 calls had an answer in time"
     assert CRASHED.sentence() == "all answered (10 × 500), the slowest after 5.0 s"
     part = replace(GOOD, answered=7, statuses={200: 7})

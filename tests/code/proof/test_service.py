@@ -1,4 +1,4 @@
-"""How a file can be run as a service, read off its syntax."""
+"""How a file is run as a service, read from its syntax."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_route_that_calls_out_is_chosen() -> None:
     assert upstream.path == "/v1"
 
 
-def test_a_route_that_is_named_goes_before() -> None:
+def test_a_named_route_comes_first() -> None:
     assert service_of(SEED, "app.py", route="/health").route == "/health"
 
 
@@ -69,7 +69,7 @@ def test_applications_of_both_kinds_are_found(
         ('A = os.getenv("X_URL", "http://x"); B = os.getenv("X_URL", "http://x")', (Upstream("X_URL", "http://x"),)),
     ],
 )  # fmt: skip
-def test_variables_that_name_what_is_called_are_found(code: str, upstreams: tuple[Upstream, ...]) -> None:
+def test_variables_that_name_dependencies_are_found(code: str, upstreams: tuple[Upstream, ...]) -> None:
     assert service_of(f"import os\n{code}\nasync def app(a, b, c): ...", "app.py").upstreams == upstreams
 
 
@@ -82,6 +82,8 @@ def test_variables_that_name_what_is_called_are_found(code: str, upstreams: tupl
         ("app = FastAPI()", "items", "expected a path such as /items"),
     ],
 )
-def test_what_cannot_be_run_is_told_with_what_to_give(text: str, route: str | None, words: str) -> None:
+def test_a_file_that_cannot_be_run_is_reported_with_the_missing_option(
+    text: str, route: str | None, words: str
+) -> None:
     with pytest.raises(InputError, match=words):
         service_of(text, "app.py", route=route)

@@ -1,4 +1,4 @@
-"""A table of snippets: what each rule must find, and what it must leave alone."""
+"""Cases of the rule tests: snippets with the lines that a rule must find, or none."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from textwrap import dedent
 @dataclass(frozen=True)
 class Case:
     rule: str
-    """A slug."""
+    """The slug of the rule."""
     language: str
     code: str
     lines: tuple[int, ...]
-    """Where it is found; empty if it must not be."""
+    """Lines of the findings; empty if there must be none."""
 
     def __str__(self) -> str:
         first = next(line for line in self.code.splitlines() if line.strip())

@@ -1,6 +1,6 @@
-"""The part of SARIF 2.1.0 that we write, as JSON Schema: which properties there are, and what they hold.
+"""The subset of SARIF 2.1.0 that Faultkit writes, as JSON Schema.
 
-Written by hand after the standard, where every object is closed but for property bags.
+Written by hand after the standard, where every object except property bags is closed.
 """
 
 from __future__ import annotations

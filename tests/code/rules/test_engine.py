@@ -1,4 +1,4 @@
-"""From a text to findings: whole files, functions and pieces of them, places, order, comments that say no."""
+"""Findings of a text: whole files, functions and parts of them, places, order, `fault: ignore` comments."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_columns_are_characters_and_spans_are_bytes() -> None:
         ("go", "resp, err := http.Get(url)\nif err != nil { return err }\nio.ReadAll(resp.Body)"),
     ],
 )
-def test_pieces_of_code_are_read_as_they_are(language: str, text: str) -> None:
+def test_parts_of_code_are_judged_without_their_file(language: str, text: str) -> None:
     found = [each for each in findings_of(text, language) if each.rule.id in ("FK-R001", "FK-R026")]
     assert {each.rule.id for each in found} == {"FK-R001", "FK-R026"}
     for each in found:
@@ -64,7 +64,7 @@ def test_the_same_text_has_the_same_findings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("comment", "gone"),
+    ("comment", "suppressed"),
     [
         ("# fault: ignore", {"FK-R001", "FK-R005", "FK-R026"}),
         ("# fault: ignore[FK-R001]", {"FK-R001"}),
@@ -73,19 +73,19 @@ def test_the_same_text_has_the_same_findings() -> None:
         ("# default: ignored", set()),
     ],
 )
-def test_a_comment_on_the_line_takes_findings_away(comment: str, gone: set[str]) -> None:
+def test_a_comment_on_the_line_suppresses_findings(comment: str, suppressed: set[str]) -> None:
     lines = BAD.splitlines()
     lines[4] += f"  {comment}"
     before, after = {*ids(BAD)}, {*ids("\n".join(lines))}
-    assert before - after == gone
+    assert before - after == suppressed
 
 
-def test_nothing_to_read_is_said_so() -> None:
+def test_an_empty_text_is_an_error() -> None:
     with pytest.raises(InputError, match="snippet: expected source code, got nothing"):
         findings_of(" \n", "python")
 
 
-def test_an_unknown_language_is_said_so() -> None:
+def test_an_unknown_language_is_an_error() -> None:
     with pytest.raises(InputError, match="lang: expected one of"):
         findings_of("x", "cobol")
 
@@ -141,7 +141,7 @@ def test_a_message_names_the_object_itself_as_the_code_does() -> None:
     assert [each.partition(" ")[0] for each in messages("missing-cancellation", "go", go)] == ["t.db.Query()"]
 
 
-def test_a_default_for_the_whole_call_is_not_told_as_one_for_each_step() -> None:
+def test_a_default_for_the_whole_call_is_not_reported_as_one_for_each_step() -> None:
     code = (
         "import aiohttp\nasync def f(u):\n    async with aiohttp.ClientSession() as s:\n"
         "        return await s.get(u)\n"

@@ -1,4 +1,4 @@
-"""Facts, whatever the language: resolved names, what made a thing, where it stands."""
+"""Facts of every language: resolved names, origins of objects, places."""
 
 # ruff: noqa: E501  (a row of a table is one line)
 
@@ -48,11 +48,11 @@ def last(found: Facts) -> Call:
         ("java", "void f(Foo c) {\n c.g(); }", "Foo.g"),
     ],
 )  # fmt: skip
-def test_a_call_is_named_by_what_it_really_is(language: str, text: str, name: str) -> None:
+def test_a_call_has_its_resolved_name(language: str, text: str, name: str) -> None:
     assert last(facts(language, text)).name == name
 
 
-def test_what_a_thing_was_made_by_is_known_through_variables_and_members() -> None:
+def test_the_origin_of_an_object_is_known_through_variables_and_members() -> None:
     found = facts(
         "python",
         "class A:\n    def __init__(self):\n        self.c = X(timeout=3)\n    def f(self):\n        self.c.g()",
@@ -78,7 +78,7 @@ def test_what_a_thing_was_made_by_is_known_through_variables_and_members() -> No
         ("java", "void f() { try (var a = g()) { } }", "is_managed"),
     ],
 )
-def test_what_becomes_of_a_result_is_known(language: str, text: str, flag: str) -> None:
+def test_the_use_of_a_result_is_known(language: str, text: str, flag: str) -> None:
     call = next(call for call in facts(language, text).calls if call.name == "g")
     flags = (
         "is_awaited",
@@ -117,7 +117,7 @@ def test_options_are_arguments_by_the_keys_of_their_object() -> None:
         ("java", "for (A a : b) {}\nfor (int i = 0; i < 3; i++) {}\nwhile (true) {}\nwhile (a) {}\nb.forEach(x -> f(x));", ["each", "count", "endless", "while", "comprehension"]),
     ],
 )  # fmt: skip
-def test_loops_are_told_apart(language: str, text: str, kinds: list[str]) -> None:
+def test_loops_have_their_kind(language: str, text: str, kinds: list[str]) -> None:
     assert [loop.kind for loop in facts(language, text).loops] == kinds
 
 
@@ -142,7 +142,9 @@ def test_a_function_inside_a_loop_is_not_run_by_it() -> None:
         ("except (A, B) as e:\n    raise C() from e", False, False, True, False),
     ],
 )
-def test_handlers_say_what_they_do(text: str, empty: bool, logs: bool, raises: bool, broad: bool) -> None:
+def test_handlers_have_flags_for_what_they_do(
+    text: str, empty: bool, logs: bool, raises: bool, broad: bool
+) -> None:
     handler = facts("python", f"try:\n    g()\n{text}\n").tries[0].handlers[0]
     assert (handler.is_empty, handler.only_logs, handler.raises, handler.is_broad) == (
         empty,

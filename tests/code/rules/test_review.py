@@ -1,4 +1,4 @@
-"""Files and folders under review: what is looked at, what is passed by, and why."""
+"""Review of files and folders: which files are reviewed, which are skipped, and why."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ def test_a_folder_gives_its_source_files(folder: Path) -> None:
     assert "FK-R001" in found["b.js"]
 
 
-def test_one_language_may_be_asked_for(folder: Path) -> None:
+def test_a_review_may_be_limited_to_one_language(folder: Path) -> None:
     assert [*reviewed(folder, "python")] == ["a.py"]
 
 
-def test_ignored_files_are_passed_by(folder: Path) -> None:
+def test_ignored_files_are_skipped(folder: Path) -> None:
     (folder / ".git").mkdir()
     (folder / ".gitignore").write_text("a.py\n")
     assert [*reviewed(folder)] == ["b.js"]
 
 
-def test_what_cannot_be_read_is_told_and_the_others_go_on(folder: Path) -> None:
+def test_an_unreadable_file_is_reported_and_the_others_are_reviewed(folder: Path) -> None:
     (folder / "aa.py").write_bytes(b"\x00\x01\x02" * 100)
     (folder / "empty.py").write_text("")
     wanted, skipped = files_to_review(str(folder))
@@ -59,7 +59,7 @@ def test_what_cannot_be_read_is_told_and_the_others_go_on(folder: Path) -> None:
     assert len(done) == 4
 
 
-def test_broken_files_say_where(tmp_path: Path) -> None:
+def test_broken_files_are_reported_with_their_lines(tmp_path: Path) -> None:
     path = tmp_path / "a.py"
     path.write_text(f"{BAD}x = (\n")
     (wanted,), _ = files_to_review(str(path))
@@ -74,7 +74,9 @@ def test_a_file_of_a_language_without_rules_is_refused(folder: Path) -> None:
         review_file(wanted)
 
 
-def test_places_are_shown_from_where_the_user_stands(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_places_are_shown_relative_to_the_working_directory(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(folder)
     wanted, _ = files_to_review(".")
     assert [each.shown for each in wanted] == ["a.py", "b.js"]

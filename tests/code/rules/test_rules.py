@@ -1,6 +1,9 @@
-"""Each rule finds what it must, where it must, and leaves alone what is right."""
+"""Each rule finds the faults in its snippets, on the right lines, and nothing in correct code."""
 
 from __future__ import annotations
+
+import runpy
+from pathlib import Path
 
 import pytest
 
@@ -38,6 +41,17 @@ def test_a_rule_finds_what_it_must_and_nothing_else(case: Case) -> None:
     "rule", [rule for rule in RULES if rule.kind == "reliability"], ids=lambda rule: rule.slug
 )
 def test_every_rule_has_snippets_on_both_sides(rule: object) -> None:
-    mine = [case for case in CASES if BY_SLUG[case.rule] is rule]
-    assert any(case.lines for case in mine)
-    assert any(not case.lines for case in mine)
+    cases = [case for case in CASES if BY_SLUG[case.rule] is rule]
+    assert any(case.lines for case in cases)
+    assert any(not case.lines for case in cases)
+
+
+# docs/findings.md, which is generated from the table of rules.
+
+
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+def test_the_page_is_generated_from_the_table() -> None:
+    page = runpy.run_path(str(DOCS / "generate_findings.py"))["findings_page"]()
+    assert (DOCS / "findings.md").read_text("utf-8") == page, "run `python docs/generate_findings.py`"

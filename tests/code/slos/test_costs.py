@@ -1,4 +1,4 @@
-"""Thresholds: what calls cost, how timeouts and tries bound them, and what can be promised for that."""
+"""Thresholds: costs of calls, the bounds of timeouts and tries, and the promise that follows."""
 
 from __future__ import annotations
 
@@ -9,9 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultkit.code.slos import suggest_slos
-from faultkit.code.slos.costs import COSTS, OBJECTIVES, STEPS_S, cost_s, expectation_of, stepped
-from faultkit.code.slos.slo_types import Dependency, Entry, FunctionProfile, WorkKind
-from tests.code.slos.seen import latencies, one, only_call, work
+from faultkit.code.slos.costs import (
+    COSTS,
+    OBJECTIVES,
+    STEPS_S,
+    Dependency,
+    EntryPoint,
+    FunctionProfile,
+    WorkKind,
+    cost_s,
+    promise_of,
+    stepped,
+)
+from tests.code.slos.support import latencies, one, only_call, work
 
 JOB = "def nightly(orders):\n    for order in orders:\n        requests.post(url, json=order, timeout=5)\n"
 
@@ -41,7 +51,7 @@ FIGURES = {
         (0.3, 6.0),
     ),
     "blocked": ("async def f():\n    return requests.get(u, timeout=2)\n", (0.3, 2.0)),
-    # Failures that nobody waits for every day.
+    # Calls that only run after a failure.
     "only when it fails": (
         "def f():\n    try:\n        return redis.get('a')\n"
         "    except RedisError:\n        return httpx.get(u)\n",
@@ -144,13 +154,13 @@ def test_how_often_a_decorator_tries_is_read(decorator: str, tries: int) -> None
     assert only_call(f"@{decorator}\ndef f():\n    return requests.get(u)\n").tries == tries
 
 
-def test_what_may_take_five_seconds_three_times_says_so() -> None:
+def test_a_timeout_of_five_seconds_and_three_tries_are_explained() -> None:
     slow = one(FIGURES["three tries"][0], "latency")
     assert "requests.get on line 3 has a timeout of 5 s and is tried up to 3 times." in slow.explanation
     assert "In the worst case it waits for 15 s." in slow.explanation
 
 
-def test_what_nothing_bounds_says_so() -> None:
+def test_an_unbounded_call_is_explained() -> None:
     slow = one("def f():\n    return requests.get(u)\n", "latency")
     assert (
         "requests.get on line 2 has no timeout: nothing bounds the slowest requests until it gets one."
@@ -159,15 +169,15 @@ def test_what_nothing_bounds_says_so() -> None:
     assert "worst case" not in slow.explanation
 
 
-def test_what_blocks_the_event_loop_says_so() -> None:
+def test_a_blocked_event_loop_is_explained() -> None:
     assert "Line 2 blocks the event loop" in one(FIGURES["blocked"][0], "latency").explanation
 
 
-def test_lines_out_of_a_function_are_not_said_to_block_a_loop_that_nobody_saw() -> None:
+def test_lines_out_of_a_function_do_not_count_as_blocking_an_event_loop() -> None:
     assert work("    requests.get(u, timeout=2)\n    return 1\n").blocks_loop == 0
 
 
-def test_items_are_assumed_and_said() -> None:
+def test_the_assumed_number_of_items_is_explained() -> None:
     (job,) = work(JOB).dependencies
     assert job.times == 1000
     assert latencies(JOB) == (600.0,)
@@ -214,7 +224,7 @@ PROMISES = {
 
 
 @pytest.mark.parametrize(("text", "promise"), PROMISES.values(), ids=PROMISES)
-def test_availability_is_no_better_than_what_it_depends_on(text: str, promise: float) -> None:
+def test_availability_is_no_better_than_that_of_the_dependencies(text: str, promise: float) -> None:
     assert one(f"@app.get('/')\n{text}", "availability").objective == promise
 
 
@@ -239,7 +249,7 @@ DEPENDENCIES = st.builds(
 WORKS = st.builds(
     FunctionProfile,
     entry=st.sampled_from(["request", "stream", "message", "job", "function"]).map(
-        lambda kind: Entry(kind, "f")  # type: ignore[arg-type]
+        lambda kind: EntryPoint(kind, "f")  # type: ignore[arg-type]
     ),
     dependencies=st.lists(DEPENDENCIES, max_size=5).map(tuple),
     blocks_loop=st.sampled_from([0, 3]),
@@ -248,8 +258,8 @@ WORKS = st.builds(
 
 
 @given(WORKS)
-def test_figures_are_always_ones_that_people_use(work: FunctionProfile) -> None:
-    found = expectation_of(work)
+def test_figures_are_always_common_steps(work: FunctionProfile) -> None:
+    found = promise_of(work)
     assert found.p95_s in STEPS_S
     assert found.p99_s in STEPS_S
     assert found.p95_s < found.p99_s or found.p99_s in (60.0, STEPS_S[-1])
@@ -258,10 +268,10 @@ def test_figures_are_always_ones_that_people_use(work: FunctionProfile) -> None:
 
 
 @given(WORKS, DEPENDENCIES)
-def test_a_call_more_never_makes_a_promise_greater(work: FunctionProfile, more: Dependency) -> None:
+def test_one_more_call_never_improves_a_promise(work: FunctionProfile, more: Dependency) -> None:
     before, after = (
-        expectation_of(work),
-        expectation_of(replace(work, dependencies=(*work.dependencies, more))),
+        promise_of(work),
+        promise_of(replace(work, dependencies=(*work.dependencies, more))),
     )
     assert after.p99_s >= before.p99_s
     assert after.availability <= before.availability

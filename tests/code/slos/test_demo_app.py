@@ -10,7 +10,7 @@ import jsonschema
 from faultkit.code.advice.answers import SLOS
 from faultkit.code.slos import suggest_slos
 from faultkit.code.slos.indicators import promql_problem
-from tests.code.slos.seen import APP
+from tests.code.slos.support import APP
 
 SEED_LATENCY: dict[str, Any] = {
     "displayName": "95th percentile latency - 5min",
@@ -26,7 +26,7 @@ SEED_LATENCY: dict[str, Any] = {
         }
     },
 }
-"""As it is documented."""
+"""The documented answer."""
 BUCKETS = 'http_request_duration_seconds_bucket{handler="index"}'
 
 
@@ -75,7 +75,7 @@ def test_the_objective_for_google_is_the_documented_one_with_a_period_that_its_a
     assert documents()[0]["sli"]["gcp/cloudrun"] == {**SEED_LATENCY, "calendarPeriod": "MONTH"}
 
 
-def test_every_objective_for_google_says_what_is_measured() -> None:
+def test_every_objective_for_google_names_its_measurement() -> None:
     measured = [
         each["sli"]["gcp/cloudrun"]["serviceLevelIndicator"]["windowsBased"]["goodTotalRatioThreshold"]
         for each in documents()

@@ -1,11 +1,11 @@
-"""Who calls a function decides which objectives it has, and over which metrics."""
+"""How a function is called decides which objectives it has, and over which metrics."""
 
 from __future__ import annotations
 
 import pytest
 
 from faultkit.code.slos import suggest_slos
-from tests.code.slos.seen import work
+from tests.code.slos.support import work
 
 FASTAPI = "from fastapi import FastAPI\napp = FastAPI()\n"
 FLASK = "from flask import Flask\napp = Flask(__name__)\n"
@@ -141,7 +141,7 @@ ENTRIES = {
 
 
 @pytest.mark.parametrize(("language", "text", "expected"), ENTRIES.values(), ids=ENTRIES)
-def test_who_calls_a_function_is_read_from_its_text(
+def test_the_kind_of_entry_is_read_from_the_text(
     language: str, text: str, expected: tuple[str, str, str, str, str]
 ) -> None:
     entry = work(text, language).entry
@@ -184,7 +184,7 @@ def test_each_kind_has_metrics_of_its_own(kind: str) -> None:
     assert 'handler="f"' in queries if kind == "request" else 'function="f"' in queries
 
 
-def test_a_job_is_looked_at_by_the_day() -> None:
+def test_the_window_of_a_job_is_a_day() -> None:
     latency, success = suggest_slos(TEXTS["job"], "python")
     assert latency.window == success.window == "86400s"
     assert latency.threshold == 60.0
@@ -201,7 +201,7 @@ def test_a_stream_is_measured_to_its_first_byte() -> None:
     assert "time to the first byte" in first.explanation
 
 
-def test_spring_is_asked_for_by_route_as_its_metrics_are() -> None:
+def test_queries_for_spring_select_by_route_as_its_metrics_do() -> None:
     first = suggest_slos(ENTRIES["spring"][1], "java")[0]
     assert first.prometheus == (
         "histogram_quantile(0.95, sum(rate(http_server_requests_seconds_bucket"
@@ -209,12 +209,12 @@ def test_spring_is_asked_for_by_route_as_its_metrics_are() -> None:
     )
 
 
-def test_a_handler_without_a_name_is_asked_for_by_its_route() -> None:
+def test_queries_for_a_handler_without_a_name_select_by_its_route() -> None:
     first = suggest_slos(ENTRIES["express"][1], "javascript")[0]
     assert '{handler="/users/:id",method="GET"}' in first.prometheus
 
 
-def test_lines_without_a_name_have_a_word_in_its_place() -> None:
+def test_lines_without_a_name_have_a_placeholder() -> None:
     assert 'function="snippet"' in suggest_slos(ENTRIES["lines"][1], "python")[0].prometheus
 
 

@@ -1,4 +1,4 @@
-"""Every language we read has an answer, whole or broken; what is no code or no language is an error."""
+"""Objectives for every language, in whole and broken code; text that is no code is an error."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from faultkit.code.advice.answers import SLOS
 from faultkit.code.languages import LANGUAGES, language_named
 from faultkit.code.slos import suggest_slos
 from faultkit.code.slos.indicators import promql_problem, quoted
-from tests.code.slos.seen import APP, work
+from tests.code.slos.support import APP, work
 
 TEXTS = {
-    # A function that asks another service: its name, and the line of the call.
+    # A function that calls another service: its name, and the line of the call.
     "python": ("def load():\n    return requests.get(u)\n", "load", 2),
     "javascript": ("async function load() {\n  return await fetch(u);\n}\n", "load", 2),
     "typescript": ("const load = async (): Promise<R> => {\n  return axios.get(u);\n};\n", "load", 2),
@@ -51,7 +51,7 @@ def test_every_language_has_an_answer_that_names_the_call(language: str) -> None
     assert [promql_problem(each["sli"]["prometheus"]) for each in documents] == [None] * len(documents)
 
 
-def test_of_languages_without_facts_only_words_are_known_and_that_is_said() -> None:
+def test_languages_without_facts_are_known_by_words_and_the_explanation_states_it() -> None:
     first = suggest_slos(TEXTS["rust"][0], "rust")[0]
     assert first.explanation == (
         "load is called by other code. It waits for reqwest on line 2 (another service over HTTP, 0.25 s). "
@@ -75,7 +75,7 @@ def test_of_languages_without_facts_only_words_are_known_and_that_is_said() -> N
         ("php", "<?php\n#[Route('/a')]\nfunction a() { return 1; }\n", "ANY", "/a"),
     ],
 )
-def test_attributes_tell_routes_in_languages_without_facts(
+def test_routes_are_known_by_attributes_in_languages_without_facts(
     language: str, text: str, method: str, path: str
 ) -> None:
     entry = work(text, language).entry
@@ -97,17 +97,17 @@ def test_a_broken_line_is_named() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " \n\t\n", "\ufeff", "\ufeff\n"])
-def test_nothing_is_no_code(text: str) -> None:
+def test_an_empty_text_is_no_code(text: str) -> None:
     with pytest.raises(InputError, match="snippet: expected source code, got nothing"):
         suggest_slos(text, "python")
 
 
-def test_a_language_that_we_do_not_read_is_named_with_those_that_we_do() -> None:
+def test_an_unknown_language_is_reported_with_the_known_ones() -> None:
     with pytest.raises(InputError, match=r'lang: expected one of python, .*, got "cobol"'):
         suggest_slos(APP, "cobol")
 
 
-def test_a_function_that_is_not_there_is_named_with_one_that_is() -> None:
+def test_an_unknown_function_is_reported_with_a_similar_one() -> None:
     with pytest.raises(InputError, match='function: unknown name "indx"; did you mean "index"'):
         suggest_slos(APP, "python", function="indx")
     with pytest.raises(InputError, match='function: unknown name "lod"'):
@@ -147,7 +147,7 @@ def test_an_explanation_is_never_longer_than_the_schema_allows() -> None:
     jsonschema.validate(documents, SLOS)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(
     st.lists(
         st.sampled_from(

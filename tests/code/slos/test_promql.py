@@ -201,11 +201,11 @@ BAD = [
 ]
 
 
-def test_what_prometheus_accepts_has_no_problem() -> None:
+def test_an_expression_that_prometheus_accepts_has_no_problem() -> None:
     assert {each: promql_problem(each) for each in GOOD} == dict.fromkeys(GOOD)
 
 
-def test_what_prometheus_refuses_has_a_problem() -> None:
+def test_an_expression_that_prometheus_refuses_has_a_problem() -> None:
     assert [each for each in BAD if not promql_problem(each)] == []
 
 

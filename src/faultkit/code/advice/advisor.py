@@ -11,8 +11,7 @@ import threading
 from collections.abc import Sequence
 
 from faultkit.base.errors import InputError, RunError
-from faultkit.code.advice import advisor as by_rules
-from faultkit.code.advice.analysis import analyse_function, check_rules_know, score_of
+from faultkit.code.advice.analysis import analyse_function, check_language_has_rules, score_of
 from faultkit.code.advice.answers import (
     RULES,
     AnalysisAnswer,
@@ -22,20 +21,18 @@ from faultkit.code.advice.answers import (
     SloAnswer,
     check_concerns,
 )
-from faultkit.code.advice.by_model import ByModel, Context
+from faultkit.code.advice.by_model import ModelQuestion, OriginalCode, ProjectSearch
 from faultkit.code.advice.improvement import check_scores, check_text, explain_change, improve
-from faultkit.code.advice.proposal import Original
 from faultkit.code.functions import Function, find_function, list_functions
 from faultkit.code.languages import Language, language_named
-from faultkit.code.languages.syntax import Syntax
+from faultkit.code.languages.syntax import Syntax, parse_fragment
 from faultkit.code.review.engine import findings_of
 from faultkit.code.rules.rule import Kind
 from faultkit.code.slos import suggest_slos
-from faultkit.code.snippets import parse_fragment
-from faultkit.code.source_file import read_changeable, read_source
-from faultkit.llm.ask.language_model import Model
+from faultkit.code.source_files import read_changeable, read_source
+from faultkit.llm.language_model import LanguageModel
 
-__all__ = ["Advisor", "Context"]
+__all__ = ["Advisor", "ProjectSearch"]
 
 
 class Advisor:
@@ -44,7 +41,7 @@ class Advisor:
     The model is closed by the caller that made it.
     """
 
-    def __init__(self, model: Model | None = None, *, context: Context | None = None) -> None:
+    def __init__(self, model: LanguageModel | None = None, *, context: ProjectSearch | None = None) -> None:
         self._model = model
         self._context = context
 
@@ -62,10 +59,10 @@ class Advisor:
         check_scores(kind, None, 1.0)
         known = _language(language)
         check_text(snippet)
-        asked = self._asked(cancel)
-        if asked is None:
-            return by_rules.score(snippet, known, kind)
-        return asked.score(Original(snippet, known), kind)
+        model = self._question(cancel)
+        if model is None:
+            return _score_by_rules(snippet, known, kind)
+        return model.score(OriginalCode(snippet, known), kind)
 
     def suggest(
         self,
@@ -81,7 +78,7 @@ class Advisor:
 
         Without a kind, both are improved.
         """
-        return self._change(Original(snippet, _language(language)), kind, score, target_score, cancel)
+        return self._change(OriginalCode(snippet, _language(language)), kind, score, target_score, cancel)
 
     def change_file(
         self,
@@ -95,7 +92,9 @@ class Advisor:
         read."""
         check_scores(None, None, target_score)
         file = read_changeable(path, None if language is None else _language(language))
-        return self._change(Original(file.text, file.language, file.name), None, None, target_score, cancel)
+        return self._change(
+            OriginalCode(file.text, file.language, file.name), None, None, target_score, cancel
+        )
 
     def slos(
         self,
@@ -108,10 +107,10 @@ class Advisor:
         """Suggest service level objectives for the snippet, or for the function of this name in it."""
         known = _language(language)
         check_text(snippet)
-        asked = self._asked(cancel)
-        if asked is None:
-            return by_rules.slos(snippet, known, function)
-        return asked.slos(snippet, known, function)
+        model = self._question(cancel)
+        if model is None:
+            return _slos_by_rules(snippet, known, function)
+        return model.slos(snippet, known, function)
 
     def analyse(
         self,
@@ -133,14 +132,14 @@ class Advisor:
             found = find_function(list_functions(syntax), function)
         except InputError as error:
             raise InputError(f"{file.path}: {error.path}", error.problem) from None
-        asked = self._asked(cancel)
-        if asked is None:
-            return by_rules.analysis(syntax, found, wanted, os.path.basename(file.path))
-        return asked.analysis(syntax, found, wanted)
+        model = self._question(cancel)
+        if model is None:
+            return _analyse_by_rules(syntax, found, wanted, os.path.basename(file.path))
+        return model.analysis(syntax, found, wanted)
 
     def _change(
         self,
-        original: Original,
+        original: OriginalCode,
         kind: Kind | None,
         score: float | None,
         target_score: float,
@@ -148,16 +147,18 @@ class Advisor:
     ) -> ChangeAnswer:
         check_scores(kind, score, target_score)
         check_text(original.text, original.file)
-        asked = self._asked(cancel)
-        if asked is None:
-            return by_rules.change(original.text, original.language, kind, score, target_score, original.file)
-        return asked.change(original, kind, score, target_score)
+        model = self._question(cancel)
+        if model is None:
+            return _change_by_rules(
+                original.text, original.language, kind, score, target_score, original.file
+            )
+        return model.change(original, kind, score, target_score)
 
-    def _asked(self, cancel: threading.Event | None) -> ByModel | None:
-        """Return the model, ready for one question; None if the rules answer."""
+    def _question(self, cancel: threading.Event | None) -> ModelQuestion | None:
+        """Return a question to the model; None if the rules answer."""
         if cancel is not None and cancel.is_set():
             raise RunError("cancelled before an answer was found")
-        return None if self._model is None else ByModel(self._model, self._context, cancel)
+        return None if self._model is None else ModelQuestion(self._model, self._context, cancel)
 
 
 def _language(language: str | Language) -> Language:
@@ -167,51 +168,49 @@ def _language(language: str | Language) -> Language:
 # Answers of the offline rules. Pure: the same code gets the same answer, and nothing leaves the machine.
 
 
-def score(snippet: str, language: Language, kind: Kind) -> ScoreAnswer:
+def _score_by_rules(snippet: str, language: Language, kind: Kind) -> ScoreAnswer:
     """Score a text by the rules."""
-    check_rules_know(language)
+    check_language_has_rules(language)
     found = score_of(findings_of(snippet, language), kind)
-    unread = _unread(parse_fragment(snippet, language).syntax)
-    return ScoreAnswer(found.value, f"{found.explanation}{unread}", RULES.name, RULES.model)
+    explanation = found.explanation
+    broken = parse_fragment(snippet, language).syntax.broken_lines()
+    if broken:
+        explanation += f" Line {broken[0]} cannot be read as {language.title}, so something may be missed."
+    return ScoreAnswer(found.value, explanation, RULES.name, RULES.model)
 
 
-def change(
+def _change_by_rules(
     text: str, language: Language, kind: Kind | None, given: float | None, target_score: float, file: str
 ) -> ChangeAnswer:
     """Suggest a change by codemods."""
-    check_rules_know(language)
-    better = improve(text, language, kind, given, target_score, file=file)
+    check_language_has_rules(language)
+    improvement = improve(text, language, kind, given, target_score, file=file)
     return ChangeAnswer(
-        score=better.score_before,
+        score=improvement.score_before,
         target_score=target_score,
-        score_after=better.score_after,
-        explanation=explain_change(better),
+        score_after=improvement.score_after,
+        explanation=explain_change(improvement),
         old=text,
-        new=better.new,
-        dependencies=better.dependencies,
-        imports=better.imports,
-        changes=better.changes,
-        diff=better.diff,
-        reason=better.reason,
+        new=improvement.new,
+        dependencies=improvement.dependencies,
+        imports=improvement.imports,
+        changes=improvement.changes,
+        diff=improvement.diff,
+        reason=improvement.reason,
         engine=RULES.name,
         model=RULES.model,
     )
 
 
-def slos(snippet: str, language: Language, function: str) -> SloAnswer:
+def _slos_by_rules(snippet: str, language: Language, function: str) -> SloAnswer:
     """Suggest objectives from what the code does."""
     found = suggest_slos(snippet, language, function=function)
     return SloAnswer(tuple(each.document() for each in found), RULES.name, RULES.model)
 
 
-def analysis(syntax: Syntax, function: Function, concerns: Sequence[str], file: str) -> AnalysisAnswer:
+def _analyse_by_rules(
+    syntax: Syntax, function: Function, concerns: Sequence[str], file: str
+) -> AnalysisAnswer:
     """Analyse the risks of a function by the rules."""
     found = analyse_function(syntax, function, concerns=concerns, file=file)
     return AnalysisAnswer(tuple(found["evaluations"]), tuple(found["prompts"]), RULES.name, RULES.model)
-
-
-def _unread(syntax: Syntax) -> str:
-    broken = syntax.broken_lines()
-    if not broken:
-        return ""
-    return f" Line {broken[0]} cannot be read as {syntax.language.title}, so something may be missed."

@@ -1,6 +1,6 @@
-"""Deep analysis of a function by rules alone: risks by concern, and prompts to act on them. Pure.
+"""Analysis of a function by rules alone: risks by concern, prompts to act on them, and scores. Pure.
 
-The result fits `answer_schemas.ANALYSIS`, so that it has the same form as the answer of a model. A risk is
+The result fits `answers.ANALYSIS`, so that it has the same form as the answer of a model. A risk is
 everything that one rule found: its impact is the severity of the finding, its likelihood the confidence of
 the rule, and its cost is low where a codemod makes the change.
 """
@@ -15,7 +15,7 @@ from typing import Any
 from faultkit.base.errors import InputError
 from faultkit.base.text import count_of, one_line, shortened
 from faultkit.code.advice.answers import check_concerns
-from faultkit.code.advice.threats import RULE_SLUGS, FoundThreat, threats_in
+from faultkit.code.advice.threats import RULE_SLUGS, ThreatFinding, threats_in
 from faultkit.code.changes import codemods_for
 from faultkit.code.facts import facts_of, is_within
 from faultkit.code.facts.build import GRAMMARS
@@ -23,7 +23,7 @@ from faultkit.code.functions import Function
 from faultkit.code.languages import Language
 from faultkit.code.languages.syntax import Syntax
 from faultkit.code.review.engine import findings_in
-from faultkit.code.rules.rule import Finding, Kind, Severity
+from faultkit.code.rules.rule import KINDS, Finding, Kind, Severity
 
 _MOST_RISKS = 3
 _MOST_PROMPTS = 5
@@ -52,7 +52,7 @@ _NOT_JUDGED = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _ConcernFinding:
     """A finding of a rule or of a threat check, in one form."""
 
     concern: str
@@ -71,7 +71,7 @@ class _Found:
         return WEIGHTS[self.severity] * self.confidence
 
 
-def check_rules_know(language: Language) -> None:
+def check_language_has_rules(language: Language) -> None:
     """Raise InputError if the rules do not know the language: an empty result would look like praise."""
     if language.name not in GRAMMARS:
         raise InputError(
@@ -93,7 +93,7 @@ def analyse_function(
     """Return one evaluation for each concern, in the order asked for; all if none. Lines are those of
     the file."""
     wanted = tuple(dict.fromkeys(check_concerns(tuple(concerns))))
-    check_rules_know(syntax.language)
+    check_language_has_rules(syntax.language)
     findings = findings_inside(syntax, function, file=file)
     found = {concern: _found(concern, syntax, function, findings) for concern in wanted}
     return {
@@ -109,7 +109,9 @@ def analyse_function(
     }
 
 
-def _found(concern: str, syntax: Syntax, function: Function, findings: Iterable[Finding]) -> list[_Found]:
+def _found(
+    concern: str, syntax: Syntax, function: Function, findings: Iterable[Finding]
+) -> list[_ConcernFinding]:
     """Return the findings of a concern, the most severe first."""
     language = syntax.language.name
     if concern != "threat":
@@ -120,12 +122,12 @@ def _found(concern: str, syntax: Syntax, function: Function, findings: Iterable[
     return sorted(listed, key=lambda each: (-each.weight, each.line, each.title))
 
 
-def _of_rule(concern: str, finding: Finding, language: str) -> _Found:
+def _of_rule(concern: str, finding: Finding, language: str) -> _ConcernFinding:
     rule = finding.rule
     cost = "high" if rule.slug in _COSTLY else "medium"
     if any(rule.slug in codemod.slugs for codemod in codemods_for(language)):
         cost = "low"
-    return _Found(
+    return _ConcernFinding(
         concern,
         rule.title,
         rule.why,
@@ -139,9 +141,9 @@ def _of_rule(concern: str, finding: Finding, language: str) -> _Found:
     )
 
 
-def _of_threat(found: FoundThreat) -> _Found:
+def _of_threat(found: ThreatFinding) -> _ConcernFinding:
     threat = found.threat
-    return _Found(
+    return _ConcernFinding(
         "threat",
         threat.title,
         threat.why,
@@ -154,15 +156,15 @@ def _of_threat(found: FoundThreat) -> _Found:
     )
 
 
-def _by_title(found: Iterable[_Found]) -> list[list[_Found]]:
+def _by_title(found: Iterable[_ConcernFinding]) -> list[list[_ConcernFinding]]:
     """Group findings by rule, the most severe first."""
-    groups: dict[str, list[_Found]] = {}
+    groups: dict[str, list[_ConcernFinding]] = {}
     for each in found:
         groups.setdefault(each.title, []).append(each)
     return list(groups.values())
 
 
-def _risk(same: Sequence[_Found]) -> dict[str, Any]:
+def _risk(same: Sequence[_ConcernFinding]) -> dict[str, Any]:
     first = same[0]
     return {
         "title": first.title,
@@ -175,7 +177,7 @@ def _risk(same: Sequence[_Found]) -> dict[str, Any]:
     }
 
 
-def _where(same: Sequence[_Found]) -> str:
+def _where(same: Sequence[_ConcernFinding]) -> str:
     lines = list(dict.fromkeys(each.line for each in same))
     more = f" and {len(lines) - _MOST_LINES} more" if len(lines) > _MOST_LINES else ""
     return (
@@ -183,12 +185,16 @@ def _where(same: Sequence[_Found]) -> str:
     )
 
 
-def _message(found: _Found) -> str:
+def _message(found: _ConcernFinding) -> str:
     return shortened(one_line(found.message), _MOST_MESSAGE)
 
 
 def _summary(
-    concern: str, syntax: Syntax, function: Function, findings: Iterable[Finding], found: Sequence[_Found]
+    concern: str,
+    syntax: Syntax,
+    function: Function,
+    findings: Iterable[Finding],
+    found: Sequence[_ConcernFinding],
 ) -> str:
     name = function.qualified_name[-200:]
     parts = []
@@ -213,13 +219,13 @@ def _summary(
     return " ".join(parts)[:2000]
 
 
-def _prompts(found: list[_Found], syntax: Syntax, function: Function, file: str) -> list[str]:
+def _prompts(found: list[_ConcernFinding], syntax: Syntax, function: Function, file: str) -> list[str]:
     """Return one prompt for each rule, the most severe of all concerns first."""
     groups = _by_title(sorted(found, key=lambda each: (-each.weight, each.line, each.title)))
     return [_prompt(same, syntax.language, function, file) for same in groups[:_MOST_PROMPTS]]
 
 
-def _prompt(same: Sequence[_Found], language: Language, function: Function, file: str) -> str:
+def _prompt(same: Sequence[_ConcernFinding], language: Language, function: Function, file: str) -> str:
     first = same[0]
     where = f"In {file}, change" if file else "Change"
     by_rule = f" Afterwards, `fault review` must not report {first.rule_id} for it." if first.rule_id else ""
@@ -231,7 +237,7 @@ def _prompt(same: Sequence[_Found], language: Language, function: Function, file
     )[:1000]
 
 
-# A score from 0 to 1 for the findings of the rules, separate for reliability and performance.
+# Scores from 0 to 1 for the findings of the rules, separate for reliability and performance.
 #
 #     weight   low 0.08, medium 0.27, high 0.55, critical 1.0, times the confidence of the finding
 #     loss     of one rule: its weights, the greatest first, each counting half of the one before:
@@ -289,6 +295,12 @@ def score_of(findings: Iterable[Finding], kind: Kind) -> Score:
     return Score(kind, value, _explanation(kind, value, own), tuple(own))
 
 
+def lowest_score(findings: Iterable[Finding], kind: Kind | None) -> float:
+    """Return the score of one kind; without a kind, the lower one of both."""
+    listed = tuple(findings)
+    return min(score_of(listed, each).value for each in KINDS if kind in (None, each))
+
+
 def mean_value(values: Iterable[float]) -> float:
     """Return the score of a folder from those of its files; 1.0 if there are none."""
     listed = list(values)
@@ -298,7 +310,7 @@ def mean_value(values: Iterable[float]) -> float:
 def _explanation(kind: Kind, value: float, findings: list[Finding]) -> str:
     if not findings:
         return f"No rule about {kind} found anything."
-    count = f"{len(findings)} finding{'s' if len(findings) != 1 else ''}"
+    count = count_of(len(findings), "finding")
     named = [f"{each.place}: {each.rule.title} ({each.message})." for each in findings[:MOST_NAMED]]
     more = len(findings) - len(named)
     rest = f" And {more} more." if more > 0 else ""

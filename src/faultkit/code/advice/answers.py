@@ -1,4 +1,7 @@
-"""Answers of an advisor, as values with a JSON form. Each names the engine that made it."""
+"""Answers of an advisor, as values with a JSON form, and the JSON schemas of answers of a model.
+
+Each answer names the engine that made it.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +54,7 @@ class ChangeAnswer:
     score_after: float
     """Score of the new code, by the same measure."""
     explanation: str
-    """What threatens the code, and what was changed."""
+    """The threats to the code, and the changes."""
     old: str
     new: str
     """The whole text after the change; the old text if there is none."""
@@ -60,7 +63,7 @@ class ChangeAnswer:
     imports: tuple[str, ...]
     """Import statements that belong at the top of the file and have no place in the given text."""
     changes: tuple[str, ...]
-    """What was done, one sentence each; a model states it in its explanation only."""
+    """Descriptions of the changes; empty for a model, which describes them in its explanation."""
     diff: str
     """Unified diff for `git apply`; empty if nothing is to be changed."""
     reason: str
@@ -91,7 +94,7 @@ class SloAnswer:
     """Suggested service level objectives."""
 
     slos: tuple[dict[str, Any], ...]
-    """Objectives in the form of `answer_schemas.SLO`."""
+    """Objectives in the form of `answers.SLO`."""
     engine: str
     model: str | None
 
@@ -104,7 +107,7 @@ class AnalysisAnswer:
     """The risks of one function."""
 
     evaluations: tuple[dict[str, Any], ...]
-    """One for each concern, in the order asked for; see `answer_schemas.ANALYSIS`. Lines are those of
+    """One for each concern, in the order asked for; see `answers.ANALYSIS`. Lines are those of
     the file."""
     prompts: tuple[str, ...]
     """Requests that a developer can hand to a coding assistant."""

@@ -18,12 +18,12 @@ from faultkit.base.errors import InputError, RunError
 from faultkit.code.advice.advisor import Advisor
 from faultkit.code.advice.answers import RULES, ChangeAnswer
 from faultkit.code.advice.improvement import parse_problem
-from faultkit.code.changes.diff import edits_between, lines_of, unified_diff
+from faultkit.code.changes.change import edits_between, lines_of, unified_diff
 from faultkit.code.functions import Function, find_function, list_functions
 from faultkit.code.languages import Language
 from faultkit.code.languages.syntax import Syntax, parse
 from faultkit.code.rules.rule import Kind
-from faultkit.code.source_file import ChangeableFile, read_changeable
+from faultkit.code.source_files import ChangeableFile, read_changeable
 
 _BOM = "\ufeff"
 _MARK = "blanked out: "
@@ -41,8 +41,11 @@ def change_function(
     language: Language | None = None,
     cancel: threading.Event | None = None,
 ) -> ChangeAnswer:
-    """Change one function. `old`, `new` and `diff` are of the file; scores are of the function and top-
-    level code."""
+    """Change one function of a file.
+
+    In the answer, `old`, `new` and `diff` are those of the file; scores are those of the function and the
+    top-level code.
+    """
     file = read_changeable(path, language)
     text = file.text.removeprefix(_BOM)
     syntax = parse(text.encode("utf-8"), file.language)
@@ -56,17 +59,17 @@ def change_function(
         answer = advisor.suggest(blanked, file.language, kind, target_score=target_score, cancel=cancel)
         new = _carried_over(text, blanked, answer.new)
     else:
-        fragment = _piece(syntax, found)
-        answer = advisor.suggest(fragment.text, file.language, kind, target_score=target_score, cancel=cancel)
-        new = _put_back(text, fragment, answer)
-    return _of_file(file, answer, text, new)
+        lines = _function_lines(syntax, found)
+        answer = advisor.suggest(lines.text, file.language, kind, target_score=target_score, cancel=cancel)
+        new = _replaced(text, lines, answer)
+    return _file_answer(file, answer, text, new)
 
 
-def _of_file(file: ChangeableFile, answer: ChangeAnswer, text: str, new: str) -> ChangeAnswer:
+def _file_answer(file: ChangeableFile, answer: ChangeAnswer, text: str, new: str) -> ChangeAnswer:
     problem = parse_problem(text, new, file.language)
     if problem and parse_problem(text, text, file.language):
-        # It could not be read before, and a change of the whole file would not be kept either.
-        return _left_alone(file, answer, f"the file cannot be changed: {problem}")
+        # The file did not parse before the change, and a change of the whole file would be rejected, too.
+        return _unchanged(file, answer, f"the file cannot be changed: {problem}")
     if problem:
         raise RunError(
             f"{file.path}: the change does not fit into the file ({problem}): change the whole file"
@@ -81,7 +84,7 @@ def _of_file(file: ChangeableFile, answer: ChangeAnswer, text: str, new: str) ->
     )
 
 
-def _left_alone(file: ChangeableFile, answer: ChangeAnswer, reason: str) -> ChangeAnswer:
+def _unchanged(file: ChangeableFile, answer: ChangeAnswer, reason: str) -> ChangeAnswer:
     return replace(
         answer,
         old=file.text,
@@ -95,7 +98,7 @@ def _left_alone(file: ChangeableFile, answer: ChangeAnswer, reason: str) -> Chan
     )
 
 
-# --- the file with one function in it ----------------------------------------------------------------
+# The file with the bodies of all other functions blanked out.
 
 
 def _blanked(syntax: Syntax, wanted: Function, functions: tuple[Function, ...]) -> str:
@@ -153,11 +156,11 @@ def _carried_over(text: str, blanked: str, new: str) -> str:
     return "".join((*done, *lines[at:]))
 
 
-# --- a function that a model has changed -------------------------------------------------------------
+# A function that a model has changed.
 
 
 @dataclass(frozen=True, slots=True)
-class _Piece:
+class _FunctionLines:
     """The lines of a function, from the start of the first line."""
 
     start: int
@@ -167,40 +170,40 @@ class _Piece:
     language: Language
 
 
-def _piece(syntax: Syntax, function: Function) -> _Piece:
+def _function_lines(syntax: Syntax, function: Function) -> _FunctionLines:
     start = syntax.source.rfind(b"\n", 0, function.full.start) + 1
     end = syntax.source.find(b"\n", function.full.end)
     end = len(syntax.source) if end < 0 else end + 1
-    return _Piece(start, end, syntax.source[start:end].decode("utf-8"), syntax.language)
+    return _FunctionLines(start, end, syntax.source[start:end].decode("utf-8"), syntax.language)
 
 
-def _put_back(text: str, fragment: _Piece, answer: ChangeAnswer) -> str:
+def _replaced(text: str, lines: _FunctionLines, answer: ChangeAnswer) -> str:
     source = text.encode("utf-8")
     code, imports = answer.new, list(answer.imports)
-    if fragment.language.name == "python" and answer.diff:
-        code, more = _without_imports(fragment, answer.new)
+    if lines.language.name == "python" and answer.diff:
+        code, more = _without_imports(lines, answer.new)
         imports += more
-    whole = (source[: fragment.start] + code.encode("utf-8") + source[fragment.end :]).decode("utf-8")
+    whole = (source[: lines.start] + code.encode("utf-8") + source[lines.end :]).decode("utf-8")
     missing = [line for line in dict.fromkeys(imports) if line not in whole.splitlines()]
-    if missing and fragment.language.name != "python":
+    if missing and lines.language.name != "python":
         raise RunError(f"the change needs {'; '.join(missing)} at the top of the file: change the whole file")
     return _with_imports(whole, missing) if missing else whole
 
 
-def _without_imports(fragment: _Piece, new: str) -> tuple[str, list[str]]:
+def _without_imports(lines: _FunctionLines, new: str) -> tuple[str, list[str]]:
     """Return the received code without imports at its head, and these: they belong at the top of the file."""
     tree = ast.parse(textwrap.dedent(new))
     head = 0
     while head < len(tree.body) and isinstance(tree.body[head], (ast.Import, ast.ImportFrom)):
         head += 1
-    is_indented = fragment.text[:1].isspace()
+    is_indented = lines.text[:1].isspace()
     if is_indented and len(tree.body) - head != 1:
         raise RunError("the change puts more than the function where it stands: change the whole file")
     if head == 0:
         return new, []
-    lines = lines_of(new)
+    new_lines = lines_of(new)
     last = tree.body[head - 1].end_lineno or 0
-    return "".join(lines[last:]).lstrip("\r\n"), [ast.unparse(node) for node in tree.body[:head]]
+    return "".join(new_lines[last:]).lstrip("\r\n"), [ast.unparse(node) for node in tree.body[:head]]
 
 
 def _with_imports(text: str, imports: list[str]) -> str:

@@ -11,14 +11,13 @@ import ast
 import math
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from faultkit.base.errors import InputError
-from faultkit.code.advice.analysis import score_of, score_value, weight
+from faultkit.code.advice.analysis import lowest_score, score_value, weight
 from faultkit.code.changes import codemods_for
-from faultkit.code.changes.change import Change, Codemod, Source
-from faultkit.code.changes.diff import apply_edits, unified_diff
+from faultkit.code.changes.change import Change, Codemod, Source, apply_edits, unified_diff
 from faultkit.code.languages import Language, language_named
 from faultkit.code.review.engine import findings_of
 from faultkit.code.rules.rule import KINDS, Finding, Kind
@@ -43,7 +42,7 @@ class Improvement:
     imports: tuple[str, ...]
     """Import statements that belong at the top of the file and have no place in the given text."""
     changes: tuple[str, ...]
-    """What was done, in order; each kind of change once."""
+    """Descriptions of the changes in order, each kind once."""
     found: tuple[Finding, ...]
     """Findings in the old text."""
     answered: tuple[Finding, ...]
@@ -58,6 +57,8 @@ class Improvement:
 
 @dataclass(slots=True)
 class _Draft:
+    """The text so far, with its findings and the changes that were accepted."""
+
     text: str
     findings: tuple[Finding, ...]
     """Findings of all kinds: an improvement of one kind must not worsen the other."""
@@ -83,7 +84,7 @@ def improve(
     mark = _BOM if text.startswith(_BOM) else ""
     draft = _Draft(text.removeprefix(_BOM), findings_of(text.removeprefix(_BOM), known, file=file))
     before, start = draft.findings, draft.text
-    reason = _blocked(draft, known) or _go_on(draft, known, kind, target_score, file)
+    reason = _obstacle(draft, known) or _improve_until(draft, known, kind, target_score, file)
     new = mark + draft.text
     return Improvement(
         diff=unified_diff(text, new, file or f"snippet{known.endings[0]}"),
@@ -91,11 +92,11 @@ def improve(
         dependencies=tuple(sorted({each for change in draft.kept for each in change.dependencies})),
         imports=tuple(dict.fromkeys(each for change in draft.kept for each in change.imports)),
         changes=tuple(dict.fromkeys(change.description for change in draft.kept)),
-        found=_own(before, kind),
-        answered=() if draft.text == start else _gone(_own(before, kind), draft.findings),
-        left=_own(draft.findings, kind),
-        score_before=_score(before, kind),
-        score_after=_score(draft.findings, kind),
+        found=_of_kind(before, kind),
+        answered=() if draft.text == start else _answered(_of_kind(before, kind), draft.findings),
+        left=_of_kind(draft.findings, kind),
+        score_before=lowest_score(before, kind),
+        score_after=lowest_score(draft.findings, kind),
         reason=reason,
     )
 
@@ -122,7 +123,7 @@ def check_text(text: str, file: str = "") -> None:
         raise InputError(file or "snippet", f"expected at most {LONGEST_TEXT} characters, got {len(text)}")
 
 
-def _blocked(draft: _Draft, language: Language) -> str:
+def _obstacle(draft: _Draft, language: Language) -> str:
     """Return why nothing can be changed, whatever is found; empty if it can."""
     if not codemods_for(language.name):
         return f"no changes are known for {language.title}"
@@ -132,16 +133,16 @@ def _blocked(draft: _Draft, language: Language) -> str:
     return ""
 
 
-def _go_on(draft: _Draft, language: Language, kind: Kind | None, target: float, file: str) -> str:
+def _improve_until(draft: _Draft, language: Language, kind: Kind | None, target: float, file: str) -> str:
     """Change the draft until its score is good enough, and return why it stopped."""
     given_up: set[tuple[str, str]] = set()
     for _ in range(_MOST_STEPS):
-        value = _score(draft.findings, kind)
+        value = lowest_score(draft.findings, kind)
         if value >= target:
             return f"the score is {value:.2f}, and {target:.2f} was asked for"
         if not _step(draft, language, kind, file, given_up):
             break
-    left = _own(draft.findings, kind)
+    left = _of_kind(draft.findings, kind)
     if not left:
         return "the rules find nothing to change"
     named = "; ".join(f"{each.place}: {each.rule.title}" for each in left[:5])
@@ -153,7 +154,7 @@ def _step(
     draft: _Draft, language: Language, kind: Kind | None, file: str, given_up: set[tuple[str, str]]
 ) -> bool:
     """Make the next change that is accepted; return False if there is none."""
-    for codemod, findings in _next(draft.findings, language, kind):
+    for codemod, findings in _candidates(draft.findings, language, kind):
         if (codemod.name, draft.text) in given_up:
             continue
         if _try(draft, language, codemod, findings, file):
@@ -162,20 +163,19 @@ def _step(
     return False
 
 
-def _next(
+def _candidates(
     findings: tuple[Finding, ...], language: Language, kind: Kind | None
 ) -> Iterator[tuple[Codemod, tuple[Finding, ...]]]:
     """Yield codemods with the findings that they may answer: by stage, then the most severe first."""
-    own = _own(findings, kind)
+    own = _of_kind(findings, kind)
     wanted = [
         (codemod, tuple(each for each in own if each.rule.slug in codemod.slugs))
         for codemod in codemods_for(language.name)
     ]
-    ordered = sorted(
+    yield from sorted(
         ((codemod, found) for codemod, found in wanted if found),
         key=lambda each: (each[0].stage, -max(map(weight, each[1]))),
     )
-    yield from ordered
 
 
 def _try(
@@ -188,7 +188,7 @@ def _try(
     for group in groups:
         change = codemod.rewrite(Source(draft.text, language), group)
         if change is None:
-            # What cannot be done for all of them cannot be done for one.
+            # A codemod that answers none of the findings answers no single one either.
             if group is findings:
                 return False
             continue
@@ -209,42 +209,31 @@ def _is_better(before: tuple[Finding, ...], after: tuple[Finding, ...], answered
     return fewer and all(new[rule] <= old[rule] for rule in new)
 
 
-def _own(findings: tuple[Finding, ...], kind: Kind | None) -> tuple[Finding, ...]:
+def _of_kind(findings: tuple[Finding, ...], kind: Kind | None) -> tuple[Finding, ...]:
     return tuple(each for each in findings if kind is None or each.rule.kind == kind)
 
 
-def _gone(before: tuple[Finding, ...], after: tuple[Finding, ...]) -> tuple[Finding, ...]:
+def _answered(before: tuple[Finding, ...], after: tuple[Finding, ...]) -> tuple[Finding, ...]:
     """Return findings without a counterpart afterwards: same message, else same function, else same rule.
 
     A call that has another name after the change is still the same finding.
     """
-    left, gone = list(after), list(before)
-    for like in (_message, _function, _rule):
-        for each in tuple(gone):
+    left, answered = list(after), list(before)
+    likenesses: tuple[Callable[[Finding], object], ...] = (
+        lambda each: (each.rule.id, each.message),
+        lambda each: (each.rule.id, each.function),
+        lambda each: each.rule.id,
+    )
+    for like in likenesses:
+        for each in tuple(answered):
             found = next((other for other in left if like(other) == like(each)), None)
             if found is not None:
                 left.remove(found)
-                gone.remove(each)
-    return tuple(gone)
+                answered.remove(each)
+    return tuple(answered)
 
 
-def _message(each: Finding) -> tuple[str, str]:
-    return each.rule.id, each.message
-
-
-def _function(each: Finding) -> tuple[str, str]:
-    return each.rule.id, each.function
-
-
-def _rule(each: Finding) -> str:
-    return each.rule.id
-
-
-def _score(findings: tuple[Finding, ...], kind: Kind | None) -> float:
-    return min(score_of(findings, each).value for each in KINDS if kind in (None, each))
-
-
-# Whether a changed text still parses.
+# The check that a changed text still parses.
 
 
 def parse_problem(old: str, new: str, language: Language) -> str:
@@ -255,28 +244,28 @@ def parse_problem(old: str, new: str, language: Language) -> str:
         return f"it cannot be read as {language.title}: see line {(syntax.broken_lines() or [1])[0]}"
     if language.name != "python":
         return ""
-    # A body without its function may `return`: it must be as good as it was, and no better.
-    reads, why = _python_reads(new)
-    return why if reads < _python_reads(old)[0] else ""
+    # A body without its function may hold a `return`, which does not compile: compare with the old text.
+    level, why = _python_level(new)
+    return why if level < _python_level(old)[0] else ""
 
 
-def _python_reads(text: str) -> tuple[int, str]:
+def _python_level(text: str) -> tuple[int, str]:
     """Return 2 if it compiles, 1 if it parses, 0 if neither; and the reason."""
     first = next((line for line in text.splitlines() if line.strip() and line.lstrip()[0] != "#"), "")
     is_inside = first[:1] in (" ", "\t")
     whole = f"if True:\n{text}" if is_inside else text
-    reads = 0
+    level = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             tree = ast.parse(whole)
-            reads = 1
+            level = 1
             compile(tree, "<changed>", "exec", dont_inherit=True)
         except SyntaxError as error:
             line = max((error.lineno or 1) - is_inside, 1)
-            return reads, f"Python refuses it: {error.msg}, line {line}"
+            return level, f"Python refuses it: {error.msg}, line {line}"
         except (ValueError, RecursionError, MemoryError) as error:
-            return reads, f"Python refuses it: {error}"
+            return level, f"Python refuses it: {error}"
     return 2, ""
 
 

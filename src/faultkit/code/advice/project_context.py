@@ -1,6 +1,6 @@
 """Related code of the project, found in its index, to show to a model.
 
-It is optional: where it is unavailable, a log line says so, and the question is asked without it.
+It is optional: if it is unavailable, a warning is logged, and the question is asked without it.
 """
 
 from __future__ import annotations
@@ -15,19 +15,20 @@ from faultkit.base.errors import FaultkitError, InputError, RunError
 from faultkit.code import local_path
 from faultkit.code.index import (
     Embedder,
-    GivenEmbedder,
-    Hit,
+    FunctionEmbedder,
+    SearchHit,
     WordEmbedder,
     collection_name,
     default_index_dir,
-    given_embedder,
+    function_embedder,
     open_store,
     search,
 )
 from faultkit.code.index.points import Manifest
 from faultkit.code.index.store import Store
-from faultkit.llm.ask import LlmSettings, Model, llm_settings
-from faultkit.llm.ask import model_settings as flags
+from faultkit.llm import model_settings as flags
+from faultkit.llm.language_model import LanguageModel
+from faultkit.llm.model_settings import LlmSettings, llm_settings
 from faultkit.llm.providers import provider_of
 
 INDEX_DIR_VARIABLE = "FAULT_INDEX_DIR"
@@ -39,9 +40,9 @@ _WAIT_S = 1.0
 _log = logging.getLogger(__name__)
 
 
-def context_of(
+def project_search(
     path: str | os.PathLike[str],
-    model: Model,
+    model: LanguageModel,
     *,
     index_dir: str | os.PathLike[str] | None = None,
     warn: Callable[[str], None] = _log.warning,
@@ -60,8 +61,11 @@ def context_of(
         except FaultkitError as error:
             warn(f"the index of {root} is left out: {error}")
             return ()
-        others = (each for each in hits if each.language == language and not _is_in(each, query))
-        return [(_title(each), each.snippet) for each in others][:_MOST_SHOWN]
+        return [
+            (f"{hit.path}:{hit.start_line}-{hit.end_line} {hit.name}".rstrip(), hit.snippet)
+            for hit in hits
+            if hit.language == language and hit.snippet.strip() not in query
+        ][:_MOST_SHOWN]
 
     return near
 
@@ -75,7 +79,7 @@ def indexed_folder(
     return next((each for each in (place, *place.parents) if (base / collection_name(each)).is_dir()), None)
 
 
-def _search(store: Store, settings: LlmSettings, query: str) -> list[Hit]:
+def _search(store: Store, settings: LlmSettings, query: str) -> list[SearchHit]:
     manifest = store.manifest()
     if manifest is None:
         return []
@@ -83,40 +87,31 @@ def _search(store: Store, settings: LlmSettings, query: str) -> list[Hit]:
     try:
         wanted = settings_for(manifest, settings, os.environ)
     except InputError:
-        # Words need no vectors, and are better than nothing.
-        return search(store, no_embedder(manifest), text, most, "lexical")
+        # A search by words needs no vectors.
+        return search(store, words_only_embedder(manifest), text, most, "lexical")
     with ExitStack() as stack:
-        model = None if wanted is None else stack.enter_context(Model(wanted))
+        model = None if wanted is None else stack.enter_context(LanguageModel(wanted))
         return search(store, embedder_of(model), text, most, "hybrid")
 
 
-def _is_in(hit: Hit, query: str) -> bool:
-    return hit.snippet.strip() in query
-
-
-def _title(hit: Hit) -> str:
-    return f"{hit.path}:{hit.start_line}-{hit.end_line} {hit.name}".rstrip()
-
-
-# Which embeddings an index is built and searched with: the offline ones, or those of a provider's model.
-#
-# An index records the model of its vectors, because vectors of another model are useless to it. A search can
-# therefore choose the right one without being asked. Nothing is embedded here.
+# The embedder of an index: the offline one, or a provider's model. An index records the model of its vectors,
+# because vectors of another model do not fit it, so that a search can choose the right one without options.
+# Nothing is embedded here.
 
 
 _ANEW = "make the index anew with `fault index --rebuild`"
 
 
-def embeds(settings: LlmSettings | None) -> bool:
-    """Return whether the user asks for a provider's embeddings; asking for its answers does not."""
+def asks_for_embeddings(settings: LlmSettings | None) -> bool:
+    """Return whether the options ask for a provider's embeddings, and not only for its answers."""
     return settings is not None and settings.embed_asked
 
 
-def embedder_of(model: Model | None) -> Embedder:
+def embedder_of(model: LanguageModel | None) -> Embedder:
     """Return the embedder to build an index with. May ask the provider for the length of its vectors."""
-    if model is None or not embeds(model.settings):
+    if model is None or not asks_for_embeddings(model.settings):
         return WordEmbedder()
-    return given_embedder(_name(model.settings), model.embed, model.settings.embed_dim)
+    return function_embedder(_name(model.settings), model.embed, model.settings.embed_dim)
 
 
 def settings_for(manifest: Manifest, asked: LlmSettings | None, env: Mapping[str, str]) -> LlmSettings | None:
@@ -124,7 +119,7 @@ def settings_for(manifest: Manifest, asked: LlmSettings | None, env: Mapping[str
 
     Options of the user must match the index. Without options, the index decides.
     """
-    if asked is not None and embeds(asked):
+    if asked is not None and asks_for_embeddings(asked):
         if manifest.embedder != _name(asked):
             raise InputError(
                 flags.EMBED_MODEL[0],
@@ -152,9 +147,9 @@ def settings_for(manifest: Manifest, asked: LlmSettings | None, env: Mapping[str
         ) from None
 
 
-def no_embedder(manifest: Manifest) -> Embedder:
+def words_only_embedder(manifest: Manifest) -> Embedder:
     """Return an embedder for a search by words, which needs no vectors: it fits any index."""
-    return GivenEmbedder(manifest.embedder, manifest.dim, _never)
+    return FunctionEmbedder(manifest.embedder, manifest.dim, _never)
 
 
 def _never(texts: object) -> list[list[float]]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
 
 from faultkit.code.advice.answers import check_concerns
-from faultkit.llm.ask.prompt import Prompt, Section
+from faultkit.llm.prompt import ModelPrompt, PromptSection
 
 Concern: TypeAlias = Literal["reliability", "performance"]
 
@@ -28,16 +28,16 @@ _LOOK_AT = {
     "performance": "what happens under load: calls that block an event loop, a client or connection made for "
     "each call, one call for each item of a list, work that grows with the square of its input, whole files "
     "or tables in memory, missing limits and paging, locks held during I/O, needless copies",
-    "threat": "what somebody with bad intent can do with it: input that reaches a query, a command, a path "
+    "threat": "what an attacker can do with it: input that reaches a query, a command, a path "
     "or a URL, secrets in code or logs, missing checks of who asks, resources that one caller can use up",
 }
 
 
 def score(
-    snippet: str, language: str, concern: Concern | None, *, sections: Iterable[Section] = ()
-) -> Prompt:
-    """Return the prompt for `answer_schemas.SCORE`. Without a concern it asks for both together."""
-    return Prompt(
+    snippet: str, language: str, concern: Concern | None, *, sections: Iterable[PromptSection] = ()
+) -> ModelPrompt:
+    """Return the prompt for `answers.SCORE`. Without a concern it asks for both together."""
+    return ModelPrompt(
         f"{_WHO}\nScore the {_named(concern)} of the code between 0 and 1. Look at {_look_at(concern)}.\n"
         "1 means that it can run in production as it is; 0.8 that small things are missing; 0.5 that a "
         "common failure or load will hurt its users; 0.2 that it will hang, lose data or fall over; 0 that "
@@ -48,9 +48,9 @@ def score(
     )
 
 
-def suggest_slos(snippet: str, language: str, *, sections: Iterable[Section] = ()) -> Prompt:
-    """Return the prompt for `answer_schemas.SLOS`."""
-    return Prompt(
+def suggest_slos(snippet: str, language: str, *, sections: Iterable[PromptSection] = ()) -> ModelPrompt:
+    """Return the prompt for `answers.SLOS`."""
+    return ModelPrompt(
         f"{_WHO}\nSuggest service level objectives for the code: for its latency, its availability and its "
         "errors, as far as they make sense for what it does. At least one, at most six.\n"
         "- objective: the per cent of good events, below 100, since nothing holds always. Be ambitious, and "
@@ -77,9 +77,9 @@ def suggest_change(
     score: float | None,
     target_score: float,
     whole_file: bool = False,
-    sections: Iterable[Section] = (),
-) -> Prompt:
-    """Return the prompt for `answer_schemas.CHANGE`. The diff is made from `new`, so its line numbers
+    sections: Iterable[PromptSection] = (),
+) -> ModelPrompt:
+    """Return the prompt for `answers.CHANGE`. The diff is made from `new`, so its line numbers
     are right."""
     what = "file" if whole_file else "code"
     aim = (
@@ -87,7 +87,7 @@ def suggest_change(
         if score is None
         else f"Its score is {score:g} of 1; aim at {target_score:g}"
     )
-    return Prompt(
+    return ModelPrompt(
         f"{_WHO}\nImprove the {_named(concern)} of the {what}. Look at {_look_at(concern)}.\n"
         f"{aim}, and change no more than that takes. Fix the "
         "findings that are given first. Keep what the code does for its callers: names, arguments, results, "
@@ -109,12 +109,12 @@ def deep_analysis(
     function: str,
     *,
     concerns: Sequence[str] = (),
-    sections: Iterable[Section] = (),
-) -> Prompt:
-    """Return the prompt for `answer_schemas.ANALYSIS`."""
+    sections: Iterable[PromptSection] = (),
+) -> ModelPrompt:
+    """Return the prompt for `answers.ANALYSIS`."""
     wanted = check_concerns(tuple(concerns))
     looks = "\n".join(f"- {concern}: {_LOOK_AT[concern]}." for concern in wanted)
-    return Prompt(
+    return ModelPrompt(
         f"{_WHO}\nAnalyse the function {function!r} in depth, one evaluation for each of these concerns:\n"
         f"{looks}\n"
         "Each evaluation has a summary and up to three risks, the greatest first. A risk has a title, an "
@@ -127,15 +127,15 @@ def deep_analysis(
     )
 
 
-def findings_section(lines: Iterable[str]) -> Section:
+def findings_section(lines: Iterable[str]) -> PromptSection:
     """Return the findings of the offline rules as a section, one line each."""
     text = "\n".join(lines)
-    return Section("What a checker found in it", text or "nothing")
+    return PromptSection("What a checker found in it", text or "nothing")
 
 
-def context_section(title: str, text: str, language: str) -> Section:
+def context_section(title: str, text: str, language: str) -> PromptSection:
     """Return a search result as a section that may be left out."""
-    return Section(f"Other code of the project: {title}", text, language, optional=True)
+    return PromptSection(f"Other code of the project: {title}", text, language, optional=True)
 
 
 def _named(concern: Concern | None) -> str:
@@ -146,5 +146,5 @@ def _look_at(concern: Concern | None) -> str:
     return _LOOK_AT[concern] if concern else f"{_LOOK_AT['reliability']}; and {_LOOK_AT['performance']}"
 
 
-def _code(snippet: str, language: str, title: str = "The code") -> Section:
-    return Section(title, snippet, language)
+def _code(snippet: str, language: str, title: str = "The code") -> PromptSection:
+    return PromptSection(title, snippet, language)

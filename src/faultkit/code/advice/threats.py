@@ -2,7 +2,7 @@
 
 Five checks: input of a caller must not become part of a query, a shell command, a path, the host of a URL
 or code. Secrets in the source and missing TLS verification are found by rules (`RULE_SLUGS`).
-Authorisation, logging and resource use per caller are not checked, and the analysis says so.
+Authorisation, logging and resource use per caller are not checked, and the analysis states this.
 
 Input is followed from parameters through plain copies, methods called on it and text that it is put into,
 and no further: a value that passes through any other function counts as checked there. This misses some
@@ -19,7 +19,7 @@ from faultkit.code.facts import Argument, Assignment, Call, Facts, Parameter, Sc
 from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import LIKELY, POSSIBLE, Hit, Severity
-from faultkit.code.rules.vocabulary.http import http_requests
+from faultkit.code.rules.vocabulary.http_requests import http_requests
 
 _LITERAL = re.compile(
     r"""(?P<prefix>\b[a-zA-Z]{1,2})?(?P<quote>\"{3}|'{3}|"|'|`)(?P<text>(?:\\.|(?!(?P=quote)).)*)(?P=quote)""",
@@ -151,7 +151,7 @@ class Threat:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundThreat:
+class ThreatFinding:
     """A threat at a line."""
 
     threat: Threat
@@ -220,10 +220,10 @@ _STARTS = re.compile(
 _ONE_PART = re.compile(r"\{(\w+)\}|<(?:\w+:)?(\w+)>|:(\w+)")
 
 
-def threats_in(facts: Facts, within: Span) -> tuple[FoundThreat, ...]:
+def threats_in(facts: Facts, within: Span) -> tuple[ThreatFinding, ...]:
     """Return threats in a function, in the order of the text."""
     return tuple(
-        FoundThreat(
+        ThreatFinding(
             threat, facts.syntax.line(hit.span.start), hit.message, hit.severity or "medium", hit.confidence
         )
         for call in facts.within(facts.calls, within)
@@ -302,7 +302,7 @@ def _path(facts: Facts, call: Call) -> Iterator[Hit]:
     handler = facts.route_of(call)
     place = _PATHS.get(call.name)
     argument = None if place is None else call.argument("path", "file", place=place)
-    # Elsewhere a path as a parameter is what a function is for.
+    # Outside of handlers, a path as a parameter is the purpose of the function.
     if handler is None or argument is None or _CLEANED.search(facts.text(handler.span)):
         return
     yield from _hit(facts, call, argument.value, "names the file for {}", but=_single_parts(handler))
@@ -324,7 +324,7 @@ def _url(facts: Facts, call: Call) -> Iterator[Hit]:
         return
     value = _value_of(argument, call, facts) or argument.value
     start = _STARTS.match(value.text)
-    # What follows the host cannot send the request elsewhere.
+    # Input after the host cannot send the request elsewhere.
     if start is not None and start[1] in inputs_at(call, facts).names:
         yield from _hit(facts, call, value, "decides where the request of {} goes", at=argument.value.span)
 

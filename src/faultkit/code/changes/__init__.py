@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from faultkit.code.changes.change import Change, Codemod, Edit, Source
-from faultkit.code.changes.diff import apply_edits, edits_between, unified_diff
+from faultkit.code.changes.change import (
+    Change,
+    Codemod,
+    Edit,
+    Source,
+    apply_edits,
+    edits_between,
+    unified_diff,
+)
 from faultkit.code.changes.go import GO
 from faultkit.code.changes.javascript import JAVASCRIPT
 

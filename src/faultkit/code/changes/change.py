@@ -1,8 +1,8 @@
-"""What a change is: edits of one text that answer findings. Values only.
+"""Changes of one text that answer findings: edits, codemods and unified diffs. Pure.
 
 A codemod is one value in the table of its language:
 
-    SUBPROCESS_TIMEOUT = Codemod("subprocess-timeout", ("subprocess-without-timeout",), "…", _rewrite)
+    SUBPROCESS_TIMEOUT = Codemod("subprocess-timeout", ("subprocess-without-timeout",), _rewrite)
 
 It receives findings and edits those places only, so that a text without findings is never changed.
 """
@@ -10,15 +10,16 @@ It receives findings and edits those places only, so that a text without finding
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import cached_property
+from typing import Literal, TypeAlias
 
 from faultkit.code.facts import Call, Facts, facts_of
 from faultkit.code.languages import Language
-from faultkit.code.languages.syntax import Node, Span, Syntax
+from faultkit.code.languages.syntax import Node, Span, Syntax, parse_snippet
 from faultkit.code.rules.rule import Finding
-from faultkit.code.snippets import parse_snippet
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Change:
     rules: tuple[str, ...]
     """Ids of the rules whose findings it answers."""
     description: str
-    """What it does, in one sentence without a full stop."""
+    """The effect in one sentence without a full stop."""
     edits: tuple[Edit, ...]
     imports: tuple[str, ...] = ()
     """Import statements that the new text needs and that have no place in it, because it is a part of a
@@ -110,16 +111,16 @@ def change_of(
     if not edits:
         return None
     rules = tuple(sorted({each.rule.id for each in findings}))
-    return Change(rules, description, tuple(sorted({*edits}, key=_order)), dependencies=dependencies)
+    return Change(
+        rules,
+        description,
+        tuple(sorted({*edits}, key=lambda each: (each.span.start, each.span.end, each.text))),
+        dependencies=dependencies,
+    )
 
 
-def _order(edit: Edit) -> tuple[int, int, str]:
-    return edit.span.start, edit.span.end, edit.text
-
-
-# Where text edits go so that the layout around them stays: lines, indentation, lists of keys.
-#
-# For languages without a tree that can be written back. Offsets are those of `Source.facts`.
+# Edits that keep the layout around them: lines, indentation, lists of keys. They serve languages whose trees
+# cannot be written back as text. Offsets are those of `Source.facts`.
 
 
 _INDENT = re.compile(rb"[ \t]*")
@@ -139,7 +140,7 @@ def newline_of(source: Source) -> str:
     return "\r\n" if "\r\n" in source.text else "\n"
 
 
-def unit_of(source: Source, usual: str) -> str:
+def indent_unit(source: Source, usual: str) -> str:
     """Return one level of indentation, as the text has it."""
     for line in source.text.split("\n"):
         found = re.match(r"(\t| {2,8})(?=\S)(?!\*)", line)
@@ -172,8 +173,8 @@ def after_statement(source: Source, statement: Node, lines: Iterable[str]) -> Ed
     if _shares_line(source, statement):
         text = source.syntax.source[statement.start_byte : statement.end_byte]
         is_open = source.language.name == "go" or not text.endswith(b";")
-        said = " ".join(line.strip() for line in lines)
-        return insert(source, statement.end_byte, f"{';' if is_open else ''} {said}")
+        joined = " ".join(line.strip() for line in lines)
+        return insert(source, statement.end_byte, f"{';' if is_open else ''} {joined}")
     indent, end = indent_at(source, statement.start_byte), newline_of(source)
     return insert(source, statement.end_byte, "".join(f"{end}{indent}{line}" for line in lines))
 
@@ -201,3 +202,175 @@ def statement_of(node: Node | None, blocks: Iterable[str]) -> Node | None:
             return node
         node = node.parent
     return None
+
+
+# Edits applied to a text, and unified diffs that `git apply` accepts.
+#
+# A line ends with `\n` only: a carriage return before it, a form feed or a Unicode break belongs to the line.
+
+
+CONTEXT_LINES = 3
+_DIFF_NO_NEWLINE = "\\ No newline at end of file\n"
+_Kind: TypeAlias = Literal["replace", "delete", "insert", "equal"]
+_NEEDS_QUOTES = re.compile(r'["\\\x00-\x1f\x7f]')
+
+
+def apply_edits(text: str, edits: Iterable[Edit]) -> str:
+    """Apply edits to a text. Insertions at one place keep their order. Raises ValueError if two edits
+    overlap."""
+    source = text.encode("utf-8", "surrogatepass")
+    pieces, at = list[bytes](), 0
+    for edit in sorted(edits, key=lambda each: (each.span.start, each.span.end)):
+        if not at <= edit.span.start <= edit.span.end <= len(source):
+            raise ValueError(f"edits: expected spans that do not overlap, got {edit.span} after byte {at}")
+        pieces += [source[at : edit.span.start], edit.text.encode("utf-8", "surrogatepass")]
+        at = edit.span.end
+    pieces.append(source[at:])
+    return b"".join(pieces).decode("utf-8", "surrogatepass")
+
+
+def edits_between(old: str, new: str) -> tuple[Edit, ...]:
+    """Return edits of whole lines that turn the old text into the new one."""
+    before, after = lines_of(old), lines_of(new)
+    starts = [0]
+    for line in before:
+        starts.append(starts[-1] + len(line.encode("utf-8", "surrogatepass")))
+    return tuple(
+        Edit(Span(starts[first], starts[last]), "".join(after[new_first:new_last]))
+        for kind, first, last, new_first, new_last in _Matcher(before, after).get_opcodes()
+        if kind != "equal"
+    )
+
+
+def unified_diff(old: str, new: str, path: str = "snippet", *, context: int = CONTEXT_LINES) -> str:
+    """Return the diff; empty if nothing differs. `path` is relative to where the diff is applied."""
+    before, after = lines_of(old), lines_of(new)
+    hunks = [
+        "".join(_diff_hunk(group, before, after))
+        for group in _Matcher(before, after).get_grouped_opcodes(context)
+        if any(kind != "equal" for kind, *_ in group)
+    ]
+    if not hunks:
+        return ""
+    return "".join((f"--- {_named('a/', path)}\n", f"+++ {_named('b/', path)}\n", *hunks))
+
+
+def lines_of(text: str) -> list[str]:
+    """Return lines with their ends; only the last may have none."""
+    lines = text.split("\n")
+    return [*(f"{line}\n" for line in lines[:-1]), *([lines[-1]] if lines[-1] else [])]
+
+
+class _Matcher(SequenceMatcher[str]):
+    """Compares only what lies between the first and the last difference: files are long, changes are
+    short."""
+
+    def __init__(self, before: Sequence[str], after: Sequence[str]) -> None:
+        fewer = min(len(before), len(after))
+        head = next((at for at in range(fewer) if before[at] != after[at]), fewer)
+        fewer -= head
+        tail = next((at for at in range(fewer) if before[-1 - at] != after[-1 - at]), fewer)
+        self._head, self._tail = head, tail
+        middle = before[head : len(before) - tail], after[head : len(after) - tail]
+        super().__init__(None, *middle, autojunk=False)
+
+    def get_opcodes(self) -> list[tuple[_Kind, int, int, int, int]]:
+        head, tail = self._head, self._tail
+        moved = [
+            (kind, first + head, last + head, new_first + head, new_last + head)
+            for kind, first, last, new_first, new_last in super().get_opcodes()
+        ]
+        before: list[tuple[_Kind, int, int, int, int]] = [("equal", 0, head, 0, head)] if head else []
+        _, _, end, _, new_end = (moved or before or [("equal", 0, 0, 0, 0)])[-1]
+        after: list[tuple[_Kind, int, int, int, int]] = (
+            [("equal", end, end + tail, new_end, new_end + tail)] if tail else []
+        )
+        return [*before, *moved, *after]
+
+
+def _diff_hunk(
+    group: Sequence[tuple[str, int, int, int, int]], before: Sequence[str], after: Sequence[str]
+) -> Iterator[str]:
+    first, last = group[0], group[-1]
+    yield f"@@ -{_range(first[1], last[2])} +{_range(first[3], last[4])} @@\n"
+    for kind, start, end, new_start, new_end in group:
+        if kind == "equal":
+            yield from (_line(" ", line) for line in before[start:end])
+        else:
+            yield from (_line("-", line) for line in before[start:end])
+            yield from (_line("+", line) for line in after[new_start:new_end])
+
+
+def _line(sign: str, line: str) -> str:
+    return f"{sign}{line}" if line.endswith("\n") else f"{sign}{line}\n{_DIFF_NO_NEWLINE}"
+
+
+def _range(start: int, end: int) -> str:
+    """Return the range of a hunk. Lines count from 1; an empty range names the line before it."""
+    count = end - start
+    if count == 1:
+        return str(start + 1)
+    return f"{start + 1 if count else start},{count}"
+
+
+def _named(side: str, path: str) -> str:
+    """Return a path as git writes it: quoted if it would break the line, with a tab after it if it holds
+    a blank."""
+    name = (
+        f"{side}{path.replace(chr(92), '/').lstrip('/')}" if not _NEEDS_QUOTES.search(path) else side + path
+    )
+    if _NEEDS_QUOTES.search(name):
+        escaped = _NEEDS_QUOTES.sub(lambda found: _escape(found[0]), name)
+        return f'"{escaped}"'
+    return f"{name}\t" if " " in name else name
+
+
+def _escape(character: str) -> str:
+    return f"\\{character}" if character in '"\\' else f"\\{ord(character):03o}"
+
+
+# Applying a diff. This shares no code with the functions above, so that each half checks the other.
+
+
+_HEAD = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_PATCH_NO_NEWLINE = "\\ No newline"
+
+
+def apply_diff(old: str, diff: str) -> str:
+    """Return the new text. Raises ValueError if the diff does not fit the old one exactly."""
+    before: list[str] = _LINE.findall(old)
+    lines: list[str] = _LINE.findall(diff)
+    if [line[:4] for line in lines[:2]] != ["--- ", "+++ "]:
+        raise ValueError("diff: expected two lines with the names of the files")
+    after: list[str] = []
+    at, consumed = 2, 0
+    while at < len(lines):
+        head = _HEAD.match(lines[at])
+        if head is None:
+            raise ValueError(f"diff: expected a hunk on line {at + 1}, got {lines[at][:40]!r}")
+        removed, added, at = _patch_hunk(lines, at + 1)
+        # An empty range names the line before it.
+        start = int(head[1]) - bool(removed)
+        after += before[consumed:start]
+        fits = start >= consumed and before[start : start + len(removed)] == removed
+        counts = int(head[2] or 1), int(head[4] or 1)
+        if not fits or len(after) != int(head[3]) - bool(added) or counts != (len(removed), len(added)):
+            raise ValueError(f"diff: expected a hunk that fits the text, got {head[0]}")
+        after += added
+        consumed = start + len(removed)
+    return "".join([*after, *before[consumed:]])
+
+
+def _patch_hunk(lines: list[str], at: int) -> tuple[list[str], list[str], int]:
+    """Return the old lines and new lines of a hunk, and where it ends."""
+    removed: list[str] = []
+    added: list[str] = []
+    while at < len(lines) and lines[at][0] in " -+":
+        is_last = at + 1 < len(lines) and lines[at + 1].startswith(_PATCH_NO_NEWLINE)
+        text = lines[at][1:].removesuffix("\n") if is_last else lines[at][1:]
+        for sign, side in (("-", removed), ("+", added)):
+            if lines[at][0] in (" ", sign):
+                side.append(text)
+        at += 1 + is_last
+    return removed, added, at

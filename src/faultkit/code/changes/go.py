@@ -20,7 +20,7 @@ from faultkit.code.changes.change import (
 from faultkit.code.facts import Call, Scope
 from faultkit.code.languages.syntax import Node, walk
 from faultkit.code.rules.rule import Finding
-from faultkit.code.rules.vocabulary.http import library_of
+from faultkit.code.rules.vocabulary.http_requests import library_of
 
 TIMEOUT_S, PROGRAM_TIMEOUT_S = 10, 60
 _BLOCKS = ("block", "source_file", "statement_list")
@@ -45,12 +45,12 @@ def _change(
 def _timeouts(source: Source, findings: tuple[Finding, ...]) -> Change | None:
     imports, edits = GoImports(source), dict[int, Edit]()
     for call in filter(None, map(source.call_at, findings)):
-        made = call.origin
-        if made is not None and made.name == "net/http.Client":
-            literal = _literal(source, made)
+        client = call.origin
+        if client is not None and client.name == "net/http.Client":
+            literal = _literal(source, client)
             if literal is not None:
                 seconds = f"{imports.need('time')}.Second"
-                edits[made.span.start] = add_key(source, literal, f"Timeout: {TIMEOUT_S} * {seconds}")
+                edits[client.span.start] = add_key(source, literal, f"Timeout: {TIMEOUT_S} * {seconds}")
         elif call.name.startswith(("net/http.DefaultClient.",)) or call.name.count(".") == 1:
             name = _shared_client(source, imports, edits)
             edits[call.callee.start] = source.edit(
@@ -104,8 +104,8 @@ def _statuses(source: Source, findings: tuple[Finding, ...]) -> Change | None:
         response, error = call.assigned
         if returned is None or not re.search(rf"(^|,\s*|\s){re.escape(error)}$", returned):
             continue
-        made = f'{imports.need("fmt")}.Errorf("unexpected status %s", {response}.Status)'
-        values = returned.removesuffix(error) + made
+        error_value = f'{imports.need("fmt")}.Errorf("unexpected status %s", {response}.Status)'
+        values = returned.removesuffix(error) + error_value
         lines = (f"if {response}.StatusCode >= 400 {{", f"\treturn {values}", "}")
         edits.append(after_statement(source, _after_defer(statement), lines))
     return _change(findings, "return an error for answers with a status of 400 and above", edits, imports)
@@ -199,8 +199,11 @@ def _programs(source: Source, findings: tuple[Finding, ...]) -> Change | None:
         if re.search(r"\b(ctx|cancel)\b", text) or source.facts.loops_around(call):
             continue
         seen.add(scope.body.start)
-        made = f"{imports.need('context')}.WithTimeout({imports.need('context')}.Background(), "
-        lines = (f"ctx, cancel := {made}{PROGRAM_TIMEOUT_S}*{imports.need('time')}.Second)", "defer cancel()")
+        with_timeout = f"{imports.need('context')}.WithTimeout({imports.need('context')}.Background(), "
+        lines = (
+            f"ctx, cancel := {with_timeout}{PROGRAM_TIMEOUT_S}*{imports.need('time')}.Second)",
+            "defer cancel()",
+        )
         edits.append(before_statement(source, statement, lines))
         edits += _with_context(source, call, "CommandContext", "ctx")
     return _change(findings, "end programs that run too long", edits, imports)

@@ -13,15 +13,15 @@ from faultkit.code.changes.change import (
     after_statement,
     change_of,
     indent_at,
+    indent_unit,
     insert,
     newline_of,
     statement_of,
-    unit_of,
 )
 from faultkit.code.facts import Call
 from faultkit.code.languages.syntax import Node, walk
 from faultkit.code.rules.rule import Finding
-from faultkit.code.rules.vocabulary.http import library_of
+from faultkit.code.rules.vocabulary.http_requests import library_of
 
 TIMEOUT_MS = 5000
 _SIGNAL = f"signal: AbortSignal.timeout({TIMEOUT_MS})"
@@ -33,7 +33,7 @@ _OPTIONS: dict[str, tuple[str, int]] = {
     "got": (f"timeout: {{ request: {TIMEOUT_MS} }}", 1),
     "http": (_SIGNAL, 1),
 }
-"""What goes into the options of a call, and their index among its arguments."""
+"""The entry to add to the options of a call, and the index of the options among its arguments."""
 
 
 def _timeouts(source: Source, findings: tuple[Finding, ...]) -> Change | None:
@@ -43,9 +43,9 @@ def _timeouts(source: Source, findings: tuple[Finding, ...]) -> Change | None:
         library = None if call is None else library_of(call)
         if call is None or library is None:
             continue
-        made = call.origin
-        if library.name == "axios" and made is not None and made.name == "axios.create":
-            call, entry, place = made, _TIMEOUT, 0
+        client = call.origin
+        if library.name == "axios" and client is not None and client.name == "axios.create":
+            call, entry, place = client, _TIMEOUT, 0
         else:
             entry, place = _axios(call) if library.name == "axios" else _OPTIONS.get(library.name, ("", 0))
         edit = _option(source, call, entry, place) if entry else None
@@ -77,7 +77,7 @@ def _option(source: Source, call: Call, entry: str, place: int) -> Edit | None:
         missing = ", undefined" * (place - len(given))
         return insert(source, given[-1].end_byte, f"{missing}, {{ {entry} }}") if given else None
     if place < len(given):
-        # Node's http.get takes what to call last.
+        # Node's http.get takes its callback last.
         return insert(source, given[place].start_byte, f"{{ {entry} }}, ")
     if not given:
         return source.edit(arguments.start_byte, arguments.end_byte, f"({{ {entry} }})")
@@ -110,7 +110,7 @@ def _status_edits(source: Source, findings: tuple[Finding, ...]) -> Iterator[Edi
         if statement is None or not name.isidentifier() or not _declares(statement):
             continue
         text = f"throw new Error(`${{{name}.url}} answered with status ${{{name}.status}}`);"
-        lines = (f"if (!{name}.ok) {{", f"{unit_of(source, '  ')}{text}", "}")
+        lines = (f"if (!{name}.ok) {{", f"{indent_unit(source, '  ')}{text}", "}")
         yield after_statement(source, statement, lines)
 
 
@@ -140,7 +140,7 @@ def _closing_edits(source: Source, call: Call) -> Iterator[Edit]:
         if call.is_awaited
         else f"{call.written.rpartition('.')[0]}.closeSync({name});"
     )
-    indent, unit, end = indent_at(source, statement.start_byte), unit_of(source, "  "), newline_of(source)
+    indent, unit, end = indent_at(source, statement.start_byte), indent_unit(source, "  "), newline_of(source)
     yield insert(source, rest[0].start_byte, f"try {{{end}{indent}{unit}")
     for line in range(source.syntax.line(rest[0].start_byte) + 1, source.syntax.line(rest[-1].end_byte) + 1):
         if source.syntax.line_text(line).strip():

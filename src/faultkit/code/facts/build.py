@@ -1,6 +1,10 @@
-"""Makes facts from a syntax tree: collects nodes in one walk, resolves names, then builds values. Pure.
+"""Makes facts from a syntax tree. Pure.
 
-What differs by language is in the `Grammar` of each; `routes` finds the functions that answer requests.
+    collect    one walk over the tree: scopes, calls, bindings, still as nodes
+    resolve    names of calls and accesses, independent of local spelling
+    build      this module: values, with the handlers of errors and the routes of functions
+
+What differs by language is in the `Grammar` of each.
 """
 
 from __future__ import annotations
@@ -8,7 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from faultkit.code.facts.collect import Collected, RawScope, collect, span
+from faultkit.code.facts.collect import CollectedNodes, RawScope, collect, span
 from faultkit.code.facts.fact_values import Call, Handler, Imports, Route, Scope, Try
 from faultkit.code.facts.facts import Facts, is_within
 from faultkit.code.facts.go import GO
@@ -34,7 +38,7 @@ GRAMMARS: dict[str, Grammar] = {
 def facts_of(syntax: Syntax) -> Facts:
     """Return the facts of any text, broken or not. Raises KeyError if the language is not in GRAMMARS."""
     grammar = GRAMMARS[syntax.language.name]
-    found: Collected = collect(syntax, grammar)
+    found: CollectedNodes = collect(syntax, grammar)
     resolver = Resolver(found)
     calls = resolver.calls()
     scopes = with_routes(found, resolver)
@@ -91,7 +95,7 @@ _LOG_OWNERS = (
 )
 
 
-def tries_of(found: Collected, facts: Facts, resolver: Resolver) -> tuple[Try, ...]:
+def tries_of(found: CollectedNodes, facts: Facts, resolver: Resolver) -> tuple[Try, ...]:
     """Return the tries of a text with their handlers."""
     tries = []
     for node, parts in found.tries:
@@ -106,12 +110,12 @@ def _handler(parts: CatchParts, facts: Facts, grammar: Grammar, resolver: Resolv
     name = text_of(parts.name)
     body = span(parts.body)
     statements = [child for child in parts.body.named_children if not child.is_extra]
-    # Go's named results are given back by a plain `return`, the error among them.
+    # In Go a plain `return` returns the named results, the error among them.
     bare_return = facts.language != "go"
     work = [each for each in statements if not _does_nothing(each, grammar, bare_return)]
     calls = list(facts.within(facts.calls, body))
     steps = list(facts.within(facts.steps, body))
-    gives_on = any(call.method in grammar.gives_on for call in calls)
+    forwards = any(call.method in grammar.forwards_error for call in calls)
     rejects = any(call.name.startswith("Promise.reject") for call in calls)
     return Handler(
         types=types,
@@ -123,18 +127,18 @@ def _handler(parts: CatchParts, facts: Facts, grammar: Grammar, resolver: Resolv
         is_empty=not work,
         only_logs=bool(work) and all(_is_log(each, grammar, calls) for each in work),
         raises=any(step.kind == "raise" for step in steps)
-        or gives_on
+        or forwards
         or rejects
         or (
             facts.language == "go"
-            and any(step.kind == "return" and _gives_error(step.text) for step in steps)
+            and any(step.kind == "return" and _returns_error(step.text) for step in steps)
         ),
         uses_error=bool(name) and _uses(facts, name, body),
         exits=any(step.kind in ("return", "break", "raise") for step in steps),
     )
 
 
-def _gives_error(returned: str) -> bool:
+def _returns_error(returned: str) -> bool:
     """Return whether the last returned value is the error (Go)."""
     last = returned.rpartition(",")[2].strip()
     return bool(last) and last not in ("nil", "true", "false")
@@ -175,7 +179,7 @@ def _uses(facts: Facts, name: str, body: Span) -> bool:
     return name in heads
 
 
-# Finds functions that answer requests: by decorators, registrations, parameter types and base classes.
+# Routes: functions that answer requests, found by decorators, registrations, types and base classes.
 
 
 _METHODS = frozenset({"get", "post", "put", "patch", "delete", "head", "options"})
@@ -218,7 +222,7 @@ _VIEW_BASES = ("View", "APIView", "MethodView", "RequestHandler", "HTTPEndpoint"
 _BASE_HANDLER = "BaseHTTPRequestHandler"
 
 
-def with_routes(found: Collected, resolver: Resolver) -> tuple[Scope, ...]:
+def with_routes(found: CollectedNodes, resolver: Resolver) -> tuple[Scope, ...]:
     """Return all functions, outer ones first, with the routes that lead to them."""
     registered = _registered(found, resolver)
     scopes = []
@@ -230,7 +234,7 @@ def with_routes(found: Collected, resolver: Resolver) -> tuple[Scope, ...]:
     return tuple(scopes)
 
 
-def _registered(found: Collected, resolver: Resolver) -> dict[RawScope, Route]:
+def _registered(found: CollectedNodes, resolver: Resolver) -> dict[RawScope, Route]:
     """Find `app.get("/", handler)`, with the function itself or its name."""
     routes: dict[RawScope, Route] = {}
     if found.syntax.language.name not in ("javascript", "typescript", "tsx"):
@@ -253,7 +257,7 @@ def _registered(found: Collected, resolver: Resolver) -> dict[RawScope, Route]:
     return routes
 
 
-def _registration(call: Call, found: Collected) -> Route | None:
+def _registration(call: Call, found: CollectedNodes) -> Route | None:
     if call.name in ("http.createServer", "https.createServer", "http2.createServer"):
         return Route("ANY", "", "node")
     if call.method not in _METHODS | {"all"} or not _is_app(call):
@@ -268,20 +272,27 @@ def _registration(call: Call, found: Collected) -> Route | None:
 
 
 def _is_app(call: Call) -> bool:
-    made = "" if call.origin is None else call.origin.name
-    if made in ("express", "express.Router", "fastify", "hono.Hono", "fastapi.FastAPI", "fastapi.APIRouter"):
+    origin_name = "" if call.origin is None else call.origin.name
+    if origin_name in (
+        "express",
+        "express.Router",
+        "fastify",
+        "hono.Hono",
+        "fastapi.FastAPI",
+        "fastapi.APIRouter",
+    ):
         return True
     return _APPS.search(call.receiver_written) is not None
 
 
-def _framework(found: Collected) -> str:
+def _framework(found: CollectedNodes) -> str:
     for name in _FRAMEWORKS:
         if any(module == name or module.startswith((f"{name}.", f"{name}/")) for module in found.modules):
             return name
     return ""
 
 
-def _decorated(raw: RawScope, found: Collected, resolver: Resolver) -> Route | None:
+def _decorated(raw: RawScope, found: CollectedNodes, resolver: Resolver) -> Route | None:
     for node in raw.decorators:
         call = resolver.decorator(node, raw)
         last = call.method
@@ -312,7 +323,7 @@ def _method(call: Call) -> str:
     return named[0].upper() if len(named) == 1 else "ANY"
 
 
-def _typed(raw: RawScope, found: Collected, resolver: Resolver) -> Route | None:
+def _typed(raw: RawScope, found: CollectedNodes, resolver: Resolver) -> Route | None:
     language = found.syntax.language.name
     if language == "go":
         for each in raw.parameters:

@@ -1,4 +1,7 @@
-"""One walk over a tree that collects everything facts are made of, still as nodes. Resolves no names."""
+"""One walk over a tree that collects everything facts are made of, still as nodes. Resolves no names.
+
+Everything is collected in one pass, because a walk over a large file is what a review spends most time on.
+"""
 
 from __future__ import annotations
 
@@ -89,11 +92,10 @@ class RawCall:
     scope: RawScope | None
     owner: str
     flags: dict[str, bool]
-    assigned: tuple[Node, ...] = ()
 
 
 @dataclass
-class Collected:
+class CollectedNodes:
     """Everything that one walk found."""
 
     syntax: Syntax
@@ -121,7 +123,7 @@ def span(node: Node) -> Span:
     return Span(node.start_byte, node.end_byte)
 
 
-def bare(grammar: Grammar, node: Node) -> Node:
+def unwrap(grammar: Grammar, node: Node) -> Node:
     """Return the expression without parentheses, `await` and similar nodes around it."""
     while node.type in grammar.transparent and node.named_child_count:
         if node.type == "unary_expression" and not text_of(node).startswith(("&", "*")):
@@ -135,29 +137,31 @@ def bare(grammar: Grammar, node: Node) -> Node:
 
 def value_of(grammar: Grammar, node: Node) -> Value:
     """Return an expression as a value with its shape."""
-    inner = bare(grammar, node)
+    inner = unwrap(grammar, node)
     shape: Shape = grammar.shapes.get(inner.type, "other")
-    if shape == "text" and any(child.type in grammar.holes for child in inner.children):
+    if shape == "text" and any(child.type in grammar.interpolations for child in inner.children):
         shape = "other"
     return Value(text_of(node), shape, span(node))
 
 
-def collect(syntax: Syntax, grammar: Grammar) -> Collected:
+def collect(syntax: Syntax, grammar: Grammar) -> CollectedNodes:
     """Walk the tree once."""
     return _Walk(syntax, grammar).run()
 
 
 class _Walk:
+    """One walk over a tree, with the scopes and types that are open at the current node."""
+
     def __init__(self, syntax: Syntax, grammar: Grammar) -> None:
         self.grammar = grammar
-        self.found = Collected(syntax, grammar)
+        self.found = CollectedNodes(syntax, grammar)
         self.names = {each.body.start: each.qualified_name for each in list_functions(syntax)}
         self.body_of = DIALECTS[syntax.language.name].body
         self.stack: list[Node] = []
         self.open_scopes: list[RawScope] = []
         self.open_types: list[tuple[int, str]] = []
 
-    def run(self) -> Collected:
+    def run(self) -> CollectedNodes:
         cursor = self.found.syntax.root.walk()
         while True:
             node = cursor.node
@@ -196,7 +200,7 @@ class _Walk:
         if kind in grammar.functions:
             self._function(node)
         if kind in grammar.calls:
-            self._call(node)
+            self.found.calls[node.id] = RawCall(node, self.scope, self.owner, self._flags(node))
         if kind in grammar.imports:
             self._import(node)
         if kind in grammar.bindings:
@@ -238,7 +242,7 @@ class _Walk:
             node=node,
             span=Span(start, node.end_byte),
             body=inner,
-            name=self.names.get(inner.start, "") if node.type not in _LAMBDAS else self._lambda_name(inner),
+            name=self.names.get(inner.start, ""),
             owner=type_ or self.owner,
             outer=self.scope,
             is_async=self.grammar.is_async(node),
@@ -250,10 +254,10 @@ class _Walk:
         for place, each in enumerate(scope.parameters):
             names = [each.name] if each.name.type in self.grammar.names else _leaves(each.name, self.grammar)
             for name in names:
-                value = self._promised(scope, place)
+                value = self._promise_value(scope, place)
                 bound = RawBinding(inner.start, value, each.type, scope.outer)
                 scope.bound.setdefault(text_of(name), []).append(bound)
-        if (callee := self._looper(scope)) is not None:
+        if (callee := self._iterating_callee(scope)) is not None:
             over = text_of(callee.child_by_field_name(self.grammar.members[callee.type][0]))
             whole = span(cast(RawCall, scope.given_to).node)
             items = tuple(text_of(each.name) for each in scope.parameters)
@@ -263,28 +267,25 @@ class _Walk:
         self.found.scopes.append(scope)
         self.open_scopes.append(scope)
 
-    def _lambda_name(self, body: Span) -> str:
-        return self.names.get(body.start, "")
-
     def _given_to(self, node: Node) -> RawCall | None:
         if len(self.stack) < 2 or self.stack[-1].type not in _ARGUMENTS:
             return None
         return self.found.calls.get(self.stack[-2].id)
 
-    def _looper(self, scope: RawScope) -> Node | None:
+    def _iterating_callee(self, scope: RawScope) -> Node | None:
         """Return the callee `xs.map`, if it calls this function for every item."""
         if scope.given_to is None:
             return None
         node, own = scope.given_to.node, self.grammar.own_name(scope.given_to.node)
         if own:
-            return node if own in self.grammar.loopers and node.type in self.grammar.members else None
+            return node if own in self.grammar.iterators and node.type in self.grammar.members else None
         callee = self.grammar.callee(node)
         if callee is None or callee.type not in self.grammar.members:
             return None
         name = text_of(callee.child_by_field_name(self.grammar.members[callee.type][1]))
-        return callee if name in self.grammar.loopers else None
+        return callee if name in self.grammar.iterators else None
 
-    def _promised(self, scope: RawScope, place: int) -> Node | None:
+    def _promise_value(self, scope: RawScope, place: int) -> Node | None:
         """Bind `x` of `f().then(x => …)` to the result of `f()`."""
         if scope.given_to is None or place:
             return None
@@ -295,10 +296,6 @@ class _Walk:
         if text_of(callee.child_by_field_name(name)) != "then":
             return None
         return callee.child_by_field_name(owner)
-
-    def _call(self, node: Node) -> None:
-        flags = self._flags(node)
-        self.found.calls[node.id] = RawCall(node, self.scope, self.owner, flags)
 
     def _flags(self, node: Node) -> dict[str, bool]:
         grammar, flags, inner = self.grammar, {}, node
@@ -344,13 +341,15 @@ class _Walk:
         raw = RawAssignment(binding, node, self.scope, self.owner)
         self.found.assignments.append(raw)
         grammar = self.grammar
+        # In Go the first target gets the value and the last the error; elsewhere several targets unpack it.
+        has_known_value = len(binding.targets) == 1 or self.found.syntax.language.name == "go"
         for place, target in enumerate(binding.targets):
             bound = RawBinding(
                 node.end_byte,
                 binding.value,
                 binding.type,
                 self.scope,
-                is_first=place == 0 and self._one(binding),
+                is_first=place == 0 and has_known_value,
             )
             if target.type in grammar.names:
                 if binding.is_field:
@@ -364,9 +363,6 @@ class _Walk:
                     unknown = RawBinding(node.end_byte, None, None, self.scope)
                     self._names().setdefault(text_of(leaf), []).append(unknown)
 
-    def _one(self, binding: Binding) -> bool:
-        return len(binding.targets) == 1 or self.found.syntax.language.name == "go"
-
     def _names(self) -> dict[str, list[RawBinding]]:
         return self.found.top if self.scope is None else self.scope.bound
 
@@ -377,7 +373,7 @@ class _Walk:
         owner, name = self.grammar.members[target.type]
         base = text_of(target.child_by_field_name(owner)) if owner else ""
         receivers = {each.receiver for each in self.open_scopes if each.receiver}
-        if base in self.grammar.selves or base in receivers:
+        if base in self.grammar.self_names or base in receivers:
             return text_of(target.child_by_field_name(name))
         return None
 
@@ -415,7 +411,7 @@ class _Walk:
         self.found.steps.append(Step(kind, span(node), self._line(node), text_of(condition), word, sides))
 
     def _text(self, node: Node) -> None:
-        if any(child.type in self.grammar.holes for child in node.children):
+        if any(child.type in self.grammar.interpolations for child in node.children):
             content = "".join(text_of(child) for child in node.children if "content" in child.type)
         else:
             content = value_of(self.grammar, node).literal

@@ -79,7 +79,7 @@ class Call:
     """The span of the callee."""
     line: int
     end_line: int
-    makes: bool = False
+    constructs: bool = False
     """Whether it constructs a value: `new X()`, `X()` with a capital in Python, `X{}` in Go."""
     origin: Call | None = None
     """The call that made the object of this one, if known: of `s.get(u)` the call `Session()`."""
@@ -206,6 +206,11 @@ class Loop:
     is_async: bool = False
     """Whether it is `async for` or `for await`: items arrive one by one."""
 
+    @property
+    def head(self) -> Span:
+        """The part before the body, where a finding about the loop points."""
+        return Span(self.span.start, max(self.span.start + 1, self.body.start))
+
 
 @dataclass(frozen=True, slots=True)
 class Handler:
@@ -230,6 +235,11 @@ class Handler:
     """Whether it mentions the error by its name."""
     exits: bool = False
     """Whether it leaves a loop or the function by `return`, `break` or `raise`."""
+
+    @property
+    def head(self) -> Span:
+        """The part before the body, where a finding about the handler points."""
+        return Span(self.span.start, max(self.span.start + 1, self.body.start))
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,7 +294,7 @@ StepKind: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Other statements and expressions that some rules ask for. `branch` is `if`, `switch`, `match`,
+    """Another statement or expression that rules ask for. `branch` is `if`, `switch`, `match`,
     `select`, `? :`; `binary` is an operation with two sides, whose sign is `word`."""
 
     kind: StepKind

@@ -37,7 +37,11 @@ class Placed(Protocol):
 
 P = TypeVar("P", bound=Placed)
 _SELF = re.compile(r"\bself\.")
+_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+_VALUE_LEVELS = 2
+"""Levels of variables that are followed: options that hold headers that hold a key."""
 _RECEIVER = re.compile(r"func\s*\(\s*(\w+)")
+_SOCKETS = ("websocket", "websocket_route")
 _IN_THREAD = (
     "asyncio.to_thread",
     "anyio.to_thread.run_sync",
@@ -64,6 +68,8 @@ class Facts:
     texts: tuple[Text, ...]
     classes: dict[str, tuple[str, ...]]
     """Types that this text declares, by qualified name, with the resolved names of their bases."""
+    managed: tuple[tuple[Call, Span], ...] = ()
+    """Each managed call with the block in which it is open."""
 
     @property
     def language(self) -> str:
@@ -96,7 +102,7 @@ class Facts:
             name = "self" if found is None else found[1]
         return _SELF.sub(f"{name}.", text)
 
-    # What is there.
+    # Facts by name.
 
     def calls_named(self, *names: str) -> tuple[Call, ...]:
         """Return calls by exact resolved name."""
@@ -108,14 +114,14 @@ class Facts:
         found = [call for method in {*methods} for call in self._by_method.get(method, ())]
         return tuple(sorted(found, key=_order))
 
-    def calls_on(self, made: Call) -> tuple[Call, ...]:
+    def calls_on(self, origin: Call) -> tuple[Call, ...]:
         """Return calls on the result of a call: of `s = Session()` all `s.get(…)`, `s.close()`."""
-        return tuple(self._by_origin.get(made, ()))
+        return tuple(self._by_origin.get(origin, ()))
 
-    def accesses_on(self, made: Call) -> tuple[Access, ...]:
+    def accesses_on(self, origin: Call) -> tuple[Access, ...]:
         """Return reads on the result of a call: of `r = get(u)` every `r.status_code`. Paths are whole:
         `….headers.x`."""
-        return tuple(each for each in self.accesses if each.origin is made)
+        return tuple(each for each in self.accesses if each.origin is origin)
 
     def steps_of(self, *kinds: StepKind) -> tuple[Step, ...]:
         return tuple(each for each in self.steps if each.kind in kinds)
@@ -124,7 +130,7 @@ class Facts:
         """Return functions that answer requests."""
         return tuple(scope for scope in self.scopes if scope.route is not None)
 
-    # Where it stands.
+    # Facts by place.
 
     def function_of(self, place: Placed) -> Scope | None:
         """Return the innermost function or lambda around a place."""
@@ -151,13 +157,21 @@ class Facts:
             scope = scope.outer
         return reversed(around)
 
+    def is_in_async(self, place: Placed) -> bool:
+        """Return whether the innermost function around a place is async."""
+        scope = self.function_of(place)
+        return scope is not None and scope.is_async
+
     def route_of(self, place: Placed) -> Scope | None:
         """Return the function around a place that answers requests, or None."""
         return next((scope for scope in self.functions_around(place) if scope.route is not None), None)
 
     def loops_around(self, place: Placed, *, across: bool = False) -> tuple[Loop, ...]:
-        """Loops in whose body it is, outermost first. Those outside of the function that it is in count only
-        with `across`, except that the function given to `.map(…)` is the body of that loop."""
+        """Return the loops whose body contains a place, outermost first.
+
+        Loops outside the function around the place count only with `across`; but the function given to
+        `.map(…)` is the body of that loop.
+        """
         around = [loop for loop in self.loops if is_within(place.span, loop.body)]
         if across:
             return tuple(around)
@@ -169,8 +183,10 @@ class Facts:
         return tuple(loop for loop in around if function is None or is_within(loop.span, function.span))
 
     def tries_around(self, place: Placed) -> tuple[Try, ...]:
-        """Tries in the same function in whose body (not handler) it is and that handle something. A lambda
-        that a thread runs while its function waits is a part of that function."""
+        """Return the tries with handlers whose body contains a place of the same function.
+
+        A lambda that a thread runs while its function waits is a part of that function.
+        """
         function = self.function_of(place)
         while function is not None and self._is_awaited(function):
             function = function.outer
@@ -210,7 +226,7 @@ class Facts:
         """Yield the facts inside a span. The tuple must be in the order of the text, as all facts are."""
         if not isinstance(items, tuple):
             return (item for item in items if is_within(item.span, span))
-        # Facts are in the order of the text, so that those in a span stand side by side.
+        # Facts are in the order of the text, so that those in a span are adjacent.
         first = bisect_left(items, span.start, key=_start)
         after = bisect_left(items, span.end, lo=first, key=_start)
         return (item for item in items[first:after] if item.span.end <= span.end)
@@ -225,14 +241,63 @@ class Facts:
         named = self._by_method.get(scope.short_name, ()) if scope.short_name else ()
         return tuple(call for call in named if call.receiver in owners)
 
+    def calls_in_routes(self, call: Call, levels: int = 2) -> Iterator[tuple[Call, Scope]]:
+        """Yield the calls in request handlers that lead to a call, each with its handler.
+
+        That is the call itself, or calls of functions of this text that make it, through so many levels.
+        Websocket routes are left out: once they are open, they have no status to answer with.
+        """
+        route = self.route_of(call)
+        if route is not None:
+            if not any(each.method in _SOCKETS for each in route.decorators):
+                yield call, route
+            return
+        scope = self.named_function_of(call)
+        if scope is None or levels == 0 or self.tries_around(call):
+            return
+        for caller in self.callers_of(scope):
+            if self.named_function_of(caller) is not scope:
+                yield from self.calls_in_routes(caller, levels - 1)
+
     def mentions(self, word: str, span: Span) -> bool:
         """Return whether code in the span, without comments and texts, contains this identifier."""
         return any(word in each.written.split(".") for each in self.within(self.accesses, span)) or any(
             word in each.written.split(".") for each in self.within(self.calls, span)
         )
 
-    managed: tuple[tuple[Call, Span], ...] = ()
-    """Each managed call with the block in which it is open."""
+    # Values of variables.
+
+    def assignments_to(self, name: str, place: Placed) -> tuple[Assignment, ...]:
+        """Return the assignments to a variable or to a part of it, in a function around a place or at the
+        top of the file."""
+        around: set[Scope | None] = {None, *self.functions_around(place)}
+        return tuple(
+            each
+            for each in self.assignments
+            if each.scope in around
+            and any(target == name or target.startswith((f"{name}.", f"{name}[")) for target in each.targets)
+        )
+
+    def text_with_values(self, call: Call) -> str:
+        """Return the text of a call, and the texts that set the variables in it."""
+        text = self.text(call.span)
+        return "\n".join((text, *self._texts_of_values(text, call, _VALUE_LEVELS)))
+
+    def _texts_of_values(self, text: str, place: Call, levels: int) -> Iterator[str]:
+        names = {*_NAME.findall(text)}
+        found = [self.text(each.span) for name in names for each in self.assignments_to(name, place)]
+        # `headers.set("a", b)`, `req.Header.Set("a", b)`
+        function = next(self.functions_around(place), None)
+        if function is not None:
+            found += [
+                self.text(each.span)
+                for each in self.within(self.calls, function.span)
+                if each.receiver_written.partition(".")[0] in names and each is not place
+            ]
+        yield from found
+        if levels > 1:
+            for each in found:
+                yield from self._texts_of_values(each, place, levels - 1)
 
     @cached_property
     def _by_body(self) -> tuple[list[int], list[Scope]]:

@@ -160,11 +160,11 @@ GO = Grammar(
     names=frozenset(
         {"identifier", "field_identifier", "type_identifier", "package_identifier", "blank_identifier"}
     ),
-    selves=frozenset(),
+    self_names=frozenset(),
     members={"selector_expression": ("operand", "field"), "qualified_type": ("package", "name")},
     subscripts={"index_expression": "operand"},
     calls=frozenset({"call_expression", "composite_literal"}),
-    makers=frozenset({"composite_literal"}),
+    constructors=frozenset({"composite_literal"}),
     functions=frozenset({"function_declaration", "method_declaration", "func_literal"}),
     types=frozenset({"type_spec"}),
     transparent=frozenset({"parenthesized_expression", "unary_expression", "type_assertion_expression"}),
@@ -198,9 +198,8 @@ GO = Grammar(
         "send_statement": "await",
         "binary_expression": "binary",
     },
-    binaries=frozenset({"binary_expression"}),
     texts=frozenset({"interpreted_string_literal", "raw_string_literal"}),
-    holes=frozenset(),
+    interpolations=frozenset(),
     empty=frozenset({"comment", "continue_statement", "empty_statement"}),
     managed=frozenset(),
     deferred=frozenset({"defer_statement"}),
@@ -226,6 +225,6 @@ GO = Grammar(
     receiver=_receiver,
     type_name=_type_name,
     tries={"if_statement": _checked},
-    gives_on=frozenset({"panic", "Fatal", "Fatalf", "Fatalln", "Panic", "Panicf", "Exit"}),
-    known={_package(path): path for path in _KNOWN},
+    forwards_error=frozenset({"panic", "Fatal", "Fatalf", "Fatalln", "Panic", "Panicf", "Exit"}),
+    predefined={_package(path): path for path in _KNOWN},
 )

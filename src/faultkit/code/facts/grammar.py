@@ -138,14 +138,14 @@ class Grammar:
 
     names: frozenset[str]
     """Leaf types that are identifiers."""
-    selves: frozenset[str]
+    self_names: frozenset[str]
     """Names of the object itself: `self`, `this`."""
     members: dict[str, tuple[str, str]]
     """Types of `a.b`, with the fields of `a` and `b`."""
     subscripts: dict[str, str]
     """Types of `a[b]`, with the field of `a`."""
     calls: frozenset[str]
-    makers: frozenset[str]
+    constructors: frozenset[str]
     """Types that construct: `new X()`, `X{}`. They must also be in `calls`."""
     functions: frozenset[str]
     """Functions, methods, lambdas."""
@@ -160,9 +160,8 @@ class Grammar:
     returns: frozenset[str]
     steps: dict[str, str]
     """Node types with their kind of step; see `fact_values.StepKind`."""
-    binaries: frozenset[str]
     texts: frozenset[str]
-    holes: frozenset[str]
+    interpolations: frozenset[str]
     """Types inside a text that make it no literal."""
     empty: frozenset[str]
     """Statements that do nothing."""
@@ -197,14 +196,14 @@ class Grammar:
     bases: Callable[[Node], Iterable[str]] = lambda node: ()
     bare_fields: bool = False
     """Whether fields may be named without `this.`."""
-    makes: Callable[[str], bool] = lambda name: False
+    constructs: Callable[[str], bool] = lambda name: False
     """Returns whether a plain call of this name constructs."""
     broad: frozenset[str] = frozenset()
     """Error types that catch nearly everything."""
-    gives_on: frozenset[str] = frozenset()
+    forwards_error: frozenset[str] = frozenset()
     """Functions by which a handler passes its error on."""
-    loopers: frozenset[str] = frozenset()
+    iterators: frozenset[str] = frozenset()
     """Methods that call the given function for every item."""
-    known: dict[str, str] = field(default_factory=dict)
+    predefined: dict[str, str] = field(default_factory=dict)
     """Meaning of names in a text that does not import them: a snippet, a wildcard, the same package."""
     is_async: Callable[[Node], bool] = lambda node: any(child.type == "async" for child in node.children)

@@ -150,7 +150,7 @@ def _bases(node: Node) -> Iterator[str]:
 
 JAVA = Grammar(
     names=frozenset({"identifier", "type_identifier"}),
-    selves=frozenset({"this"}),
+    self_names=frozenset({"this"}),
     members={
         "method_invocation": ("object", "name"),
         "field_access": ("object", "field"),
@@ -160,7 +160,7 @@ JAVA = Grammar(
     },
     subscripts={"array_access": "array"},
     calls=frozenset({"method_invocation", "object_creation_expression", "annotation"}),
-    makers=frozenset({"object_creation_expression"}),
+    constructors=frozenset({"object_creation_expression"}),
     functions=frozenset({"method_declaration", "constructor_declaration", "lambda_expression"}),
     types=frozenset({"class_declaration", "interface_declaration", "enum_declaration", "record_declaration"}),
     transparent=frozenset({"parenthesized_expression", "cast_expression"}),
@@ -194,9 +194,8 @@ JAVA = Grammar(
         "assert_statement": "assert",
         "binary_expression": "binary",
     },
-    binaries=frozenset({"binary_expression"}),
     texts=frozenset({"string_literal"}),
-    holes=frozenset(),
+    interpolations=frozenset(),
     empty=frozenset({"line_comment", "block_comment", "continue_statement"}),
     managed=frozenset({"resource"}),
     bindings={
@@ -224,6 +223,6 @@ JAVA = Grammar(
     bases=_bases,
     bare_fields=True,
     broad=frozenset({"Exception", "Throwable", "java.lang.Exception", "java.lang.Throwable"}),
-    known={name: f"{package}.{name}" for package, names in _KNOWN.items() for name in names.split()},
-    loopers=frozenset({"map", "forEach", "flatMap", "filter", "peek"}),
+    predefined={name: f"{package}.{name}" for package, names in _KNOWN.items() for name in names.split()},
+    iterators=frozenset({"map", "forEach", "flatMap", "filter", "peek"}),
 )

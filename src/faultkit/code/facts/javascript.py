@@ -39,7 +39,7 @@ def _import(node: Node) -> Iterator[tuple[str, str]]:
             for one in each.named_children:
                 name = one.child_by_field_name("name")
                 alias = one.child_by_field_name("alias") or name
-                # What a package exports as its default goes by the package's own name.
+                # The default export of a package has the name of the package.
                 whole = module if text_of(name) == "default" else f"{module}.{text_of(name)}"
                 yield text_of(alias), whole
 
@@ -203,11 +203,11 @@ JAVASCRIPT = Grammar(
     names=frozenset(
         {"identifier", "property_identifier", "shorthand_property_identifier", "type_identifier"}
     ),
-    selves=frozenset({"this"}),
+    self_names=frozenset({"this"}),
     members={"member_expression": ("object", "property")},
     subscripts={"subscript_expression": "object"},
     calls=frozenset({"call_expression", "new_expression"}),
-    makers=frozenset({"new_expression"}),
+    constructors=frozenset({"new_expression"}),
     functions=frozenset(
         {
             "function_declaration",
@@ -253,9 +253,8 @@ JAVASCRIPT = Grammar(
         "await_expression": "await",
         "binary_expression": "binary",
     },
-    binaries=frozenset({"binary_expression"}),
     texts=frozenset({"string", "template_string"}),
-    holes=frozenset({"template_substitution"}),
+    interpolations=frozenset({"template_substitution"}),
     empty=frozenset({"empty_statement", "continue_statement", "comment"}),
     managed=frozenset(),
     bindings={
@@ -283,6 +282,6 @@ JAVASCRIPT = Grammar(
     decorators=_decorators,
     type_name=_type_name,
     bases=_bases,
-    gives_on=frozenset({"reject", "next", "done", "callback", "cb"}),
-    loopers=frozenset({"map", "forEach", "flatMap", "filter", "some", "every"}),
+    forwards_error=frozenset({"reject", "next", "done", "callback", "cb"}),
+    iterators=frozenset({"map", "forEach", "flatMap", "filter", "some", "every"}),
 )

@@ -28,7 +28,7 @@ def _import(node: Node) -> Iterator[tuple[str, str]]:
         if name.type == "aliased_import":
             yield text_of(name.child_by_field_name("alias")), text_of(name.child_by_field_name("name"))
         else:
-            # `import a.b` binds `a`, and names all of it.
+            # `import a.b` binds `a`; the imported module is `a.b`.
             whole = text_of(name)
             yield whole.partition(".")[0], whole.partition(".")[0]
             yield "", whole
@@ -198,7 +198,7 @@ def _bases(node: Node) -> Iterator[str]:
             yield text_of(each)
 
 
-def _makes(name: str) -> bool:
+def _constructs(name: str) -> bool:
     last = name.rpartition(".")[2].lstrip("_")
     return last[:1].isupper() and not (last.isupper() and len(last) > 4)
 
@@ -209,11 +209,11 @@ def _is_async(node: Node) -> bool:
 
 PYTHON = Grammar(
     names=frozenset({"identifier"}),
-    selves=frozenset({"self", "cls"}),
+    self_names=frozenset({"self", "cls"}),
     members={"attribute": ("object", "attribute")},
     subscripts={"subscript": "value"},
     calls=frozenset({"call"}),
-    makers=frozenset(),
+    constructors=frozenset(),
     functions=frozenset({"function_definition", "lambda"}),
     types=frozenset({"class_definition"}),
     transparent=frozenset({"parenthesized_expression", "await"}),
@@ -258,9 +258,8 @@ PYTHON = Grammar(
         "binary_operator": "binary",
         "comparison_operator": "binary",
     },
-    binaries=frozenset({"binary_operator", "comparison_operator", "boolean_operator"}),
     texts=frozenset({"string"}),
-    holes=frozenset({"interpolation"}),
+    interpolations=frozenset({"interpolation"}),
     empty=frozenset({"pass_statement", "continue_statement", "comment", "ellipsis"}),
     managed=frozenset({"with_item"}),
     bindings={
@@ -292,8 +291,8 @@ PYTHON = Grammar(
     managed_body=body_of_statement,
     type_name=_type_name,
     bases=_bases,
-    makes=_makes,
+    constructs=_constructs,
     broad=frozenset({"Exception", "BaseException", "builtins.Exception", "builtins.BaseException"}),
-    loopers=frozenset(),
+    iterators=frozenset(),
     is_async=_is_async,
 )

@@ -1,6 +1,6 @@
 """The resolver: gives each call, access, decorator and assignment its name, independent of local spelling.
 
-Rules ask for `requests.get` or `httpx.Client.get`. The text says `r.get`, `self._http.get` or
+Rules look for `requests.get` or `httpx.Client.get`. The text has `r.get`, `self._http.get` or
 `client().get`. The resolver connects the two, for one text, from what `collect` found. A resolved name is a
 dotted path: an imported module or a type, then members, with `()` for the result of a call that is no
 constructor and `[]` for an item. `?` stands for an unknown part. Beside the name the resolver gives the
@@ -29,7 +29,7 @@ rule: the resolver prefers a missed finding to a false one.
 
 from __future__ import annotations
 
-from faultkit.code.facts.collect import Collected, RawBinding, RawCall, RawScope, bare, span, value_of
+from faultkit.code.facts.collect import CollectedNodes, RawBinding, RawCall, RawScope, span, unwrap, value_of
 from faultkit.code.facts.fact_values import (
     Access,
     Argument,
@@ -43,7 +43,7 @@ from faultkit.code.facts.grammar import Binding
 from faultkit.code.languages.dialect import text_of
 from faultkit.code.languages.syntax import Node, Span
 
-Named = tuple[str, Call | None]
+ResolvedName = tuple[str, Call | None]
 """A resolved name, and the call that made the object at its start, if it is known."""
 _UNKNOWN = "?"
 _DEEPEST = 40
@@ -56,7 +56,7 @@ class Resolver:
     Calls and scopes are made once and kept, because facts are compared by identity.
     """
 
-    def __init__(self, found: Collected) -> None:
+    def __init__(self, found: CollectedNodes) -> None:
         self.found = found
         self.grammar = found.grammar
         self._calls: dict[int, Call] = {}
@@ -170,7 +170,7 @@ class Resolver:
             return known
         raw = self.found.calls[node.id]
         name, origin = self._callee_name(raw)
-        maker = node.type in self.grammar.makers
+        is_constructor = node.type in self.grammar.constructors
         line = self.found.syntax.line
         callee = self.grammar.callee(node) or node
         end = callee.end_byte
@@ -184,7 +184,7 @@ class Resolver:
             callee=Span(node.start_byte if self.grammar.own_name(node) else callee.start_byte, end),
             line=line(node.start_byte),
             end_line=line(max(node.start_byte, node.end_byte - 1)),
-            makes=maker or self.grammar.makes(name),
+            constructs=is_constructor or self.grammar.constructs(name),
             origin=origin,
             assigned=self._assigned_names(raw),
             **raw.flags,
@@ -201,7 +201,7 @@ class Resolver:
 
     def decorator(self, node: Node, raw: RawScope) -> Call:
         """Return a decorator or annotation as a call, with or without arguments."""
-        inner = bare(self.grammar, node)
+        inner = unwrap(self.grammar, node)
         if inner.id in self.found.calls:
             return self.call(inner)
         name, origin = self.name(inner, raw.outer, raw.owner)
@@ -211,14 +211,14 @@ class Resolver:
             origin=origin, is_decorator=True,
         )  # fmt: skip
 
-    def _callee_name(self, raw: RawCall) -> Named:
+    def _callee_name(self, raw: RawCall) -> ResolvedName:
         node, grammar = raw.node, self.grammar
         if node.id in self._making:
             return _UNKNOWN, None
         self._making.add(node.id)
         try:
             callee, own = grammar.callee(node), grammar.own_name(node)
-            if node.type in grammar.makers and callee is not None:
+            if node.type in grammar.constructors and callee is not None:
                 if callee.type in grammar.names or callee.type in grammar.members:
                     return self.name(callee, raw.scope, raw.owner)
                 return self.imported_name(grammar.type_name(callee)), None
@@ -226,15 +226,12 @@ class Resolver:
                 return self.imported_name(text_of(node.child_by_field_name("name"))), None
             if own:
                 if callee is None:
-                    return self._own_method(own), None
+                    return self.found.imports.get(own, own), None
                 base, origin = self.name(callee, raw.scope, raw.owner)
                 return f"{base}.{own}", origin
             return (_UNKNOWN, None) if callee is None else self.name(callee, raw.scope, raw.owner)
         finally:
             self._making.discard(node.id)
-
-    def _own_method(self, name: str) -> str:
-        return self.found.imports.get(name, name)
 
     def _callee_written(self, raw: RawCall) -> str:
         callee, own = self.grammar.callee(raw.node), self.grammar.own_name(raw.node)
@@ -253,13 +250,13 @@ class Resolver:
             value = value_of(self.grammar, each)
             arguments.append(Argument(value, spread, place))
             if value.shape == "object":
-                arguments += self._inside(bare(self.grammar, each), "", place)
+                arguments += self._inside(unwrap(self.grammar, each), "", place)
             place += 1
         return tuple(arguments)
 
     def _keyed(self, name: str, value: Node, place: int) -> list[Argument]:
         found = [Argument(value_of(self.grammar, value), name, place)]
-        inner = bare(self.grammar, value)
+        inner = unwrap(self.grammar, value)
         if self.grammar.shapes.get(inner.type) == "object" and name.count(".") < 4:
             found += self._inside(inner, name + ".", place)
         return found
@@ -282,12 +279,12 @@ class Resolver:
         known = self.found.imports.get(head)
         if known is not None:
             return known + dot + rest
-        known = self.grammar.known.get(head)
+        known = self.grammar.predefined.get(head)
         return name if known is None or head in self.found.classes else known + dot + rest
 
     def written(self, node: Node, scope: RawScope | None) -> str:
         """Return a path as written, in one line, with `self` for the object itself and `()` for calls."""
-        node = bare(self.grammar, node)
+        node = unwrap(self.grammar, node)
         grammar = self.grammar
         parts: list[str] = []
         for _ in range(_DEEPEST):
@@ -308,16 +305,16 @@ class Resolver:
                     break
             else:
                 text = " ".join(text_of(node).split())
-                plain = node.type in grammar.names or text in grammar.selves
-                is_self = text in grammar.selves or (scope is not None and text == self._receiver(scope))
+                plain = node.type in grammar.names or text in grammar.self_names
+                is_self = text in grammar.self_names or (scope is not None and text == self._receiver(scope))
                 parts.append("self" if is_self and text else text if plain or len(text) < 40 else _UNKNOWN)
                 break
             if base is None:
                 break
-            node = bare(grammar, base)
+            node = unwrap(grammar, base)
         return ".".join(reversed(parts)).replace(".()", "()").replace(".[]", "[]")
 
-    def name(self, node: Node, scope: RawScope | None, owner: str) -> Named:
+    def name(self, node: Node, scope: RawScope | None, owner: str) -> ResolvedName:
         """Resolve a path; the order is that of the module docstring."""
         self._depth += 1
         try:
@@ -325,8 +322,8 @@ class Resolver:
         finally:
             self._depth -= 1
 
-    def _name(self, node: Node, scope: RawScope | None, owner: str) -> Named:
-        node = bare(self.grammar, node)
+    def _name(self, node: Node, scope: RawScope | None, owner: str) -> ResolvedName:
+        node = unwrap(self.grammar, node)
         grammar = self.grammar
         if node.id in self.found.calls:
             return self._result_name(self.call(node))
@@ -356,7 +353,7 @@ class Resolver:
 
     def _is_self(self, node: Node, scope: RawScope | None) -> bool:
         text = text_of(node)
-        return text in self.grammar.selves or (
+        return text in self.grammar.self_names or (
             scope is not None and bool(text) and text == self._receiver(scope)
         )
 
@@ -368,7 +365,9 @@ class Resolver:
             at = at.outer
         return ""
 
-    def _variable(self, name: str, at: int, scope: RawScope | None, owner: str) -> Named:
+    def _variable(self, name: str, at: int, scope: RawScope | None, owner: str) -> ResolvedName:
+        # Steps 1 to 5 of the module docstring. Only in the function itself does the place of use matter: an
+        # enclosing function may have run further before this one is called.
         inner: RawScope | None = scope
         while inner is not None:
             bound = _before(inner.bound.get(name, []), at if inner is scope else None)
@@ -382,7 +381,7 @@ class Resolver:
             return self._bound_name(name, bound, owner)
         return self.imported_name(name), None
 
-    def _bound_name(self, name: str, bound: list[RawBinding], owner: str) -> Named:
+    def _bound_name(self, name: str, bound: list[RawBinding], owner: str) -> ResolvedName:
         # `client = None` and later `client = Client()`: the None is a placeholder.
         real = [each for each in bound if not self._is_nothing(each.value)]
         return self._binding_name(name, (real or bound)[-1], owner)
@@ -390,10 +389,13 @@ class Resolver:
     def _is_nothing(self, value: Node | None) -> bool:
         return value is not None and self.grammar.shapes.get(value.type) == "none"
 
-    def _member(self, owner: str, name: str) -> Named | None:
+    def _member(self, owner: str, name: str) -> ResolvedName | None:
+        """Resolve a field of a class; None if the class does not bind it."""
         bound = self.found.fields.get((owner, name))
         if not bound:
             return None
+        # Methods run in any order, so the place of use does not matter: the last real value counts. If that
+        # is unknown, the type of a declaration such as `client: Client` is used.
         real = [each for each in bound if each.value is not None and not self._is_nothing(each.value)]
         known = self._binding_name(f"self.{name}", (real or bound)[-1], owner)
         typed = [each for each in bound if each.type is not None]
@@ -401,13 +403,15 @@ class Resolver:
             return self._binding_name(f"self.{name}", typed[0], owner)
         return known
 
-    def _binding_name(self, name: str, bound: RawBinding, owner: str) -> Named:
+    def _binding_name(self, name: str, bound: RawBinding, owner: str) -> ResolvedName:
+        """Resolve what a binding gives to a name; the name itself if that is unknown."""
         # `is_first`: of several targets only the first has a known value, as in `body, err := read()`.
         if bound.value is not None and bound.is_first:
-            value = bare(self.grammar, bound.value)
+            value = unwrap(self.grammar, bound.value)
             if value.id in self.found.calls:
                 return self._result_name(self.call(value))
             if value.type in self.grammar.members or value.type in self.grammar.names:
+                # `x = x` resolves to itself, and `a = b` with an unknown `b` keeps the name `a`.
                 if text_of(value) != name:
                     found, origin = self.name(value, bound.scope, owner)
                     if origin is not None or found != text_of(value) or "." in found:
@@ -417,15 +421,16 @@ class Resolver:
             return self.imported_name(type_), None
         return name, None
 
-    def _result_name(self, call: Call) -> Named:
+    def _result_name(self, call: Call) -> ResolvedName:
         """Resolve the result of a call: the type it constructs, what a local factory constructs, else
         `name()`."""
         factory = self._factories.get(call.name)
+        # A factory that returns the call of another factory is not followed: the two may call each other.
         if factory is not None:
-            made = self.call(factory)
-            if made.makes or made.name not in self._factories:
-                call = made
-        return (call.name if call.makes else f"{call.name}()"), call
+            constructed = self.call(factory)
+            if constructed.constructs or constructed.name not in self._factories:
+                call = constructed
+        return (call.name if call.constructs else f"{call.name}()"), call
 
     def _local_factories(self) -> dict[str, Node]:
         """Return the functions of this text whose only returned call is a constructor, by name."""
@@ -441,21 +446,21 @@ class Resolver:
 
     def _constructs(self, node: Node) -> bool:
         callee = self.grammar.callee(node)
-        return node.type in self.grammar.makers or (
-            callee is not None and self.grammar.makes(text_of(callee))
+        return node.type in self.grammar.constructors or (
+            callee is not None and self.grammar.constructs(text_of(callee))
         )
 
     def _targets_of_calls(self) -> dict[int, Binding]:
         targets: dict[int, Binding] = {}
         for raw in self.found.assignments:
             if raw.binding.value is not None:
-                targets[bare(self.grammar, raw.binding.value).id] = raw.binding
+                targets[unwrap(self.grammar, raw.binding.value).id] = raw.binding
         return targets
 
     def _call_in(self, value: Node | None) -> Call | None:
         if value is None:
             return None
-        inner = bare(self.grammar, value)
+        inner = unwrap(self.grammar, value)
         return self.call(inner) if inner.id in self.found.calls else None
 
 

@@ -4,15 +4,15 @@
         index_project(".", None, store, WordEmbedder())
         search(store, WordEmbedder(), "retry with backoff")
 
-No provider is known here: a provider's model is passed in as a `GivenEmbedder`.
+This package knows no provider: a provider's model is passed in as a `FunctionEmbedder`.
 """
 
-from faultkit.code.index.embeddings import Embedder, GivenEmbedder, WordEmbedder, given_embedder
-from faultkit.code.index.indexer import IndexSummary, Progress, Skipped, index_project
+from faultkit.code.index.embeddings import Embedder, FunctionEmbedder, WordEmbedder, function_embedder
+from faultkit.code.index.indexer import IndexSummary, Progress, SkippedFile, index_project
 from faultkit.code.index.store import (
     MODES,
-    Hit,
-    Mode,
+    SearchHit,
+    SearchMode,
     Store,
     collection_name,
     default_index_dir,
@@ -23,17 +23,17 @@ from faultkit.code.index.store import (
 __all__ = [
     "MODES",
     "Embedder",
-    "GivenEmbedder",
-    "Hit",
+    "FunctionEmbedder",
     "IndexSummary",
-    "Mode",
     "Progress",
-    "Skipped",
+    "SearchHit",
+    "SearchMode",
+    "SkippedFile",
     "Store",
     "WordEmbedder",
     "collection_name",
     "default_index_dir",
-    "given_embedder",
+    "function_embedder",
     "index_project",
     "open_store",
     "search",

@@ -1,4 +1,4 @@
-"""Cuts a file into the chunks that are searched: one for each function, and the rest of the module. Pure.
+"""Chunks of a file, the units of search: one for each function, and the rest of the module. Pure.
 
 A function that is too long is cut between statements and leaves out the functions inside it, which have
 chunks of their own. No text, however nested, therefore grows by more than a small factor.
@@ -41,6 +41,8 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
+    """The spans of one chunk, before their text is taken."""
+
     name: str
     spans: tuple[Span, ...]
     signature: str = ""
@@ -119,7 +121,7 @@ def _packed(syntax: Syntax, spans: Sequence[Span]) -> Iterator[tuple[Span, ...]]
 
 @dataclass(frozen=True, slots=True)
 class _Borders:
-    """Where a text may be cut, and the depth in the tree there: less deep is better."""
+    """Offsets where a text may be cut, and the depth in the tree there: less deep is better."""
 
     places: list[int]
     depths: list[int]
@@ -180,7 +182,8 @@ def _chunk(project: str, path: str, syntax: Syntax, piece: _Piece, seen: dict[st
     key = _key(project, path, piece.name, piece.signature, piece.doc, text)
     seen[key] = seen.get(key, 0) + 1
     first, last = piece.spans[0], piece.spans[-1]
-    start = first.start + _blanks(syntax.source[first.start : first.end])
+    head = syntax.source[first.start : first.end]
+    start = first.start + len(head) - len(head.lstrip())
     end = last.start + len(syntax.source[last.start : last.end].rstrip())
     return Chunk(
         id=_id(_key(key, str(seen[key]))),
@@ -198,10 +201,6 @@ def _chunk(project: str, path: str, syntax: Syntax, piece: _Piece, seen: dict[st
 def _id(key: str) -> str:
     """Return the id, never with leading zeros: see `faultkit.code.index.points`."""
     return str(UUID(key if int(key[:8], 16) else f"1{key[1:]}"))
-
-
-def _blanks(text: bytes) -> int:
-    return len(text) - len(text.lstrip())
 
 
 def _key(*parts: str) -> str:

@@ -26,7 +26,7 @@ from faultkit.code.index.points import (
     FileEntry,
     Manifest,
     Point,
-    Scored,
+    ScoredPoint,
     file_from,
     file_payload,
     manifest_from,
@@ -122,10 +122,10 @@ class EdgeStore:
         with _engine_errors("tidied"):
             self._opened().optimize()
 
-    def near_dense(self, vector: Sequence[float], limit: int) -> list[Scored]:
+    def near_dense(self, vector: Sequence[float], limit: int) -> list[ScoredPoint]:
         return self._near(edge.Query.Nearest(list(vector), using=DENSE), limit)
 
-    def near_lexical(self, vector: SparseVector, limit: int) -> list[Scored]:
+    def near_lexical(self, vector: SparseVector, limit: int) -> list[ScoredPoint]:
         if not vector.indices:
             return []
         return self._near(edge.Query.Nearest(_sparse(vector), using=LEXICAL), limit)
@@ -181,7 +181,7 @@ class EdgeStore:
         with _engine_errors("written"):
             self._opened().update(operation)
 
-    def _near(self, query: edge.Query, limit: int) -> list[Scored]:
+    def _near(self, query: edge.Query, limit: int) -> list[ScoredPoint]:
         request = edge.QueryRequest(limit, query=query, with_payload=list(HIT_FIELDS), with_vector=False)
         with _engine_errors("searched"):
             found = self._opened().query(request)

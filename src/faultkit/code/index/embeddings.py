@@ -1,6 +1,7 @@
-"""Texts as dense vectors: by the small model that comes with `wordllama`, or by an embedder from outside.
+"""Texts as vectors: dense ones by a model, sparse ones by the weights of their words.
 
-A `Form` decides which text of a chunk and of a question an embedder receives.
+Dense vectors come from the small model in `wordllama`, or from a function of the caller. A `Form` decides
+which text of a chunk and of a question an embedder receives.
 """
 
 from __future__ import annotations
@@ -88,15 +89,15 @@ def _word_model() -> Any:
     except (ImportError, OSError, ValueError, AttributeError) as error:
         raise RunError(f"offline embeddings cannot be made: wordllama does not load: {error}") from None
     finally:
-        # To import it turns on logging for the whole program, which is not its business.
+        # Importing it configures logging for the whole program: undo that.
         root.handlers[:], root.level = before
-    # It pads the texts of a batch to the longest, for nothing: an average needs no padding.
+    # An average needs no padding to the longest text of a batch.
     model.tokenizer.no_padding()
     return model
 
 
 @dataclass(frozen=True, slots=True)
-class GivenEmbedder:
+class FunctionEmbedder:
     """An embedder around a function of the caller, such as a provider's model."""
 
     name: str
@@ -119,12 +120,12 @@ class GivenEmbedder:
         return vectors
 
 
-def given_embedder(
+def function_embedder(
     name: str,
     call: Callable[[Sequence[str]], Sequence[Sequence[float]]],
     dim: int | None = None,
     parallel: int = 4,
-) -> GivenEmbedder:
+) -> FunctionEmbedder:
     """Return an embedder. Without `dim`, one short text is embedded to learn the length of its vector."""
     if dim is not None and dim < 1:
         raise InputError("embedding dimension", f"expected 1 or more, got {dim}")
@@ -133,7 +134,7 @@ def given_embedder(
         dim = len(vectors[0]) if vectors else 0
         if not dim:
             raise RunError(f"{name}: expected a vector for a text, got none")
-    return GivenEmbedder(name, dim, call, parallel)
+    return FunctionEmbedder(name, dim, call, parallel)
 
 
 # Forms. The offline model knows words and no code: it receives the words of a chunk, names split into their
@@ -157,8 +158,8 @@ def _words(text: str) -> str:
 
 def _words_of_chunk(chunk: Chunk) -> str:
     name, path = _words(chunk.name), _words(chunk.path.rpartition(".")[0])
-    said = dict.fromkeys(word for text in (chunk.doc, chunk.text) for word in different_words(text))
-    return " ".join((*(name for _ in range(NAME_REPEATS)), *(path for _ in range(PATH_REPEATS)), *said))
+    different = dict.fromkeys(word for text in (chunk.doc, chunk.text) for word in different_words(text))
+    return " ".join((*(name for _ in range(NAME_REPEATS)), *(path for _ in range(PATH_REPEATS)), *different))
 
 
 def _code_of_chunk(chunk: Chunk) -> str:
@@ -282,7 +283,7 @@ def _vector(weights: Mapping[str, float]) -> SparseVector:
     by_index: dict[int, float] = {}
     for word, weight in weights.items():
         index = index_of(word)
-        # Two words with one index are as good as one word: the heavier counts.
+        # Two words with one index count as one word, with the heavier weight.
         by_index[index] = max(weight, by_index.get(index, 0.0))
     rising = sorted(by_index)
     return SparseVector(tuple(rising), tuple(by_index[index] for index in rising))

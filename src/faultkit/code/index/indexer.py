@@ -26,8 +26,7 @@ from faultkit.code.index.embeddings import FORMS, Embedder, SparseVector, docume
 from faultkit.code.index.points import FileEntry, Manifest, Point, check_fits
 from faultkit.code.index.store import Store, collection_name
 from faultkit.code.languages import LANGUAGES, Language
-from faultkit.code.source_file import read_source
-from faultkit.code.walk import FoundFile, folder_of, languages_with, source_files
+from faultkit.code.source_files import FolderFile, folder_of, languages_with, read_source, source_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class SkippedFile:
     """A file that was skipped, and why."""
 
     path: str
@@ -67,7 +66,7 @@ class IndexSummary:
     """Files that are gone, or cannot be read any more."""
     embedded: int
     """Chunks whose vectors had to be computed."""
-    skipped: tuple[Skipped, ...]
+    skipped: tuple[SkippedFile, ...]
     seconds: float
     size_bytes: int | None
 
@@ -93,20 +92,25 @@ def index_project(
 
     An index of another embedder is an error, unless `rebuild` is set.
     """
-    return _Run(folder_of(root), language, store, embedder, progress or (lambda _: None), workers).run(
+    return _IndexRun(folder_of(root), language, store, embedder, progress or (lambda _: None), workers).run(
         rebuild
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Embedded:
-    files: list[Prepared]
+    """A batch of files with the vectors of their chunks."""
+
+    files: list[PreparedFile]
     vectors: dict[str, list[float]]
     """Vectors by the id of the chunk."""
-    made: int
+    count: int
+    """Vectors that had to be computed."""
 
 
-class _Run:
+class _IndexRun:
+    """One run over a project."""
+
     def __init__(
         self,
         root: Path,
@@ -125,22 +129,22 @@ class _Run:
         self._workers = workers
         self._manifest = Manifest(embedder.name, embedder.dim, complete=True)
         self._known: dict[str, FileEntry] = {}
-        self._skipped: list[Skipped] = []
+        self._skipped: list[SkippedFile] = []
         self._is_complete = True
         self._has_deleted = False
         self._indexed = self._removed = self._embedded = 0
 
     def run(self, rebuild: bool) -> IndexSummary:
-        began = time.monotonic()
-        self._ready(rebuild)
+        started = time.monotonic()
+        self._open_index(rebuild)
         self._known = {entry.path: entry for entry in self._store.files()}
         found = self._scan()
-        todo = [task for path, task in found.items() if not self._is_there(path, task.file_hash)]
+        todo = [task for path, task in found.items() if not self._is_indexed(path, task.file_hash)]
         wanted = languages_with(self._language)
-        gone = [
+        removed = [
             entry for path, entry in self._known.items() if path not in found and entry.language in wanted
         ]
-        self._remove(gone)
+        self._remove(removed)
         self._index(todo)
         self._finish()
         return IndexSummary(
@@ -154,112 +158,112 @@ class _Run:
             removed=self._removed,
             embedded=self._embedded,
             skipped=tuple(sorted(self._skipped, key=lambda each: each.path)),
-            seconds=time.monotonic() - began,
+            seconds=time.monotonic() - started,
             size_bytes=self._store.size_bytes(),
         )
 
-    def _ready(self, rebuild: bool) -> None:
-        there = None if rebuild else self._store.manifest()
-        if there is None:
+    def _open_index(self, rebuild: bool) -> None:
+        existing = None if rebuild else self._store.manifest()
+        if existing is None:
             self._store.create(replace(self._manifest, complete=False))
             self._is_complete = False
             return
-        check_fits(there, self._manifest)
-        self._is_complete = there.complete
+        check_fits(existing, self._manifest)
+        self._is_complete = existing.complete
 
-    def _is_there(self, path: str, file_hash: str) -> bool:
+    def _is_indexed(self, path: str, file_hash: str) -> bool:
         known = self._known.get(path)
         return known is not None and known.file_hash == file_hash
 
-    def _scan(self) -> dict[str, Task]:
-        found: dict[str, Task] = {}
+    def _scan(self) -> dict[str, FileTask]:
+        found: dict[str, FileTask] = {}
         for file in source_files(self._root, self._language, self._skip):
             try:
-                # The hash is of what was there before the file is read again: if it changes in between, the
-                # next run sees another hash, and does it again.
+                # The hash is taken before the file is read again: if the file changes in between, the next
+                # run sees another hash and indexes it again.
                 file_hash = _hash(file)
             except OSError as error:
                 self._skip(file.relative, f"cannot be read: {(error.strerror or str(error)).lower()}")
                 continue
             if file_hash:
                 name = file.language.name
-                task = Task(self._project, file.path, file.relative, name, file_hash, self._embedder.form)
+                task = FileTask(self._project, file.path, file.relative, name, file_hash, self._embedder.form)
                 found[file.relative] = task
             self._progress(Progress("scan", len(found), 0))
         return found
 
     def _skip(self, path: str, why: str) -> None:
-        self._skipped.append(Skipped(path, why))
+        self._skipped.append(SkippedFile(path, why))
 
     def _begin_to_write(self) -> None:
         if self._is_complete:
             self._store.put_manifest(replace(self._manifest, complete=False))
             self._is_complete = False
 
-    def _remove(self, gone: Sequence[FileEntry]) -> None:
+    def _remove(self, entries: Sequence[FileEntry]) -> None:
         """Remove a file and its chunks in one step."""
-        if gone:
+        if entries:
             self._begin_to_write()
-        for start in range(0, len(gone), BATCH_FILES):
-            batch = gone[start : start + BATCH_FILES]
+        for start in range(0, len(entries), BATCH_FILES):
+            batch = entries[start : start + BATCH_FILES]
             self._delete([id for entry in batch for id in (entry.id, *sorted(entry.chunks))])
-        for entry in gone:
+        for entry in entries:
             del self._known[entry.path]
-        self._removed += len(gone)
+        self._removed += len(entries)
 
     def _delete(self, ids: Sequence[str]) -> None:
         if ids:
             self._store.delete(ids)
             self._has_deleted = True
 
-    def _index(self, todo: Sequence[Task]) -> None:
+    def _index(self, todo: Sequence[FileTask]) -> None:
         batches = [todo[start : start + BATCH_FILES] for start in range(0, len(todo), BATCH_FILES)]
         done = 0
         with (
             closing(prepare_all(batches, self._workers)) as prepared,
-            closing(self._embed_all(prepared)) as made,
+            closing(self._embed_all(prepared)) as embedded,
         ):
-            for number, batch in enumerate(made, start=1):
+            for number, batch in enumerate(embedded, start=1):
                 self._write(batch)
                 if number % FLUSH_EVERY == 0:
                     self._store.flush()
                 done += len(batch.files)
                 self._progress(Progress("index", done, len(todo)))
 
-    def _embed_all(self, batches: Iterator[list[Prepared]]) -> Generator[_Embedded, None, None]:
+    def _embed_all(self, batches: Iterator[list[PreparedFile]]) -> Generator[_Embedded, None, None]:
         """Embed in order, while the next batches are prepared and, if the embedder allows, embedded."""
-        under_way: deque[Future[_Embedded]] = deque()
+        pending: deque[Future[_Embedded]] = deque()
         with ThreadPoolExecutor(self._embedder.parallel) as pool:
             try:
                 for files in batches:
-                    under_way.append(pool.submit(self._embed, files, self._kept(files)))
-                    if len(under_way) > self._embedder.parallel:
-                        yield under_way.popleft().result()
-                while under_way:
-                    yield under_way.popleft().result()
+                    pending.append(pool.submit(self._embed, files, self._known_vectors(files)))
+                    if len(pending) > self._embedder.parallel:
+                        yield pending.popleft().result()
+                while pending:
+                    yield pending.popleft().result()
             finally:
                 pool.shutdown(wait=True, cancel_futures=True)
 
-    def _kept(self, files: Sequence[Prepared]) -> dict[str, list[float]]:
+    def _known_vectors(self, files: Sequence[PreparedFile]) -> dict[str, list[float]]:
         """Return vectors of chunks that exist already: most chunks of a changed file are unchanged."""
-        there = [
+        existing = [
             chunk.id
             for file in files
             if (known := self._known.get(file.task.relative)) is not None
             for chunk in file.chunks
             if chunk.id in known.chunks
         ]
-        return self._store.vectors(there)
+        return self._store.vectors(existing)
 
-    def _embed(self, files: list[Prepared], kept: dict[str, list[float]]) -> _Embedded:
+    def _embed(self, files: list[PreparedFile], kept: dict[str, list[float]]) -> _Embedded:
         texts = {
             chunk.id: text
             for file in files
             for chunk, text in zip(file.chunks, file.texts, strict=True)
             if chunk.id not in kept
         }
-        made = self._embedder.embed(list(texts.values())) if texts else []
-        return _Embedded(files, {**kept, **dict(zip(texts, made, strict=True))}, len(texts))
+        vectors = self._embedder.embed(list(texts.values())) if texts else []
+        return _Embedded(files, {**kept, **dict(zip(texts, vectors, strict=True))}, len(texts))
 
     def _write(self, batch: _Embedded) -> None:
         points: list[Point] = []
@@ -291,7 +295,7 @@ class _Run:
         self._begin_to_write()
         at_once = max(1, MOST_FLOATS // self._embedder.dim)
         if len(points) > at_once:
-            # What does not go in one step is marked before it, like a file that loses chunks.
+            # Files that do not fit into one write are marked as changing first, like files that lose chunks.
             paths = {entry.path for entry in changing}
             changing += [replace(each, file_hash="") for each in done if each.path not in paths]
             self._store.write((), changing)
@@ -305,7 +309,7 @@ class _Run:
         self._store.write((), [each for each in done if each.path in unfinished])
         self._known.update({entry.path: entry for entry in done})
         self._indexed += len(done)
-        self._embedded += batch.made
+        self._embedded += batch.count
 
     def _finish(self) -> None:
         if not self._is_complete:
@@ -316,7 +320,7 @@ class _Run:
             self._store.flush()
 
 
-def _hash(file: FoundFile) -> str:
+def _hash(file: FolderFile) -> str:
     """Return the hash of content and language; empty for a blank file, which has nothing to index."""
     with open(file.path, "rb") as opened:
         data = opened.read()
@@ -325,9 +329,8 @@ def _hash(file: FoundFile) -> str:
     return blake2b(data, digest_size=16, key=file.language.name.encode()).hexdigest()
 
 
-# Turns files into chunks with their words: the part of indexing that uses one core in each process.
-#
-# Small jobs run in this process; large ones in child processes, which end with the job.
+# Preparation: files become chunks with their words. It keeps one core busy, so large jobs run in child
+# processes, which end with the job; small ones run in this process.
 
 
 LARGE_JOB = 150
@@ -336,7 +339,7 @@ MOST_CHILDREN = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class FileTask:
     """A file to prepare."""
 
     project: str
@@ -348,10 +351,10 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedFile:
     """The chunks of a file, or why there are none."""
 
-    task: Task
+    task: FileTask
     chunks: tuple[Chunk, ...]
     texts: tuple[str, ...]
     """The text of each chunk that is embedded."""
@@ -360,20 +363,20 @@ class Prepared:
     """Why the file cannot be read; there are no chunks then."""
 
 
-def prepare(task: Task) -> Prepared:
+def prepare(task: FileTask) -> PreparedFile:
     """Return the chunks of a file with their words, or the reason why it cannot be read."""
     try:
         syntax = read_source(task.path, LANGUAGES[task.language]).parse()
     except InputError as error:
-        return Prepared(task, (), (), (), error.problem)
+        return PreparedFile(task, (), (), (), error.problem)
     chunks = chunk_file(task.project, task.relative, syntax)
     texts = tuple(map(FORMS[task.form].document, chunks))
-    return Prepared(task, chunks, texts, tuple(map(document_vector, chunks)))
+    return PreparedFile(task, chunks, texts, tuple(map(document_vector, chunks)))
 
 
 def prepare_all(
-    batches: Sequence[Sequence[Task]], workers: int | None = None
-) -> Generator[list[Prepared], None, None]:
+    batches: Sequence[Sequence[FileTask]], workers: int | None = None
+) -> Generator[list[PreparedFile], None, None]:
     """Yield batches in their order, a few ahead of the consumer."""
     if workers is None:
         is_large = sum(map(len, batches)) >= LARGE_JOB
@@ -382,20 +385,20 @@ def prepare_all(
         yield from ([prepare(task) for task in batch] for batch in batches)
         return
     with contextlib.ExitStack() as stack:
-        # Children are left before the threads that wait for them, so that an error need not wait for either.
+        # The children are closed before the threads that wait for them, so that an error waits for neither.
         threads = [stack.enter_context(ThreadPoolExecutor(1)) for _ in range(workers)]
         children = [
             stack.enter_context(ChildProcess(f"{__name__}:Preparer", name="a process that reads sources"))
             for _ in range(workers)
         ]
-        under_way: deque[Future[list[Prepared]]] = deque()
+        pending: deque[Future[list[PreparedFile]]] = deque()
         for number, batch in enumerate(batches):
-            lane = number % workers
-            under_way.append(threads[lane].submit(children[lane].call, "prepare", batch))
-            if len(under_way) > 2 * workers:
-                yield under_way.popleft().result()
-        while under_way:
-            yield under_way.popleft().result()
+            worker = number % workers
+            pending.append(threads[worker].submit(children[worker].call, "prepare", batch))
+            if len(pending) > 2 * workers:
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
 
 
 class Preparer:
@@ -404,7 +407,7 @@ class Preparer:
     def __init__(self, parent: Parent) -> None:
         self._stopped = parent.stopped
 
-    def prepare(self, tasks: Sequence[Task]) -> list[Prepared]:
+    def prepare(self, tasks: Sequence[FileTask]) -> list[PreparedFile]:
         return [prepare(task) for task in tasks if not self._stopped.is_set()]
 
 

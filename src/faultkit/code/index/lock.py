@@ -23,7 +23,7 @@ class IndexLock:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         until = time.monotonic() + wait_s
-        while not self._taken():
+        while not self._try_lock():
             if time.monotonic() >= until:
                 holder = os.pread(self._file, 20, 0).decode("ascii", "replace").strip() or "another"
                 os.close(self._file)
@@ -35,7 +35,7 @@ class IndexLock:
         os.ftruncate(self._file, 0)
         os.pwrite(self._file, str(os.getpid()).encode(), 0)
 
-    def _taken(self) -> bool:
+    def _try_lock(self) -> bool:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -43,6 +43,7 @@ class IndexLock:
         return True
 
     def close(self) -> None:
+        """Release the lock."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1

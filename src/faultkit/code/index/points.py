@@ -1,4 +1,4 @@
-"""What a store keeps and returns, and its form as a payload. Pure.
+"""Points: what a store keeps and returns, and its form as a payload. Pure.
 
 The store describes itself: beside the chunks there is a point for each file, with its hash and the ids of
 its chunks, written together with them. No list outside the store can therefore disagree with it. Ids of
@@ -28,7 +28,7 @@ HIT_FIELDS = ("path", "name", "language", "start_line", "end_line", "text")
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What an index was made from and with."""
+    """How an index was made."""
 
     embedder: str
     dim: int
@@ -64,7 +64,7 @@ class FileEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
+class ScoredPoint:
     """A point in a search result."""
 
     id: str
@@ -102,14 +102,14 @@ def manifest_from(payload: Mapping[str, Any] | None) -> Manifest | None:
     return None
 
 
-def check_fits(there: Manifest, wanted: Manifest) -> None:
+def check_fits(existing: Manifest, wanted: Manifest) -> None:
     """Raise InputError if an existing index cannot be used and must be rebuilt."""
     again = "; make it anew with `fault index --rebuild`"
-    if there.format != wanted.format:
-        raise InputError("index", f"expected one of format {wanted.format}, got {there.format}{again}")
-    if (there.embedder, there.dim) != (wanted.embedder, wanted.dim):
-        ours, its = (f"{each.embedder} ({each.dim} dimensions)" for each in (wanted, there))
-        raise InputError("index", f"expected vectors made by {ours}, got those of {its}{again}")
+    if existing.format != wanted.format:
+        raise InputError("index", f"expected one of format {wanted.format}, got {existing.format}{again}")
+    if (existing.embedder, existing.dim) != (wanted.embedder, wanted.dim):
+        ours, theirs = (f"{each.embedder} ({each.dim} dimensions)" for each in (wanted, existing))
+        raise InputError("index", f"expected vectors made by {ours}, got those of {theirs}{again}")
 
 
 def point_payload(point: Point) -> dict[str, Any]:
@@ -150,7 +150,7 @@ def file_from(payload: Mapping[str, Any] | None) -> FileEntry | None:
     return None
 
 
-def scored_from(id: str, score: float, payload: Mapping[str, Any] | None) -> Scored | None:
+def scored_from(id: str, score: float, payload: Mapping[str, Any] | None) -> ScoredPoint | None:
     """Return the scored chunk of a payload."""
     match payload:
         case {
@@ -161,5 +161,5 @@ def scored_from(id: str, score: float, payload: Mapping[str, Any] | None) -> Sco
             "end_line": int(end_line),
             "text": str(text),
         }:
-            return Scored(id, score, path, name, language, start_line, end_line, text)
+            return ScoredPoint(id, score, path, name, language, start_line, end_line, text)
     return None

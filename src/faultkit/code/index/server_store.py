@@ -27,7 +27,7 @@ from faultkit.code.index.points import (
     FileEntry,
     Manifest,
     Point,
-    Scored,
+    ScoredPoint,
     file_from,
     file_payload,
     manifest_from,
@@ -54,7 +54,7 @@ class ServerStore:
             warnings.simplefilter("ignore")
             self._client = QdrantClient(
                 url=self._url,
-                port=urlsplit(self._url).port or _default_port(self._url),
+                port=urlsplit(self._url).port or (443 if self._url.startswith("https:") else _REST_PORT),
                 api_key=key,
                 timeout=TIMEOUT_S,
                 check_compatibility=False,
@@ -65,14 +65,14 @@ class ServerStore:
         return f"{self._url}/collections/{self._collection}"
 
     def manifest(self) -> Manifest | None:
-        with self._told():
+        with self._target_errors():
             if not self._client.collection_exists(self._collection):
                 return None
             found = self._client.retrieve(self._collection, [MANIFEST_ID], with_payload=True)
         return manifest_from(found[0].payload) if found else None
 
     def create(self, manifest: Manifest) -> None:
-        with self._told():
+        with self._target_errors():
             if self._client.collection_exists(self._collection):
                 self._client.delete_collection(self._collection)
             self._client.create_collection(
@@ -86,13 +86,13 @@ class ServerStore:
 
     def put_manifest(self, manifest: Manifest) -> None:
         point = models.PointStruct(id=MANIFEST_ID, vector={}, payload=manifest_payload(manifest))
-        with self._told():
+        with self._target_errors():
             self._client.upsert(self._collection, [point], wait=True)
 
     def files(self) -> Iterable[FileEntry]:
         offset: Any = None
         while True:
-            with self._told():
+            with self._target_errors():
                 records, offset = self._client.scroll(
                     self._collection,
                     limit=_PAGE,
@@ -108,7 +108,7 @@ class ServerStore:
     def vectors(self, ids: Sequence[str]) -> dict[str, list[float]]:
         if not ids:
             return {}
-        with self._told():
+        with self._target_errors():
             records = self._client.retrieve(
                 self._collection, list(ids), with_payload=False, with_vectors=[DENSE]
             )
@@ -117,12 +117,12 @@ class ServerStore:
     def write(self, points: Sequence[Point], files: Sequence[FileEntry]) -> None:
         if points or files:
             written = [*map(_point, points), *map(_file, files)]
-            with self._told():
+            with self._target_errors():
                 self._client.upsert(self._collection, written, wait=True)
 
     def delete(self, ids: Sequence[str]) -> None:
         if ids:
-            with self._told():
+            with self._target_errors():
                 selector = models.PointIdsList(points=list(ids))
                 self._client.delete(self._collection, points_selector=selector, wait=True)
 
@@ -132,10 +132,10 @@ class ServerStore:
     def tidy(self) -> None:
         """Do nothing: the server does it."""
 
-    def near_dense(self, vector: Sequence[float], limit: int) -> list[Scored]:
+    def near_dense(self, vector: Sequence[float], limit: int) -> list[ScoredPoint]:
         return self._near(list(vector), DENSE, limit)
 
-    def near_lexical(self, vector: SparseVector, limit: int) -> list[Scored]:
+    def near_lexical(self, vector: SparseVector, limit: int) -> list[ScoredPoint]:
         return self._near(_sparse(vector), LEXICAL, limit) if vector.indices else []
 
     def size_bytes(self) -> int | None:
@@ -154,8 +154,8 @@ class ServerStore:
     def __exit__(self, *exc: object) -> None:
         self.close()
 
-    def _near(self, query: list[float] | models.SparseVector, using: str, limit: int) -> list[Scored]:
-        with self._told():
+    def _near(self, query: list[float] | models.SparseVector, using: str, limit: int) -> list[ScoredPoint]:
+        with self._target_errors():
             found = self._client.query_points(
                 self._collection, query=query, using=using, limit=limit, with_payload=list(HIT_FIELDS)
             )
@@ -163,7 +163,8 @@ class ServerStore:
         return [each for each in scored if each is not None]
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _target_errors(self) -> Iterator[None]:
+        """Turn errors of the server into TargetError."""
         try:
             yield
         except UnexpectedResponse as error:
@@ -180,8 +181,8 @@ class ServerStore:
     def _refused(self, error: UnexpectedResponse) -> str:
         if error.status_code in (401, 403):
             return f"{KEY}: Qdrant at {self._url} refuses the key (HTTP {error.status_code})"
-        said = error.content.decode("utf-8", "replace").strip()[:300]
-        return f"{URL}: Qdrant at {self._url} answered HTTP {error.status_code}: {said}"
+        message = error.content.decode("utf-8", "replace").strip()[:300]
+        return f"{URL}: Qdrant at {self._url} answered HTTP {error.status_code}: {message}"
 
 
 def rest_url(url: str) -> str:
@@ -199,10 +200,6 @@ def rest_url(url: str) -> str:
     if port == _GRPC_PORT:
         place = place.removesuffix(str(_GRPC_PORT)) + str(_REST_PORT)
     return urlunsplit((parts.scheme, place, parts.path.rstrip("/"), "", ""))
-
-
-def _default_port(url: str) -> int:
-    return 443 if url.startswith("https:") else _REST_PORT
 
 
 def _point(point: Point) -> models.PointStruct:

@@ -1,6 +1,7 @@
-"""Opens the store of an index: an engine inside this process, or a Qdrant server.
+"""The store of an index, and the search in it.
 
-A store keeps points and finds near ones. It does not know what a chunk is, or when to write.
+A store is an engine inside this process, or a Qdrant server. It keeps points and finds near ones; it does not
+know when to write.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from faultkit.base.errors import InputError, RunError
 from faultkit.base.user_folders import cache_folder
 from faultkit.code.index.embeddings import FORMS, Embedder, SparseVector, query_vector
 from faultkit.code.index.lock import IndexLock
-from faultkit.code.index.points import FileEntry, Manifest, Point, Scored, check_fits
+from faultkit.code.index.points import FileEntry, Manifest, Point, ScoredPoint, check_fits
 
 READER_WAIT_S, WRITER_WAIT_S = 10.0, 2.0
 URL_VARIABLE, KEY_VARIABLE = "QDRANT_URL", "QDRANT_API_KEY"
@@ -56,9 +57,9 @@ class Store(Protocol):
     def tidy(self) -> None:
         """Free the space of deleted points, if it is large."""
 
-    def near_dense(self, vector: Sequence[float], limit: int) -> list[Scored]: ...
+    def near_dense(self, vector: Sequence[float], limit: int) -> list[ScoredPoint]: ...
 
-    def near_lexical(self, vector: SparseVector, limit: int) -> list[Scored]: ...
+    def near_lexical(self, vector: SparseVector, limit: int) -> list[ScoredPoint]: ...
 
     def size_bytes(self) -> int | None:
         """Return the size on disk; None if it is unknown."""
@@ -140,14 +141,14 @@ def _edge(folder: Path, lock: IndexLock | None) -> Store:
     return EdgeStore(folder, lock)
 
 
-# Finds chunks by a question: by meaning, by words, or by both.
+# Search by a question: by meaning, by words, or by both.
 #
 # The two lists are merged by ranks, because their scores are not comparable: a place near the top of either
 # counts, and near the top of both counts most.
 
 
-Mode = Literal["hybrid", "dense", "lexical"]
-MODES: tuple[Mode, ...] = get_args(Mode)
+SearchMode = Literal["hybrid", "dense", "lexical"]
+MODES: tuple[SearchMode, ...] = get_args(SearchMode)
 MOST_HITS = 100
 DEPTH = 100
 """How far each list is read at least; a lower rank adds next to nothing."""
@@ -156,7 +157,7 @@ RANK_OFFSET, DENSE_WEIGHT = 10, 0.7
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class SearchHit:
     """A chunk that a search found."""
 
     path: str
@@ -170,7 +171,9 @@ class Hit:
     snippet: str
 
 
-def search(store: Store, embedder: Embedder, query: str, limit: int = 10, mode: Mode = "hybrid") -> list[Hit]:
+def search(
+    store: Store, embedder: Embedder, query: str, limit: int = 10, mode: SearchMode = "hybrid"
+) -> list[SearchHit]:
     """Return the best hits first; of a function in several chunks, the best chunk."""
     if not query.strip():
         raise InputError("query", "expected some words, got nothing")
@@ -178,26 +181,26 @@ def search(store: Store, embedder: Embedder, query: str, limit: int = 10, mode: 
         raise InputError("limit", f"expected 1 to {MOST_HITS}, got {limit}")
     if mode not in MODES:
         raise InputError("mode", f"expected one of {', '.join(MODES)}, got {mode!r}")
-    there = store.manifest()
-    if there is None:
+    manifest = store.manifest()
+    if manifest is None:
         raise RunError(f"there is no index in {store.place}: make one with `fault index`")
-    check_fits(there, Manifest(embedder.name, embedder.dim, complete=True))
+    check_fits(manifest, Manifest(embedder.name, embedder.dim, complete=True))
     depth = max(DEPTH, 5 * limit)
-    lists: list[tuple[float, list[Scored]]] = []
+    lists: list[tuple[float, list[ScoredPoint]]] = []
     if mode != "lexical":
         vector = embedder.embed([FORMS[embedder.form].query(query)])[0]
-        # A vector of zeros is near to nothing, and the store would give anything.
+        # A vector of zeros is near to nothing: the store would return arbitrary points.
         lists.append((DENSE_WEIGHT, store.near_dense(vector, depth) if any(vector) else []))
     if mode != "dense":
         lists.append((1.0, store.near_lexical(query_vector(query), depth)))
     found = fuse(lists) if mode == "hybrid" else lists[0][1]
-    return [_hit(each) for each in one_a_function(found)[:limit]]
+    return [_hit(each) for each in best_per_function(found)[:limit]]
 
 
-def fuse(lists: Sequence[tuple[float, Sequence[Scored]]]) -> list[Scored]:
+def fuse(lists: Sequence[tuple[float, Sequence[ScoredPoint]]]) -> list[ScoredPoint]:
     """Merge several lists with their weights into one, by reciprocal ranks."""
     scores: dict[str, float] = {}
-    found: dict[str, Scored] = {}
+    found: dict[str, ScoredPoint] = {}
     for weight, scored in lists:
         for rank, each in enumerate(scored, start=1):
             found[each.id] = each
@@ -206,20 +209,22 @@ def fuse(lists: Sequence[tuple[float, Sequence[Scored]]]) -> list[Scored]:
     return [_with_score(each, scores[each.id]) for each in order]
 
 
-def one_a_function(found: Sequence[Scored]) -> list[Scored]:
+def best_per_function(found: Sequence[ScoredPoint]) -> list[ScoredPoint]:
     """Keep the best chunk of each function."""
-    first: dict[tuple[str, str, int], Scored] = {}
+    first: dict[tuple[str, str, int], ScoredPoint] = {}
     for each in found:
         # Chunks outside functions differ by their lines.
         first.setdefault((each.path, each.name, 0 if each.name else each.start_line), each)
     return list(first.values())
 
 
-def _with_score(each: Scored, score: float) -> Scored:
-    return Scored(
+def _with_score(each: ScoredPoint, score: float) -> ScoredPoint:
+    return ScoredPoint(
         each.id, score, each.path, each.name, each.language, each.start_line, each.end_line, each.text
     )
 
 
-def _hit(each: Scored) -> Hit:
-    return Hit(each.path, each.start_line, each.end_line, each.name, each.language, each.score, each.text)
+def _hit(each: ScoredPoint) -> SearchHit:
+    return SearchHit(
+        each.path, each.start_line, each.end_line, each.name, each.language, each.score, each.text
+    )

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 from faultkit.code.languages.dialect import (
     Dialect,
-    Kind,
+    FunctionKind,
     Parts,
     child_of,
     last_of,
+    name_parts,
     named_by_field,
-    plain,
     span_of,
     text_of,
 )
@@ -45,7 +45,7 @@ def _c_name(node: Node) -> Parts:
     name = declarators[-1] if declarators else None
     scopes: list[str] = []
     while name is not None and name.type == "qualified_identifier":
-        scopes += plain(text_of(name.child_by_field_name("scope")))
+        scopes += name_parts(text_of(name.child_by_field_name("scope")))
         name = name.child_by_field_name("name")
     if name is None:
         return ()
@@ -70,7 +70,7 @@ def _c_parameters(node: Node) -> Iterable[Node]:
             yield steps[-1]
 
 
-def _c_kind(node: Node, kind: Kind, name: str) -> Kind:
+def _c_kind(node: Node, kind: FunctionKind, name: str) -> FunctionKind:
     if name.startswith("~"):
         return "destructor"
     if name.startswith("operator") and not name[8:9].isalnum() and name[8:9] not in ("", "_"):
@@ -118,8 +118,8 @@ def _csharp_name(node: Node) -> Parts:
     return name
 
 
-def _body(node: Node) -> Span | None:
-    """A block with its braces, or the expression after `=>`."""
+def _csharp_body(node: Node) -> Span | None:
+    """Return a block with its braces, or the expression after `=>`."""
     body = node.child_by_field_name("body") or node.child_by_field_name("value")
     if body is not None and body.type == "arrow_expression_clause":
         return span_of(last_of(body))
@@ -127,14 +127,14 @@ def _body(node: Node) -> Span | None:
 
 
 def _csharp_parameters(node: Node) -> Iterable[Node]:
-    """`params int[] rest` stands in the list without a node of its own."""
+    """Return parameter nodes; `params int[] rest` has no node of its own in the list."""
     listed = node.child_by_field_name("parameters") or child_of(node, "bracketed_parameter_list")
     if listed is not None:
         yield from (child for child in listed.named_children if child.type == "parameter")
         yield from listed.children_by_field_name("name")
 
 
-def _csharp_kind(node: Node, kind: Kind, name: str) -> Kind:
+def _csharp_kind(node: Node, kind: FunctionKind, name: str) -> FunctionKind:
     """Return the kind; accessors differ by their first word: get, set, init, add or remove."""
     if node.type != "accessor_declaration":
         return kind
@@ -163,7 +163,7 @@ CSHARP = Dialect(
     decorators=("attribute_list",),
     modifiers=("modifier",),
     name=_csharp_name,
-    body=_body,
+    body=_csharp_body,
     parameters=_csharp_parameters,
     kind=_csharp_kind,
 )

@@ -1,4 +1,4 @@
-"""What a language calls things, as data: which nodes are functions, what encloses them, how they are named.
+"""Dialects: how a language writes functions, as data: which nodes are functions, their scopes and names.
 
 Most languages are a set of node types; where a grammar is special, a small function handles it. Spans,
 order and nesting belong to `faultkit.code.functions`.
@@ -12,7 +12,9 @@ from typing import Literal
 
 from faultkit.code.languages.syntax import Node, Span
 
-Kind = Literal["function", "method", "constructor", "destructor", "getter", "setter", "operator", "arrow"]
+FunctionKind = Literal[
+    "function", "method", "constructor", "destructor", "getter", "setter", "operator", "arrow"
+]
 Parts = tuple[str, ...]
 """A name with its enclosing scopes, outermost first: `("Server", "Serve")`."""
 
@@ -47,7 +49,7 @@ def span_of(node: Node | None) -> Span | None:
     return None if node is None or node.is_missing else Span(node.start_byte, node.end_byte)
 
 
-def plain(name: str) -> Parts:
+def name_parts(name: str) -> Parts:
     """Return the parts of a name as written: `A::B<T>` gives `A`, `B`."""
     kept, depth = [], 0
     for character in name:
@@ -65,7 +67,7 @@ def named_by_field(node: Node) -> Parts:
 
 def scope_by_field(node: Node) -> Parts:
     """Return the name that a scope lends to its contents, from the field `name`."""
-    return plain(text_of(node.child_by_field_name("name")))
+    return name_parts(text_of(node.child_by_field_name("name")))
 
 
 def body_by_field(node: Node) -> Span | None:
@@ -101,7 +103,7 @@ def parameters_by_field(node: Node) -> Iterable[Node]:
             yield from listed.named_children
 
 
-def kind_by_table(node: Node, kind: Kind, name: str) -> Kind:
+def kind_by_table(node: Node, kind: FunctionKind, name: str) -> FunctionKind:
     """Return the kind of the node type unchanged: the default."""
     return kind
 
@@ -110,7 +112,7 @@ def kind_by_table(node: Node, kind: Kind, name: str) -> Kind:
 class Dialect:
     """How one language writes functions, as node types and functions over nodes."""
 
-    functions: dict[str, Kind]
+    functions: dict[str, FunctionKind]
     """Node types that are functions if they have a name and a body."""
     types: tuple[str, ...] = ()
     """Node types whose functions are methods."""
@@ -135,7 +137,7 @@ class Dialect:
     body: Callable[[Node], Span | None] = body_by_field
     end: Callable[[Node], int] = end_of_node
     parameters: Callable[[Node], Iterable[Node]] = parameters_by_field
-    kind: Callable[[Node, Kind, str], Kind] = kind_by_table
+    kind: Callable[[Node, FunctionKind, str], FunctionKind] = kind_by_table
     doc: Callable[[Node], str] | None = None
     """Returns the docstring inside the body, where the language has one; otherwise the comment above is
     used."""

@@ -8,7 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from faultkit.code.languages.dialect import Dialect, Kind, Parts, field_of, parameters_by_field, text_of
+from faultkit.code.languages.dialect import (
+    Dialect,
+    FunctionKind,
+    Parts,
+    field_of,
+    parameters_by_field,
+    text_of,
+)
 from faultkit.code.languages.syntax import Node
 
 _CLEAR = ("parenthesized_expression", "as_expression", "satisfies_expression", "non_null_expression")
@@ -88,7 +95,7 @@ def _parameters(node: Node) -> Iterable[Node]:
     return parameters_by_field(node) if only is None else (only,)
 
 
-def _kind(node: Node, kind: Kind, name: str) -> Kind:
+def _kind(node: Node, kind: FunctionKind, name: str) -> FunctionKind:
     for child in node.children:
         if child.type == "get":
             return "getter"

@@ -2,6 +2,9 @@
 
 A broken text still gives a tree; `has_errors` reports it. Offsets are bytes of the UTF-8 text; lines and
 columns count from 1, columns in characters. This module does not know the meaning of a node.
+
+A text may be a whole file (`parse`), a part of one that stands alone (`parse_snippet`), or lines out of a
+function (`parse_fragment`).
 """
 
 from __future__ import annotations
@@ -16,10 +19,21 @@ from importlib import import_module
 import tree_sitter
 from tree_sitter import Node
 
-from faultkit.base.errors import RunError
+from faultkit.base.errors import InputError, RunError
 from faultkit.code.languages import Language
 
-__all__ = ["Node", "Span", "Syntax", "parse", "walk"]
+__all__ = [
+    "NAMELESS",
+    "Fragment",
+    "Node",
+    "Snippet",
+    "Span",
+    "Syntax",
+    "parse",
+    "parse_fragment",
+    "parse_snippet",
+    "walk",
+]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -83,7 +97,7 @@ class Syntax:
         """Return all named nodes of these types in the order of the text, outer nodes before inner ones."""
         wanted = frozenset(types)
         if self.has_errors:
-            # A query takes time by the square of what a broken node holds; a walk does not.
+            # The time of a query grows with the square of the size of a broken node; that of a walk does not.
             return [node for node in walk(self.root) if node.type in wanted and node.is_named]
         listed = " ".join(f"({each})" for each in sorted(wanted))
         return self.captures(f"[{listed}] @node").get("node", [])
@@ -91,7 +105,10 @@ class Syntax:
     def captures(self, query: str, within: Node | Span | None = None) -> dict[str, list[Node]]:
         """Return nodes by the capture names of a query, each list in the order of the text."""
         found = self._cursor(query, within).captures(within if isinstance(within, Node) else self.root)
-        return {name: sorted(nodes, key=_place) for name, nodes in found.items()}
+        return {
+            name: sorted(nodes, key=lambda node: (node.start_byte, -node.end_byte))
+            for name, nodes in found.items()
+        }
 
     def matches(self, query: str, within: Node | Span | None = None) -> list[dict[str, list[Node]]]:
         """Return the captures of each match."""
@@ -99,7 +116,7 @@ class Syntax:
         return [found for _, found in cursor.matches(within if isinstance(within, Node) else self.root)]
 
     def _cursor(self, query: str, within: Node | Span | None) -> tree_sitter.QueryCursor:
-        # A cursor holds state and belongs to one thread; the query is what is costly to make.
+        # A cursor holds state and belongs to one thread; the query is costly to make, and shared.
         cursor = tree_sitter.QueryCursor(_query(self.language, query))
         if isinstance(within, Span):
             cursor.set_byte_range(within.start, within.end)
@@ -144,10 +161,6 @@ def walk(top: Node, enters: Callable[[Node], bool] | None = None) -> Iterator[No
                 return
 
 
-def _place(node: Node) -> tuple[int, int]:
-    return node.start_byte, -node.end_byte
-
-
 @cache
 def _grammar(language: Language) -> tree_sitter.Language:
     try:
@@ -183,7 +196,7 @@ def with_leading_dots(source: bytes) -> bytes:
             row, column = token.start
             if token.type in (tokenize.NL, tokenize.COMMENT) or row == 0:
                 continue
-            # Columns count characters, and only the text before them says where that is in bytes.
+            # Columns count characters; the offset in bytes follows from the text before them.
             at = starts[row - 1] + len(token.line[:column].encode())
             if dot is not None and row > dot[0] and column > 0:
                 moved[dot[1]], moved[at - 1] = ord(" "), ord(".")
@@ -191,3 +204,114 @@ def with_leading_dots(source: bytes) -> bytes:
     except (tokenize.TokenError, SyntaxError, UnicodeError):
         return source
     return bytes(moved)
+
+
+# Snippets: code that stands alone, such as a function without its file or a method without its class. Most
+# grammars parse such code as it is. Where one does not, the code is parsed inside a class or an object whose
+# text stands on the same first line, so that line numbers stay those of the snippet.
+
+
+_CLASS = ("class _ { ", "\n}")
+_SURROUNDINGS: dict[str, tuple[tuple[str, str], ...]] = {
+    "javascript": (_CLASS, ("_ = { ", "\n}")),
+    "typescript": (_CLASS, ("_ = { ", "\n}")),
+    "tsx": (_CLASS, ("_ = { ", "\n}")),
+    "java": (_CLASS,),
+    "csharp": (_CLASS,),
+    "php": (_CLASS,),
+    "kotlin": (_CLASS,),
+    "swift": (_CLASS,),
+    "cpp": (("class _ { ", "\n};"),),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """Parsed code with its place in the text that was parsed."""
+
+    syntax: Syntax
+    start: int
+    """Offset of the snippet in the text of `syntax`; 0 if nothing was put around it."""
+
+
+def parse_snippet(text: str, language: Language) -> Snippet:
+    """Parse code as it is, else inside a class or object. Code that parses in no way is returned as it is."""
+    if not text.strip():
+        raise InputError("snippet", "expected source code, got nothing")
+    as_is = parse(text.encode("utf-8", "replace"), language)
+    if as_is.has_errors:
+        for before, after in _SURROUNDINGS.get(language.name, ()):
+            inside = parse(f"{before}{text}{after}".encode("utf-8", "replace"), language)
+            if not inside.has_errors:
+                return Snippet(inside, len(before))
+    return Snippet(as_is, 0)
+
+
+# Fragments: code to be judged by rules. Lines out of a function are parsed as the body of a function without
+# a name, so that rules about functions (what is opened must be closed) hold for them.
+
+
+NAMELESS = "_"
+_JS = ("async function _() { ", "\n}")
+_BODIES: dict[str, tuple[str, str]] = {
+    "python": ("async def _():\n", ""),
+    "javascript": _JS,
+    "typescript": _JS,
+    "tsx": _JS,
+    "go": ("func _() { ", "\n}"),
+    "java": ("class _ { void _() { ", "\n}}"),
+}
+_STATEMENTS: dict[str, frozenset[str]] = {
+    "javascript": frozenset({"return_statement"}),
+    "typescript": frozenset({"return_statement"}),
+    "tsx": frozenset({"return_statement"}),
+    "java": frozenset({"return_statement", "local_variable_declaration", "expression_statement"}),
+}
+"""Node types that can only stand in a function, by language."""
+_DECLARATIONS = frozenset(
+    {
+        "package_clause",
+        "import_declaration",
+        "function_declaration",
+        "method_declaration",
+        "type_declaration",
+        "var_declaration",
+        "const_declaration",
+        "comment",
+    }
+)
+"""All node types that Go allows at the top of a file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fragment:
+    """Parsed code to be judged, and what was put around it to parse it."""
+
+    syntax: Syntax
+    shift: int = 0
+    """Bytes that were put before the code."""
+    lines: int = 0
+    """Lines that were put before the code."""
+
+
+def parse_fragment(text: str, language: Language) -> Fragment:
+    """Parse a file, a function, a method or some lines of a function."""
+    snippet = parse_snippet(text, language)
+    if snippet.start == 0 and _is_body(text, snippet.syntax):
+        before, after = _BODIES[language.name]
+        inside = parse(f"{before}{text}{after}".encode("utf-8", "replace"), language)
+        if not inside.has_errors:
+            return Fragment(inside, len(before), before.count("\n"))
+    return Fragment(snippet.syntax, snippet.start)
+
+
+def _is_body(text: str, syntax: Syntax) -> bool:
+    language = syntax.language.name
+    if language == "python":
+        first = next((line for line in text.splitlines() if line.strip()), "")
+        is_definition = first.strip().startswith(("def ", "async def ", "class ", "@"))
+        return first[:1].isspace() and not is_definition
+    tops = [node for node in syntax.root.children if node.is_named]
+    if language == "go":
+        return any(node.type not in _DECLARATIONS for node in tops)
+    return any(node.type in _STATEMENTS.get(language, ()) for node in tops)

@@ -18,14 +18,13 @@ from urllib.parse import urlsplit
 
 from faultkit.base.address import ProxyMap, parse_map
 from faultkit.base.errors import InputError, RunError
-from faultkit.code.proof.running_service import RunningService, StandIn
-from faultkit.code.proof.service import Service, Upstream, service_of
+from faultkit.code.proof.service import RunningService, Service, StubUpstream, Upstream, service_of
 from faultkit.faults.stream.blackhole import Blackhole
 from faultkit.faults.stream.latency import Latency
 from faultkit.plan import Rule
 from faultkit.scenario.impact import SLOS, Impact, scenario_of
-from faultkit.scenario.report.report_model import Item
-from faultkit.scenario.scenario_run import Settings, run_scenarios
+from faultkit.scenario.report.report_model import ItemReport
+from faultkit.scenario.scenario_run import RunSettings, run_scenarios
 
 Watch = Callable[[str, int, int], None]
 """Called with the current step, its number and the number of steps."""
@@ -33,7 +32,7 @@ Watch = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class ProofSettings:
-    """What is run, and for how long."""
+    """Settings of a proof: the upstreams, the load and the faults."""
 
     upstreams: Mapping[str, str] = field(default_factory=dict)
     """The upstream of each variable; a stub where none is given."""
@@ -57,7 +56,7 @@ class Proof:
     """The route that was called."""
     upstreams: tuple[str, ...]
     """Descriptions of what was behind the service."""
-    compared: tuple[Compared, ...]
+    compared: tuple[FaultComparison, ...]
     judgement: Judgement
 
     def document(self) -> dict[str, Any]:
@@ -84,11 +83,14 @@ def prove(
     _check(service, settings, path)
     stop = stop or threading.Event()
     with ExitStack() as stack:
-        stand_in = stack.enter_context(StandIn())
-        ways = [_Way(each, settings.upstreams.get(each.variable), stand_in.url) for each in service.upstreams]
-        env = {way.upstream.variable: way.url for way in ways}
-        maps = tuple(way.map for way in ways)
-        counts = stand_in.taken if all(way.target == stand_in.url for way in ways) else None
+        stub = stack.enter_context(StubUpstream())
+        routes = [
+            _UpstreamRoute(each, settings.upstreams.get(each.variable), stub.url)
+            for each in service.upstreams
+        ]
+        env = {route.upstream.variable: route.url for route in routes}
+        maps = tuple(route.map for route in routes)
+        counts = stub.take_count if all(route.target == stub.url for route in routes) else None
         cases = _cases(settings)
         found: dict[str, list[Figures]] = {name: [] for name, _ in cases}
         for turn, (version, text) in enumerate((("before", None), ("after", new))):
@@ -100,21 +102,22 @@ def prove(
     compared = tuple(
         compare(name, before, after, healthy=name == _HEALTHY) for name, (before, after) in found.items()
     )
-    behind = tuple(f"{way.upstream.variable}: {way.told(stand_in.url)}" for way in ways)
-    return Proof(service.route, behind, compared, whole_judgement(compared))
+    upstreams = tuple(f"{route.upstream.variable}: {route.description}" for route in routes)
+    return Proof(service.route, upstreams, compared, overall_judgement(compared))
 
 
 _HEALTHY = "healthy"
 
 
-class _Way:
+class _UpstreamRoute:
     """How the service reaches one dependency."""
 
-    def __init__(self, upstream: Upstream, given: str | None, stand_in: str) -> None:
+    def __init__(self, upstream: Upstream, given: str | None, stub_url: str) -> None:
         self.upstream = upstream
-        self.target = target = given or stand_in
+        self.target = target = given or stub_url
+        self.description = given or "a stand-in on this machine"
         port = _free_port()
-        # A path that the user gives goes before that of the default.
+        # The path of a given URL replaces that of the default.
         path = upstream.path if given is None else urlsplit(given).path
         self.url = f"http://127.0.0.1:{port}{path}"
         try:
@@ -122,9 +125,6 @@ class _Way:
             self.map: ProxyMap = parse_map(f"http://127.0.0.1:{port}={_origin(target)}")
         except InputError as error:
             raise InputError("--upstream", f"{upstream.variable}: {error.problem}") from None
-
-    def told(self, stand_in: str) -> str:
-        return "a stand-in on this machine" if self.target == stand_in else self.target
 
 
 def _origin(url: str) -> str:
@@ -149,8 +149,8 @@ def _check(service: Service, settings: ProofSettings, path: str) -> None:
 
 
 def _cases(settings: ProofSettings) -> tuple[tuple[str, tuple[Rule, ...]], ...]:
-    # From the dependency to the service: what it has sent is lost or late on its way back. So every attempt
-    # reaches it and is counted.
+    # The faults act on the way from the dependency to the service, so that every attempt reaches the
+    # dependency and is counted.
     slow = Latency(mean_ms=settings.latency_ms, per="operation")
     return (
         (_HEALTHY, ()),
@@ -178,7 +178,7 @@ def _measured(
     if counts is not None:
         counts()
     outcome = run_scenarios(
-        [scenario_of(impact)], Settings(seed=settings.seed, baseline=False), lambda event: None, stop
+        [scenario_of(impact)], RunSettings(seed=settings.seed, baseline=False), lambda event: None, stop
     )
     if stop.is_set():
         raise RunError("it was stopped before its end")
@@ -194,7 +194,7 @@ def _free_port() -> int:
         return port
 
 
-# Compares two versions of a service under the same fault.
+# The comparison of two versions of a service under the same fault.
 
 
 Judgement: TypeAlias = Literal["improved", "same", "worse", "not exercised", "inconclusive"]
@@ -265,7 +265,7 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class FaultComparison:
     """Both versions under one fault."""
 
     fault: str
@@ -285,7 +285,7 @@ class Compared:
         }
 
 
-def figures_of(item: Item, upstream_requests: int | None) -> Figures:
+def figures_of(item: ItemReport, upstream_requests: int | None) -> Figures:
     """Return the figures of one run."""
     run = item.run
     at = {each.percent: each.ms for each in run.response.percentiles}
@@ -306,11 +306,11 @@ def figures_of(item: Item, upstream_requests: int | None) -> Figures:
     )
 
 
-def compare(fault: str, before: Figures, after: Figures, *, healthy: bool) -> Compared:
+def compare(fault: str, before: Figures, after: Figures, *, healthy: bool) -> FaultComparison:
     """Compare both versions under one fault."""
     judgement, why = _judge(before, after, healthy=healthy)
     reason = f"{why}. Before: {before.sentence()}. After: {after.sentence()}."
-    return Compared(fault, before, after, judgement, reason)
+    return FaultComparison(fault, before, after, judgement, reason)
 
 
 def _judge(before: Figures, after: Figures, *, healthy: bool) -> tuple[Judgement, str]:
@@ -323,7 +323,7 @@ def _judge(before: Figures, after: Figures, *, healthy: bool) -> tuple[Judgement
         return "not exercised", "The fault never acted: the service did not call through the proxy"
     if healthy and not before.succeeded:
         return "inconclusive", "Without a fault no call succeeds: try another --route or the real --upstream"
-    # To fail fast is no gain where the old version would have answered with success.
+    # Failing fast is no gain where the old version would have succeeded.
     answered, succeeded = _gain(before, after, "answered"), _gain(before, after, "succeeded")
     if answered * succeeded < 0:
         return "inconclusive", f"{_MORE[answered > 0]} get an answer, {_MORE[succeeded > 0].lower()} succeed"
@@ -358,7 +358,7 @@ def _gain(before: Figures, after: Figures, what: str) -> float:
     return share
 
 
-def whole_judgement(compared: tuple[Compared, ...]) -> Judgement:
+def overall_judgement(compared: tuple[FaultComparison, ...]) -> Judgement:
     """Judge all faults: worse if one is, improved only if all were exercised and at least one is better."""
     found = {each.judgement for each in compared}
     for judgement in ("worse", "inconclusive", "not exercised", "improved"):

@@ -23,7 +23,7 @@ from types import ModuleType
 from typing import Any
 
 
-class _Given(importlib.machinery.SourceFileLoader):
+class _TextLoader(importlib.machinery.SourceFileLoader):
     """A module loader with the text of another file."""
 
     def __init__(self, module: str, file: str, text: str) -> None:
@@ -34,10 +34,10 @@ class _Given(importlib.machinery.SourceFileLoader):
         return super().get_data(self._text_file if path == self.path else path)
 
     def path_stats(self, path: Any) -> Any:
-        raise OSError  # So that no compiled file is read or written.
+        raise OSError  # No compiled file is read or written then.
 
 
-class _Instead(importlib.abc.MetaPathFinder):
+class _TextFinder(importlib.abc.MetaPathFinder):
     """A finder that replaces the text of one module."""
 
     def __init__(self, module: str, file: str, text: str) -> None:
@@ -46,7 +46,7 @@ class _Instead(importlib.abc.MetaPathFinder):
     def find_spec(self, name: str, path: Any = None, target: ModuleType | None = None) -> Any:
         if name != self._module:
             return None
-        loader = _Given(name, self._file, self._text)
+        loader = _TextLoader(name, self._file, self._text)
         return importlib.util.spec_from_file_location(name, self._file, loader=loader)
 
 
@@ -55,10 +55,10 @@ def main() -> None:
     interface, root, module, file, text, application, number = sys.argv[1:8]
     wire = socket.socket(fileno=int(number))
     wire.set_inheritable(False)
-    threading.Thread(target=_end_with, args=(wire,), daemon=True).start()
+    threading.Thread(target=_end_with_parent, args=(wire,), daemon=True).start()
     sys.path[0] = root
     sys.argv = [file]
-    sys.meta_path.insert(0, _Instead(module, file, text))
+    sys.meta_path.insert(0, _TextFinder(module, file, text))
     app: Any = importlib.import_module(module)
     for name in application.split("."):
         app = getattr(app, name)
@@ -76,9 +76,9 @@ def main() -> None:
         _serve_wsgi(app, listener, ready)
 
 
-def _end_with(wire: socket.socket) -> None:
+def _end_with_parent(wire: socket.socket) -> None:
     wire.recv(1)
-    os.kill(0, signal.SIGKILL)  # Every process of our group, and so this one.
+    os.kill(0, signal.SIGKILL)  # Every process of this group, this one included.
 
 
 def _serve_asgi(app: Any, listener: socket.socket, ready: Callable[[], None]) -> None:

@@ -13,11 +13,10 @@ from faultkit.base.errors import InputError
 from faultkit.code.facts import Facts, facts_of
 from faultkit.code.facts.build import GRAMMARS
 from faultkit.code.languages import Language, language_named
-from faultkit.code.languages.syntax import Span, Syntax
+from faultkit.code.languages.syntax import NAMELESS, Fragment, Span, Syntax, parse_fragment
 from faultkit.code.rules.performance import PERFORMANCE
 from faultkit.code.rules.reliability import RELIABILITY
 from faultkit.code.rules.rule import Finding, Hit, Rule
-from faultkit.code.snippets import NAMELESS, Fragment, parse_fragment
 
 RULES: tuple[Rule, ...] = (*RELIABILITY, *PERFORMANCE)
 """All rules, in the order in which they are shown and checked."""
@@ -34,15 +33,15 @@ def findings_of(
         raise InputError(file or "snippet", "expected source code, got nothing")
     if known.name not in GRAMMARS:
         return ()
-    return _in_piece(parse_fragment(text, known), file, rules)
+    return _in_fragment(parse_fragment(text, known), file, rules)
 
 
 def findings_in(syntax: Syntax, *, file: str = "", rules: Iterable[Rule] = RULES) -> tuple[Finding, ...]:
     """Return findings in a parsed text."""
-    return () if syntax.language.name not in GRAMMARS else _in_piece(Fragment(syntax), file, rules)
+    return () if syntax.language.name not in GRAMMARS else _in_fragment(Fragment(syntax), file, rules)
 
 
-def _in_piece(fragment: Fragment, file: str, rules: Iterable[Rule]) -> tuple[Finding, ...]:
+def _in_fragment(fragment: Fragment, file: str, rules: Iterable[Rule]) -> tuple[Finding, ...]:
     facts = facts_of(fragment.syntax)
     found = [
         finding

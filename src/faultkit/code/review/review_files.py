@@ -1,18 +1,22 @@
-"""Findings of files and folders. Reads files; `engine` finds what is in a text."""
+"""Review of files and folders: reads them, finds what the rules find, and writes SARIF.
+
+`engine` reviews one text. The SARIF document itself is made by `faultkit.report.sarif`.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from faultkit.base.errors import InputError
 from faultkit.code.facts.build import GRAMMARS
 from faultkit.code.languages import Language
 from faultkit.code.review.engine import RULES, findings_in
-from faultkit.code.rules.rule import Finding, Rule
-from faultkit.code.source_file import local_path, read_source
-from faultkit.code.walk import source_files
+from faultkit.code.rules.rule import Finding, Rule, Severity
+from faultkit.code.source_files import local_path, read_source, source_files
+from faultkit.report.sarif import SarifLevel, SarifResult, SarifRule, sarif_log
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +57,12 @@ def files_to_review(
     skipped: list[ReviewedFile] = []
     base = name.rstrip("/") or name
 
-    def pass_by(relative: str, why: str) -> None:
+    def on_skip(relative: str, why: str) -> None:
         skipped.append(ReviewedFile(_joined(base, relative), "", skipped=why))
 
     found = [
         FileToReview(each.path, _joined(base, each.relative), each.language)
-        for each in source_files(name, language, pass_by)
+        for each in source_files(name, language, on_skip)
         if each.language.name in GRAMMARS
     ]
     return found, skipped
@@ -90,3 +94,60 @@ def review_all(wanted: Iterable[FileToReview], rules: Iterable[Rule] = RULES) ->
         except InputError as error:
             language = "" if each.language is None else each.language.name
             yield ReviewedFile(each.shown, language, skipped=error.problem)
+
+
+# Findings as SARIF, for code scanning services. A finding is identified by rule, file, function and message,
+# so that it stays the same when lines are added above it.
+
+
+_LEVELS: dict[Severity, SarifLevel] = {
+    "low": "note",
+    "medium": "warning",
+    "high": "error",
+    "critical": "error",
+}
+_RANKS: dict[Severity, float] = {"low": 2.0, "medium": 5.0, "high": 8.0, "critical": 9.5}
+"""Ranks from 0 to 10, by which services sort."""
+
+
+def sarif_document(findings: Iterable[Finding], rules: Iterable[Rule] = RULES) -> dict[str, Any]:
+    """Return the findings and the rules as a SARIF log."""
+    return sarif_log(map(_rule, rules), map(_result, findings))
+
+
+def _rule(rule: Rule) -> SarifRule:
+    level = _LEVELS[rule.severity]
+    return SarifRule(
+        rule.id,
+        rule.title,
+        level,
+        {
+            "name": "".join(word.capitalize() for word in rule.slug.split("-")),
+            "fullDescription": {"text": rule.why},
+            "help": {"text": rule.fix, "markdown": rule.fix},
+            "properties": {
+                "tags": [rule.kind, *rule.languages],
+                # GitHub's name for the lowest level.
+                "problem.severity": "recommendation" if level == "note" else level,
+            },
+        },
+    )
+
+
+def _result(finding: Finding) -> SarifResult:
+    rule = finding.rule
+    return SarifResult(
+        rule.id,
+        _LEVELS[finding.severity],
+        f"{finding.message}. {rule.fix}",
+        finding.file.replace("\\", "/").removeprefix("./") or "snippet",
+        {
+            "startLine": finding.line,
+            "startColumn": finding.column,
+            "endLine": finding.end_line,
+            "endColumn": finding.end_column,
+        },
+        (finding.function, "function") if finding.function else None,
+        (rule.id, finding.file, finding.function, finding.message),
+        {"rank": round(10 * _RANKS[finding.severity] * finding.confidence, 1)},
+    )

@@ -1,4 +1,4 @@
-"""What a rule is, and what it finds. Values only: no rule is written here, and nothing is read or shown.
+"""Rules and findings as values. No rule is written here, and nothing is read or shown.
 
 A rule is written once, against `Facts`, and lives in a small file of its own:
 
@@ -12,7 +12,8 @@ A rule is written once, against `Facts`, and lives in a small file of its own:
 
     RULE = Rule(id="FK-P001", slug="blocking-call-in-async-code", ..., check=_check)
 
-and has one row in `faultkit.code.review.engine.RULES`.
+and has one row in the table of its kind: `RELIABILITY` in `rules/reliability`, `PERFORMANCE` in
+`rules/performance`.
 """
 
 from __future__ import annotations
@@ -58,11 +59,11 @@ class Rule:
     slug: str
     """`http-call-without-timeout`: for people who write it in a comment or a command line."""
     title: str
-    """What is wrong, in a few words: `HTTP call without a timeout`."""
+    """The fault in a few words: `HTTP call without a timeout`."""
     why: str
-    """What happens in production because of it."""
+    """The consequence in production."""
     fix: str
-    """What to do, in one sentence that begins with a verb."""
+    """The remedy, in one sentence that begins with a verb."""
     kind: Kind
     severity: Severity
     languages: tuple[str, ...]
@@ -73,7 +74,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a rule found in a text, with its place."""
+    """A hit of a rule in a text, with its place."""
 
     rule: Rule
     file: str

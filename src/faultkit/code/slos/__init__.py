@@ -1,6 +1,5 @@
 """Service level objectives for a function, derived offline from what its code does."""
 
-from faultkit.code.slos.slo_types import SuggestedSlo
-from faultkit.code.slos.suggest import suggest_slos
+from faultkit.code.slos.suggest import SuggestedSlo, suggest_slos
 
 __all__ = ["SuggestedSlo", "suggest_slos"]

@@ -1,15 +1,87 @@
-"""Cost and failure rate of each kind of call, and the figures that a function can promise because of them.
+"""What a function does, what each kind of call costs, and what a function can promise because of it.
 
-The table holds orders of magnitude of well-run systems in one region: a start, to be replaced by
+The table of costs holds orders of magnitude of well-run systems in one region: a start, to be replaced by
 measurements. All suggestions come from it, from timeouts and tries in the code, and from the assumptions
-that are named here.
+that are named here. Pure.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
-from faultkit.code.slos.slo_types import Dependency, EntryKind, FunctionProfile, WorkKind
+EntryKind: TypeAlias = Literal["request", "stream", "message", "job", "function"]
+"""What waits for the function: a client for a response, a client for the first byte, a queue, a
+schedule, other code."""
+WorkKind: TypeAlias = Literal[
+    "cache", "file", "query", "write", "request", "send", "publish", "program", "model", "token", "wait"
+]
+"""`query` and `write` go to a database; `request` reads from another service over HTTP, `send` changes
+something there; `publish` hands a message to a broker; `token` is the first token of a model; `wait` is
+a sleep."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPoint:
+    """How a function is called."""
+
+    kind: EntryKind
+    name: str
+    """The name of the function; empty if it has none."""
+    method: str = "ANY"
+    path: str = ""
+    """The path of the route as written; empty if it is not stated."""
+    framework: str = ""
+    line: int = 1
+
+    @property
+    def is_http(self) -> bool:
+        return self.kind in ("request", "stream")
+
+
+@dataclass(frozen=True, slots=True)
+class Dependency:
+    """A call that leaves the function's own code."""
+
+    kind: WorkKind
+    call: str
+    """The call as written: `httpx.get`."""
+    line: int
+    times: int = 1
+    """Number of sequential calls; an estimate where it depends on the input."""
+    is_concurrent: bool = False
+    is_soft: bool = False
+    """Whether the function can answer without it."""
+    timeout_s: float | None = None
+    """Seconds; None if there is no timeout, or it is unknown."""
+    timeout_is: Literal["given", "default", "missing", "unknown"] = "unknown"
+    """Whether the code sets it, the library has a default, there is none, or it is unknown."""
+    tries: int | None = 1
+    """Number of tries; None if it is retried without end."""
+    library: str = ""
+    wait_s: float = 0.0
+    """Seconds of a sleep."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionProfile:
+    """What a function does, as far as its objectives depend on it."""
+
+    entry: EntryPoint
+    dependencies: tuple[Dependency, ...] = ()
+    blocks_loop: int = 0
+    """Line of a call that blocks the event loop; 0 if there is none."""
+    takes_input: bool = False
+    """Whether a client can send invalid input: a path with parameters, a body."""
+    others: int = 0
+    """Functions in the text that were not examined."""
+    language_by_words: str = ""
+    """The title of the language, if only its words were examined."""
+    broken_line: int = 0
+    """The first line that does not parse; 0 if there is none."""
+
+
+# Cost and failure rate of each kind of call.
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +127,8 @@ BLOCKED = 2.0
 
 
 @dataclass(frozen=True, slots=True)
-class Expectation:
-    """What a function can promise."""
+class FunctionPromise:
+    """The latency, availability and error rate that a function can promise."""
 
     p95_s: float
     """One of STEPS_S."""
@@ -71,7 +143,7 @@ class Expectation:
     """Whether the calls and the function's own work take less than p95_s."""
 
 
-def expectation_of(profile: FunctionProfile) -> Expectation:
+def promise_of(profile: FunctionProfile) -> FunctionPromise:
     """Return what a function with this profile can promise."""
     p95_s = OWN_WORK.p95_s + _together(profile, [cost_s(each)[0] for each in profile.dependencies])
     p99_s = OWN_WORK.p99_s + _together(profile, [cost_s(each)[1] for each in profile.dependencies])
@@ -85,7 +157,7 @@ def expectation_of(profile: FunctionProfile) -> Expectation:
     elif low == high:
         high = stepped(high + 1e-6)
     availability = min(_availability(profile), MOST.get(profile.entry.kind, 100.0))
-    return Expectation(
+    return FunctionPromise(
         low, high, _worst_s(profile), availability, _errors(profile, availability), p95_s < low - 1e-9
     )
 
@@ -138,7 +210,7 @@ def _availability(profile: FunctionProfile) -> float:
         if each.is_soft:
             continue
         down = 1 - COSTS[each.kind].up
-        # Half of what fails once works the second time; the rest is an outage.
+        # Half of the failed calls succeed when they are tried again; the rest are outages.
         up *= (1 - (down if each.tries == 1 else down / 2)) ** each.times
     return next((each for each in OBJECTIVES if each <= up * 100), OBJECTIVES[-1])
 

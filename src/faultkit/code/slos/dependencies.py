@@ -1,6 +1,7 @@
-"""How long a call can take in the worst case: its timeout and its number of tries. Pure.
+"""The calls that a function depends on, with their timeouts and tries. Pure.
 
-Reads times and counts as code writes them: `5 * time.Second`, `AbortSignal.timeout(5000)`, `RETRIES`.
+First times and counts as code writes them (`5 * time.Second`, `AbortSignal.timeout(5000)`, `RETRIES`), then
+the limits of one call, then the calls of a function.
 """
 
 from __future__ import annotations
@@ -8,16 +9,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Literal
 
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.vocabulary.frequency import is_over_items, is_tried_again
-from faultkit.code.rules.vocabulary.http import SLEEPS, HttpRequest, http_requests
-from faultkit.code.rules.vocabulary.remote import Remote, remotes
-from faultkit.code.rules.vocabulary.retries import Retry, is_retried, retries
-from faultkit.code.slos.slo_types import Dependency, EntryKind, WorkKind
+from faultkit.code.rules.vocabulary.http_requests import HttpRequest, http_requests
+from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+from faultkit.code.rules.vocabulary.repetition import (
+    Retry,
+    is_in_retry_loop,
+    is_over_items,
+    is_retried,
+    retries,
+)
+from faultkit.code.rules.vocabulary.waits import SLEEPS
+from faultkit.code.slos.costs import Dependency, EntryKind, WorkKind
 
 _NUMBER = r"[0-9][0-9_]*(?:\.[0-9]+)?|\.[0-9]+"
 _PRODUCT = re.compile(rf"(?:{_NUMBER})[fFdDlL]?(?:\s*\*\s*(?:{_NUMBER}))*")
@@ -53,7 +59,7 @@ def seconds_of(text: str, facts: Facts) -> float | None:
 
 def count_of(text: str, facts: Facts) -> int | None:
     """Return a whole number, literal or by name."""
-    bare = _looked_up(text.strip(), facts, 0)
+    bare = _look_up(text.strip(), facts, 0)
     return int(bare) if re.fullmatch(r"[0-9]{1,6}", bare) else None
 
 
@@ -87,11 +93,11 @@ def _number(text: str) -> float:
     return float(text.replace("_", ""))
 
 
-def _looked_up(text: str, facts: Facts, depth: int) -> str:
+def _look_up(text: str, facts: Facts, depth: int) -> str:
     if depth == _DEEPEST or not _NAME.fullmatch(text):
         return text
     value = _assigned(text, facts)
-    return text if value is None else _looked_up(value, facts, depth + 1)
+    return text if value is None else _look_up(value, facts, depth + 1)
 
 
 def _assigned(name: str, facts: Facts) -> str | None:
@@ -104,7 +110,7 @@ def _assigned(name: str, facts: Facts) -> str | None:
     return values.pop() if len(values) == 1 else None
 
 
-# The longest time of a call.
+# Limits of a call: its timeout and its number of tries.
 
 
 USUAL_TRIES = 3
@@ -168,8 +174,10 @@ def _built(call: Call, facts: Facts) -> str:
     """Return the builder chain of a Java request."""
     given = call.argument(place=0)
     text = "" if given is None else given.value.text
-    made = [each.value.text for each in facts.assignments if text in each.targets and each.value is not None]
-    return made[-1] if made else text
+    values = [
+        each.value.text for each in facts.assignments if text in each.targets and each.value is not None
+    ]
+    return values[-1] if values else text
 
 
 def _around_s(call: Call, facts: Facts) -> float | None:
@@ -196,21 +204,21 @@ def tries_of(call: Call, facts: Facts) -> int | None:
     """Return the number of tries; None if it is tried without end."""
     around = [each for each in retries(facts) if is_within(call.span, each.body)]
     if around:
-        return _counted(around[0], facts)
+        return _count_tries(around[0], facts)
     if not is_retried(call, facts):
         return 1
-    made = call.origin
-    found = None if made is None else _AGAIN.search(facts.text(made.span))
+    client = call.origin
+    found = None if client is None else _AGAIN.search(facts.text(client.span))
     count = None if found is None else count_of(found[1], facts)
     return USUAL_TRIES if count is None else min(count + 1, _MOST_TRIES)
 
 
-def _counted(retry: Retry, facts: Facts) -> int | None:
+def _count_tries(retry: Retry, facts: Facts) -> int | None:
     if retry.limited is False:
         return None
     text = "" if retry.call is None else facts.text(retry.call.span)
     if retry.loop is not None:
-        return _of_loop(retry.loop.over, facts)
+        return _loop_rounds(retry.loop.over, facts)
     if (found := _COUNTS.search(text)) and (count := count_of(found[1], facts)):
         return min(count, _MOST_TRIES)
     if (found := _AGAIN.search(text)) and (count := count_of(found[1], facts)) is not None:
@@ -218,7 +226,7 @@ def _counted(retry: Retry, facts: Facts) -> int | None:
     return USUAL_TRIES
 
 
-def _of_loop(over: str, facts: Facts) -> int:
+def _loop_rounds(over: str, facts: Facts) -> int:
     if found := _RANGE.search(over):
         first, last = count_of(found[1] or "0", facts), count_of(found[2], facts)
         if first is not None and last is not None and last > first:
@@ -305,25 +313,20 @@ _LONGEST_NAME = 60
 def dependencies_of(body: Span, kind: EntryKind, facts: Facts, lines: int) -> tuple[Dependency, ...]:
     """Return dependencies in the order of the text. `lines` were put before the text to parse it."""
     found = sorted(_work(body, kind, facts), key=lambda each: (each[1].span.start, each[1].span.end))
-    made, seen = list[Dependency](), set[Span]()
+    dependencies, seen = list[Dependency](), set[Span]()
     for profile, call, inner in found:
-        # What only runs when something else failed is not what people wait for every day.
+        # A call that runs only after a failure does not shape the usual latency.
         if call.span in seen or _is_in_handler(call, body, facts):
             continue
         seen.add(call.span)
-        made.append(_dependency(profile, call, inner, kind, facts, lines))
-    return tuple(made)
-
-
-@lru_cache(maxsize=2)
-def _remotes(facts: Facts) -> tuple[Remote, ...]:
-    return remotes(facts)
+        dependencies.append(_dependency(profile, call, inner, kind, facts, lines))
+    return tuple(dependencies)
 
 
 def _work(body: Span, kind: EntryKind, facts: Facts) -> Iterator[tuple[WorkKind, Call, Call]]:
     """Yield the kind, the call in the function, and the call that leaves the process."""
     calls = {call.span: call for call in facts.within(facts.calls, body)}
-    own = [each for each in _remotes(facts) if each.call.span in calls]
+    own = [each for each in remote_calls(facts) if each.call.span in calls]
     known = {each.call.span for each in own}
     for each in own:
         yield _REMOTE[each.kind, each.is_read], each.call, each.through or each.call
@@ -373,13 +376,13 @@ def _dependency(
         timeout_is=limits.timeout_is,
         tries=limits.tries,
         library=limits.library,
-        wait_s=0.0 if is_tried_again(call, facts) else wait_s,
+        wait_s=0.0 if is_in_retry_loop(call, facts) else wait_s,
     )
 
 
 def _times(call: Call, kind: EntryKind, facts: Facts) -> int:
     loops = [each for each in facts.loops_around(call) if is_over_items(each)]
-    if is_tried_again(call, facts):
+    if is_in_retry_loop(call, facts):
         loops = [each for each in loops if each != facts.loops_around(call)[-1]]
     if kind == "message" and loops and _is_inbox(loops[0]):
         loops = loops[1:]
@@ -411,7 +414,7 @@ def _is_in_handler(call: Call, body: Span, facts: Facts) -> bool:
 def _is_soft(call: Call, facts: Facts) -> bool:
     """Return whether its failure is handled without failing the function."""
     tries = facts.tries_around(call)
-    if not tries or facts.language == "go" or is_tried_again(call, facts):
+    if not tries or facts.language == "go" or is_in_retry_loop(call, facts):
         return False
     return all(
         not handler.raises and not _SERVER_ERROR.search(facts.text(handler.body))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from faultkit.code.slos.slo_types import Entry, EntryKind
+from faultkit.code.slos.costs import EntryKind, EntryPoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Metrics:
     """The matcher for successes."""
     bad: str
     received: str = ""
-    """A counter of everything that came in, done or not."""
+    """A counter of everything that was received, done or not."""
     by_method: bool = False
     """Whether the label alone does not identify a function, so that the method is needed as well."""
 
@@ -59,12 +59,12 @@ SPRING = Metrics(
     'status=~"[45].."',
     by_method=True,
 )
-"""As Micrometer names them."""
+"""The names of Micrometer."""
 UNNAMED = "snippet"
 """Placeholder for a name that the code does not state."""
 
 
-def metrics_of(entry: Entry) -> Metrics:
+def metrics_of(entry: EntryPoint) -> Metrics:
     """Return the metrics for a kind of entry and framework."""
     return (
         SPRING
@@ -73,14 +73,14 @@ def metrics_of(entry: Entry) -> Metrics:
     )
 
 
-def label_value(entry: Entry) -> str:
+def label_value(entry: EntryPoint) -> str:
     """Return the function's name; its route if it has no name, or if the framework counts by routes."""
     if metrics_of(entry) is SPRING:
         return entry.path
     return entry.name or entry.path or UNNAMED
 
 
-def selected(entry: Entry) -> str:
+def selected(entry: EntryPoint) -> str:
     """Return the matchers for this function."""
     metrics = metrics_of(entry)
     matchers = f"{metrics.label}={quoted(label_value(entry))}"
@@ -103,27 +103,27 @@ def range_of(window_s: int) -> str:
     return f"{window_s}s"
 
 
-def quantile(entry: Entry, share: float, window_s: int) -> str:
+def quantile(entry: EntryPoint, share: float, window_s: int) -> str:
     """Return PromQL for a latency quantile."""
     bucket = f"{metrics_of(entry).duration}_bucket{{{selected(entry)}}}[{range_of(window_s)}]"
     return f"histogram_quantile({share:g}, sum(rate({bucket})) by (le))"
 
 
-def good_share(entry: Entry, window_s: int) -> str:
+def good_share(entry: EntryPoint, window_s: int) -> str:
     """Return PromQL for the share of successes in percent."""
     metrics = metrics_of(entry)
     good = _rate(metrics.total, f"{selected(entry)},{metrics.good}", window_s)
     return f"{good}/{_rate(metrics.total, selected(entry), window_s)}*100"
 
 
-def bad_share(entry: Entry, window_s: int) -> str:
+def bad_share(entry: EntryPoint, window_s: int) -> str:
     """Return PromQL for the share of failures in percent; 0 instead of no result if nothing failed."""
     metrics = metrics_of(entry)
     bad = _rate(metrics.total, f"{selected(entry)},{metrics.bad}", window_s)
     return f"({bad} or vector(0))/{_rate(metrics.total, selected(entry), window_s)}*100"
 
 
-def done_share(entry: Entry, window_s: int) -> str:
+def done_share(entry: EntryPoint, window_s: int) -> str:
     """Return PromQL for the share of received work that was done."""
     metrics = metrics_of(entry)
     done = _rate(metrics.total, selected(entry), window_s)
@@ -144,7 +144,9 @@ PERIOD = "MONTH"
 _REQUESTS = 'metric.type="run.googleapis.com/request_count" resource.type="cloud_run_revision"'
 
 
-def latency(entry: Entry, title: str, share: float, threshold_s: float, window_s: int) -> dict[str, Any]:
+def cloud_run_latency(
+    entry: EntryPoint, title: str, share: float, threshold_s: float, window_s: int
+) -> dict[str, Any]:
     """Return the Cloud Monitoring objective for latency."""
     if entry.kind == "request":
         measured: dict[str, Any] = {"basicSliPerformance": {"latency": {"threshold": f"{threshold_s:g}s"}}}
@@ -155,7 +157,7 @@ def latency(entry: Entry, title: str, share: float, threshold_s: float, window_s
     return _objective(title, share, measured, window_s)
 
 
-def availability(entry: Entry, title: str, share: float, window_s: int) -> dict[str, Any]:
+def cloud_run_availability(entry: EntryPoint, title: str, share: float, window_s: int) -> dict[str, Any]:
     """Return the Cloud Monitoring objective for availability."""
     if entry.is_http:
         return _objective(title, share, {"basicSliPerformance": {"availability": {}}}, window_s)
@@ -169,7 +171,7 @@ def availability(entry: Entry, title: str, share: float, window_s: int) -> dict[
     return _objective(title, share, _ratio(total, goodServiceFilter=good), window_s)
 
 
-def error(entry: Entry, title: str, share: float, window_s: int) -> dict[str, Any]:
+def cloud_run_errors(entry: EntryPoint, title: str, share: float, window_s: int) -> dict[str, Any]:
     """Return the Cloud Monitoring objective for errors."""
     if entry.is_http:
         bad = f'{_REQUESTS} metric.labels.response_code_class=one_of("4xx","5xx")'
@@ -179,7 +181,7 @@ def error(entry: Entry, title: str, share: float, window_s: int) -> dict[str, An
     return _objective(title, share, _ratio(total, badServiceFilter=bad), window_s)
 
 
-def _own(entry: Entry, metric: str) -> str:
+def _own(entry: EntryPoint, metric: str) -> str:
     label = f"metric.labels.{metrics_of(entry).label}={quoted(label_value(entry))}"
     return f'metric.type="prometheus.googleapis.com/{metric}" resource.type="prometheus_target" {label}'
 

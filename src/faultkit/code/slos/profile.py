@@ -1,4 +1,7 @@
-"""How a function is called: by clients over HTTP, a queue, a schedule, or other code. Pure."""
+"""The profile of a function: how it is called, and what it waits for. Pure.
+
+A function is called by clients over HTTP, a queue, a schedule, or other code.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,11 @@ from faultkit.code.facts import Call, Facts, Scope, facts_of
 from faultkit.code.facts.build import GRAMMARS
 from faultkit.code.functions import Function, find_function, list_functions
 from faultkit.code.languages import Language
-from faultkit.code.languages.syntax import Span, Syntax
+from faultkit.code.languages.syntax import NAMELESS, Span, Syntax, parse_fragment, parse_snippet
 from faultkit.code.rules.performance.blocking_in_async import RULE as BLOCKING
-from faultkit.code.rules.vocabulary.frequency import is_done_once
+from faultkit.code.rules.vocabulary.repetition import runs_once
+from faultkit.code.slos.costs import Dependency, EntryPoint, FunctionProfile, WorkKind
 from faultkit.code.slos.dependencies import dependencies_of
-from faultkit.code.slos.slo_types import Dependency, Entry, FunctionProfile, WorkKind
-from faultkit.code.snippets import NAMELESS, parse_fragment, parse_snippet
 
 _METHODS = ("get", "head", "options", "post", "put", "patch", "delete")
 _VERBS = frozenset(each.upper() for each in _METHODS)
@@ -55,23 +57,23 @@ _DEFINES_ROUTE = frozenset(
 )  # fmt: skip
 
 
-def entry_of(scope: Scope | None, facts: Facts, name: str, line: int) -> Entry:
+def entry_of(scope: Scope | None, facts: Facts, name: str, line: int) -> EntryPoint:
     """Return the entry. `name` is the function's name for people; `scope` is None for a text without
     functions."""
     if scope is None:
-        return Entry("function", name, line=line)
+        return EntryPoint("function", name, line=line)
     entry = _by_route(scope, facts, name, line)
     if entry is not None:
         return replace(entry, kind="stream") if _streams(scope, facts) else entry
     marks = {each.method for each in scope.decorators}
     if marks & _MESSAGE_MARKS or _MESSAGE_NAMES.match(scope.short_name) or _takes_messages(scope, facts):
-        return Entry("message", name, line=line)
+        return EntryPoint("message", name, line=line)
     if marks & _JOB_MARKS or JOB_NAMES.search(scope.short_name):
-        return Entry("job", name, line=line)
-    return Entry("function", name, line=line)
+        return EntryPoint("job", name, line=line)
+    return EntryPoint("function", name, line=line)
 
 
-def _by_route(scope: Scope, facts: Facts, name: str, line: int) -> Entry | None:
+def _by_route(scope: Scope, facts: Facts, name: str, line: int) -> EntryPoint | None:
     route = scope.route
     method, path = (
         _registered(scope, facts) if route is None or not route.path else (route.method, route.path)
@@ -79,7 +81,7 @@ def _by_route(scope: Scope, facts: Facts, name: str, line: int) -> Entry | None:
     if route is not None:
         method = route.method if route.method != "ANY" else method
         path = _prefix(scope, facts, route.framework) + path
-        return Entry("request", name, method, path, route.framework, line)
+        return EntryPoint("request", name, method, path, route.framework, line)
     names = tuple(each.name.lstrip("_") for each in scope.parameters[:2])
     is_node = names in (("req", "res"), ("request", "response"))
     is_next = facts.language in ("javascript", "typescript", "tsx") and scope.name in _VERBS
@@ -87,7 +89,7 @@ def _by_route(scope: Scope, facts: Facts, name: str, line: int) -> Entry | None:
     if not (path or is_node or is_next or is_rpc):
         return None
     framework = "grpc" if is_rpc else "next" if is_next else ""
-    return Entry("request", name, scope.name if is_next else method, path, framework, line)
+    return EntryPoint("request", name, scope.name if is_next else method, path, framework, line)
 
 
 def _registered(scope: Scope, facts: Facts) -> tuple[str, str]:
@@ -161,7 +163,7 @@ def _takes_messages(scope: Scope, facts: Facts) -> bool:
     return False
 
 
-# What one function of a text does: selects the function, then finds who calls it and what it waits for.
+# The function of a text that is profiled.
 
 
 _NO_INPUT = frozenset(
@@ -180,17 +182,17 @@ def profile_of(text: str, language: Language, function: str) -> FunctionProfile:
     """
     if language.name not in GRAMMARS:
         snippet = parse_snippet(text, language)
-        return work_of_words(snippet.syntax, function, snippet.start)
+        return profile_by_words(snippet.syntax, function, snippet.start)
     fragment = parse_fragment(text, language)
     facts = facts_of(fragment.syntax)
     if function:
-        return _work(_named(function, facts), facts, fragment.lines)
+        return _profile(_named(function, facts), facts, fragment.lines)
     scopes = [each for each in facts.scopes if _stands_alone(each)]
     if not scopes:
-        return _work(None, facts, fragment.lines)
-    works = [_work(each, facts, fragment.lines) for each in scopes]
-    best = min(range(len(works)), key=lambda place: (_rank(scopes[place], works[place]), place))
-    return works[best]
+        return _profile(None, facts, fragment.lines)
+    profiles = [_profile(each, facts, fragment.lines) for each in scopes]
+    best = min(range(len(profiles)), key=lambda place: (_rank(scopes[place], profiles[place]), place))
+    return profiles[best]
 
 
 def _rank(scope: Scope, profile: FunctionProfile) -> int:
@@ -199,7 +201,7 @@ def _rank(scope: Scope, profile: FunctionProfile) -> int:
     if profile.entry.kind == "function" or profile.entry.name.rpartition(".")[2] == "main":
         rank = 3 if profile.dependencies else 4
     # A function that makes or starts something is seldom the one that callers wait for.
-    return rank + 2 * (is_done_once(scope) and not profile.entry.is_http)
+    return rank + 2 * (runs_once(scope) and not profile.entry.is_http)
 
 
 def _stands_alone(scope: Scope) -> bool:
@@ -227,12 +229,12 @@ def _overlap(one: Span, other: Span) -> int:
     return max(min(one.end, other.end) - max(one.start, other.start), 0)
 
 
-def _work(scope: Scope | None, facts: Facts, lines: int) -> FunctionProfile:
+def _profile(scope: Scope | None, facts: Facts, lines: int) -> FunctionProfile:
     name = "" if scope is None else _name(scope)
     line = 1 if scope is None else max(scope.line - lines, 1)
     entry = entry_of(scope, facts, name, line)
     body = Span(0, len(facts.syntax.source)) if scope is None else scope.body
-    # Lines out of a function are read as if it were asynchronous, which they do not say.
+    # Lines out of a function are parsed inside an async function, though the code does not show that it is.
     is_wrapped = scope is not None and scope.name == NAMELESS
     blocked = [] if is_wrapped else [each for each in _blocking(facts) if _overlap(each, body)]
     broken = facts.syntax.broken_lines()
@@ -256,7 +258,7 @@ def _name(scope: Scope) -> str:
     return "" if name == NAMELESS else name
 
 
-def _takes_input(entry: Entry, scope: Scope | None) -> bool:
+def _takes_input(entry: EntryPoint, scope: Scope | None) -> bool:
     """Return whether a client can ask for something missing, or send something invalid."""
     if entry.method in ("POST", "PUT", "PATCH") or any(each in entry.path for each in "{<:*"):
         return True
@@ -268,7 +270,7 @@ def _takes_input(entry: Entry, scope: Scope | None) -> bool:
     )
 
 
-# Languages without facts: routes are found by attributes, calls by words. The answer says so.
+# Languages without facts: routes are found by attributes, calls by words. The explanation states this.
 
 
 _ROUTE = re.compile(
@@ -309,10 +311,10 @@ _WORDS: tuple[tuple[WorkKind, re.Pattern[str]], ...] = (
 )
 
 
-def work_of_words(syntax: Syntax, function: str, shift: int) -> FunctionProfile:
+def profile_by_words(syntax: Syntax, function: str, shift: int) -> FunctionProfile:
     """Return the profile of a function in a language without facts."""
     functions = list_functions(syntax)
-    chosen = find_function(functions, function) if function else _first(functions)
+    chosen = find_function(functions, function) if function else _main_function(functions)
     span = chosen.full if chosen is not None else Span(shift, len(syntax.source))
     found = list[Dependency]()
     for line in range(syntax.line(span.start), syntax.line(max(span.start, span.end - 1)) + 1):
@@ -321,36 +323,32 @@ def work_of_words(syntax: Syntax, function: str, shift: int) -> FunctionProfile:
         if kind is not None:
             word = kind[1].strip(" .\"'`").split(" ")[0]
             found.append(Dependency(kind[0], word, line))
-    entry = Entry("function", "") if chosen is None else _entry(chosen)
+    entry = EntryPoint("function", "") if chosen is None else _entry(chosen)
     return FunctionProfile(
         entry=entry,
         dependencies=tuple(found),
-        takes_input=_word_takes_input(entry),
+        takes_input=_takes_input(entry, None),
         others=max(len(functions) - 1, 0),
-        unread=syntax.language.title,
+        language_by_words=syntax.language.title,
     )
 
 
-def _first(functions: tuple[Function, ...]) -> Function | None:
+def _main_function(functions: tuple[Function, ...]) -> Function | None:
     routes = [each for each in functions if _entry(each).is_http]
     return next(iter((*routes, *functions)), None)
 
 
-def _entry(function: Function) -> Entry:
+def _entry(function: Function) -> EntryPoint:
     name, line = function.qualified_name.removeprefix("_."), function.line
     marks = " ".join(function.decorators)
     if found := _ROUTE.search(marks):
         method = "ANY" if found[1].lower() == "route" else found[1].upper()
-        return Entry("request", name, method, f"/{found[2].lstrip('/')}", line=line)
+        return EntryPoint("request", name, method, f"/{found[2].lstrip('/')}", line=line)
     if found := _BARE_ROUTE.search(marks):
-        return Entry("request", name, (found[1] or found[2]).upper(), line=line)
+        return EntryPoint("request", name, (found[1] or found[2]).upper(), line=line)
     if found := _JOB.search(marks):
-        return Entry("message" if "Listener" in found[1] else "job", name, line=line)
-    return Entry("job" if JOB_NAMES.search(function.name) else "function", name, line=line)
-
-
-def _word_takes_input(entry: Entry) -> bool:
-    return entry.method in ("POST", "PUT", "PATCH") or any(each in entry.path for each in "{<:*")
+        return EntryPoint("message" if "Listener" in found[1] else "job", name, line=line)
+    return EntryPoint("job" if JOB_NAMES.search(function.name) else "function", name, line=line)
 
 
 def _kind(line: str) -> tuple[WorkKind, str] | None:

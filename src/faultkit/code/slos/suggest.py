@@ -1,27 +1,32 @@
-"""Suggests objectives for a function: the set by how it is called, the figures by what it does. Pure."""
+"""Suggested objectives for a function, with explanations. Pure.
+
+How the function is called decides which objectives there are; what it does decides their figures.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
 from faultkit.base.errors import InputError
 from faultkit.code.languages import Language, language_named
-from faultkit.code.slos import indicators as cloud_run
-from faultkit.code.slos import indicators as prometheus
-from faultkit.code.slos import suggest as explain
+from faultkit.code.slos import indicators
 from faultkit.code.slos.costs import (
     BLOCKED,
     BOUNDED,
     COSTS,
     LEAST_S,
     OWN_WORK,
-    Expectation,
+    Dependency,
+    EntryKind,
+    FunctionProfile,
+    FunctionPromise,
     cost_s,
-    expectation_of,
+    promise_of,
 )
 from faultkit.code.slos.indicators import label_value, metrics_of, quoted
 from faultkit.code.slos.profile import profile_of
-from faultkit.code.slos.slo_types import Dependency, EntryKind, FunctionProfile, SuggestedSlo
 
 LONGEST_TEXT = 1_000_000
 """Characters of a text."""
@@ -36,6 +41,40 @@ WINDOWS_S: dict[EntryKind, int] = {
 _BOM = "\ufeff"
 
 
+SloType: TypeAlias = Literal["latency", "availability", "error"]
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestedSlo:
+    """A suggested objective with its indicators."""
+
+    type: SloType
+    title: str
+    objective: float
+    """In percent, below 100."""
+    explanation: str
+    threshold: float
+    unit: str
+    window: str
+    """`300s`."""
+    prometheus: str
+    """The indicator as a PromQL expression."""
+    cloud_run: Mapping[str, Any]
+    """The objective as a resource of Google's Cloud Monitoring."""
+
+    def document(self) -> dict[str, Any]:
+        return {
+            "type": self.type,
+            "title": self.title,
+            "objective": self.objective,
+            "explanation": self.explanation,
+            "threshold": self.threshold,
+            "unit": self.unit,
+            "window": self.window,
+            "sli": {"prometheus": self.prometheus, "gcp/cloudrun": dict(self.cloud_run)},
+        }
+
+
 def suggest_slos(text: str, language: str | Language, *, function: str = "") -> tuple[SuggestedSlo, ...]:
     """Return objectives for the function of this name; without one, for the most important function.
 
@@ -48,16 +87,16 @@ def suggest_slos(text: str, language: str | Language, *, function: str = "") -> 
     if len(bare) > LONGEST_TEXT:
         raise InputError("snippet", f"expected at most {LONGEST_TEXT} characters, got {len(bare)}")
     profile = profile_of(bare, known, function.strip())
-    expected = expectation_of(profile)
+    expected = promise_of(profile)
     return tuple(make(profile, expected) for make in _SETS[profile.entry.kind])
 
 
-def _latency95(profile: FunctionProfile, expected: Expectation) -> SuggestedSlo:
-    return _latency(profile, 95.0, expected.p95_s, explain.latency95(profile, expected))
+def _latency95(profile: FunctionProfile, expected: FunctionPromise) -> SuggestedSlo:
+    return _latency(profile, 95.0, expected.p95_s, explain_latency95(profile, expected))
 
 
-def _latency99(profile: FunctionProfile, expected: Expectation) -> SuggestedSlo:
-    return _latency(profile, 99.0, expected.p99_s, explain.latency99(profile, expected))
+def _latency99(profile: FunctionProfile, expected: FunctionPromise) -> SuggestedSlo:
+    return _latency(profile, 99.0, expected.p99_s, explain_latency99(profile, expected))
 
 
 def _latency(profile: FunctionProfile, objective: float, threshold_s: float, why: str) -> SuggestedSlo:
@@ -71,29 +110,31 @@ def _latency(profile: FunctionProfile, objective: float, threshold_s: float, why
         threshold=threshold_s,
         unit="s",
         window=f"{window_s}s",
-        prometheus=prometheus.quantile(profile.entry, share, window_s),
-        cloud_run=cloud_run.latency(profile.entry, title, share, threshold_s, window_s),
+        prometheus=indicators.quantile(profile.entry, share, window_s),
+        cloud_run=indicators.cloud_run_latency(profile.entry, title, share, threshold_s, window_s),
     )
 
 
-def _availability(profile: FunctionProfile, expected: Expectation) -> SuggestedSlo:
+def _availability(profile: FunctionProfile, expected: FunctionPromise) -> SuggestedSlo:
     kind, window_s = profile.entry.kind, WINDOWS_S[profile.entry.kind]
     objective, share = expected.availability, round(expected.availability / 100, 6)
-    measure = prometheus.done_share if kind == "message" else prometheus.good_share
+    measure = indicators.done_share if kind == "message" else indicators.good_share
     return SuggestedSlo(
         type="availability",
         title=_GOOD[kind],
         objective=objective,
-        explanation=explain.availability(profile, expected),
+        explanation=explain_availability(profile, expected),
         threshold=objective,
         unit="%",
         window=f"{window_s}s",
         prometheus=measure(profile.entry, window_s),
-        cloud_run=cloud_run.availability(profile.entry, f"{objective:g}% availability", share, window_s),
+        cloud_run=indicators.cloud_run_availability(
+            profile.entry, f"{objective:g}% availability", share, window_s
+        ),
     )
 
 
-def _error(profile: FunctionProfile, expected: Expectation) -> SuggestedSlo:
+def _error(profile: FunctionProfile, expected: FunctionPromise) -> SuggestedSlo:
     window_s = WINDOWS_S[profile.entry.kind]
     objective = round(100 - expected.errors, 2)
     share = round(objective / 100, 6)
@@ -101,12 +142,12 @@ def _error(profile: FunctionProfile, expected: Expectation) -> SuggestedSlo:
         type="error",
         title="Error rate",
         objective=objective,
-        explanation=explain.error(profile, expected),
+        explanation=explain_errors(profile, expected),
         threshold=expected.errors,
         unit="%",
         window=f"{window_s}s",
-        prometheus=prometheus.bad_share(profile.entry, window_s),
-        cloud_run=cloud_run.error(profile.entry, f"{objective:g}% error rate", share, window_s),
+        prometheus=indicators.bad_share(profile.entry, window_s),
+        cloud_run=indicators.cloud_run_errors(profile.entry, f"{objective:g}% error rate", share, window_s),
     )
 
 
@@ -117,7 +158,7 @@ _GOOD: dict[EntryKind, str] = {
     "job": "Successful runs",
     "function": "Successful calls",
 }
-_Make = Callable[[FunctionProfile, Expectation], SuggestedSlo]
+_Make = Callable[[FunctionProfile, FunctionPromise], SuggestedSlo]
 _SETS: dict[EntryKind, tuple[_Make, ...]] = {
     "request": (_latency95, _latency99, _availability, _error),
     "stream": (_latency95, _latency99, _availability, _error),
@@ -128,7 +169,7 @@ _SETS: dict[EntryKind, tuple[_Make, ...]] = {
 }
 
 
-# Why an objective is what it is, in sentences that name calls and lines.
+# Explanations of objectives, in sentences that name calls and lines.
 
 
 LONGEST = 1000
@@ -142,7 +183,7 @@ _FRAMEWORKS = {
     "node": "Node.js",
     "spring": "Spring", "servlet": "Servlet", "gin": "Gin", "echo": "Echo", "fiber": "Fiber", "grpc": "gRPC",
 }  # fmt: skip
-_WHO: dict[EntryKind, str] = {
+_HOW_CALLED: dict[EntryKind, str] = {
     "request": "answers requests",
     "stream": "streams its answers",
     "message": "works off messages",
@@ -151,7 +192,7 @@ _WHO: dict[EntryKind, str] = {
 }
 
 
-def latency95(profile: FunctionProfile, expected: Expectation) -> str:
+def explain_latency95(profile: FunctionProfile, expected: FunctionPromise) -> str:
     """Explain the objective for the 95th percentile."""
     return _joined(
         _about(profile),
@@ -165,13 +206,13 @@ def latency95(profile: FunctionProfile, expected: Expectation) -> str:
     )
 
 
-def latency99(profile: FunctionProfile, expected: Expectation) -> str:
+def explain_latency99(profile: FunctionProfile, expected: FunctionPromise) -> str:
     """Explain the objective for the 99th percentile."""
     slow = [
         f"{each.call} on line {each.line} ({cost_s(each)[1]:g} s)"
         for each in profile.dependencies[:_MOST_NAMED]
     ]
-    limits = [_patience(each) for each in profile.dependencies if each.kind in BOUNDED]
+    limits = [_limit_sentence(each) for each in profile.dependencies if each.kind in BOUNDED]
     blocked, worst = "", ""
     if profile.blocks_loop:
         blocked = (
@@ -181,7 +222,7 @@ def latency99(profile: FunctionProfile, expected: Expectation) -> str:
     if any(limits) and expected.worst_s:
         worst = f"In the worst case it waits for {expected.worst_s:g} s."
     return _joined(
-        f"{_first_word(profile)} may take {expected.p99_s:g} s in 99 of 100, for it has "
+        f"{_subject_at_start(profile)} may take {expected.p99_s:g} s in 99 of 100, for it has "
         f"{OWN_WORK.p99_s:g} s for its own work{' and waits for ' if slow else ''}{', '.join(slow)}.",
         *dict.fromkeys(each for each in limits[:_MOST_NAMED] if each),
         blocked,
@@ -189,7 +230,7 @@ def latency99(profile: FunctionProfile, expected: Expectation) -> str:
     )
 
 
-def availability(profile: FunctionProfile, expected: Expectation) -> str:
+def explain_availability(profile: FunctionProfile, expected: FunctionPromise) -> str:
     """Explain the objective for availability."""
     hard = [each for each in profile.dependencies if not each.is_soft and COSTS[each.kind].up < 1]
     if profile.entry.is_http:
@@ -200,12 +241,13 @@ def availability(profile: FunctionProfile, expected: Expectation) -> str:
         good = "Runs that end without an error count as good"
     if not hard:
         return _joined(
-            f"{good}.", f"{_first_word(profile)} is not known to depend on anything outside of its process."
+            f"{good}.",
+            f"{_subject_at_start(profile)} is not known to depend on anything outside of its process.",
         )
     again = [each for each in hard if each.tries != 1]
     return _joined(
         f"{good}.",
-        f"{_first_word(profile)} fails when {_named(hard)} {'fails' if len(hard) == 1 else 'fail'}, "
+        f"{_subject_at_start(profile)} fails when {_named(hard)} {'fails' if len(hard) == 1 else 'fail'}, "
         f"so that more than {expected.availability:g} % cannot be promised.",
         f"{_named(again)} {'is' if len(again) == 1 else 'are'} tried again, which helps for short failures."
         if again
@@ -213,11 +255,13 @@ def availability(profile: FunctionProfile, expected: Expectation) -> str:
     )
 
 
-def error(profile: FunctionProfile, expected: Expectation) -> str:
+def explain_errors(profile: FunctionProfile, expected: FunctionPromise) -> str:
     """Explain the objective for the error rate."""
     if not profile.entry.is_http:
         return _joined(
-            f"At most {expected.errors:g} of 100 may end with an error.", _cause(profile), _unread(profile)
+            f"At most {expected.errors:g} of 100 may end with an error.",
+            _cause(profile),
+            _unanalysed(profile),
         )
     why = (
         "clients can send what is wrong or ask for what is not there"
@@ -243,20 +287,20 @@ def _subject(profile: FunctionProfile) -> str:
     return f"the handler of {entry.method} {entry.path}"[:100] if entry.path else "this code"
 
 
-def _first_word(profile: FunctionProfile) -> str:
+def _subject_at_start(profile: FunctionProfile) -> str:
     subject = _subject(profile)
     return subject if profile.entry.name else subject[0].upper() + subject[1:]
 
 
 def _about(profile: FunctionProfile) -> str:
     entry = profile.entry
-    doing = _WHO[entry.kind]
+    doing = _HOW_CALLED[entry.kind]
     if entry.is_http and entry.path and entry.name:
         doing = f"{'streams' if entry.kind == 'stream' else 'answers'} {entry.method} {entry.path[:80]}"
         doing = doing.replace("ANY ", "")
     framework = _FRAMEWORKS.get(entry.framework, entry.framework)
     where = f" ({framework})" if framework and entry.is_http else ""
-    return f"{_first_word(profile)} {doing}{where}."
+    return f"{_subject_at_start(profile)} {doing}{where}."
 
 
 def _calls(profile: FunctionProfile) -> str:
@@ -276,7 +320,7 @@ def _call(each: Dependency) -> str:
     return f"{each.call} on line {each.line} ({COSTS[each.kind].words}, {one_s:g} s{times}{beside})"
 
 
-def _total(profile: FunctionProfile, expected: Expectation) -> str:
+def _total(profile: FunctionProfile, expected: FunctionPromise) -> str:
     if expected.p95_s == LEAST_S.get(profile.entry.kind):
         return f"No caller waits for it: {expected.p95_s:g} s is the lowest threshold for this kind of entry."
     rounded = ", rounded up" if expected.is_rounded else ""
@@ -296,11 +340,15 @@ def _by_route(profile: FunctionProfile) -> str:
 def _assumed(profile: FunctionProfile) -> str:
     most = max((each.times for each in profile.dependencies), default=1)
     loops = f"The code does not say how many items there are: {most} are assumed." if most > 1 else ""
-    return _joined(loops, _unread(profile), _others(profile))
+    return _joined(loops, _unanalysed(profile), _others(profile))
 
 
-def _unread(profile: FunctionProfile) -> str:
-    words = f"Calls in {profile.unread} are known by their words only: check them." if profile.unread else ""
+def _unanalysed(profile: FunctionProfile) -> str:
+    words = (
+        f"Calls in {profile.language_by_words} are known by their words only: check them."
+        if profile.language_by_words
+        else ""
+    )
     broken = (
         f"Line {profile.broken_line} cannot be read: calls there are missing." if profile.broken_line else ""
     )
@@ -314,7 +362,7 @@ def _others(profile: FunctionProfile) -> str:
     return f"{many} not looked at."
 
 
-def _patience(each: Dependency) -> str:
+def _limit_sentence(each: Dependency) -> str:
     what = f"{each.call} on line {each.line}"
     if each.tries is None:
         return f"{what} is tried again without an end, so that nothing bounds it."

@@ -1,4 +1,4 @@
-"""Each rule against its table in `cases`: it finds exactly the lines that say `here`, and no others."""
+"""Each performance rule finds exactly the lines of its file in `cases` that are marked with `here`."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ def test_a_rule_finds_the_marked_lines_and_no_others(case: Case) -> None:
 
 
 @pytest.mark.parametrize("rule", PERFORMANCE, ids=lambda rule: rule.id)
-def test_a_rule_has_a_marked_and_a_silent_line_to_tell_them_apart(rule: Rule) -> None:
-    told = [case for case in cases() if case.rule is rule]
-    assert any(case.marked for case in told)
-    assert {case.language for case in told} <= {*rule.languages}
+def test_a_rule_has_cases_with_marked_lines_in_its_languages(rule: Rule) -> None:
+    own = [case for case in cases() if case.rule is rule]
+    assert any(case.marked for case in own)
+    assert {case.language for case in own} <= {*rule.languages}
 
 
 @pytest.mark.parametrize("rule", PERFORMANCE, ids=lambda rule: rule.id)
-def test_a_rule_says_what_why_and_what_to_do(rule: Rule) -> None:
+def test_a_rule_has_a_title_a_reason_and_a_fix(rule: Rule) -> None:
     assert rule.kind == "performance"
     assert re.fullmatch(r"FK-P\d{3}", rule.id)
     assert re.fullmatch(r"[a-z]+(-[a-z]+)+", rule.slug)
@@ -70,7 +70,7 @@ def test_a_rule_says_what_why_and_what_to_do(rule: Rule) -> None:
     assert rule in RULES
 
 
-def test_ids_and_slugs_are_used_once_and_ids_count_up() -> None:
+def test_ids_and_slugs_are_unique_and_ids_count_up() -> None:
     assert [rule.id for rule in PERFORMANCE] == [f"FK-P{n:03}" for n in range(1, len(PERFORMANCE) + 1)]
     assert len({rule.slug for rule in RULES}) == len(RULES)
 

@@ -1,5 +1,4 @@
-"""Makes a codemod from a function that collects what is to be rewritten. Parses the text and writes it
-back."""
+"""Codemods from functions that collect what is to be rewritten: parses the text and writes it back."""
 
 from __future__ import annotations
 
@@ -9,8 +8,7 @@ from functools import lru_cache
 
 import libcst as cst
 
-from faultkit.code.changes.change import Change, Codemod, Source
-from faultkit.code.changes.diff import edits_between
+from faultkit.code.changes.change import Change, Codemod, Source, edits_between
 from faultkit.code.changes.python.rewriting import Rewriting
 from faultkit.code.changes.python.tree import Tree
 from faultkit.code.facts import Call, Facts
@@ -114,15 +112,15 @@ def with_keyword(call: cst.Call, name: str, value: cst.BaseExpression) -> cst.Ca
     return with_argument(call, cst.Arg(value, keyword=cst.Name(name), equal=equal))
 
 
-def with_argument(call: cst.Call, made: cst.Arg) -> cst.Call:
+def with_argument(call: cst.Call, argument: cst.Arg) -> cst.Call:
     """Return the call with one more argument after the others."""
     if not call.args:
-        return call.with_changes(args=[made])
+        return call.with_changes(args=[argument])
     *others, last = call.args
     between = _between(call)
-    made = made.with_changes(comma=last.comma, whitespace_after_arg=last.whitespace_after_arg)
+    argument = argument.with_changes(comma=last.comma, whitespace_after_arg=last.whitespace_after_arg)
     last = last.with_changes(comma=between, whitespace_after_arg=cst.SimpleWhitespace(""))
-    return call.with_changes(args=[*others, last, made])
+    return call.with_changes(args=[*others, last, argument])
 
 
 def _between(call: cst.Call) -> cst.Comma:
@@ -137,14 +135,16 @@ def _between(call: cst.Call) -> cst.Comma:
 
 def without_keyword(call: cst.Call, name: str) -> cst.Call:
     """Return the call without one keyword argument."""
-    gone = keyword_of(call, name)
-    if gone is None:
+    removed = keyword_of(call, name)
+    if removed is None:
         return call
     args = list(call.args)
-    at = args.index(gone)
+    at = args.index(removed)
     del args[at]
     if args and at == len(args):
-        args[-1] = args[-1].with_changes(comma=gone.comma, whitespace_after_arg=gone.whitespace_after_arg)
+        args[-1] = args[-1].with_changes(
+            comma=removed.comma, whitespace_after_arg=removed.whitespace_after_arg
+        )
     return call.with_changes(args=args)
 
 

@@ -38,6 +38,8 @@ _DATA = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class _Block:
+    """A `with` block to be made from consecutive statements."""
+
     head: str
     """The `with` statement up to the colon."""
     first: int
@@ -49,7 +51,8 @@ class _Block:
 
 def _collect_context_managers(context: CodemodContext) -> None:
     for _, call, node in context.calls():
-        if call.name not in (*_PLAIN, *_ASYNC, *_CLOSING) and not _streams(call):
+        streams = call.name.startswith("requests.") and call.has("stream")
+        if call.name not in (*_PLAIN, *_ASYNC, *_CLOSING) and not streams:
             continue
         line = context.tree.statement(node)
         if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
@@ -57,13 +60,9 @@ def _collect_context_managers(context: CodemodContext) -> None:
         block = context.tree.block(line)
         if block is None or context.new.has(block) or (call.name in _ASYNC and not _in_async(context, node)):
             continue
-        made = _named(context, call, node, line, block) or _unnamed(context, call, node, line, block)
-        if made is not None:
-            _put(context, made, block)
-
-
-def _streams(call: Call) -> bool:
-    return call.name.startswith("requests.") and call.has("stream")
+        with_block = _named(context, call, node, line, block) or _unnamed(context, call, node, line, block)
+        if with_block is not None:
+            _insert_with(context, with_block, block)
 
 
 def _in_async(context: CodemodContext, node: cst.CSTNode) -> bool:
@@ -104,12 +103,12 @@ def _last_use(context: CodemodContext, lines: Sequence[cst.CSTNode], first: int,
         uses = [at for at, each in enumerate(lines) if at > first and _mentions(context, each, names)]
         if not uses or any(_is_handed_on(context, each, names) for each in lines[first : uses[-1] + 1]):
             return None
-        made = _made_of(context, lines[first + 1 : uses[-1] + 1], names)
-        if made is None:
+        derived = _derived_names(context, lines[first + 1 : uses[-1] + 1], names)
+        if derived is None:
             return None
-        if made <= names and uses[-1] == last:
+        if derived <= names and uses[-1] == last:
             break
-        names, last = names | made, uses[-1]
+        names, last = names | derived, uses[-1]
     if any(_outlives(context, each, names) for each in lines[first : last + 1]):
         return None
     inside = sum(_count(context, each, names) for each in lines[first : last + 1])
@@ -120,9 +119,11 @@ def _outlives(context: CodemodContext, line: cst.CSTNode, names: set[str]) -> bo
     """Return whether a function or generator made there may run after the block."""
     if isinstance(line, (cst.FunctionDef, cst.ClassDef)):
         return True
-    made: list[cst.CSTNode] = [*nodes_in(line, cst.Lambda), *nodes_in(line, cst.FunctionDef)]
-    made += [each.value for each in nodes_in(line, cst.Return) if isinstance(each.value, cst.GeneratorExp)]
-    return any(_mentions(context, each, names) for each in made)
+    closures: list[cst.CSTNode] = [*nodes_in(line, cst.Lambda), *nodes_in(line, cst.FunctionDef)]
+    closures += [
+        each.value for each in nodes_in(line, cst.Return) if isinstance(each.value, cst.GeneratorExp)
+    ]
+    return any(_mentions(context, each, names) for each in closures)
 
 
 def _is_handed_on(context: CodemodContext, line: cst.CSTNode, names: set[str]) -> bool:
@@ -135,7 +136,7 @@ def _is_handed_on(context: CodemodContext, line: cst.CSTNode, names: set[str]) -
     return False
 
 
-def _made_of(context: CodemodContext, lines: Sequence[cst.CSTNode], names: set[str]) -> set[str] | None:
+def _derived_names(context: CodemodContext, lines: Sequence[cst.CSTNode], names: set[str]) -> set[str] | None:
     """Return names that may still need the object, as a cursor does; None if it goes elsewhere."""
     found = set[str]()
     for line in lines:
@@ -198,19 +199,23 @@ def _count(context: CodemodContext, top: cst.CSTNode, names: set[str]) -> int:
     return sum(each.value in names for each in variables_in(context.tree, top))
 
 
-def _put(context: CodemodContext, made: _Block, block: cst.IndentedBlock | cst.Module) -> None:
-    head = cst.ensure_type(_in_async_def(context, f"{made.head}:\n    pass\n"), cst.With)
+def _insert_with(context: CodemodContext, with_block: _Block, block: cst.IndentedBlock | cst.Module) -> None:
+    head = cst.ensure_type(_in_async_def(context, f"{with_block.head}:\n    pass\n"), cst.With)
 
     def step(node: cst.CSTNode) -> cst.CSTNode:
         assert isinstance(node, (cst.IndentedBlock, cst.Module))
         body = list(node.body)
-        opening = cast(cst.SimpleStatementLine, body[made.first])
-        inner = body[made.first if made.keeps_first else made.first + 1 : made.last + 1]
-        inner[0] = inner[0].with_changes(leading_lines=_comments(inner[0]) if not made.keeps_first else ())
+        opening = cast(cst.SimpleStatementLine, body[with_block.first])
+        inner = body[
+            with_block.first if with_block.keeps_first else with_block.first + 1 : with_block.last + 1
+        ]
+        inner[0] = inner[0].with_changes(
+            leading_lines=_comments(inner[0]) if not with_block.keeps_first else ()
+        )
         whole = head.with_changes(body=cst.IndentedBlock(inner), leading_lines=opening.leading_lines)
-        if not made.keeps_first and opening.trailing_whitespace.comment is not None:
+        if not with_block.keeps_first and opening.trailing_whitespace.comment is not None:
             whole = whole.with_changes(body=whole.body.with_changes(header=opening.trailing_whitespace))
-        return node.with_changes(body=[*body[: made.first], whole, *body[made.last + 1 :]])
+        return node.with_changes(body=[*body[: with_block.first], whole, *body[with_block.last + 1 :]])
 
     context.new.replace(block, step)
 

@@ -1,4 +1,4 @@
-"""Codemods that turn a reported failure into an exception: HTTP status codes and exit statuses."""
+"""Codemods for failures: status codes and exit statuses become exceptions, exceptions become responses."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ from faultkit.code.changes.python.codemod import CodemodContext, python_codemod,
 from faultkit.code.changes.python.tree import free_name, is_unconditional, nodes_in
 from faultkit.code.facts import Call, Scope
 from faultkit.code.facts.facts import is_within
-from faultkit.code.rules.vocabulary.http import library_of
+from faultkit.code.rules.vocabulary.http_requests import library_of
+
+# HTTP status codes.
+
 
 _KNOWN = ("requests", "httpx", "aiohttp")
 
@@ -30,7 +33,7 @@ def _collect_status_check(context: CodemodContext) -> None:
         if isinstance(above, cst.WithItem):
             _in_with(context, above)
         elif library.name == "httpx" and isinstance(above, cst.Attribute) and not call.assigned:
-            # httpx gives the answer back, so the check fits into the chain.
+            # In httpx, raise_for_status() returns the response, so the check fits into the chain.
             context.new.replace(value, _chained)
         else:
             _on_own_line(context, call, value, above, moved)
@@ -126,16 +129,16 @@ EXIT_STATUS = python_codemod(
 )
 
 
-# Codemod that maps errors of a dependency to HTTP responses in request handlers: 504 if it is late,
-# else 502.
+# Errors of a dependency in request handlers, as HTTP responses: 504 if it is late, else 502.
 
 
 _LATE, _FAILED = "the upstream did not answer in time", "the upstream failed"
-_DEEPEST = 2
 
 
 @dataclass(frozen=True, slots=True)
 class _Errors:
+    """The error types of an HTTP library."""
+
     module: str
     late: str
     """Timeout errors. `.Name` is in the module; a name without a dot is built in."""
@@ -159,9 +162,6 @@ _RAISE = {
 }
 
 
-_SOCKETS = ("websocket", "websocket_route")
-
-
 def _collect_error_mapping(context: CodemodContext) -> None:
     wanted: dict[cst.FunctionDef, list[tuple[cst.CSTNode, str]]] = {}
     frameworks: dict[cst.FunctionDef, str] = {}
@@ -169,7 +169,7 @@ def _collect_error_mapping(context: CodemodContext) -> None:
         library = library_of(call)
         if library is None or library.name not in _BY_LIBRARY:
             continue
-        for place, route in _in_routes(context, call, 0):
+        for place, route in context.facts.calls_in_routes(call):
             node = context.tree.at(place.span, cst.Call)
             function = None if node is None else context.tree.function(node)
             if node is None or function is None or context.facts.tries_around(place):
@@ -179,21 +179,6 @@ def _collect_error_mapping(context: CodemodContext) -> None:
     for function, calls in wanted.items():
         if frameworks[function] in _RAISE:
             _wrap(context, function, calls, frameworks[function])
-
-
-def _in_routes(context: CodemodContext, call: Call, depth: int) -> Iterator[tuple[Call, Scope]]:
-    """Yield where handlers make the call, directly or through functions of this text."""
-    route = context.facts.route_of(call)
-    if route is not None:
-        if not any(each.method in _SOCKETS for each in route.decorators):
-            yield call, route
-        return
-    scope = context.facts.named_function_of(call)
-    if scope is None or depth == _DEEPEST or context.facts.tries_around(call):
-        return
-    for caller in context.facts.callers_of(scope):
-        if context.facts.named_function_of(caller) is not scope:
-            yield from _in_routes(context, caller, depth + 1)
 
 
 def _framework(context: CodemodContext, route: Scope) -> str:
@@ -242,11 +227,11 @@ def _handlers(
             if caught in seen:
                 continue
             seen.add(caught)
-            said = answer.format(function, status, why).replace("'", '"')
-            held = " as error" if "error" in said.split(" from ")[-1:] else ""
-            text = f"try:\n    pass\nexcept {caught}{held}:\n    {said}\n"
-            made = cst.ensure_type(context.new.statements(text)[0], cst.Try)
-            yield made.handlers[0]
+            statement = answer.format(function, status, why).replace("'", '"')
+            binding = " as error" if "error" in statement.split(" from ")[-1:] else ""
+            text = f"try:\n    pass\nexcept {caught}{binding}:\n    {statement}\n"
+            new_try = cst.ensure_type(context.new.statements(text)[0], cst.Try)
+            yield new_try.handlers[0]
 
 
 def _wrapped(block: cst.CSTNode, first: int, last: int, handlers: list[cst.ExceptHandler]) -> cst.CSTNode:
@@ -255,8 +240,8 @@ def _wrapped(block: cst.CSTNode, first: int, last: int, handlers: list[cst.Excep
     head = cast(cst.SimpleStatementLine, inner[0])
     lines = head.leading_lines
     inner[0] = head.with_changes(leading_lines=())
-    made = cst.Try(cst.IndentedBlock(inner), handlers=handlers, leading_lines=lines)
-    return block.with_changes(body=[*block.body[:first], made, *block.body[last + 1 :]])
+    new_try = cst.Try(cst.IndentedBlock(inner), handlers=handlers, leading_lines=lines)
+    return block.with_changes(body=[*block.body[:first], new_try, *block.body[last + 1 :]])
 
 
 ERROR_MAPPING = python_codemod(

@@ -1,7 +1,4 @@
-"""Codemods that add timeouts: to HTTP calls, sockets and child processes.
-
-An HTTP timeout goes to the client if the text creates one, otherwise to the call.
-"""
+"""Codemods that add limits: timeouts, sizes of caches and queues, the number of concurrent tasks."""
 
 from __future__ import annotations
 
@@ -14,11 +11,14 @@ from faultkit.code.changes.python.codemod import (
     python_codemod,
     with_keyword,
 )
-from faultkit.code.changes.python.rewriting import Step, spaced
+from faultkit.code.changes.python.rewriting import NodeChange, spaced
 from faultkit.code.changes.python.tree import free_name, nodes_in, variables_in
 from faultkit.code.facts import Call
 from faultkit.code.facts.facts import is_within
-from faultkit.code.rules.vocabulary.http import library_of
+from faultkit.code.rules.vocabulary.http_requests import library_of
+
+# Timeouts of HTTP calls. A timeout goes to the client if the text creates one, otherwise to the call.
+
 
 TIMEOUT_S, CONNECT_TIMEOUT_S = 5.0, 2.0
 _ON_CLIENT = {
@@ -38,9 +38,9 @@ def _collect_http_timeout(context: CodemodContext) -> None:
         library = library_of(call)
         if library is None:
             continue
-        made = _client(context, call, library.name)
-        if made is not None:
-            add_keyword(context, made, "timeout", _value(context, library.name))
+        client = _client(context, call, library.name)
+        if client is not None:
+            add_keyword(context, client, "timeout", _value(context, library.name))
         elif library.name == "aiohttp":
             add_keyword(context, node, "timeout", _value(context, library.name))
         elif library.name in _PLAIN:
@@ -66,7 +66,7 @@ HTTP_TIMEOUT = python_codemod(
 )
 
 
-# Sockets.
+# Timeouts of sockets.
 
 
 SOCKET_TIMEOUT_S = 5.0
@@ -77,16 +77,16 @@ def _collect_socket_timeout(context: CodemodContext) -> None:
     for _, call, node in context.calls():
         if call.name == "asyncio.open_connection" and not context.new.has(node):
             wait_for = f"{context.new.need('asyncio')}.wait_for"
-            made = cst.ensure_type(
+            wrapper = cst.ensure_type(
                 context.new.expression(f"{wait_for}(x, timeout={SOCKET_TIMEOUT_S})"), cst.Call
             )
-            first, rest = made.args
-            context.new.replace(node, _wrapped(made, first, rest))
+            first, rest = wrapper.args
+            context.new.replace(node, _wrapped(wrapper, first, rest))
 
 
-def _wrapped(made: cst.Call, first: cst.Arg, rest: cst.Arg) -> Step:
+def _wrapped(wrapper: cst.Call, first: cst.Arg, rest: cst.Arg) -> NodeChange:
     def step(node: cst.CSTNode) -> cst.CSTNode:
-        return made.with_changes(args=[first.with_changes(value=node), rest])
+        return wrapper.with_changes(args=[first.with_changes(value=node), rest])
 
     return step
 
@@ -96,7 +96,7 @@ SOCKET_TIMEOUT = python_codemod(
 )
 
 
-# Child processes.
+# Timeouts of child processes.
 
 
 SUBPROCESS_TIMEOUT_S = 60.0
@@ -116,7 +116,7 @@ SUBPROCESS_TIMEOUT = python_codemod(
 )
 
 
-# Codemods that bound what would grow without limit: caches, queues and `asyncio.gather` over many items.
+# Sizes of caches.
 
 
 MOST_CACHED_RESULTS = 1024
@@ -133,8 +133,8 @@ def _collect_cache_size(context: CodemodContext) -> None:
                 continue
             if each.name in _ENDLESS:
                 bounded = _renamed_import(context) or context.new.need("functools", "lru_cache")
-                made = context.new.expression(f"{bounded}(maxsize={MOST_CACHED_RESULTS})")
-                context.new.swap(node.decorator, made)
+                decorator = context.new.expression(f"{bounded}(maxsize={MOST_CACHED_RESULTS})")
+                context.new.swap(node.decorator, decorator)
             elif isinstance(node.decorator, cst.Call):
                 _bounded(context, node.decorator)
 
@@ -175,7 +175,7 @@ CACHE_SIZE = python_codemod(
 )
 
 
-# Queues.
+# Sizes of queues.
 
 
 MOST_QUEUED_ITEMS = 1000
@@ -208,7 +208,7 @@ QUEUE_SIZE = python_codemod(
 )
 
 
-# `asyncio.gather`.
+# Tasks that `asyncio.gather` starts at once.
 
 
 AT_ONCE = 10
@@ -260,7 +260,7 @@ def _started(context: CodemodContext, each: cst.BaseExpression) -> cst.Call | No
     return inner if isinstance(inner, cst.Call) else None
 
 
-def _given_to(function: str) -> Step:
+def _given_to(function: str) -> NodeChange:
     def step(node: cst.CSTNode) -> cst.CSTNode:
         return cst.Call(cst.Name(function), [cst.Arg(cst.ensure_type(node, cst.Call))])
 

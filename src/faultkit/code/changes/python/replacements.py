@@ -1,4 +1,4 @@
-"""Codemod for calls that block an event loop: awaits an async variant if there is one, else uses a thread."""
+"""Codemods that replace one expression: blocking calls, mutable defaults, wall clocks, lists of all lines."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from typing import TypeAlias
 import libcst as cst
 
 from faultkit.code.changes.python.codemod import CodemodContext, parenthesised, python_codemod, with_first
-from faultkit.code.changes.python.rewriting import Step
+from faultkit.code.changes.python.rewriting import NodeChange
 from faultkit.code.changes.python.tree import nodes_in, variables_in
 from faultkit.code.facts import Call
 from faultkit.code.facts.facts import is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.review.engine import findings_of
+
+# Calls that block an event loop: an async variant is awaited if there is one, else a thread runs the call.
+
 
 _Move: TypeAlias = Callable[[cst.Call, cst.BaseExpression], cst.Call]
 _SLUGS = ("blocking-call-in-async-code",)
@@ -38,7 +41,7 @@ def _collect_blocking_calls(context: CodemodContext) -> None:
         else:
             is_open = any(each.span == finding.span for each in others)
             if is_open and any(nodes_in(node, cst.NamedExpr)):
-                # A lambda would keep the name to itself.
+                # A name that is bound inside a lambda is unknown outside of it.
                 continue
             change, name = _in_lambda if is_open else _in_thread, f"{loop}.to_thread"
         context.new.replace(node, _awaited(context, node, change, context.new.expression(name)))
@@ -69,7 +72,7 @@ def _awaited(
     node: cst.Call,
     change: _Move,
     function: cst.BaseExpression,
-) -> Step:
+) -> NodeChange:
     def step(each: cst.CSTNode) -> cst.CSTNode:
         call = cst.ensure_type(each, cst.Call)
         waits = cst.Await(
@@ -91,7 +94,7 @@ BLOCKING_CALLS = python_codemod(
 )
 
 
-# Codemods that replace one expression: mutable defaults, wall clocks in durations, lists of all lines.
+# Mutable defaults.
 
 
 _ON_PURPOSE = re.compile(r"^_|cache|memo|state|registry|seen", re.IGNORECASE)
@@ -167,8 +170,10 @@ def _collect_monotonic(context: CodemodContext) -> None:
             continue
         scope: cst.CSTNode = context.tree.function(node) or context.tree.module
         sides = [_clocks_of(context, side, clocks, scope) for side in (node.left, node.right)]
-        held = {each.value for each in (node.left, node.right) if isinstance(each, cst.Name)}
-        if not all(sides) or not all(_is_for_differences(context, scope, name, differences) for name in held):
+        names = {each.value for each in (node.left, node.right) if isinstance(each, cst.Name)}
+        if not all(sides) or not all(
+            _is_for_differences(context, scope, name, differences) for name in names
+        ):
             continue
         for call in {each for side in sides for each in side}:
             function = call.func
@@ -223,7 +228,7 @@ def _collect_line_by_line(context: CodemodContext) -> None:
         above = context.tree.parent(node)
         if call.method != "readlines" or node.args or not isinstance(node.func, cst.Attribute):
             continue
-        # A list that has a name may be gone through twice.
+        # A list with a name may be iterated twice.
         if isinstance(above, (cst.For, cst.CompFor)) and above.iter is node:
             context.new.swap(node, node.func.value)
 

@@ -10,10 +10,10 @@ import libcst as cst
 
 from faultkit.code.changes.python.codemod import CodemodContext, python_codemod, with_first, with_keyword
 from faultkit.code.changes.python.limits import TIMEOUT_S
-from faultkit.code.changes.python.rewriting import Step
+from faultkit.code.changes.python.rewriting import NodeChange
 from faultkit.code.changes.python.tree import free_name, nodes_in
 from faultkit.code.facts import Call
-from faultkit.code.rules.vocabulary.http import library_of
+from faultkit.code.rules.vocabulary.http_requests import library_of
 
 TRIES = 3
 FIRST_WAIT_S, LONGEST_WAIT_S = 0.1, 1.0
@@ -31,32 +31,32 @@ _TENACITY = (
 def _collect_retry(context: CodemodContext) -> None:
     if context.tree.is_indented:
         return
-    made: dict[str, str] = {}
+    functions: dict[str, str] = {}
     for _, call, node in context.calls():
         library = library_of(call)
         if library is None or library.name not in _ERRORS or call.method not in _METHODS:
             continue
-        if not isinstance(node.func, cst.Attribute) or not _fits(node) or not _is_placed(context, call):
+        if not isinstance(node.func, cst.Attribute) or not _fits(node) or not _can_be_moved(context, call):
             continue
         owner = context.tree.code(node.func.value)
         is_shared = _is_shared(context, node.func.value)
         if not is_shared and call.receiver not in _TYPES:
             continue
         text = _function(context, call, library.name, owner if is_shared else "")
-        if text not in made:
-            made[text] = _placed(context, text, call, node, made)
-        function = cst.Name(made[text])
+        if text not in functions:
+            functions[text] = _add_function(context, text, call, node, functions)
+        function = cst.Name(functions[text])
         if is_shared:
             context.new.swap(node.func, function)
         else:
             context.new.replace(node, _given(function, node.func.value))
 
 
-def _given(function: cst.Name, client: cst.BaseExpression) -> Step:
+def _given(function: cst.Name, client: cst.BaseExpression) -> NodeChange:
     return lambda node: with_first(cst.ensure_type(node, cst.Call), function, client)
 
 
-def _is_placed(context: CodemodContext, call: Call) -> bool:
+def _can_be_moved(context: CodemodContext, call: Call) -> bool:
     """Return whether it is in a function and does not block an event loop, which would be hidden
     afterwards."""
     scope = context.facts.function_of(call)
@@ -105,7 +105,9 @@ def _function(context: CodemodContext, call: Call, library: str, owner: str) -> 
     )
 
 
-def _placed(context: CodemodContext, text: str, call: Call, node: cst.Call, made: dict[str, str]) -> str:
+def _add_function(
+    context: CodemodContext, text: str, call: Call, node: cst.Call, functions: dict[str, str]
+) -> str:
     """Return the name of the function; an equal one that an earlier change added is reused."""
     context.dependencies.append("tenacity")
     wanted = f"_{call.method}_with_retry"
@@ -114,7 +116,7 @@ def _placed(context: CodemodContext, text: str, call: Call, node: cst.Call, made
         # Word by word: line ends and indents are those of the file.
         if name.startswith(wanted) and context.tree.code(function).split() == text.format(name=name).split():
             return name
-    number = 1 + sum(each.startswith(wanted) for each in made.values())
+    number = 1 + sum(each.startswith(wanted) for each in functions.values())
     name = free_name(context.tree, wanted if number == 1 else f"{wanted}_{number}")
     top = context.tree.top(node)
     assert top is not None

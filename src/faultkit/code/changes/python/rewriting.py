@@ -1,7 +1,7 @@
-"""Imports at the top of a Python file: which names are known, and where a new import belongs. Pure.
+"""Changes of a Python tree, collected and made in one pass, and the imports that they need. Pure.
 
-New imports stand where isort would put them: standard library, packages, own modules; in each group plain
-imports first, by name.
+Codemods need no visitor of their own. New statements are given as text. Everything that is not changed keeps
+its bytes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ import libcst as cst
 from libcst.helpers import get_full_name_for_node
 
 from faultkit.code.changes.python.tree import Tree
+
+# Imports at the top of a file: which names are known, and where a new import belongs. New imports stand where
+# isort would put them: standard library, packages, own modules; in each group plain imports first, by name.
+
 
 _STANDARD = frozenset(
     (
@@ -36,7 +40,7 @@ _FUTURE, _OWN_STANDARD, _PACKAGES, _RELATIVE = range(4)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ImportRequest:
     """A module, or a name in it, that a codemod needs."""
 
     module: str
@@ -84,7 +88,7 @@ def _from(small: cst.ImportFrom, wanted: str, name: str) -> str | None:
     return None
 
 
-def with_imports(module: cst.Module, wanted: Sequence[Wanted]) -> cst.Module:
+def with_imports(module: cst.Module, wanted: Sequence[ImportRequest]) -> cst.Module:
     """Return the module with the imports added."""
     for each in wanted:
         if known_name(module, each.module, each.name) is None:
@@ -92,7 +96,7 @@ def with_imports(module: cst.Module, wanted: Sequence[Wanted]) -> cst.Module:
     return module
 
 
-def _with_import(module: cst.Module, wanted: Wanted) -> cst.Module:
+def _with_import(module: cst.Module, wanted: ImportRequest) -> cst.Module:
     body = list(module.body)
     if wanted.name:
         for at, line in enumerate(body):
@@ -100,29 +104,29 @@ def _with_import(module: cst.Module, wanted: Wanted) -> cst.Module:
             if merged is not None:
                 body[at] = merged
                 return module.with_changes(body=body)
-    made = cst.parse_module(wanted.statement, config=module.config_for_parsing).body[0]
-    assert isinstance(made, cst.SimpleStatementLine)
+    new_line = cst.parse_module(wanted.statement, config=module.config_for_parsing).body[0]
+    assert isinstance(new_line, cst.SimpleStatementLine)
     places = [at for at, line in enumerate(body) if _is_import(line)]
     if not places:
-        return _before_all(module, made)
-    group, key = _group(made), _key(made)
+        return _before_all(module, new_line)
+    group, key = _group(new_line), _key(new_line)
     mates = [at for at in places if _group(body[at]) == group]
     if mates:
         follower = next((at for at in mates if _key(body[at]) > key), None)
         if follower is None:
-            body.insert(mates[-1] + 1, made)
+            body.insert(mates[-1] + 1, new_line)
         else:
             lines = _lines(body[follower])
             body[follower] = body[follower].with_changes(leading_lines=())
-            body.insert(follower, made.with_changes(leading_lines=lines))
+            body.insert(follower, new_line.with_changes(leading_lines=lines))
         return module.with_changes(body=body)
     earlier = [at for at in places if _group(body[at]) < group]
     if earlier:
-        body.insert(earlier[-1] + 1, made.with_changes(leading_lines=(cst.EmptyLine(indent=False),)))
+        body.insert(earlier[-1] + 1, new_line.with_changes(leading_lines=(cst.EmptyLine(indent=False),)))
         after = earlier[-1] + 2
     else:
         lines = _lines(body[places[0]])
-        body.insert(places[0], made.with_changes(leading_lines=lines))
+        body.insert(places[0], new_line.with_changes(leading_lines=lines))
         after = places[0] + 1
         body[after] = body[after].with_changes(leading_lines=())
     if after < len(body) and not _lines(body[after]):
@@ -130,12 +134,12 @@ def _with_import(module: cst.Module, wanted: Wanted) -> cst.Module:
     return module.with_changes(body=body)
 
 
-def _before_all(module: cst.Module, made: cst.SimpleStatementLine) -> cst.Module:
-    """Return the place for the first import of a file: below its docstring."""
+def _before_all(module: cst.Module, new_line: cst.SimpleStatementLine) -> cst.Module:
+    """Return the module with the first import of the file, below its docstring."""
     body = list(module.body)
     start = 1 if module.get_docstring() is not None else 0
     blank = cst.EmptyLine(indent=False)
-    body.insert(start, made.with_changes(leading_lines=(blank,) * start))
+    body.insert(start, new_line.with_changes(leading_lines=(blank,) * start))
     if start + 1 < len(body):
         after = body[start + 1]
         has = len(_lines(after))
@@ -145,7 +149,7 @@ def _before_all(module: cst.Module, made: cst.SimpleStatementLine) -> cst.Module
     return module.with_changes(body=body)
 
 
-def _merged(line: cst.CSTNode, wanted: Wanted) -> cst.SimpleStatementLine | None:
+def _merged(line: cst.CSTNode, wanted: ImportRequest) -> cst.SimpleStatementLine | None:
     """Return a line `from module import …` with one more name."""
     if not isinstance(line, cst.SimpleStatementLine) or len(line.body) != 1:
         return None
@@ -222,13 +226,11 @@ def _folded(name: str) -> tuple[int, str]:
     return rank, name
 
 
-# Collects changes of a tree and makes them in one pass, so that codemods need no visitor of their own.
-#
-# New statements are given as text. Everything that is not changed keeps its bytes.
+# The changes.
 
 
-Replaced: TypeAlias = "cst.CSTNode | cst.FlattenSentinel[cst.CSTNode]"
-Step: TypeAlias = Callable[[cst.CSTNode], cst.CSTNode]
+Replacement: TypeAlias = "cst.CSTNode | cst.FlattenSentinel[cst.CSTNode]"
+NodeChange: TypeAlias = Callable[[cst.CSTNode], cst.CSTNode]
 
 
 class Rewriting:
@@ -236,13 +238,13 @@ class Rewriting:
 
     def __init__(self, tree: Tree) -> None:
         self.tree = tree
-        self.left_out: list[Wanted] = []
+        self.left_out: list[ImportRequest] = []
         """Imports for which there is no place in the text."""
-        self._steps: dict[cst.CSTNode, list[Step]] = {}
+        self._steps: dict[cst.CSTNode, list[NodeChange]] = {}
         self._before: dict[cst.CSTNode, list[cst.BaseStatement]] = {}
         self._after: dict[cst.CSTNode, list[cst.BaseStatement]] = {}
         self._unwrapped: set[cst.CSTNode] = set()
-        self._wanted: list[Wanted] = []
+        self._wanted: list[ImportRequest] = []
 
     @property
     def is_empty(self) -> bool:
@@ -252,7 +254,7 @@ class Rewriting:
         """Return whether this node is to be changed."""
         return node in self._steps
 
-    def replace(self, node: cst.CSTNode, step: Step) -> None:
+    def replace(self, node: cst.CSTNode, step: NodeChange) -> None:
         """Add a step for a node. Steps on one node run in order, after changes inside it."""
         self._steps.setdefault(node, []).append(step)
 
@@ -267,25 +269,25 @@ class Rewriting:
     def before(self, statement: cst.BaseStatement, text: str, *, below_comments: bool = True) -> None:
         """Insert lines before a statement, below the comments above it if these describe the new lines
         as well."""
-        made = self.statements(text)
+        new = self.statements(text)
         if below_comments and statement not in self._before:
-            made[0] = made[0].with_changes(leading_lines=getattr(statement, "leading_lines", ()))
+            new[0] = new[0].with_changes(leading_lines=getattr(statement, "leading_lines", ()))
             self.replace(statement, lambda node: node.with_changes(leading_lines=()))
-        self._before.setdefault(statement, []).extend(made)
+        self._before.setdefault(statement, []).extend(new)
 
     def after(self, statement: cst.BaseStatement, text: str) -> None:
         self._after.setdefault(statement, []).extend(self.statements(text))
 
     def above(self, statement: cst.BaseStatement, text: str) -> None:
         """Insert at the top level before a statement, with the blank lines of PEP 8."""
-        made = self.statements(text)
+        new = self.statements(text)
         body = list(self.tree.module.body)
         at = body.index(statement)  # type: ignore[arg-type]
         above = (self._before.get(statement) or body[:at])[-1:]
         if above:
-            made[0] = cast(cst.BaseStatement, spaced(made[0], 2 if _is_definition(above[0], made[0]) else 1))
-        self._before.setdefault(statement, []).extend(made)
-        lines = 2 if _is_definition(statement, made[-1]) else 1
+            new[0] = cast(cst.BaseStatement, spaced(new[0], 2 if _is_definition(above[0], new[0]) else 1))
+        self._before.setdefault(statement, []).extend(new)
+        lines = 2 if _is_definition(statement, new[-1]) else 1
         self.replace(statement, lambda node: spaced(node, lines))
 
     def statements(self, text: str) -> list[cst.BaseStatement]:
@@ -300,7 +302,7 @@ class Rewriting:
         found = known_name(self.tree.module, module, name)
         if found is not None:
             return found
-        wanted = Wanted(module, name)
+        wanted = ImportRequest(module, name)
         if wanted not in self._wanted:
             self._wanted.append(wanted)
         return name or module
@@ -328,9 +330,11 @@ class Rewriting:
 
 
 class _Visitor(cst.CSTTransformer):
+    """Makes the collected changes in one pass over the tree."""
+
     def __init__(
         self,
-        steps: dict[cst.CSTNode, list[Step]],
+        steps: dict[cst.CSTNode, list[NodeChange]],
         before: dict[cst.CSTNode, list[cst.BaseStatement]],
         after: dict[cst.CSTNode, list[cst.BaseStatement]],
         unwrapped: set[cst.CSTNode],
@@ -338,7 +342,7 @@ class _Visitor(cst.CSTTransformer):
         super().__init__()
         self._steps, self._before, self._after, self._unwrapped = steps, before, after, unwrapped
 
-    def on_leave(self, original_node: cst.CSTNodeT, updated_node: cst.CSTNodeT) -> Replaced:  # type: ignore[override]
+    def on_leave(self, original_node: cst.CSTNodeT, updated_node: cst.CSTNodeT) -> Replacement:  # type: ignore[override]
         node: cst.CSTNode = updated_node
         for step in self._steps.get(original_node, ()):
             node = step(node)
@@ -351,12 +355,12 @@ class _Visitor(cst.CSTTransformer):
         return node
 
 
-def _first_lines(gone: cst.CSTNode, made: Sequence[cst.BaseStatement]) -> list[cst.BaseStatement]:
+def _first_lines(removed: cst.CSTNode, replacement: Sequence[cst.BaseStatement]) -> list[cst.BaseStatement]:
     """Keep comments above a removed statement above its replacement."""
-    if not made:
+    if not replacement:
         return []
-    lines = (*getattr(gone, "leading_lines", ()), *getattr(made[0], "leading_lines", ()))
-    return [made[0].with_changes(leading_lines=lines), *made[1:]]
+    lines = (*getattr(removed, "leading_lines", ()), *getattr(replacement[0], "leading_lines", ()))
+    return [replacement[0].with_changes(leading_lines=lines), *replacement[1:]]
 
 
 def _is_definition(*nodes: cst.CSTNode) -> bool:

@@ -32,7 +32,7 @@ class App:
     statement: cst.SimpleStatementLine
 
 
-def made_app(context: CodemodContext) -> App | None:
+def find_app(context: CodemodContext) -> App | None:
     """Return the application if it is made at the top of the file."""
     for call in context.facts.calls_named("fastapi.FastAPI", "FastAPI"):
         node = context.node(call)
@@ -44,14 +44,14 @@ def made_app(context: CodemodContext) -> App | None:
 
 def close_with_app(context: CodemodContext, before: cst.BaseStatement, lines: list[str]) -> None:
     """Run statements when the application stops; nothing if there is none, or no place for them."""
-    app = made_app(context)
+    app = find_app(context)
     if app is None or app.statement is not before:
         return
     given = keyword_of(app.call, "lifespan")
     if given is not None:
         _add_to(context, given.value, lines)
     elif not any(call.method in ("on_event", "add_event_handler") for call in context.facts.calls):
-        # An app with a lifespan forgets its handlers of events.
+        # FastAPI ignores the event handlers of an app with a lifespan.
         _add_new(context, app, lines)
 
 
@@ -94,6 +94,8 @@ _LONGEST_LINE = 110
 
 @dataclass(frozen=True, slots=True)
 class _Shared:
+    """A client of the file that replaces clients per call."""
+
     name: str
     kind: str
     arguments: tuple[str, ...]
@@ -121,13 +123,13 @@ def _collect_shared_client(context: CodemodContext) -> None:
     for _, call, node in context.calls():
         module, _, method = call.name.rpartition(".")
         if module in ("httpx", "requests") and method in _METHODS:
-            _of_function(context, call, node, module, shared, serves=serves)
+            _replace_call(context, call, node, module, shared, serves=serves)
         elif call.name in _MAKERS and (serves or call.name != "httpx.AsyncClient"):
-            _of_block(context, _MAKERS[call.name], node, shared)
+            _replace_block(context, _MAKERS[call.name], node, shared)
     _place(context, list(shared.values()))
 
 
-def _of_function(
+def _replace_call(
     context: CodemodContext, call: Call, node: cst.Call, module: str, shared: _Clients, *, serves: bool
 ) -> None:
     """Handle `httpx.get(…)`, which makes a client of its own."""
@@ -142,20 +144,20 @@ def _of_function(
     function = cst.Attribute(cst.Name(client.name), cst.Name(call.method))
 
     def step(each: cst.CSTNode) -> cst.CSTNode:
-        made = cst.ensure_type(each, cst.Call).with_changes(func=function)
-        timeout = keyword_of(made, "timeout")
+        new_call = cst.ensure_type(each, cst.Call).with_changes(func=function)
+        timeout = keyword_of(new_call, "timeout")
         if module == "httpx" and timeout is not None and context.tree.code(timeout.value) == str(TIMEOUT_S):
-            # What this client has by itself.
-            made = without_keyword(made, "timeout")
+            # The shared client has this timeout already.
+            new_call = without_keyword(new_call, "timeout")
         if not is_async:
-            return made
-        waits = cst.Await(made.with_changes(lpar=(), rpar=()), lpar=made.lpar, rpar=made.rpar)
+            return new_call
+        waits = cst.Await(new_call.with_changes(lpar=(), rpar=()), lpar=new_call.lpar, rpar=new_call.rpar)
         return parenthesised(waits) if isinstance(context.tree.parent(node), cst.Attribute) else waits
 
     context.new.replace(node, step)
 
 
-def _of_block(context: CodemodContext, kind: str, node: cst.Call, shared: _Clients) -> None:
+def _replace_block(context: CodemodContext, kind: str, node: cst.Call, shared: _Clients) -> None:
     """Handle `with httpx.Client() as client:`."""
     item = context.tree.parent(node)
     block = None if item is None else context.tree.parent(item)
@@ -208,22 +210,24 @@ def _shared(
     """Return one client for all calls with equal settings."""
     key = kind, arguments
     if key not in shared:
-        taken = {each.name for each in shared.values()}
+        used = {each.name for each in shared.values()}
         name, number = free_name(context.tree, _NAMES[kind]), 2
-        while name in taken:
+        while name in used:
             name, number = free_name(context.tree, f"{_NAMES[kind]}_{number}"), number + 1
         shared[key] = _Shared(name, kind, arguments, _anchor(context, node))
     return shared[key]
 
 
 def _place(context: CodemodContext, clients: list[_Shared]) -> None:
-    made = {each.name: _construction(context, each) for each in clients}
+    constructions = {each.name: _construction(context, each) for each in clients}
     for each in clients:
-        context.new.above(each.anchor, made[each.name])
+        context.new.above(each.anchor, constructions[each.name])
         context.dependencies.append(each.kind.partition(".")[0])
     for anchor in dict.fromkeys(each.anchor for each in clients):
         here = [each for each in clients if each.anchor is anchor]
-        close_with_app(context, anchor, [line for each in here for line in each.closing(made[each.name])])
+        close_with_app(
+            context, anchor, [line for each in here for line in each.closing(constructions[each.name])]
+        )
 
 
 def _construction(context: CodemodContext, client: _Shared) -> str:
@@ -247,7 +251,7 @@ def _construction(context: CodemodContext, client: _Shared) -> str:
 def _anchor(context: CodemodContext, node: cst.CSTNode) -> cst.BaseStatement:
     """Return the top-level statement before which a client is made: at the application, else at its
     first use."""
-    app = made_app(context)
+    app = find_app(context)
     top = context.tree.top(node)
     assert top is not None
     body: list[cst.BaseStatement] = list(context.tree.module.body)

@@ -23,7 +23,7 @@ class Tree:
     """A parsed Python text with the byte positions of its nodes."""
 
     def __init__(self, text: str) -> None:
-        """Raise libcst.ParserSyntaxError if the text is not Python."""
+        """Parse the text. Raises libcst.ParserSyntaxError if it is not Python."""
         first = next((line for line in text.splitlines() if line.strip() and line.lstrip()[0] != "#"), "")
         self.is_indented = first[:1] in (" ", "\t")
         self.head = _HEAD if self.is_indented else ""
@@ -128,9 +128,9 @@ def free_name(tree: Tree, wanted: str, near: cst.CSTNode | None = None) -> str:
     """Return the name, or one with a number, that nothing in the function around `near` or in the file
     uses."""
     where = (tree.function(near) if near is not None else None) or tree.module
-    taken = {each.value for each in nodes_in(where, cst.Name)}
+    used = {each.value for each in nodes_in(where, cst.Name)}
     name, number = wanted, 2
-    while name in taken:
+    while name in used:
         name, number = f"{wanted}_{number}", number + 1
     return name
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
+from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import CERTAIN, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.frequency import how_often
+from faultkit.code.rules.vocabulary.repetition import frequency_of
 
 _WAITS = frozenset(
     (
@@ -48,17 +48,13 @@ def _python(facts: Facts) -> Iterator[Hit]:
         reads = not waits and _FILES.match(call.name)
         if not waits and not reads:
             continue
-        scope = facts.function_of(call)
-        if scope is None or not scope.is_async or call.is_awaited or _is_elsewhere(call, facts):
+        is_elsewhere = any(each.method in _ELSEWHERE for each in facts.calls_around(call))
+        if not facts.is_in_async(call) or call.is_awaited or is_elsewhere:
             continue
         if reads:
             yield Hit(call.span, f"{call.written}() reads a file while the event loop waits", LIKELY, "low")
         else:
             yield Hit(call.span, f"{call.written}() stops the event loop until it is done", CERTAIN)
-
-
-def _is_elsewhere(call: Call, facts: Facts) -> bool:
-    return any(each.method in _ELSEWHERE for each in facts.calls_around(call))
 
 
 def _javascript(facts: Facts) -> Iterator[Hit]:
@@ -68,7 +64,7 @@ def _javascript(facts: Facts) -> Iterator[Hit]:
         scope = facts.function_of(call)
         if scope is None:
             continue
-        if how_often(call, facts) in ("request", "message"):
+        if frequency_of(call, facts) in ("request", "message"):
             yield Hit(call.span, f"{call.written}() stops every request until it is done", CERTAIN)
         elif scope.is_async and not call.method.startswith("exists"):
             yield Hit(call.span, f"{call.written}() stops the event loop in an async function", LIKELY)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Loop
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.frequency import is_over_items, is_tried_again, uses_item
-from faultkit.code.rules.vocabulary.remote import Remote, remotes
+from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+from faultkit.code.rules.vocabulary.repetition import is_in_retry_loop, is_over_items, uses_item
 
 _TOGETHER = frozenset(
     ("gather", "wait", "as_completed", "all", "allSettled", "create_task", "submit", "ensure_future")
@@ -25,7 +25,7 @@ _FETCHES = re.compile(
 
 def _check(facts: Facts) -> Iterator[Hit]:
     seen: set[Call] = set()
-    for remote in remotes(facts):
+    for remote in remote_calls(facts):
         call = remote.call
         loop = _loop(call, facts)
         if loop is None or call in seen or (remote.kind != "database" and _is_together(call, loop, facts)):
@@ -34,9 +34,11 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if not remote.is_read and remote.kind == "database":
             continue  # Writes row by row are FK-P019.
         if not remote.is_read and _MESSAGES.search(loop.over):
-            continue  # Each message is a piece of work of its own.
+            continue  # Each message is a separate unit of work.
         what = f"{call.written}() goes out once for every item of {_over(loop)}"
-        yield Hit(call.span, what + _through(remote), LIKELY if remote.is_read else POSSIBLE)
+        if remote.through is not None:
+            what += f" (it calls {remote.through.written}())"
+        yield Hit(call.span, what, LIKELY if remote.is_read else POSSIBLE)
     for call in facts.calls:
         if call.is_awaited and call not in seen and _FETCHES.match(call.method) and call.arguments:
             loop = _loop(call, facts)
@@ -48,21 +50,21 @@ def _check(facts: Facts) -> Iterator[Hit]:
 def _loop(call: Call, facts: Facts) -> Loop | None:
     """Return the innermost loop over items, if each item makes another call."""
     around = facts.loops_around(call)
-    if len(around) > 1 and not is_over_items(around[-1]) and is_tried_again(call, facts):
-        around = around[:-1]  # For each item, until it works.
-    elif around and is_tried_again(call, facts):
+    if len(around) > 1 and not is_over_items(around[-1]) and is_in_retry_loop(call, facts):
+        around = around[:-1]  # A retry loop inside a loop over items.
+    elif around and is_in_retry_loop(call, facts):
         return None
     if not around or call.is_launched or not is_over_items(around[-1]):
         return None
     loop = around[-1]
     if _GROUPS.search(loop.over) or any(_GROUPS.search(name) for name in loop.targets):
         return None
-    if _leaves_at_once(loop, facts) or not (loop.kind == "count" or uses_item(call, loop, facts)):
+    if _returns_first_success(loop, facts) or not (loop.kind == "count" or uses_item(call, loop, facts)):
         return None
     return loop
 
 
-def _leaves_at_once(loop: Loop, facts: Facts) -> bool:
+def _returns_first_success(loop: Loop, facts: Facts) -> bool:
     """Return whether the loop searches the first that works: `for url in mirrors: try: return get(url)`."""
     for each in facts.within(facts.tries, loop.body):
         if any(step.kind == "return" for step in facts.within(facts.steps, each.body)):
@@ -78,22 +80,13 @@ def _is_together(call: Call, loop: Loop, facts: Facts) -> bool:
     if loop.kind != "comprehension" or facts.language == "java":
         return False
     if facts.language == "python":
-        return not call.is_awaited and facts.imports_any("asyncio", "anyio") and _in_async(call, facts)
+        return not call.is_awaited and facts.imports_any("asyncio", "anyio") and facts.is_in_async(call)
     # `const all = xs.map(async …)` starts all of them; they are awaited elsewhere.
     return True
 
 
-def _in_async(call: Call, facts: Facts) -> bool:
-    scope = facts.function_of(call)
-    return scope is not None and scope.is_async
-
-
 def _over(loop: Loop) -> str:
     return loop.over if loop.kind != "count" and len(loop.over) < 40 else "the loop"
-
-
-def _through(remote: Remote) -> str:
-    return "" if remote.through is None else f" (it calls {remote.through.written}())"
 
 
 RULE = Rule(

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
-from faultkit.code.rules.vocabulary.frequency import how_often, is_done_once
-from faultkit.code.rules.vocabulary.http import is_variable, library_of
+from faultkit.code.rules.vocabulary.http_requests import is_variable, library_of
+from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 
 _PYTHON = frozenset(
     (
@@ -46,14 +46,14 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 yield Hit(call.span, f"{call.written}() makes a new client, with new connections, each time")
         elif (
             (call.name in _JAVASCRIPT or _AWS.match(call.name))
-            and how_often(call, facts)
+            and frequency_of(call, facts)
             and _is_short_lived(call, facts)
         ):
             yield Hit(call.span, f"{call.written}() makes a new client, with new connections, each time")
 
 
 def _python(call: Call, facts: Facts) -> Iterator[Hit]:
-    frequency = how_often(call, facts) if call.name in _PYTHON or _FUNCTIONS.match(call.name) else None
+    frequency = frequency_of(call, facts) if call.name in _PYTHON or _FUNCTIONS.match(call.name) else None
     if _FUNCTIONS.match(call.name):
         if frequency and not is_variable(call, facts):
             what = f"{call.written}() has no client that keeps connections: every {frequency} opens a new one"
@@ -72,9 +72,9 @@ def _go(call: Call, facts: Facts) -> Iterator[Hit]:
     owns_transport = call.name.endswith("Transport") or call.has("Transport")
     if any(call is not each and each.name in _GO for each in facts.calls_around(call)):
         return
-    if owns_transport and (how_often(call, facts) or _sends(call, facts)):
+    if owns_transport and (frequency_of(call, facts) or _sends(call, facts)):
         yield Hit(call.span, f"{call.written}{{}} with a transport of its own shares no connections", LIKELY)
-    elif not owns_transport and how_often(call, facts):
+    elif not owns_transport and frequency_of(call, facts):
         # Without a transport of its own it still shares the default one.
         mild: Severity = "low"
         yield Hit(call.span, f"{call.written}{{}} is made anew each time", POSSIBLE, mild)
@@ -83,7 +83,7 @@ def _go(call: Call, facts: Facts) -> Iterator[Hit]:
 def _is_short_lived(call: Call, facts: Facts) -> bool:
     """Return whether the client is not kept in an object or global, returned, or made at the start."""
     scope = facts.named_function_of(call) or facts.function_of(call)
-    if scope is None or call.is_returned or (is_done_once(scope) and scope.route is None):
+    if scope is None or call.is_returned or (runs_once(scope) and scope.route is None):
         return False
     if any("." in name or "[" in name for name in call.assigned):
         return False
@@ -91,12 +91,12 @@ def _is_short_lived(call: Call, facts: Facts) -> bool:
                 for name in re.findall(r"\w+", facts.text(step.span))}  # fmt: skip
     if declared & {*call.assigned}:
         return False
-    held = {*call.assigned}
+    names = {*call.assigned}
     for step in facts.within(facts.steps, scope.body):
-        if step.kind in ("return", "yield") and step.text in held:
+        if step.kind in ("return", "yield") and step.text in names:
             return False
     for each in facts.within(facts.assignments, scope.body):
-        if each.value is not None and each.value.text in held and any("." in name for name in each.targets):
+        if each.value is not None and each.value.text in names and any("." in name for name in each.targets):
             return False
     return not _is_global(call, facts)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule, Severity
-from faultkit.code.rules.vocabulary.frequency import how_often, is_done_once
+from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 
 _PATTERNS = frozenset(
     (
@@ -34,7 +34,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             call.name in _TEMPLATES
             and not call.is_returned
             and not any("." in name for name in call.assigned)
-            and how_often(call, facts)
+            and frequency_of(call, facts)
         ):
             yield Hit(call.span, f"{call.written}() is made anew each time", LIKELY)
 
@@ -53,9 +53,9 @@ def _pattern(call: Call, facts: Facts) -> Iterator[Hit]:
         if loops:
             yield Hit(call.span, what, POSSIBLE, mild)
     elif facts.language in ("go", "java"):
-        if loops or how_often(call, facts):
+        if loops or frequency_of(call, facts):
             yield Hit(call.span, what, LIKELY)
-        elif not is_done_once(scope):
+        elif not runs_once(scope):
             yield Hit(call.span, what, POSSIBLE)
     elif loops:
         yield Hit(call.span, what, LIKELY)

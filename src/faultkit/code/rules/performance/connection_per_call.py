@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.frequency import how_often, is_done_once
+from faultkit.code.rules.vocabulary.repetition import frequency_of, runs_once
 
 _PYTHON = frozenset(
     (
@@ -42,10 +42,10 @@ def _check(facts: Facts) -> Iterator[Hit]:
         scope = facts.named_function_of(call) or facts.function_of(call)
         if scope is None or call.is_returned or any("." in name for name in call.assigned):
             continue
-        frequency = how_often(call, facts)
+        frequency = frequency_of(call, facts)
         if frequency:
             yield Hit(call.span, f"{call.written}() connects anew for every {frequency}", LIKELY)
-        elif facts.language == "java" and not is_done_once(scope) and scope.parameters:
+        elif facts.language == "java" and not runs_once(scope) and scope.parameters:
             yield Hit(call.span, f"{call.written}() connects anew each time", POSSIBLE)
 
 

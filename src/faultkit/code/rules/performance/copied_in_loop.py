@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Assignment, Call, Facts
 from faultkit.code.facts.facts import is_within
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.frequency import is_over_items
+from faultkit.code.rules.vocabulary.repetition import is_over_items
 
 _SORTS = frozenset(
     ("sorted", "sort.Slice", "sort.Strings", "sort.Ints", "slices.Sort", "java.util.Collections.sort")
@@ -55,7 +55,7 @@ def _is_framed(name: str, call: Call | None, text: str) -> bool:
 
 
 def _reduced(facts: Facts) -> Iterator[Hit]:
-    """`xs.reduce((all, x) => [...all, x], [])`."""
+    """Yield `xs.reduce((all, x) => [...all, x], [])`."""
     if facts.language not in JAVASCRIPT:
         return
     for call in facts.calls_of_method("reduce"):

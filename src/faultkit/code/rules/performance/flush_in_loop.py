@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Loop, is_within
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule, Severity
-from faultkit.code.rules.vocabulary.frequency import is_over_items, uses_item
+from faultkit.code.rules.vocabulary.repetition import is_over_items, uses_item
 
 _FORCES = frozenset(
     (
@@ -24,7 +24,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
         if call.name not in _FORCES and call.method not in _FLUSHES and call.name not in _OPENS:
             continue
-        loops = [loop for loop in facts.loops_around(call) if is_over_items(loop) or _goes_through(loop)]
+        loops = [loop for loop in facts.loops_around(call) if is_over_items(loop) or _is_reading_loop(loop)]
         if not loops:
             continue
         if call.name in _FORCES:
@@ -47,8 +47,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, f"{call.written}() opens the same file again for every item", LIKELY)
 
 
-def _goes_through(loop: Loop) -> bool:
-    """Return whether it reads on: `while ((b = in.read()) != -1)`, `while scanner.Scan()`."""
+def _is_reading_loop(loop: Loop) -> bool:
+    """Return whether each round reads on: `while ((b = in.read()) != -1)`, `while scanner.Scan()`."""
     return (
         loop.kind in ("while", "count") and re.search(r"\b(read\w*|next|Next|Scan)\(", loop.over) is not None
     )

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.frequency import is_over_items
+from faultkit.code.rules.vocabulary.repetition import is_over_items
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -34,7 +34,7 @@ def _is_front(call: Call, facts: Facts) -> bool:
         return zero and call.method == "pop" and len(call.positional) == 1
     if call.method == "unshift":
         return any(map(is_over_items, facts.loops_around(call)))
-    # Engines move small arrays quickly; only one that feeds a loop by itself is worth a word.
+    # Engines move small arrays quickly; only an array that drives the loop is reported.
     return (
         call.method == "shift"
         and not call.arguments

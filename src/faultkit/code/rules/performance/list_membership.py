@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Facts, Loop, Scope
 from faultkit.code.facts.facts import Placed, is_within
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.frequency import is_over_items
+from faultkit.code.rules.vocabulary.repetition import is_over_items
 
 _LONG = re.compile(
     r"^(list|sorted|await)\b|^\[.*\bfor\b.*\]$|\.(split|splitlines|readlines|fetchall|map|filter|keys)\(",
@@ -63,7 +63,7 @@ def _is_long(name: str, scope: Scope, loop: Loop, facts: Facts) -> bool | None:
     bound = [each for each in facts.assignments if name in each.targets and facts.function_of(each) is scope]
     for each in bound:
         if each.span.start >= loop.body.start and each.span.end <= loop.body.end:
-            return None  # Made anew for each item.
+            return None  # Created for each item.
     if not bound:
         given = [each for each in scope.parameters if each.name == name]
         if given and given[0].type in ("list", "typing.List", "java.util.List"):
@@ -87,7 +87,7 @@ def _is_long(name: str, scope: Scope, loop: Loop, facts: Facts) -> bool | None:
     if re.match(r"(set|frozenset|dict|new Set|new Map|Counter)\b|\{", text) or value.shape == "text":
         return None
     if re.search(r"\bin _*[A-Z][A-Z0-9_]+\]?$", text):
-        return None  # Made of a constant.
+        return None  # Built from a constant.
     return True if _LONG.search(text) and not re.search(r"\bSet\(|\bset\(", text) else None
 
 

@@ -9,9 +9,8 @@ from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.facts.facts import is_within
 from faultkit.code.languages.syntax import Node, Span
 from faultkit.code.rules.rule import GO, JAVA, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.database import sql_calls
-from faultkit.code.rules.vocabulary.http import http_requests
-from faultkit.code.rules.vocabulary.remote import remotes
+from faultkit.code.rules.vocabulary.http_requests import http_requests
+from faultkit.code.rules.vocabulary.remote_calls import remote_calls, sql_calls
 
 _LOCK = re.compile(r"(^|[._])\w*(lock|mutex|mu)\w*$", re.IGNORECASE)
 _NOT_LOCK = re.compile(r"block|clock|unlock|multi|mute", re.IGNORECASE)
@@ -21,19 +20,19 @@ _SLEEPS = frozenset(("time.sleep", "time.Sleep", "Thread.sleep", "java.lang.Thre
 
 def _check(facts: Facts) -> Iterator[Hit]:
     waits = {request.call for request in http_requests(facts)} | {*facts.calls_named(*_SLEEPS)}
-    waits |= {each.call for each in remotes(facts) if each.kind == "http"}
+    waits |= {each.call for each in remote_calls(facts) if each.kind == "http"}
     if facts.language != "python":
         waits |= {sql.call for sql in sql_calls(facts)}
     for call in sorted(waits, key=lambda each: each.span):
-        held = _held(call, facts)
-        if held is not None:
-            lock, is_shared = held
+        found = _lock_around(call, facts)
+        if found is not None:
+            lock, is_shared = found
             yield Hit(
                 call.span, f"{call.written}() waits while {lock} is held", LIKELY if is_shared else POSSIBLE
             )
 
 
-def _held(call: Call, facts: Facts) -> tuple[str, bool] | None:
+def _lock_around(call: Call, facts: Facts) -> tuple[str, bool] | None:
     """Return the lock, and whether threads wait for it; tasks wait more cheaply, and often on purpose."""
     scope = facts.function_of(call)
     if scope is None:
@@ -95,7 +94,7 @@ def _java(call: Call, scope: Scope, facts: Facts) -> tuple[str, bool] | None:
 
 
 def _blocks(facts: Facts) -> Iterator[tuple[str, Span]]:
-    """`synchronized (x) { … }` is no fact of its own."""
+    """Yield the blocks `synchronized (x) { … }`, which are no facts of their own."""
     todo: list[Node] = [facts.syntax.root] if b"synchronized" in facts.syntax.source else []
     while todo:
         node = todo.pop()

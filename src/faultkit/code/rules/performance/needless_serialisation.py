@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from faultkit.code.facts import Facts
 from faultkit.code.facts.facts import is_within
 from faultkit.code.rules.rule import CERTAIN, GO, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.frequency import is_over_items, uses_item
+from faultkit.code.rules.vocabulary.repetition import is_over_items, uses_item
 
 _BACK = {
     "json.loads": ("json.dumps",),

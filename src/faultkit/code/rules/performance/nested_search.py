@@ -9,7 +9,7 @@ from faultkit.code.facts import Facts, Loop
 from faultkit.code.facts.facts import is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.frequency import is_over_items
+from faultkit.code.rules.vocabulary.repetition import is_over_items
 
 _SEARCHES = ("find", "findIndex", "filter", "some")
 

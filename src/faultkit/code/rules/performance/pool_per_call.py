@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import JAVA, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.frequency import how_often
+from faultkit.code.rules.vocabulary.repetition import frequency_of
 
 _POOLS = frozenset(
     (
@@ -21,7 +21,7 @@ _POOLS = frozenset(
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_named(*_POOLS):
-        frequency = how_often(call, facts)
+        frequency = frequency_of(call, facts)
         if frequency is None or call.is_returned or any("." in name for name in call.assigned):
             continue
         yield Hit(call.span, f"{call.written}() is started and ended again for every {frequency}", LIKELY)

@@ -10,10 +10,10 @@ from faultkit.code.facts import Call, Facts
 from faultkit.code.facts.facts import is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.http import http_requests
+from faultkit.code.rules.vocabulary.http_requests import http_requests
 
-_ASKS = re.compile(r"^_?(fetch|load|get|list|query|find|lookup|count|read|search)(_|[A-Z]|$)")
-_ONE_LINE = re.compile(
+_READS = re.compile(r"^_?(fetch|load|get|list|query|find|lookup|count|read|search)(_|[A-Z]|$)")
+_ONE_AT_A_TIME = re.compile(
     r"(^|[._])(session|tx|trx|conn|connection|cursor|cur|db|redis|lock|queue|reader|request|req)$", re.I
 )
 """Objects that do one thing at a time: concurrent calls are an error or no gain."""
@@ -22,8 +22,8 @@ _FIRST = re.compile(r"token|auth|login|csrf|permission|current_?user", re.IGNORE
 
 def _check(facts: Facts) -> Iterator[Hit]:
     safe = {request.call for request in http_requests(facts) if request.is_safe}
-    asked = [call for call in facts.calls if call.is_awaited and _asks(call, safe)]
-    for first, second in pairwise(asked):
+    reads = [call for call in facts.calls if call.is_awaited and _is_read(call, safe)]
+    for first, second in pairwise(reads):
         scope = facts.function_of(first)
         if scope is None or facts.function_of(second) is not scope or is_within(second.span, first.span):
             continue
@@ -36,12 +36,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
         yield Hit(second.span, what, LIKELY if {first, second} <= safe else POSSIBLE)
 
 
-def _asks(call: Call, safe: set[Call]) -> bool:
+def _is_read(call: Call, safe: set[Call]) -> bool:
     if call in safe:
         return True
-    if _ONE_LINE.search(call.receiver_written) or _FIRST.search(call.method):
+    if _ONE_AT_A_TIME.search(call.receiver_written) or _FIRST.search(call.method):
         return False
-    return _ASKS.match(call.method) is not None and bool(call.assigned) and bool(call.arguments)
+    return _READS.match(call.method) is not None and bool(call.assigned) and bool(call.arguments)
 
 
 def _is_guarded(between: Span, facts: Facts) -> bool:

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
-from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.frequency import is_tried_again, uses_item
-from faultkit.code.rules.vocabulary.http import http_requests, waits_in
+from faultkit.code.rules.vocabulary.http_requests import http_requests
+from faultkit.code.rules.vocabulary.repetition import is_in_retry_loop, uses_item
+from faultkit.code.rules.vocabulary.waits import waits_in
 
 _SHORT_S = 0.05
 _UNITS_S = {"Nanosecond": 1e-9, "Microsecond": 1e-6, "Millisecond": 1e-3, "Second": 1.0}
@@ -28,18 +28,18 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if around and around[-1].kind in ("while", "endless"):
             what = f"{call.written}() looks {round(1 / length_s)} times a second"
             yield Hit(call.span, what, LIKELY)
-    yield from _unpaused(facts)
+    yield from _without_pause(facts)
     yield from _spinning(facts)
 
 
-def _unpaused(facts: Facts) -> Iterator[Hit]:
+def _without_pause(facts: Facts) -> Iterator[Hit]:
     """Yield loops that ask the same question in every round without a wait."""
     for request in http_requests(facts):
         call, around = request.call, facts.loops_around(request.call)
         if not request.is_safe or not around or around[-1].kind not in ("while", "endless"):
             continue
         loop = around[-1]
-        if waits_in(loop, facts) or is_tried_again(call, facts) or uses_item(call, loop, facts):
+        if waits_in(loop, facts) or is_in_retry_loop(call, facts) or uses_item(call, loop, facts):
             continue
         yield Hit(call.span, f"{call.written}() asks again at once, for as long as the answer is no", LIKELY)
 
@@ -55,8 +55,7 @@ def _spinning(facts: Facts) -> Iterator[Hit]:
             if step.kind != "branch" or facts.text(step.span) != inner or not inner.startswith("if"):
                 continue
             if _LOOKS.search(step.text) and not re.search(r"\belse\b|\belif\b|\bawait\b|<-", inner):
-                head = Span(loop.span.start, max(loop.span.start + 1, loop.body.start))
-                yield Hit(head, f"this checks {step.text[:40]} in a tight loop", LIKELY, "medium")
+                yield Hit(loop.head, f"this checks {step.text[:40]} in a tight loop", LIKELY, "medium")
 
 
 def _length_s(call: Call) -> float | None:

@@ -11,7 +11,7 @@ from faultkit.code.rules.rule import GO, JAVA, LIKELY, PYTHON, Hit, Rule
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
-    told: set[tuple[str, Span]] = set()
+    reported: set[tuple[str, Span]] = set()
     for each in facts.assignments:
         if each.value is None or len(each.targets) != 1 or each.value.shape == "text":
             continue
@@ -19,8 +19,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if not _adds(each, name):
             continue
         around = facts.loops_around(each)
-        if around and (name, around[-1].span) not in told and _is_text(name, each, facts):
-            told.add((name, around[-1].span))
+        if around and (name, around[-1].span) not in reported and _is_text(name, each, facts):
+            reported.add((name, around[-1].span))
             # CPython can often add in place; Go and Java never do.
             yield Hit(each.span, f"{name} is copied whole for every piece that is added",
                       LIKELY, "low" if facts.language == "python" else None)  # fmt: skip
@@ -38,7 +38,7 @@ def _is_text(name: str, added: Assignment, facts: Facts) -> bool:
         for each in facts.assignments
         if name in each.targets and not _adds(each, name) and facts.function_of(each) is scope
     ]
-    # Begun anew in the loop, it stays short; a bytearray grows in place.
+    # A text that starts anew in each round stays short; a bytearray grows in place.
     if any(
         each.value is not None
         and (is_within(each.span, loop.body) or each.value.text.startswith("bytearray("))

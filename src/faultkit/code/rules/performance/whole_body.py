@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.http import library_of
+from faultkit.code.rules.vocabulary.http_requests import library_of
 
 _BUFFERS = ("arrayBuffer", "buffer", "blob")
 

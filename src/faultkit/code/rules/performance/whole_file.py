@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.frequency import how_often
+from faultkit.code.rules.vocabulary.repetition import frequency_of
 
 _LINES = re.compile(r"\.(split\(\s*['\"]\\n['\"]|split\(/\\r\?\\n/|splitlines\()")
 _OPENED = re.compile(r"^(open|io\.open|gzip\.open|bz2\.open|codecs\.open|pathlib\.Path\.open)\(\)\.read$")
@@ -61,7 +61,7 @@ def _hit(call: Call, facts: Facts) -> Iterator[Hit]:
         yield Hit(call.span, f"{call.written}() holds the whole file, though it is used line by line", LIKELY)
     elif _is_handed_on(call, facts):
         yield Hit(call.span, f"{call.written}() holds the whole file only to hand it on", LIKELY)
-    elif how_often(call, facts) == "request" and not _is_literal(opened):
+    elif frequency_of(call, facts) == "request" and not _is_literal(opened):
         yield Hit(call.span, f"{call.written}() holds a whole file in memory for each request", POSSIBLE)
 
 
@@ -133,8 +133,8 @@ def _is_iterated(call: Call, facts: Facts) -> bool:
 
 def _is_upload(call: Call, facts: Facts) -> bool:
     """Return whether Java reads a request body without a check of its length."""
-    scope, made = facts.named_function_of(call), call.origin
-    if scope is None or made is None or made.method != "getInputStream":
+    scope, stream = facts.named_function_of(call), call.origin
+    if scope is None or stream is None or stream.method != "getInputStream":
         return False
     from_client = any(each.type.endswith(("ServletRequest", "MultipartFile")) for each in scope.parameters)
     return from_client and "getContentLength" not in facts.text(scope.body)

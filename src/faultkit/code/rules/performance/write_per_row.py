@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Loop
 from faultkit.code.rules.rule import CERTAIN, GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.frequency import is_over_items, is_tried_again, uses_item
-from faultkit.code.rules.vocabulary.remote import remotes
+from faultkit.code.rules.vocabulary.remote_calls import remote_calls
+from faultkit.code.rules.vocabulary.repetition import is_in_retry_loop, is_over_items, uses_item
 
 _GROUPS = re.compile(r"batch|chunk|page|bulk|shard|partition|migration|statement", re.IGNORECASE)
 _COMMITS = ("commit", "Commit")
@@ -22,7 +22,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         loop = _loop(call, facts)
         if loop is not None and not _counts(call, loop, facts):
             yield Hit(call.span, f"{call.written}() waits for the disk after every row", CERTAIN)
-    for remote in remotes(facts):
+    for remote in remote_calls(facts):
         call = remote.call
         if remote.kind != "database" or remote.is_read or _is_batched(call, facts):
             continue
@@ -36,7 +36,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 def _loop(call: Call, facts: Facts) -> Loop | None:
     around = facts.loops_around(call)
-    if not around or not is_over_items(around[-1]) or is_tried_again(call, facts):
+    if not around or not is_over_items(around[-1]) or is_in_retry_loop(call, facts):
         return None
     loop = around[-1]
     if loop.is_async or _GROUPS.search(loop.over) or any(_GROUPS.search(name) for name in loop.targets):

@@ -30,8 +30,9 @@ _HARD = ("os._exit", "os.abort", "Runtime.getRuntime().halt", "process.abort")
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
+    after_fork = facts.calls_named("os.fork", "os.forkpty")
     for call in facts.calls_named(*_EXITS.get(facts.language, _NODE)):
-        if call.name in _HARD and not _after_fork(call, facts):
+        if call.name in _HARD and not after_fork:
             yield Hit(call.span, f"{call.written}() ends the process without any clean-up", LIKELY)
         elif facts.route_of(call) is not None:
             yield Hit(call.span, f"{call.written}() ends the whole service for one request", CERTAIN)
@@ -43,12 +44,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             )
 
 
-def _after_fork(call: Call, facts: Facts) -> bool:
-    return bool(facts.calls_named("os.fork", "os.forkpty"))
-
-
 def _in_library(call: Call, facts: Facts) -> bool:
-    scope = next(iter(facts.functions_around(call)), None)
+    scope = next(facts.functions_around(call), None)
     if scope is None or not scope.name:
         return False
     return not scope.short_name.lower().startswith(_STARTS) and facts.route_of(call) is None

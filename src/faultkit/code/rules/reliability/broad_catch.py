@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, Handler, Try
 from faultkit.code.facts.build import is_logging
-from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, JAVA, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 
 _ALL = frozenset({"BaseException", "builtins.BaseException", "Throwable", "java.lang.Throwable"})
@@ -25,21 +24,20 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 confidence = _confidence(each, handler, facts)
                 if confidence:
                     what = ", ".join(handler.types) or "everything"
-                    head = Span(handler.span.start, max(handler.span.start + 1, handler.body.start))
-                    yield Hit(head, f"this catches {what} and does not raise it again", confidence)
+                    yield Hit(handler.head, f"this catches {what} and does not raise it again", confidence)
 
 
 def _confidence(each: Try, handler: Handler, facts: Facts) -> float:
-    # Code that passes the error itself on has not lost it, and at a boundary (an endless loop, a response to
-    # a client) logging everything is right.
-    if handler.uses_error or _tells_all(handler, facts) or _is_question(each, handler, facts):
+    # A handler that passes the error on does not lose it, and at a boundary (an endless loop, a response to a
+    # client) it is right to log everything.
+    if handler.uses_error or _reports_error(handler, facts) or _answers_no(each, handler, facts):
         return 0.0
     if not handler.types or any(name in _ALL for name in handler.types):
         return CERTAIN
     return POSSIBLE if handler.exits and len(list(facts.within(facts.calls, each.body))) < 3 else LIKELY
 
 
-def _tells_all(handler: Handler, facts: Facts) -> bool:
+def _reports_error(handler: Handler, facts: Facts) -> bool:
     inside = list(facts.within(facts.calls, handler.body))
     if any(_REPORTS.search(call.method) and not is_logging(call) for call in inside):
         return True
@@ -48,7 +46,7 @@ def _tells_all(handler: Handler, facts: Facts) -> bool:
     )
 
 
-def _is_question(each: Try, handler: Handler, facts: Facts) -> bool:
+def _answers_no(each: Try, handler: Handler, facts: Facts) -> bool:
     """Return whether `return False` after one or two calls answers a question with no."""
     returns = [step for step in facts.within(facts.steps, handler.body) if step.kind == "return"]
     scope = facts.named_function_of(handler)
@@ -57,7 +55,7 @@ def _is_question(each: Try, handler: Handler, facts: Facts) -> bool:
     if scope is None or not returns or len(list(facts.within(facts.calls, each.body))) > 2:
         return False
     named = _ASKS.search(scope.short_name)
-    # isatty() of a wrapper asks isatty() of what it wraps.
+    # isatty() of a wrapper calls isatty() of the wrapped object.
     passed_on = any(call.method == scope.short_name for call in facts.within(facts.calls, each.body))
     return bool(named) or (passed_on and all(step.text == "False" for step in returns))
 

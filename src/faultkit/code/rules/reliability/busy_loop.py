@@ -28,8 +28,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         calls = list(facts.within(facts.calls, loop.body))
         if steps or not all(map(_is_quick, calls)):
             continue
-        head = Span(loop.span.start, max(loop.span.start + 1, loop.body.start))
-        yield Hit(head, "this loop has no end and no pause", LIKELY)
+        yield Hit(loop.head, "this loop has no end and no pause", LIKELY)
 
 
 def _spinning(body: Span, span: Span, condition: str, facts: Facts) -> Iterator[Hit]:

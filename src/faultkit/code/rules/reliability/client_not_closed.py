@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import LIKELY, PYTHON, Hit, Rule, Severity
-from faultkit.code.rules.vocabulary.resources import is_kept
+from faultkit.code.rules.vocabulary.resources import is_closed_or_passed_on
 
 _CLIENTS = (
     "aiohttp.ClientSession",
@@ -24,7 +24,7 @@ _CLIENTS = (
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_named(*_CLIENTS):
-        if facts.function_of(call) is None or is_kept(call, facts):
+        if facts.function_of(call) is None or is_closed_or_passed_on(call, facts):
             continue
         mild: Severity | None = "low" if call.name.startswith("requests") else None
         yield Hit(call.span, f"{call.written}() is made here and never closed", LIKELY, mild)

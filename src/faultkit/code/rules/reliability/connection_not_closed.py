@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.resources import is_kept
+from faultkit.code.rules.vocabulary.resources import is_closed_or_passed_on
 
 _OPENS = (
     "sqlite3.connect",
@@ -39,11 +39,11 @@ _ROWS = ("Query", "QueryContext")
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_named(*_OPENS):
-        if facts.function_of(call) is not None and not is_kept(call, facts):
+        if facts.function_of(call) is not None and not is_closed_or_passed_on(call, facts):
             yield Hit(call.span, f"what {call.written}() opens is not closed", LIKELY)
     if facts.language == "go" and facts.imports_any("database/sql"):
         for call in facts.calls_of_method(*_ROWS):
-            if call.assigned and not is_kept(call, facts):
+            if call.assigned and not is_closed_or_passed_on(call, facts):
                 yield Hit(call.span, f"the rows of {call.written}() are never closed", LIKELY)
 
 

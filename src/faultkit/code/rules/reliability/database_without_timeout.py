@@ -30,7 +30,7 @@ _TIMEOUTS: dict[str, tuple[str, ...]] = {
     "pg.Client": ("connectionTimeoutMillis", "statement_timeout", "query_timeout"),
     "ioredis": ("connectTimeout", "commandTimeout"),
 }
-_SAID = dict.fromkeys(
+_SHOWN = dict.fromkeys(
     ("sqlalchemy.create_engine", "sqlalchemy.ext.asyncio.create_async_engine"), "connect_args with a timeout"
 )
 
@@ -51,7 +51,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if any(each.value.literal.startswith("sqlite") for each in call.positional):
                 # A file on this machine: its driver waits for 5 s by itself.
                 continue
-            wanted = _SAID.get(name, " or ".join(timeouts[:2]))
+            wanted = _SHOWN.get(name, " or ".join(timeouts[:2]))
             yield Hit(call.span, f"{call.written}() sets no {wanted}", LIKELY)
 
 
@@ -59,7 +59,7 @@ RULE = Rule(
     id="FK-R002",
     slug="database-without-timeout",
     title="Database or cache connection without a timeout",
-    why="A database that accepts the connection and then says nothing blocks every request that needs it.",
+    why="A database that accepts the connection and then does not answer blocks every request that needs it.",
     fix="Set a connect timeout and a statement or socket timeout where the connection or pool is made.",
     kind="reliability",
     severity="medium",

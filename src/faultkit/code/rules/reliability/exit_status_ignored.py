@@ -24,13 +24,13 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if any(_ANSWERS.match(each.value.text) for each in call.positional[:1]):
             continue
-        if call.is_discarded or (call.assigned and not _looks(call, facts)):
+        if call.is_discarded or (call.assigned and not _reads_status(call, facts)):
             explicit = check is not None
             if not (explicit and call.is_discarded):
                 yield Hit(call.span, f"the exit status of {call.written}() is not checked", LIKELY)
 
 
-def _looks(call: Call, facts: Facts) -> bool:
+def _reads_status(call: Call, facts: Facts) -> bool:
     used = {each.name.rpartition(".")[2] for each in facts.accesses_on(call)}
     called = {each.method for each in facts.calls_on(call)}
     name = call.assigned[0]

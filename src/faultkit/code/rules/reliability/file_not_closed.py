@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.resources import is_kept, only_uses
+from faultkit.code.rules.vocabulary.resources import is_closed_or_passed_on, only_uses
 
 _OPENS = {
     "python": (
@@ -45,7 +45,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         if call.is_argument and facts.language == "java" and not _wrapper_managed(call.span.start, facts):
             yield Hit(call.span, f"what {call.written}() opens is not closed when something fails", LIKELY)
-        elif not is_kept(call, facts) or (facts.language == "python" and _is_held_by_nobody(call, facts)):
+        elif not is_closed_or_passed_on(call, facts) or (
+            facts.language == "python" and _is_unnamed(call, facts)
+        ):
             yield Hit(call.span, f"what {call.written}() opens is not closed", LIKELY)
 
 
@@ -61,11 +63,11 @@ def _is_given_a_file(call: Call, facts: Facts) -> bool:
 
 def _wrapper_managed(start: int, facts: Facts) -> bool:
     """Return whether a wrapper closes it: `new BufferedReader(new FileReader(p))` closes the inner reader."""
-    around = [call for call in facts.calls if call.makes and call.span.start < start < call.span.end]
-    return any(is_kept(call, facts) for call in around) or not around
+    around = [call for call in facts.calls if call.constructs and call.span.start < start < call.span.end]
+    return any(is_closed_or_passed_on(call, facts) for call in around) or not around
 
 
-def _is_held_by_nobody(call: Call, facts: Facts) -> bool:
+def _is_unnamed(call: Call, facts: Facts) -> bool:
     """Return whether the file has no name and so cannot be closed: `open(p).read()`, `json.load(open(p))`."""
     end = call.span.end
     if facts.syntax.source[end : end + 1] == b".":

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import CERTAIN, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.database import sql_calls
-from faultkit.code.rules.vocabulary.http import library_of
+from faultkit.code.rules.vocabulary.http_requests import library_of
+from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 
 _TASKS = ("asyncio.create_task", "asyncio.ensure_future", "asyncio.get_event_loop().create_task",
           "asyncio.get_running_loop().create_task")  # fmt: skip
@@ -36,9 +36,9 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if not call.is_discarded or call.is_awaited:
             continue
         if facts.language == "python":
-            if _local(call, asynchronous, facts) and _in_async(call, facts):
+            if _local(call, asynchronous, facts) and facts.is_in_async(call):
                 yield Hit(call.span, f"{call.written}() is async and never awaited: it does nothing", LIKELY)
-        elif _floats(call, asynchronous, facts):
+        elif _drops_promise(call, asynchronous, facts):
             yield Hit(call.span, f"an error of {call.written}() is not handled", LIKELY)
         elif call in dropped:
             what = (
@@ -55,10 +55,10 @@ def _queries(facts: Facts) -> frozenset[Call]:
         return frozenset()
     sent = [each.call for each in sql_calls(facts) if each.call.method in _QUERIES]
     sent += [call for call in facts.calls if _STORES.search(call.written)]
-    return frozenset(call for call in sent if facts.function_of(call) is not None and not _calls_back(call))
+    return frozenset(call for call in sent if facts.function_of(call) is not None and not _has_callback(call))
 
 
-def _calls_back(call: Call) -> bool:
+def _has_callback(call: Call) -> bool:
     last = call.positional[-1].value if call.positional else None
     return last is not None and (
         last.shape == "function" or last.text in ("cb", "callback", "done", "next", "fn", "resolve")
@@ -72,27 +72,22 @@ def _local(call: Call, asynchronous: set[str], facts: Facts) -> bool:
     return call.receiver == "self" and scope is not None and f"{scope.owner}.{call.method}" in asynchronous
 
 
-def _in_async(call: Call, facts: Facts) -> bool:
-    scope = facts.function_of(call)
-    return scope is not None and scope.is_async
-
-
-def _floats(call: Call, asynchronous: set[str], facts: Facts) -> bool:
+def _drops_promise(call: Call, asynchronous: set[str], facts: Facts) -> bool:
     """Return whether a promise is dropped without `.catch`. At the top of a file, programs are started so."""
     if facts.function_of(call) is None:
         return False
-    made = call
-    while made.method in ("then", "finally") and made.origin is not None:
-        if made.method == "then" and len(made.positional) > 1:
+    source = call
+    while source.method in ("then", "finally") and source.origin is not None:
+        if source.method == "then" and len(source.positional) > 1:
             return False
-        made = made.origin
-    library = library_of(made, facts.language)
+        source = source.origin
+    library = library_of(source, facts.language)
     if library is not None and library.name not in ("http", "superagent"):
         return True
-    return _local(made, asynchronous, facts) and not _handles_its_own(made, facts)
+    return _local(source, asynchronous, facts) and not _handles_own_errors(source, facts)
 
 
-def _handles_its_own(call: Call, facts: Facts) -> bool:
+def _handles_own_errors(call: Call, facts: Facts) -> bool:
     """Return whether the called function handles its own errors."""
     named = [scope for scope in facts.scopes if scope.short_name == call.method]
     return any(

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import CERTAIN, GO, LIKELY, POSSIBLE, Hit, Rule
-from faultkit.code.rules.vocabulary.database import sql_calls
-from faultkit.code.rules.vocabulary.http import library_of
+from faultkit.code.rules.vocabulary.http_requests import library_of
+from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 
 _WITH_ERROR = frozenset(
     {
@@ -68,7 +68,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _scans(facts: Facts) -> set[Call]:
-    """`rows.Scan(&id, &name)`."""
+    """Return the calls `rows.Scan(&id, &name)`."""
     if not facts.imports_any("database/sql", "github.com/jackc/pgx"):
         return set()
     return {

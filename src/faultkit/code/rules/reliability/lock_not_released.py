@@ -21,7 +21,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         release = f"{call.receiver_written}.{_PAIRS[call.method]}"
         ends = [each for each in facts.within(facts.calls, scope.span) if each.written == release]
         if not ends:
-            if not _released_elsewhere(release, facts):
+            if not any(each.written == release for each in facts.calls):
                 yield Hit(call.span, f"{call.written}() is never followed by {release}()", LIKELY)
         elif not any(_is_sure(each, facts) for each in ends) and _may_fail(call, ends[0], facts):
             yield Hit(
@@ -32,10 +32,6 @@ def _check(facts: Facts) -> Iterator[Hit]:
 def _is_lock(call: Call) -> bool:
     name = call.receiver_written.rpartition(".")[2].lower().strip("_")
     return any(name == word or name.endswith(word) for word in _LOCKS)
-
-
-def _released_elsewhere(release: str, facts: Facts) -> bool:
-    return any(each.written == release for each in facts.calls)
 
 
 def _is_sure(end: Call, facts: Facts) -> bool:

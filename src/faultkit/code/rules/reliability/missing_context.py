@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts, Scope
 from faultkit.code.rules.rule import GO, LIKELY, Hit, Rule
-from faultkit.code.rules.vocabulary.database import sql_calls
+from faultkit.code.rules.vocabulary.remote_calls import sql_calls
 
 _CONTEXT = ("context.Context", "net/http.Request", "github.com/gin-gonic/gin.Context")
 _PLAIN = {

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.http import http_requests
+from faultkit.code.rules.vocabulary.http_requests import http_requests
 
 _MATTERS = re.compile(
     r"(payment|charge|refund|transfer|payout|checkout|invoice|order|withdraw|purchase)s?\b", re.IGNORECASE
@@ -22,8 +22,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
             continue
         scope = facts.named_function_of(request.call)
         around = facts.text(request.call.span if scope is None else scope.span)
-        made = "" if request.client is None else facts.text(request.client.span)
-        if not _KEY.search(around + made):
+        client = "" if request.client is None else facts.text(request.client.span)
+        if not _KEY.search(around + client):
             what = f"{request.call.written}({request.url[:60]}) sends no idempotency key"
             yield Hit(request.call.span, what, LIKELY)
     for call in facts.calls:

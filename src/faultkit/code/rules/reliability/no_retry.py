@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.http import http_requests
-from faultkit.code.rules.vocabulary.retries import is_retried
+from faultkit.code.rules.vocabulary.http_requests import http_requests
+from faultkit.code.rules.vocabulary.repetition import is_retried
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import GO, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.http import http_requests
-from faultkit.code.rules.vocabulary.resources import is_kept
+from faultkit.code.rules.vocabulary.http_requests import http_requests
+from faultkit.code.rules.vocabulary.resources import is_closed_or_passed_on
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -16,7 +16,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if request.library.name == "net/http":
             if _go_open(call, facts):
                 yield Hit(call.span, f"the body that {call.written}() gives is never closed", LIKELY)
-        elif _streams(call) and not is_kept(call, facts):
+        elif _streams(call) and not is_closed_or_passed_on(call, facts):
             yield Hit(call.span, f"the answer that {call.written}() streams is not closed", LIKELY)
 
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from faultkit.code.facts import Call, Facts, is_within
 from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.database import sql_calls
-from faultkit.code.rules.vocabulary.http import given_to, http_requests, text_around
-from faultkit.code.rules.vocabulary.retries import retries
+from faultkit.code.rules.vocabulary.http_requests import http_requests
+from faultkit.code.rules.vocabulary.remote_calls import sql_calls
+from faultkit.code.rules.vocabulary.repetition import retries
 
 _KEY = re.compile(r"idempot|dedup|request[-_]?id|if-match|on conflict", re.IGNORECASE)
 
@@ -33,7 +33,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _has_key(call: Call, tried: Span, facts: Facts) -> bool:
-    return any(_KEY.search(each) for each in (facts.text(tried), text_around(call, facts)))
+    return any(_KEY.search(each) for each in (facts.text(tried), facts.text_with_values(call)))
 
 
 def _headers_from_elsewhere(call: Call, facts: Facts) -> bool:
@@ -41,7 +41,7 @@ def _headers_from_elsewhere(call: Call, facts: Facts) -> bool:
     given = call.argument("headers")
     if given is None or given.value.shape != "name":
         return call.spreads
-    return not given_to(given.value.text, call, facts)
+    return not facts.assignments_to(given.value.text, call)
 
 
 RULE = Rule(

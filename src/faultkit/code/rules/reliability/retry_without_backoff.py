@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.retries import retries
+from faultkit.code.rules.vocabulary.repetition import retries
 
 
 def _check(facts: Facts) -> Iterator[Hit]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import CERTAIN, GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.retries import retries
+from faultkit.code.rules.vocabulary.repetition import retries
 
 
 def _check(facts: Facts) -> Iterator[Hit]:
@@ -17,7 +17,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
 
 
 def _tasks(facts: Facts) -> Iterator[Hit]:
-    """Celery: `@app.task(max_retries=None)`."""
+    """Yield Celery tasks with `max_retries=None`."""
     if not facts.imports_any("celery"):
         return
     for decorator in (each for scope in facts.scopes for each in scope.decorators):

@@ -51,12 +51,12 @@ def _shared(facts: Facts) -> set[str]:
                 "list()",
                 "set()",
             )
-            made = each.call is not None and each.call.name in (
+            is_container = each.call is not None and each.call.name in (
                 "collections.defaultdict",
                 "collections.deque",
                 "map",
             )
-            if changeable or made or each.value.shape == "number":
+            if changeable or is_container or each.value.shape == "number":
                 names.add(each.targets[0])
     return names
 
@@ -71,8 +71,10 @@ def _changes(scope: Scope, shared: set[str], facts: Facts) -> Iterator[tuple[Spa
     for each in facts.within(facts.assignments, scope.body):
         for target in each.targets:
             name = target.removesuffix("[]")
-            held = name in shared and name not in local
-            if held and (target.endswith("[]") or each.operator in ("+=", "-=", "++", "--") or "[" in target):
+            is_shared = name in shared and name not in local
+            if is_shared and (
+                target.endswith("[]") or each.operator in ("+=", "-=", "++", "--") or "[" in target
+            ):
                 yield each.span, name
     for call in facts.within(facts.calls, scope.body):
         name = call.receiver_written

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule, Severity
-from faultkit.code.rules.vocabulary.http import is_bounded
+from faultkit.code.rules.vocabulary.waits import is_bounded
 
 _CLIENTS = {
     "smtplib.SMTP": 3,
@@ -30,10 +30,12 @@ _BOUNDED = ("settimeout", "setblocking", "setSoTimeout", "setTimeout", "SetDeadl
 
 def _check(facts: Facts) -> Iterator[Hit]:
     for call in _connecting(facts):
-        made = call.origin or call
-        if "AF_UNIX" in facts.text(made.span):
+        connection = call.origin or call
+        if "AF_UNIX" in facts.text(connection.span):
             continue
-        bounded = any(each.method in _BOUNDED for each in (*facts.calls_on(made), *facts.calls_on(call)))
+        bounded = any(
+            each.method in _BOUNDED for each in (*facts.calls_on(connection), *facts.calls_on(call))
+        )
         if bounded or is_bounded(call, facts) or facts.calls_named("socket.setdefaulttimeout"):
             continue
         yield Hit(call.span, f"{call.written}() has no timeout", LIKELY)
@@ -56,9 +58,9 @@ def _servers(facts: Facts) -> Iterator[Hit]:
 
 def _connecting(facts: Facts) -> Iterator[Call]:
     connects = facts.calls_named("socket.create_connection")
-    told = {facts.function_of(call) for call in connects if _has_timeout(call, 1)}
+    bounded_functions = {facts.function_of(call) for call in connects if _has_timeout(call, 1)}
     for call in connects:
-        if not _has_timeout(call, 1) and facts.function_of(call) not in told:
+        if not _has_timeout(call, 1) and facts.function_of(call) not in bounded_functions:
             yield call
     for name, place in _CLIENTS.items():
         for call in facts.calls_named(name):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import GO, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.http import is_bounded
+from faultkit.code.rules.vocabulary.waits import is_bounded
 
 _RUNS = ("subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output")
 _WAITS = ("subprocess.Popen.wait", "subprocess.Popen.communicate")
@@ -17,7 +17,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls_named(*_RUNS, *_WAITS):
         in_route = facts.route_of(call) is not None
         if not call.has("timeout") and not call.spreads and not (call.name in _WAITS and call.positional):
-            sure = LIKELY if in_route or not _talks_to_a_person(call) else POSSIBLE
+            sure = LIKELY if in_route or not _uses_terminal(call) else POSSIBLE
             yield Hit(
                 call.span, f"{call.written}() waits without a timeout", sure, "high" if in_route else None
             )
@@ -35,12 +35,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
             yield Hit(call.span, f"{call.written}() runs until the program ends by itself", LIKELY)
 
 
-def _talks_to_a_person(call: Call) -> bool:
+def _uses_terminal(call: Call) -> bool:
     """Return whether it has the terminal, as an editor or a pager does: the user can end it."""
-    made = call if call.origin is None else call.origin
-    if call.name == "subprocess.check_output" or made.spreads:
+    process = call if call.origin is None else call.origin
+    if call.name == "subprocess.check_output" or process.spreads:
         return False
-    return not made.has("stdin", "stdout", "stderr", "capture_output", "input", "check")
+    return not process.has("stdin", "stdout", "stderr", "capture_output", "input", "check")
 
 
 RULE = Rule(

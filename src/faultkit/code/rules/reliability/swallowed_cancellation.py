@@ -20,11 +20,12 @@ def _check(facts: Facts) -> Iterator[Hit]:
         is_async = scope is not None and scope.is_async
         earlier: set[str] = set()
         for handler in each.handlers:
-            head = Span(handler.span.start, max(handler.span.start + 1, handler.body.start))
             if facts.language == "java":
                 if _interrupted(handler, facts):
                     yield Hit(
-                        head, "InterruptedException is caught and the thread's flag is not set again", CERTAIN
+                        handler.head,
+                        "InterruptedException is caught and the thread's flag is not set again",
+                        CERTAIN,
                     )
                 continue
             if handler.raises or not is_async or earlier & _CANCELLED:
@@ -34,13 +35,15 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 and not _awaits_cancelled(each.body, facts)
                 and not handler.exits
             ):
-                yield Hit(head, "the cancellation is caught here and ends here", LIKELY)
+                yield Hit(handler.head, "the cancellation is caught here and ends here", LIKELY)
             elif (
                 (not handler.types or {*handler.types} & _BASE)
                 and not handler.uses_error
                 and _awaits(each.body, facts)
             ):
-                yield Hit(head, "this also catches cancellations, and does not raise them again", LIKELY)
+                yield Hit(
+                    handler.head, "this also catches cancellations, and does not raise them again", LIKELY
+                )
             earlier |= {*handler.types}
 
 

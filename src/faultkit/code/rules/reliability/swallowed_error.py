@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, Handler, Try, is_within
-from faultkit.code.languages.syntax import Span
 from faultkit.code.rules.rule import CERTAIN, GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
 
 _EXPECTED = frozenset(
@@ -61,9 +60,9 @@ _EXPECTED = frozenset(
 _LATE = re.compile(
     r"(NotFound|Exists|Finished|Closed\w*|InvalidState|BrokenResource|Disconnect\w*)(Error|Exception)?$"
 )
-"""Errors that mean that the work is done already, or that the peer is gone."""
-_ASKS = ("get_running_loop", "get_event_loop", "current_task")
-"""Functions that raise if there is no such thing."""
+"""Errors that mean that the work is done already, or that the peer has closed."""
+_PROBES = ("get_running_loop", "get_event_loop", "current_task")
+"""Functions that raise if there is no loop or task: the error is an answer."""
 _ENDS = (
     "close",
     "aclose",
@@ -84,21 +83,21 @@ _FALLBACKS = ("=>null", "=>undefined", "=>void0")
 def _check(facts: Facts) -> Iterator[Hit]:
     for each in facts.tries:
         for handler in each.handlers:
-            if handler.is_empty and not _is_fine(each, handler, facts):
-                if _explains(handler, facts) or _has_another_way(each, handler, facts):
-                    yield Hit(_head(handler), _message(handler, facts), POSSIBLE, "medium")
+            if handler.is_empty and not _is_harmless(each, handler, facts):
+                if _explains(handler, facts) or _has_fallback(each, handler, facts):
+                    yield Hit(handler.head, _message(handler, facts), POSSIBLE, "medium")
                 elif handler.is_broad:
-                    yield Hit(_head(handler), _message(handler, facts), CERTAIN)
+                    yield Hit(handler.head, _message(handler, facts), CERTAIN)
                 else:
-                    yield Hit(_head(handler), _message(handler, facts), POSSIBLE, "medium")
-            elif _only_prints(handler, facts) and not _is_fine(each, handler, facts):
+                    yield Hit(handler.head, _message(handler, facts), POSSIBLE, "medium")
+            elif _only_prints(handler, facts) and not _is_harmless(each, handler, facts):
                 what = f"{', '.join(handler.types)} is only printed to the console, and then dropped"
-                yield Hit(_head(handler), what, LIKELY, "medium")
+                yield Hit(handler.head, what, LIKELY, "medium")
     if facts.language in JAVASCRIPT:
         yield from _promises(facts)
 
 
-def _has_another_way(each: Try, handler: Handler, facts: Facts) -> bool:
+def _has_fallback(each: Try, handler: Handler, facts: Facts) -> bool:
     """Return whether a slower way follows: `try: return quick() except Exception: pass`."""
     gives = any(step.kind == "return" and step.text for step in facts.within(facts.steps, each.body))
     return gives and "return" not in facts.text(handler.body)
@@ -119,7 +118,7 @@ def _only_prints(handler: Handler, facts: Facts) -> bool:
     )
 
 
-def _is_fine(each: Try, handler: Handler, facts: Facts) -> bool:
+def _is_harmless(each: Try, handler: Handler, facts: Facts) -> bool:
     if handler.types and all(map(_is_expected, handler.types)):
         return True
     scope = facts.named_function_of(handler)
@@ -127,9 +126,9 @@ def _is_fine(each: Try, handler: Handler, facts: Facts) -> bool:
         return True
     if not handler.is_broad and (_explains(handler, facts) or not all(map(_is_failure, handler.types))):
         return True
-    # To end what is ended already is no failure.
+    # Ending something that has ended already is no failure.
     calls = list(facts.within(facts.calls, each.body))
-    return bool(calls) and all(call.method in _ENDS or call.method in _ASKS for call in calls)
+    return bool(calls) and all(call.method in _ENDS or call.method in _PROBES for call in calls)
 
 
 def _is_expected(name: str) -> bool:
@@ -144,10 +143,6 @@ def _is_failure(name: str) -> bool:
 def _explains(handler: Handler, facts: Facts) -> bool:
     text = facts.text(handler.span)
     return "#" in text or "//" in text or "/*" in text
-
-
-def _head(handler: Handler) -> Span:
-    return Span(handler.span.start, max(handler.span.start + 1, handler.body.start))
 
 
 def _message(handler: Handler, facts: Facts) -> str:

@@ -58,9 +58,9 @@ def _is_store(each: Assignment) -> bool:
     if each.value is None:
         return False
     empty = each.value.text.strip() in ("{}", "set()", "dict()")
-    made = each.call is not None and each.call.name in _MAPS and not each.call.positional
+    is_new_map = each.call is not None and each.call.name in _MAPS and not each.call.positional
     literal = each.value.shape == "object" and each.value.text.rstrip().endswith("{}")
-    return empty or made or literal
+    return empty or is_new_map or literal
 
 
 def _grows(name: str, facts: Facts) -> bool:

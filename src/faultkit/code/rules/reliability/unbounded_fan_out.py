@@ -37,16 +37,13 @@ def _check(facts: Facts) -> Iterator[Hit]:
     for call in facts.calls:
         starts = call.name in _STARTS or call.is_launched
         if starts and _per_item(call, facts) and not _limited(call, facts):
-            yield Hit(call.span, f"{_named(call)} is started for every item, however many there are", LIKELY)
+            started = "a goroutine" if call.is_launched else f"{call.written}()"
+            yield Hit(call.span, f"{started} is started for every item, however many there are", LIKELY)
         elif call.is_launched and _per_client(call, facts) and not _limited(call, facts):
             what = "a goroutine is started for every connection, however many clients come"
             yield Hit(call.span, what, POSSIBLE)
     for call in facts.calls_named("java.util.concurrent.Executors.newCachedThreadPool"):
         yield Hit(call.span, f"{call.written}() makes a thread for every task that finds none free", LIKELY)
-
-
-def _named(call: Call) -> str:
-    return "a goroutine" if call.is_launched else f"{call.written}()"
 
 
 def _per_item(call: Call, facts: Facts) -> bool:
@@ -58,7 +55,7 @@ def _per_item(call: Call, facts: Facts) -> bool:
     if not around:
         return False
     loop = around[-1]
-    if loop.kind == "comprehension" and facts.language == "python" and _counts(loop.over):
+    if loop.kind == "comprehension" and facts.language == "python" and loop.over.startswith("range("):
         return False
     if loop.kind not in ("each", "comprehension") or loop.is_async:
         return False
@@ -79,16 +76,12 @@ def _is_known(over: str) -> bool:
     return re.fullmatch(r"[\[({].*[\])}]|[A-Z][A-Z0-9_]*", over, re.DOTALL) is not None or "self." in over
 
 
-def _counts(over: str) -> bool:
-    return over.startswith("range(")
-
-
 def _limited(call: Call, facts: Facts) -> bool:
     scope = facts.named_function_of(call) or facts.function_of(call)
     span = Span(0, len(facts.syntax.source)) if scope is None else scope.span
     if _LIMITS.search(facts.text(span)):
         return True
-    # The limit may be in what is called.
+    # The limit may be in a called function.
     words = {*re.findall(r"\w+", facts.text(call.span))}
     return any(
         other.name and other.short_name in words and _LIMITS.search(facts.text(other.span))

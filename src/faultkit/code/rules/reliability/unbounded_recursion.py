@@ -18,7 +18,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         for call in facts.callers_of(scope):
             if facts.function_of(call) is not scope or call.is_launched:
                 continue
-            if not call.receiver and not _goes_by_its_name(scope, facts):
+            if not call.receiver and not _calls_itself(scope, facts):
                 continue
             if (facts.language != "java" or call.receiver) and _by_other_object(call, scope):
                 continue
@@ -30,8 +30,8 @@ def _check(facts: Facts) -> Iterator[Hit]:
                 yield Hit(call.span, f"{scope.short_name} calls itself with nothing that ends it", LIKELY)
 
 
-def _goes_by_its_name(scope: Scope, facts: Facts) -> bool:
-    """Return whether it calls another function of the same name, as `{ done: () => done() }`."""
+def _calls_itself(scope: Scope, facts: Facts) -> bool:
+    """Return whether its name means itself; in `{ done: () => done() }` it is another function."""
     if facts.language not in JAVASCRIPT:
         return True
     if re.match(r"(export\s+)?(default\s+)?(async\s+)?function\b", facts.text(scope.span)):
@@ -64,7 +64,7 @@ def _in_handler(call: Call, facts: Facts) -> bool:
 
 
 def _counted(call: Call, scope: Scope) -> bool:
-    # To try the same again is to pass the same on; anything else changes something.
+    # A retry passes the same arguments on; other arguments change something.
     own = [each.name for each in scope.parameters if each.name not in ("self", "cls")]
     given = [each.value.text for each in call.arguments]
     if given and given != own[: len(given)] and given != own[-len(given) :]:
@@ -76,7 +76,7 @@ def _counted(call: Call, scope: Scope) -> bool:
 def _has_way_out(call: Call, scope: Scope, facts: Facts) -> bool:
     """Return whether something may prevent the call: a branch, a loop, a try, a short circuit, a lambda."""
     for step in facts.within(facts.steps, scope.body):
-        if step.kind in ("branch", "yield", "await") and step.kind != "await":
+        if step.kind in ("branch", "yield"):
             return True
         if step.kind == "binary" and step.word in ("and", "or", "&&", "||", "??"):
             return True

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts
+from faultkit.code.facts import Facts
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.http import HttpRequest, http_requests
+from faultkit.code.rules.vocabulary.http_requests import HttpRequest, http_requests
 
 _READS = frozenset(["json", "text", "content", "read", "body", "data", "iter_content", "iter_lines", "aread"])
 _CHECKS = re.compile(
@@ -35,10 +35,6 @@ def _is_dropped(request: HttpRequest) -> bool:
     return request.method in ("POST", "PUT", "PATCH", "DELETE") and (
         call.is_awaited or request.library.name in ("requests", "urllib3", "java.net.http", "httpx")
     )
-
-
-def _names(call: Call) -> tuple[str, ...]:
-    return call.assigned[:1]
 
 
 def _is_read(request: HttpRequest, facts: Facts) -> bool:
@@ -71,8 +67,8 @@ def _is_checked(request: HttpRequest, facts: Facts) -> bool:
     later += [each.name for each in facts.calls_on(call)] + [each.name for each in facts.accesses_on(call)]
     if any(_CHECKS.search(each.rpartition(").")[2] or each) for each in later):
         return True
-    # The answer may go as a whole to something that looks at it.
-    for name in _names(call):
+    # The whole response may be passed to a function that checks it.
+    for name in call.assigned[:1]:
         scope = facts.function_of(call)
         if scope is None:
             return False

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from faultkit.code.facts import Call, Facts, Scope
+from faultkit.code.facts import Call, Facts
 from faultkit.code.rules.rule import JAVASCRIPT, LIKELY, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.http import http_requests
+from faultkit.code.rules.vocabulary.http_requests import http_requests
 
 _HANDLERS = (
     "exception_handler",
@@ -16,39 +16,18 @@ _HANDLERS = (
     "setErrorHandler",
 )
 
-_SOCKETS = ("websocket", "websocket_route")
-"""Routes that have no status to answer with once they are open."""
-
 
 def _check(facts: Facts) -> Iterator[Hit]:
     if facts.calls_of_method(*_HANDLERS) or _express_handler(facts):
         return
     for request in http_requests(facts):
-        for call, route in _in_routes(request.call, facts, 0):
-            if facts.tries_around(request.call) or _guarded(call, facts) or _has_catch(request.call, facts):
+        for call, route in facts.calls_in_routes(request.call):
+            calls = (request.call, call)
+            if any(facts.tries_around(each) or _has_catch(each, facts) for each in calls):
                 continue
             where = f"{route.route.method} {route.route.path}".strip() if route.route else "this handler"
             what = f"an error of {request.call.written}() reaches clients of {where} as a bare 500"
             yield Hit(request.call.span, what, LIKELY)
-
-
-def _in_routes(call: Call, facts: Facts, depth: int) -> Iterator[tuple[Call, Scope]]:
-    """Yield the handlers that make a call, also through functions of this text."""
-    route = facts.route_of(call)
-    if route is not None:
-        if not any(each.method in _SOCKETS for each in route.decorators):
-            yield call, route
-        return
-    scope = facts.named_function_of(call)
-    if scope is None or depth == 2 or facts.tries_around(call):
-        return
-    for caller in facts.callers_of(scope):
-        if facts.named_function_of(caller) is not scope:
-            yield from _in_routes(caller, facts, depth + 1)
-
-
-def _guarded(call: Call, facts: Facts) -> bool:
-    return bool(facts.tries_around(call)) or _has_catch(call, facts)
 
 
 def _has_catch(call: Call, facts: Facts) -> bool:

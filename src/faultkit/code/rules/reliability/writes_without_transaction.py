@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from faultkit.code.facts import Facts, Scope
 from faultkit.code.rules.rule import GO, JAVA, JAVASCRIPT, LIKELY, POSSIBLE, PYTHON, Hit, Rule
-from faultkit.code.rules.vocabulary.database import SqlCall, sql_calls
+from faultkit.code.rules.vocabulary.remote_calls import SqlCall, sql_calls
 
 _BEGINS = re.compile(
     r"\b(begin|transaction|atomic|savepoint|BeginTx|withTransaction|in_transaction)"

@@ -15,7 +15,7 @@ _CLOSES = frozenset(
         "discard",
     )
 )  # fmt: skip
-_TAKES = frozenset(
+_TAKE_OVER = frozenset(
     (
         "closing", "contextlib.closing", "contextlib.aclosing", "enter_context", "enter_async_context",
         "push_async_exit", "callback", "register", "addCleanup",
@@ -40,13 +40,13 @@ _WRAPS = frozenset(
     )
 )  # fmt: skip
 """Functions that return a reader or writer of the file: its holder has the file."""
-_LIVES = frozenset(("execute", "executemany", "cursor", "makefile", "query"))
+_NEED_CONNECTION = frozenset(("execute", "executemany", "cursor", "makefile", "query"))
 """Methods of connections whose results need the connection, such as cursors."""
 _BUILT_IN = frozenset(("print", "list", "tuple", "set", "sum", "len", "sorted", "max", "min"))
 """Python functions; in other languages such names may mean anything."""
 
 
-def is_kept(call: Call, facts: Facts) -> bool:
+def is_closed_or_passed_on(call: Call, facts: Facts) -> bool:
     """Return whether what a call opened is closed, or passed on to code that may close it."""
     if call.is_managed or call.is_returned or call.is_argument or call.is_deferred:
         return True
@@ -96,7 +96,7 @@ def _closed_by_name(name: str, body: Span, facts: Facts) -> bool:
         owner = each.written.partition(".")[0]
         if owner == name and each.method in _CLOSES:
             return True
-        if (each.method in _CLOSES or each.method in _TAKES) and any(
+        if (each.method in _CLOSES or each.method in _TAKE_OVER) and any(
             argument.value.text == name for argument in each.arguments
         ):
             return True
@@ -122,7 +122,7 @@ def _escapes(name: str, call: Call, body: Span, facts: Facts, deep: bool = True)
         and not other.name.startswith("fs.")
         and any(argument.value.text in (name, f"&{name}", f"*{name}") for argument in other.arguments)
     ]
-    if _is_carried_off(word, name, body, facts) or _cursor_escapes(call, body, facts):
+    if _is_taken_by_thread(word, name, body, facts) or _cursor_escapes(call, body, facts):
         return True
     used = [other for other in given if only_uses(other, facts)]
     if any(not only_uses(other, facts) or (deep and _wrapper_escapes(other, body, facts)) for other in given):
@@ -138,7 +138,7 @@ def _escapes(name: str, call: Call, body: Span, facts: Facts, deep: bool = True)
     return False
 
 
-def _is_carried_off(word: re.Pattern[bytes], name: str, body: Span, facts: Facts) -> bool:
+def _is_taken_by_thread(word: re.Pattern[bytes], name: str, body: Span, facts: Facts) -> bool:
     """Return whether a thread or goroutine takes it over: `Thread(target=work, args=(f,))`, `go func() {
     … f … }()`."""
     source = facts.syntax.source
@@ -159,14 +159,14 @@ def _cursor_escapes(call: Call, body: Span, facts: Facts) -> bool:
     """Return whether a cursor is returned: `return conn.execute(…)`, directly or through a variable."""
     if facts.language != "python":
         return False
-    for made in facts.calls_on(call):
-        if made.method not in _LIVES:
+    for cursor in facts.calls_on(call):
+        if cursor.method not in _NEED_CONNECTION:
             continue
-        if made.is_returned or _cursor_escapes(made, body, facts):
+        if cursor.is_returned or _cursor_escapes(cursor, body, facts):
             return True
         if any(
             step.kind in ("return", "yield") and step.text == name
-            for name in made.assigned[:1]
+            for name in cursor.assigned[:1]
             for step in facts.within(facts.steps, body)
         ):
             return True

@@ -1,4 +1,8 @@
-"""Calls that send an HTTP request: their library and method, and whether they can wait for ever."""
+"""HTTP requests in code: which calls send one, with which method, and whether they can wait for ever.
+
+First the table of client libraries, with the names of their calls and the places of their timeouts; below it
+the functions that find these calls in facts.
+"""
 
 from __future__ import annotations
 
@@ -7,15 +11,178 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from faultkit.code.facts import Argument, Assignment, Call, Facts, Loop, Scope
-from faultkit.code.facts.facts import Placed
-from faultkit.code.rules.vocabulary.http_libraries import (
-    BY_NAME,
-    METHODS,
-    REST_TEMPLATE,
-    SPRING_METHODS,
-    Library,
+from faultkit.code.facts import Argument, Call, Facts
+from faultkit.code.rules.vocabulary.waits import is_bounded
+
+PYTHON, GO, JAVA = ("python",), ("go",), ("java",)
+JAVASCRIPT = ("javascript", "typescript", "tsx")
+METHODS = ("get", "head", "options", "post", "put", "patch", "delete")
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A client library, by the resolved names of what it sends requests with."""
+
+    name: str
+    functions: tuple[str, ...] = ()
+    """Each followed by a method: `requests` means `requests.get`, `requests.post` …"""
+    plain: tuple[str, ...] = ()
+    """Functions that take the method as an argument."""
+    timeouts: tuple[str, ...] = ("timeout",)
+    """Keywords or option keys that bound a request."""
+    on_client: tuple[str, ...] = ("timeout",)
+    """The same for the constructor of the client."""
+    default_s: float | None = None
+    """The library's default in seconds, if it has one."""
+    bounds_whole: bool = False
+    """Whether the default limits the whole call; otherwise each step of it."""
+    place: int | None = None
+    """Index of a positional timeout."""
+    options: tuple[int, ...] = ()
+    """Indices where an options object may stand; keywords only, if empty."""
+    status_raises: bool = False
+    """Whether a status of 400 and above raises without a check."""
+    languages: tuple[str, ...] = PYTHON
+
+
+REST_TEMPLATE = "org.springframework.web.client.RestTemplate"
+SPRING_METHODS = {
+    "getForObject": "GET",
+    "getForEntity": "GET",
+    "headForHeaders": "HEAD",
+    "postForObject": "POST",
+    "postForEntity": "POST",
+    "postForLocation": "POST",
+    "patchForObject": "PATCH",
+    "put": "PUT",
+    "delete": "DELETE",
+    "exchange": "",
+    "execute": "",
+}
+
+LIBRARIES: tuple[Library, ...] = (
+    Library(
+        "requests",
+        ("requests", "requests.Session", "requests.session()", "requests.sessions.Session"),
+        ("requests.request", "requests.Session.request", "requests.session().request"),
+        on_client=(),
+    ),
+    Library(
+        "httpx",
+        ("httpx", "httpx.Client", "httpx.AsyncClient"),
+        tuple(
+            f"{owner}.{name}"
+            for owner in ("httpx", "httpx.Client", "httpx.AsyncClient")
+            for name in ("request", "stream", "send")
+        ),
+        default_s=5,
+    ),
+    Library(
+        "aiohttp",
+        ("aiohttp.ClientSession",),
+        ("aiohttp.ClientSession.request", "aiohttp.request"),
+        on_client=("timeout",),
+        default_s=300,
+        bounds_whole=True,
+    ),
+    Library("urllib", (), ("urllib.request.urlopen",), place=2, status_raises=True),
+    Library(
+        "urllib3",
+        (),
+        ("urllib3.request", "urllib3.PoolManager.request", "urllib3.PoolManager.urlopen"),
+    ),
+    Library(
+        "fetch",
+        (),
+        ("fetch", "node-fetch", "undici.fetch", "cross-fetch"),
+        ("signal", "timeout"),
+        (),
+        options=(1,),
+        languages=JAVASCRIPT,
+    ),
+    Library(
+        "axios",
+        ("axios", "axios.create()"),
+        ("axios", "axios.request", "axios.create()", "axios.create().request"),
+        ("timeout", "signal", "cancelToken"),
+        options=(0, 1, 2),
+        status_raises=True,
+        languages=JAVASCRIPT,
+    ),
+    Library(
+        "got",
+        ("got", "got.extend()"),
+        ("got",),
+        ("timeout", "timeout.request", "signal"),
+        options=(1,),
+        status_raises=True,
+        languages=JAVASCRIPT,
+    ),
+    Library(
+        "superagent",
+        ("superagent",),
+        (),
+        ("timeout",),
+        status_raises=True,
+        languages=JAVASCRIPT,
+    ),
+    Library(
+        "http",
+        (),
+        ("http.get", "http.request", "https.get", "https.request"),
+        ("timeout", "signal"),
+        ("timeout",),
+        options=(0, 1),
+        languages=JAVASCRIPT,
+    ),
+    Library(
+        "net/http",
+        (),
+        (
+            *(f"net/http.{name}" for name in ("Get", "Head", "Post", "PostForm")),
+            *(f"net/http.Client.{name}" for name in ("Get", "Head", "Post", "PostForm", "Do")),
+            *(f"net/http.DefaultClient.{name}" for name in ("Get", "Head", "Post", "PostForm", "Do")),
+        ),
+        (),
+        ("Timeout",),
+        languages=GO,
+    ),
+    Library(
+        "java.net.http",
+        (),
+        (
+            "java.net.http.HttpClient.send",
+            "java.net.http.HttpClient.sendAsync",
+            "java.net.http.HttpClient.newHttpClient().send",
+            "java.net.http.HttpClient.newHttpClient().sendAsync",
+        ),
+        (),
+        (),
+        languages=JAVA,
+    ),
+    Library(
+        "RestTemplate",
+        (),
+        tuple(f"{REST_TEMPLATE}.{name}" for name in SPRING_METHODS),
+        (),
+        (),
+        status_raises=True,
+        languages=JAVA,
+    ),
 )
+
+BY_NAME: dict[str, Library] = {}
+"""Libraries by the resolved name of a function that sends."""
+for _library in LIBRARIES:
+    for _owner in _library.functions:
+        for _name in METHODS:
+            BY_NAME.setdefault(f"{_owner}.{_name}", _library)
+    for _name in _library.plain:
+        BY_NAME.setdefault(_name, _library)
+
+
+# Calls that send a request.
+
 
 IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "PUT", "DELETE"})
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -128,7 +295,7 @@ def _named_options(call: Call, library: Library) -> Argument | None:
     for each in call.positional:
         if each.place not in library.options or each.value.shape not in ("name", "call", "other"):
             continue
-        # In the first place, most people give a URL.
+        # The first argument is usually a URL.
         if each.place or (each.value.shape == "name" and not _URL.search(each.value.text)):
             return each
     return None
@@ -138,12 +305,12 @@ def _method_in(options: Argument, call: Call, facts: Facts) -> str:
     """Return the method that options in a variable name; empty if it is unknown."""
     if options.value.shape != "name":
         return ""
-    told = given_to(options.value.text, call, facts)
-    found = _METHOD_KEY.search("\n".join(facts.text(each.span) for each in told))
+    assignments = facts.assignments_to(options.value.text, call)
+    found = _METHOD_KEY.search("\n".join(facts.text(each.span) for each in assignments))
     if found is not None:
         return found[1].upper()
-    known = [each for each in told if each.value is not None and each.value.shape == "object"]
-    texts = [facts.text(each.span) for each in told]
+    known = [each for each in assignments if each.value is not None and each.value.shape == "object"]
+    texts = [facts.text(each.span) for each in assignments]
     return "" if not known or any("..." in text or "method" in text for text in texts) else "GET"
 
 
@@ -159,10 +326,10 @@ def request_of(call: Call, facts: Facts) -> Call | None:
 
 
 def _go_request(call: Call, facts: Facts) -> str:
-    made = request_of(call, facts)
-    if made is None:
+    request = request_of(call, facts)
+    if request is None:
         return ""
-    word = made.argument(place=1 if made.method == "NewRequestWithContext" else 0)
+    word = request.argument(place=1 if request.method == "NewRequestWithContext" else 0)
     if word is None:
         return ""
     if word.value.shape == "text":
@@ -252,20 +419,20 @@ def _chained(call: Call, facts: Facts, *methods: str) -> bool:
             if later.span.start not in seen or later.span.end not in seen:
                 seen |= {later.span.start, later.span.end}
                 todo.append(later)
-    return any(made.method in methods for made in _before(call))
+    return any(origin.method in methods for origin in _origins(call))
 
 
-def _before(call: Call) -> Iterator[Call]:
-    made = call.origin
-    while made is not None:
-        yield made
-        made = made.origin
+def _origins(call: Call) -> Iterator[Call]:
+    origin = call.origin
+    while origin is not None:
+        yield origin
+        origin = origin.origin
 
 
 def _go_timeout(call: Call, facts: Facts) -> bool | None:
-    made = request_of(call, facts)
-    if made is not None and made.method == "NewRequestWithContext":
-        context = made.argument(place=0)
+    request = request_of(call, facts)
+    if request is not None and request.method == "NewRequestWithContext":
+        context = request.argument(place=0)
         plain = context is not None and context.value.text in ("context.Background()", "context.TODO()")
         if not plain:
             return None
@@ -298,130 +465,10 @@ def _java_timeout(call: Call, facts: Facts) -> bool | None:
 
 
 def _spring_timeout(call: Call, facts: Facts) -> bool | None:
-    made = call.origin
-    if made is None or made.name != REST_TEMPLATE or made.arguments:
+    template = call.origin
+    if template is None or template.name != REST_TEMPLATE or template.arguments:
         return None
-    told = any(each.method in ("setRequestFactory", "setInterceptors") for each in facts.calls_on(made))
-    return None if told else False
-
-
-# Values of a variable: what is assigned to it, and what is put into it. Judges nothing.
-
-
-_NAME = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
-_DEEPEST = 2
-"""Levels that are followed: options that hold headers that hold a key."""
-
-
-def given_to(name: str, place: Placed, facts: Facts) -> tuple[Assignment, ...]:
-    """Return what a variable or a part of it is set to, in an enclosing function or at the top."""
-    around: set[Scope | None] = {None, *facts.functions_around(place)}
-    return tuple(each for each in facts.assignments if each.scope in around and _is_about(name, each.targets))
-
-
-def text_around(call: Call, facts: Facts) -> str:
-    """Return the text of a call, and the texts of assignments to the variables in it."""
-    return "\n".join((facts.text(call.span), *_about(facts.text(call.span), call, facts, 0)))
-
-
-def _about(text: str, place: Call, facts: Facts, depth: int) -> Iterator[str]:
-    names = {*_NAME.findall(text)}
-    told = [facts.text(each.span) for name in names for each in given_to(name, place, facts)]
-    # `headers.set("a", b)`, `req.Header.Set("a", b)`
-    function = next(iter(facts.functions_around(place)), None)
-    if function is not None:
-        told += [
-            facts.text(each.span)
-            for each in facts.within(facts.calls, function.span)
-            if each.receiver_written.partition(".")[0] in names and each is not place
-        ]
-    yield from told
-    if depth + 1 < _DEEPEST:
-        for each in told:
-            yield from _about(each, place, facts, depth + 1)
-
-
-def _is_about(name: str, targets: tuple[str, ...]) -> bool:
-    return any(each == name or each.startswith((f"{name}.", f"{name}[")) for each in targets)
-
-
-# Calls that wait for a time, the length of the wait, and what limits the time of the code inside it.
-
-
-SLEEPS = frozenset(
-    {
-        "time.sleep",
-        "asyncio.sleep",
-        "anyio.sleep",
-        "trio.sleep",
-        "gevent.sleep",
-        "eventlet.sleep",
-        "time.Sleep",
-        "time.After",
-        "time.NewTimer",
-        "time.Tick",
-        "Thread.sleep",
-        "setTimeout",
-        "timers/promises.setTimeout",
-    }
-)
-_WAIT_WORDS = re.compile(
-    r"^_*(sleep|delay|pause|wait|backoff|back_off)|(sleep|backoff|delay|_wait|Wait)$", re.IGNORECASE
-)
-
-
-def sleeps(facts: Facts) -> tuple[Call, ...]:
-    """Return calls that wait for a time."""
-    return tuple(call for call in facts.calls if is_sleep(call))
-
-
-def is_sleep(call: Call) -> bool:
-    """Return whether it is a known sleep, or a function whose name says that it waits."""
-    if call.name in SLEEPS or (
-        call.method == "sleep" and call.receiver.startswith("java.util.concurrent.TimeUnit")
-    ):
-        return True
-    return _WAIT_WORDS.search(call.method) is not None and call.method not in (
-        "wait_for",
-        "waitFor",
-        "waitFor",
+    is_configured = any(
+        each.method in ("setRequestFactory", "setInterceptors") for each in facts.calls_on(template)
     )
-
-
-def waits_in(loop: Loop, facts: Facts) -> tuple[Call, ...]:
-    """Return the waits in the body of a loop."""
-    return tuple(call for call in facts.within(facts.calls, loop.body) if is_sleep(call))
-
-
-def is_constant(call: Call) -> bool:
-    """Return whether it waits the same time in every call."""
-    text = " ".join(each.value.text for each in call.positional)
-    return bool(call.positional) and re.fullmatch(r"[\d._\s*]+|[\d\s*]*time\.\w+[\d\s*]*", text) is not None
-
-
-# Time limits around code: `asyncio.timeout`, `Promise.race` and similar calls.
-
-
-_BLOCKS = frozenset(
-    {
-        "asyncio.timeout",
-        "asyncio.timeout_at",
-        "async_timeout.timeout",
-        "anyio.fail_after",
-        "anyio.move_on_after",
-        "trio.fail_after",
-        "trio.move_on_after",
-    }
-)
-_FUNCTIONS = frozenset({"asyncio.wait_for", "asyncio.wait", "Promise.race", "p-timeout", "pTimeout"})
-_BOUND_WORDS = ("timeout", "deadline")
-
-
-def is_bounded(call: Call, facts: Facts) -> bool:
-    """Return whether something around a call ends it after a time."""
-    if any(each.name in _BLOCKS for each in facts.managed_around(call)):
-        return True
-    return any(
-        each.name in _FUNCTIONS or any(word in each.method.lower() for word in _BOUND_WORDS)
-        for each in facts.calls_around(call)
-    )
+    return None if is_configured else False

@@ -1,4 +1,7 @@
-"""Calls that send SQL, with its verb, and queries that return many rows, with their limits."""
+"""Calls that leave the process: SQL and its verbs, queries that return rows, HTTP and caches.
+
+They are found by resolved names, by SQL texts and by the names of receivers.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Literal, TypeAlias
 
-from faultkit.code.facts import Call, Facts, is_within
+from faultkit.code.facts import Call, Facts, Scope, is_within
+from faultkit.code.rules.vocabulary.http_requests import http_requests
 
 _METHODS = frozenset(
     (
@@ -35,7 +40,7 @@ _SQL = re.compile(
     re.DOTALL,
 )
 """A verb and what must follow it: `Replace` alone is a word. In capitals, the verb is enough."""
-_WRITES = frozenset({"insert", "update", "delete", "replace", "merge", "upsert"})
+_WRITE_VERBS = frozenset({"insert", "update", "delete", "replace", "merge", "upsert"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,7 @@ class SqlCall:
 
     @property
     def is_write(self) -> bool:
-        return self.verb in _WRITES
+        return self.verb in _WRITE_VERBS
 
 
 @lru_cache(maxsize=4)
@@ -114,7 +119,7 @@ _LIMITS = re.compile(r"limit|take|page|top|first|offset|cursor|skip|batch|chunk"
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class RowQuery:
     """A query that returns rows."""
 
     call: Call
@@ -125,18 +130,18 @@ class Rows:
     """Whether it selects by a key, or only one row is read."""
 
 
-def row_queries(facts: Facts) -> tuple[Rows, ...]:
+def row_queries(facts: Facts) -> tuple[RowQuery, ...]:
     """Return queries that return rows, by SQL or by an ORM."""
     return (*_sql(facts), *_orm(facts))
 
 
-def _sql(facts: Facts) -> Iterator[Rows]:
+def _sql(facts: Facts) -> Iterator[RowQuery]:
     for sql in sql_calls(facts):
         if sql.verb != "select" or _SUMS.match(sql.sql.lstrip()):
             continue
         narrowed = re.search(r"\b(where|having)\b", sql.sql, re.IGNORECASE) is not None
         limited = _LIMIT.search(facts.text(sql.call.span)) is not None or _LIMIT.search(sql.sql) is not None
-        yield Rows(sql.call, narrowed, limited, _is_one(sql, facts))
+        yield RowQuery(sql.call, narrowed, limited, _is_one(sql, facts))
 
 
 def _is_one(sql: SqlCall, facts: Facts) -> bool:
@@ -171,7 +176,7 @@ _MANY: dict[str, re.Pattern[str]] = {
 }
 
 
-def _orm(facts: Facts) -> Iterator[Rows]:
+def _orm(facts: Facts) -> Iterator[RowQuery]:
     language = "javascript" if facts.language in ("typescript", "tsx") else facts.language
     known = {sql.call for sql in sql_calls(facts)}
     for call in facts.calls:
@@ -198,9 +203,9 @@ def _orm(facts: Facts) -> Iterator[Rows]:
         limited = _LIMITS.search(re.sub(r"['\"`].*?['\"`]", "", text)) is not None
         options = call.argument(place=0)
         if options is not None and options.value.shape in ("name", "other", "call") and language != "go":
-            limited = True  # What is in it cannot be told.
+            limited = True  # The options are unknown, and may hold a limit.
         one = any(each.method in _ONE_ROW for each in facts.calls_on(call))
-        yield Rows(call, narrowed, limited, one)
+        yield RowQuery(call, narrowed, limited, one)
 
 
 def _built(chain: tuple[Call, ...], facts: Facts) -> str | None:
@@ -212,20 +217,20 @@ def _built(chain: tuple[Call, ...], facts: Facts) -> str | None:
         if given.shape != "name":
             return given.text
         scope = facts.function_of(each)
-        made = [
+        texts = [
             one.value.text
             for one in facts.assignments
             if given.text in one.targets and one.value is not None and facts.function_of(one) is scope
         ]
-        return " ".join(made)
+        return " ".join(texts)
     return None
 
 
 def _chain(call: Call) -> tuple[Call, ...]:
-    found, made = list[Call](), call.origin
-    while made is not None and len(found) < 20:
-        found.append(made)
-        made = made.origin
+    found, origin = list[Call](), call.origin
+    while origin is not None and len(found) < 20:
+        found.append(origin)
+        origin = origin.origin
     return tuple(found)
 
 
@@ -247,8 +252,126 @@ def _is_read(call: Call, facts: Facts) -> bool:
     names = {*call.assigned}
     if any(loop.over in names for loop in facts.loops):
         return True
-    taken = {text, *names}
+    texts = {text, *names}
     return any(
-        call.argument(place=0) is not None and call.arguments[0].value.text in taken
+        call.argument(place=0) is not None and call.arguments[0].value.text in texts
         for call in facts.calls_named("list", "len")
     )
+
+
+# All calls that leave the process, directly or through a function of this text.
+
+
+RemoteKind: TypeAlias = Literal["http", "database", "cache"]
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteCall:
+    """A call that leaves the process."""
+
+    call: Call
+    kind: RemoteKind
+    is_read: bool
+    """Whether it reads only; unknown counts as a change."""
+    through: Call | None = None
+    """The call inside a function of this text, if `call` calls that function."""
+
+
+_STORES = re.compile(
+    r"(^|[._])(\w*repo(sitory)?|\w*Repository|\w*Repo|prisma|\w*[dD]ao|knex|entityManager|entity_manager|em|objects)"
+    r"(\.\w+)?$"
+)
+_SESSIONS = re.compile(
+    r"(^|[._])(session|db_session|db|gorm|orm|conn|connection|cursor|cur|tx|collection|coll)$"
+)
+_READS = re.compile(
+    r"^(find|findOne|findById|findByPk|findUnique|findFirst|findMany|findAll|find_one|find_by_id|findAllById|findBy[A-Z]\w*"
+    r"|get|get_by_\w+|getBy\w+|getOne|getReferenceById|first|First|Find|Take|Last|count|exists|existsBy\w+|scalar|one"
+    r"|scalar_one|scalar_one_or_none|filter|fetch|fetchrow|fetchval|fetchOne|query|queryForObject|queryForList)$"
+)
+_WRITES = re.compile(
+    r"^(save|saveAndFlush|create|insert|insertOne|insert_one|update|updateOne|update_one|upsert|delete|deleteOne"
+    r"|delete_one|remove|persist|merge|Save|Create|Delete|Updates|update_or_create|get_or_create|destroy)$"
+)
+_MONGO = re.compile(
+    r"^(findOne|find_one|insertOne|insert_one|updateOne|update_one|deleteOne|delete_one|findById|findByPk"
+    r"|findOneAndUpdate|find_one_and_update)$"
+)
+_SPRING = re.compile(r"RestTemplate\.(getFor|postFor|exchange|put|delete|patchFor)\w*$")
+_REDIS = re.compile(r"(^|[._])\w*redis\w*$", re.IGNORECASE)
+_REDIS_READS = frozenset(("get", "hget", "hgetall", "exists", "ttl", "smembers", "Get", "HGet", "HGetAll"))
+_REDIS_WRITES = frozenset(
+    ("set", "hset", "setex", "incr", "expire", "delete", "del", "sadd", "rpush", "lpush", "Set")
+)
+_GENERIC = frozenset(
+    ("get", "first", "filter", "count", "find", "create", "update", "delete", "remove", "merge", "one")
+)
+"""Methods that dictionaries and lists also have: they mean a database only on an object that is named so."""
+
+
+@lru_cache(maxsize=4)
+def remote_calls(facts: Facts) -> tuple[RemoteCall, ...]:
+    """Return calls that leave the process, and calls of functions of this text that contain such a call."""
+    direct = tuple(_direct(facts))
+    return (*direct, *_indirect(facts, direct))
+
+
+def _direct(facts: Facts) -> Iterator[RemoteCall]:
+    seen: set[Call] = set()
+    for request in http_requests(facts):
+        seen.add(request.call)
+        yield RemoteCall(request.call, "http", request.is_safe)
+    for sql in sql_calls(facts):
+        if sql.call not in seen:
+            seen.add(sql.call)
+            yield RemoteCall(sql.call, "database", sql.verb in ("select", "with"))
+    for call in facts.calls:
+        if call in seen or call.is_decorator:
+            continue
+        origin, found = call.origin, _by_name(call)
+        # In `repo.find(x).get()` only the first call leaves the process.
+        if found is not None and (origin is None or (origin not in seen and _by_name(origin) is None)):
+            yield found
+
+
+def _by_name(call: Call) -> RemoteCall | None:
+    owner, method = call.receiver_written, call.method
+    if not owner:
+        return None
+    if _SPRING.search(call.name):
+        return RemoteCall(call, "http", method.startswith("getFor"))
+    if _REDIS.search(owner) or call.receiver.startswith(("redis.", "ioredis")):
+        if method in _REDIS_READS or method in _REDIS_WRITES:
+            return RemoteCall(call, "cache", method in _REDIS_READS)
+        return None
+    reads, writes = _READS.match(method) is not None, _WRITES.match(method) is not None
+    if not reads and not writes:
+        return None
+    if _STORES.search(owner) or _STORES.search(call.receiver):
+        return RemoteCall(call, "database", reads)
+    if _MONGO.match(method):
+        return RemoteCall(call, "database", reads)
+    bare = owner.replace("()", "")
+    if _SESSIONS.search(bare) and (method not in _GENERIC or call.arguments):
+        # `db.get(key)` may be a dictionary with the name db; a model as first argument shows that it is not.
+        first = call.argument(place=0)
+        if method in ("get", "one") and (first is None or not first.value.text[:1].isupper()):
+            return None
+        return RemoteCall(call, "database", reads)
+    if re.search(r"\.query\(\)|\.select\(\)|\.Where\(\)|\.Model\(\)", call.name) and method in (
+        "first", "one", "one_or_none", "scalar", "count", "all", "First", "Find", "Take", "Count",
+    ):  # fmt: skip
+        return RemoteCall(call, "database", True)
+    return None
+
+
+def _indirect(facts: Facts, direct: tuple[RemoteCall, ...]) -> Iterator[RemoteCall]:
+    holders: dict[Scope, RemoteCall] = {}
+    for each in direct:
+        scope = facts.named_function_of(each.call)
+        if scope is not None and scope.short_name:
+            holders.setdefault(scope, each)
+    for scope, each in holders.items():
+        for call in facts.callers_of(scope):
+            if call is not each.call and facts.named_function_of(call) is not scope:
+                yield RemoteCall(call, each.kind, each.is_read, each.call)

@@ -1,20 +1,26 @@
-"""Code that retries: loops, decorators, and helpers that call a function until it works."""
+"""Code that runs more than once: retries, and code that runs for each request, message or item.
+
+A retry is a loop, a decorator, or a helper that calls a function until it works.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from faultkit.code.facts import Call, Facts, Loop, Scope, Try, is_within
+from faultkit.code.facts.facts import Placed
 from faultkit.code.languages.syntax import Span
-from faultkit.code.rules.vocabulary.http import is_constant, library_of, waits_in
+from faultkit.code.rules.vocabulary.http_requests import library_of
+from faultkit.code.rules.vocabulary.waits import is_constant, waits_in
 
 _WORD = re.compile(r"retr(y|ies|ier|ying)|backoff", re.IGNORECASE)
 _CLIENTS = ("RetryClient", "retryablehttp", "RetryTransport", "HTTPAdapter")
 _ON_CLIENT = ("transport", "retry", "retries", "retry_options", "adapter")
-_DEEPEST = 3
+_CALLER_LEVELS = 3
+"""Levels of callers that are examined."""
 _COUNTED = re.compile(
     r"retr|attempt|backoff|delay|range|tries|trial|deadline|monotonic|max|left|<", re.IGNORECASE
 )
@@ -94,7 +100,7 @@ def _is_retried(call: Call, facts: Facts, known: tuple[Retry, ...], depth: int) 
     if _client_retries(call, facts):
         return True
     scope = facts.named_function_of(call)
-    if scope is None or depth == _DEEPEST:
+    if scope is None or depth == _CALLER_LEVELS:
         return False
     if _WORD.search(scope.short_name):
         return True
@@ -111,18 +117,18 @@ def _is_retried(call: Call, facts: Facts, known: tuple[Retry, ...], depth: int) 
 def _client_retries(call: Call, facts: Facts) -> bool:
     if any(word in call.name for word in _CLIENTS):
         return True
-    made = call.origin
-    while made is not None:
-        if made.has(*_ON_CLIENT) or _WORD.search(made.name):
+    client = call.origin
+    while client is not None:
+        if client.has(*_ON_CLIENT) or _WORD.search(client.name):
             return True
-        if any(each.method in ("mount", "interceptors") for each in facts.calls_on(made)):
+        if any(each.method in ("mount", "interceptors") for each in facts.calls_on(client)):
             return True
-        # axiosRetry(client, …) is done to a client, and not by it.
-        names = {*made.assigned}
+        # axiosRetry(client, …) takes the client as an argument.
+        names = {*client.assigned}
         for each in facts.calls:
             if _WORD.search(each.written) and any(one.value.text in names for one in each.arguments):
                 return True
-        made = made.origin
+        client = client.origin
     return False
 
 
@@ -157,7 +163,7 @@ def _of_helper(call: Call, facts: Facts) -> Retry | None:
 def _of_loop(loop: Loop, facts: Facts) -> Retry | None:
     if loop.kind == "comprehension":
         return None
-    again = _try_again(loop, facts)
+    again = _retried_body(loop, facts)
     if again is None:
         return None
     if loop.kind in ("each", "while") and not _COUNTED.search(loop.over):
@@ -170,7 +176,7 @@ def _of_loop(loop: Loop, facts: Facts) -> Retry | None:
     return Retry("loop", head, again, None, loop, bool(waits), longer, _is_limited(loop, facts))
 
 
-def _own(loop: Loop, facts: Facts, place: Span) -> bool:
+def _is_directly_in(loop: Loop, facts: Facts, place: Span) -> bool:
     if not is_within(place, loop.body):
         return False
     return not any(
@@ -178,39 +184,43 @@ def _own(loop: Loop, facts: Facts, place: Span) -> bool:
     )
 
 
-def _try_again(loop: Loop, facts: Facts) -> Span | None:
+def _retried_body(loop: Loop, facts: Facts) -> Span | None:
     """Return what is tried, if a failure leads to the next round and a success out of the loop."""
     function = facts.function_of(loop)
     for each in facts.tries:
-        if not each.handlers or not _own(loop, facts, each.span) or facts.function_of(each) is not function:
+        if (
+            not each.handlers
+            or not _is_directly_in(loop, facts, each.span)
+            or facts.function_of(each) is not function
+        ):
             continue
         if facts.language == "go":
-            if _go_again(loop, each, facts):
+            if _go_retries(loop, each, facts):
                 return loop.body
         elif (
-            _is_other_thing(loop, each, facts)
-            or _goes_elsewhere(loop, each, facts)
-            or _asks(each)
+            _tries_each_item(loop, each, facts)
+            or _tries_another(loop, each, facts)
+            or _is_answer(each)
             or _is_local(each, facts)
         ):
             continue
-        elif any(_goes_on(each, place, facts) for place in range(len(each.handlers))) and _leaves(
-            loop, each, facts
-        ):
+        elif any(
+            _continues_loop(each, place, facts) for place in range(len(each.handlers))
+        ) and _success_ends_loop(loop, each, facts):
             return each.body
-    if facts.language == "go" and _go_success(loop, facts):
+    if facts.language == "go" and _go_leaves_on_success(loop, facts):
         return loop.body
     return None
 
 
-def _is_other_thing(loop: Loop, each: Try, facts: Facts) -> bool:
+def _tries_each_item(loop: Loop, each: Try, facts: Facts) -> bool:
     """Return whether each round tries another item: that is a search, not a retry."""
     items = [name for name in loop.targets if not _ROUND.search(name)]
     before = Span(loop.body.start, each.body.end)
     return any(facts.mentions(name, before) for name in items)
 
 
-def _goes_elsewhere(loop: Loop, each: Try, facts: Facts) -> bool:
+def _tries_another(loop: Loop, each: Try, facts: Facts) -> bool:
     """Return whether the next round tries something else, as after `path = path.parent`."""
     after = Span(each.body.end, loop.body.end)
     changed = {
@@ -223,7 +233,7 @@ def _goes_elsewhere(loop: Loop, each: Try, facts: Facts) -> bool:
     return any(facts.mentions(name, each.body) for name in changed)
 
 
-def _asks(each: Try) -> bool:
+def _is_answer(each: Try) -> bool:
     """Return whether nothing failed, as in `except FileExistsError: continue`."""
     return any(
         handler.types and all(name.rpartition(".")[2] in _ANSWERS for name in handler.types)
@@ -237,7 +247,7 @@ def _is_local(each: Try, facts: Facts) -> bool:
     return bool(calls) and all(call.name in _LOCAL for call in calls)
 
 
-def _goes_on(each: Try, place: int, facts: Facts) -> bool:
+def _continues_loop(each: Try, place: int, facts: Facts) -> bool:
     """Return whether the handler lets the loop continue, at least sometimes."""
     handler = each.handlers[place]
     if handler.types and all(name.rpartition(".")[2] in _NO_FAILURES for name in handler.types):
@@ -266,7 +276,7 @@ def _is_failure(name: str) -> bool:
     return not last[:1].isupper() or last.endswith(_FAILURES) or len(last) < 3
 
 
-def _leaves(loop: Loop, each: Try, facts: Facts) -> bool:
+def _success_ends_loop(loop: Loop, each: Try, facts: Facts) -> bool:
     """Return whether success ends the loop."""
     calls = list(facts.within(facts.calls, each.body))
     if calls and all(call.method in _WAITS and library_of(call, facts.language) is None for call in calls):
@@ -278,8 +288,8 @@ def _leaves(loop: Loop, each: Try, facts: Facts) -> bool:
             continue
         if any(is_within(step.span, handler) for handler in handlers):
             continue
-        # A way out under a condition is that of a loop that goes on when things work, unless it is
-        # `return answer` among what is tried.
+        # A conditional exit belongs to a loop that continues on success, except a `return answer` inside the
+        # tried body.
         under = any(is_within(step.span, branch) for branch in branches)
         gives = step.kind == "return" and bool(step.text) and is_within(step.span, each.body)
         if (gives or not under) and facts.function_of(step) is facts.function_of(loop):
@@ -287,7 +297,7 @@ def _leaves(loop: Loop, each: Try, facts: Facts) -> bool:
     return False
 
 
-def _go_again(loop: Loop, each: Try, facts: Facts) -> bool:
+def _go_retries(loop: Loop, each: Try, facts: Facts) -> bool:
     if loop.kind == "each":
         return False
     if any(handler.exits for handler in each.handlers):
@@ -301,7 +311,7 @@ def _go_again(loop: Loop, each: Try, facts: Facts) -> bool:
     )
 
 
-def _go_success(loop: Loop, facts: Facts) -> bool:
+def _go_leaves_on_success(loop: Loop, facts: Facts) -> bool:
     if loop.kind == "each":
         return False
     for step in facts.within(facts.steps, loop.body):
@@ -312,7 +322,7 @@ def _go_success(loop: Loop, facts: Facts) -> bool:
     return False
 
 
-def _ends_with_its_caller(loop: Loop, facts: Facts) -> bool:
+def _ends_with_context(loop: Loop, facts: Facts) -> bool:
     """Return whether a Go loop has `case <-ctx.Done(): return`."""
     return facts.language == "go" and any(
         call.method == "Done" and "ctx" in call.receiver_written.lower()
@@ -321,7 +331,7 @@ def _ends_with_its_caller(loop: Loop, facts: Facts) -> bool:
 
 
 def _is_limited(loop: Loop, facts: Facts) -> bool:
-    if loop.kind != "endless" or _ends_with_its_caller(loop, facts):
+    if loop.kind != "endless" or _ends_with_context(loop, facts):
         return True
     for each in facts.tries:
         for handler in each.handlers:
@@ -337,3 +347,106 @@ def _is_limited(loop: Loop, facts: Facts) -> bool:
         step.kind == "branch" and any(re.search(rf"\b{re.escape(name)}\b", step.text) for name in counters)
         for step in facts.within(facts.steps, loop.body)
     )
+
+
+# Frequency: code that runs for each request, message or item.
+
+
+Frequency: TypeAlias = Literal["request", "message", "item"]
+
+_JOBS = frozenset(
+    (
+        "task", "shared_task", "job", "actor", "KafkaListener", "RabbitListener", "SqsListener",
+        "JmsListener", "EventListener", "MessagePattern", "EventPattern", "subscriber", "agent", "consumer",
+    )
+)  # fmt: skip
+_JOB_NAMES = re.compile(
+    r"^(lambda_handler|on_?message|handle_?(message|event|request|job|task)|process_?(message|event|job))$",
+    re.IGNORECASE,
+)
+_ONCE = re.compile(
+    r"^(main|__main__|__init__|__new__|__aenter__|__enter__|__post_init__|constructor|init|setup|set_up|setUp"
+    r"|lifespan|startup|on_?startup|start|run|cli|configure|bootstrap|connect|create_app|build_app|shutdown"
+    r"|New[A-Z]\w*|[Ii]nit[A-Z]\w*|init_\w+|setup_\w+|test_?\w*|create_?\w*client|make_?\w*client|build_?\w*client"
+    r"|get_?\w*(client|session|http|engine|pool|db))$"
+)
+_CACHED = frozenset(
+    ("lru_cache", "cache", "cached_property", "fixture", "asynccontextmanager", "contextmanager")
+)
+_MADE_ONCE = frozenset(("Bean", "PostConstruct", "BeforeAll", "BeforeEach", "Singleton", "on_event"))
+_LENGTH = re.compile(r"\blen\(|\.(length|size\(\))")
+_FIXED = re.compile(r"[\[({][^*]*[\])}]|([\w.]+\.)?_*[A-Z][A-Z0-9_]+", re.DOTALL)
+"""Items that are written out: a literal, or a constant by its name."""
+
+
+def frequency_of(place: Placed, facts: Facts) -> Frequency | None:
+    """Return how often code runs: for each request, message or item; None if nothing shows that it
+    repeats."""
+    return _frequency_of(place, facts, 0)
+
+
+def _frequency_of(place: Placed, facts: Facts, depth: int) -> Frequency | None:
+    if facts.route_of(place) is not None or any(map(_is_handler, facts.functions_around(place))):
+        return "request"
+    if any(_is_job(scope) for scope in facts.functions_around(place)):
+        return "message"
+    if any(map(is_over_items, facts.loops_around(place))) and not is_in_retry_loop(place, facts):
+        return "item"
+    scope = facts.named_function_of(place)
+    if scope is None or depth == _CALLER_LEVELS or runs_once(scope):
+        return None
+    for caller in facts.callers_of(scope):
+        if facts.named_function_of(caller) is not scope and (
+            found := _frequency_of(caller, facts, depth + 1)
+        ):
+            return found
+    return None
+
+
+def runs_once(scope: Scope) -> bool:
+    """Return whether a name or decorator shows that a function makes or starts something once."""
+    names = {each.method for each in scope.decorators}
+    if names & _CACHED or names & _MADE_ONCE:
+        return True
+    return (
+        _ONCE.match(scope.short_name) is not None or scope.short_name == scope.owner.rpartition(".")[2] != ""
+    )
+
+
+def is_over_items(loop: Loop) -> bool:
+    """Return whether a loop has an unknown number of items: no literal list, range or endless loop."""
+    if loop.kind == "count" or loop.over.startswith("range("):
+        # With a step, each round is a batch.
+        return _LENGTH.search(loop.over) is not None and loop.over.count(",") < 2
+    if loop.kind not in ("each", "comprehension"):
+        return False
+    return _FIXED.fullmatch(loop.over) is None
+
+
+def is_in_retry_loop(place: Placed, facts: Facts) -> bool:
+    """Return whether a loop repeats one thing until it works."""
+    around = facts.loops_around(place)
+    return bool(around) and any(each.loop == around[-1] for each in retries(facts) if each.loop is not None)
+
+
+def uses_item(call: Call, loop: Loop, facts: Facts) -> bool:
+    """Return whether the arguments or the object of a call change with the item."""
+    names = {word for target in loop.targets for word in re.findall(r"[A-Za-z_]\w*", target)} - {"_"}
+    for each in facts.within(facts.assignments, loop.body):
+        # Not `rows[0]` or `this.x`: what is stored there is not the item.
+        bare = [target for target in each.targets if not re.search(r"\w[.\[]", target)]
+        names.update(word for target in bare for word in re.findall(r"[A-Za-z_]\w*", target))
+    text = facts.text(call.span)
+    return any(re.search(rf"(?<![\w.]){re.escape(name)}\b", text) for name in names - {"_"})
+
+
+def _is_handler(scope: Scope) -> bool:
+    """Return whether the parameters are `(req, res)` or `(req, res, next)`, registered in another file."""
+    names = tuple(each.name for each in scope.parameters[:2])
+    return names in (("req", "res"), ("request", "response"), ("_req", "res"))
+
+
+def _is_job(scope: Scope) -> bool:
+    if _JOB_NAMES.match(scope.short_name):
+        return True
+    return any(each.method in _JOBS for each in scope.decorators)

@@ -1,11 +1,11 @@
-"""What the tests of objectives ask again and again."""
+"""Helpers for tests of objectives."""
 
 from __future__ import annotations
 
 from faultkit.code.languages import language_named
 from faultkit.code.slos import SuggestedSlo, suggest_slos
+from faultkit.code.slos.costs import Dependency, FunctionProfile
 from faultkit.code.slos.profile import profile_of
-from faultkit.code.slos.slo_types import Dependency, FunctionProfile
 
 APP = """\
 import os
@@ -40,5 +40,5 @@ def latencies(text: str, language: str = "python") -> tuple[float, ...]:
 
 
 def one(text: str, type_: str, language: str = "python") -> SuggestedSlo:
-    """The last of its type: of latencies that of the 99th percentile."""
+    """Return the last objective of a type: of latencies that of the 99th percentile."""
     return [each for each in suggest_slos(text, language) if each.type == type_][-1]

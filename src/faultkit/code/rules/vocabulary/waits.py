@@ -1,0 +1,79 @@
+"""Calls that wait for a time, and calls that limit the time of the code inside them."""
+
+from __future__ import annotations
+
+import re
+
+from faultkit.code.facts import Call, Facts, Loop
+
+SLEEPS = frozenset(
+    {
+        "time.sleep",
+        "asyncio.sleep",
+        "anyio.sleep",
+        "trio.sleep",
+        "gevent.sleep",
+        "eventlet.sleep",
+        "time.Sleep",
+        "time.After",
+        "time.NewTimer",
+        "time.Tick",
+        "Thread.sleep",
+        "setTimeout",
+        "timers/promises.setTimeout",
+    }
+)
+_WAIT_WORDS = re.compile(
+    r"^_*(sleep|delay|pause|wait|backoff|back_off)|(sleep|backoff|delay|_wait|Wait)$", re.IGNORECASE
+)
+
+
+def is_sleep(call: Call) -> bool:
+    """Return whether it is a known sleep, or a function whose name suggests that it waits."""
+    if call.name in SLEEPS or (
+        call.method == "sleep" and call.receiver.startswith("java.util.concurrent.TimeUnit")
+    ):
+        return True
+    return _WAIT_WORDS.search(call.method) is not None and call.method not in (
+        "wait_for",
+        "waitFor",
+    )
+
+
+def waits_in(loop: Loop, facts: Facts) -> tuple[Call, ...]:
+    """Return the waits in the body of a loop."""
+    return tuple(call for call in facts.within(facts.calls, loop.body) if is_sleep(call))
+
+
+def is_constant(call: Call) -> bool:
+    """Return whether it waits the same time in every call."""
+    text = " ".join(each.value.text for each in call.positional)
+    return bool(call.positional) and re.fullmatch(r"[\d._\s*]+|[\d\s*]*time\.\w+[\d\s*]*", text) is not None
+
+
+# Time limits around code: `asyncio.timeout`, `Promise.race` and similar calls.
+
+
+_BLOCKS = frozenset(
+    {
+        "asyncio.timeout",
+        "asyncio.timeout_at",
+        "async_timeout.timeout",
+        "anyio.fail_after",
+        "anyio.move_on_after",
+        "trio.fail_after",
+        "trio.move_on_after",
+    }
+)
+_FUNCTIONS = frozenset({"asyncio.wait_for", "asyncio.wait", "Promise.race", "p-timeout", "pTimeout"})
+_BOUND_WORDS = ("timeout", "deadline")
+
+
+def is_bounded(call: Call, facts: Facts) -> bool:
+    """Return whether something around a call ends it after a time."""
+    if any(each.name in _BLOCKS for each in facts.managed_around(call)):
+        return True
+    return any(
+        each.name in _FUNCTIONS or any(word in each.method.lower() for word in _BOUND_WORDS)
+        for each in facts.calls_around(call)
+    )
