@@ -1,4 +1,4 @@
-"""A server of the chaos tools in this process, and what tests ask of it by the SDK's own client."""
+"""A server of the chaos tools in this process, called through the SDK's own client."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import pytest
 from jsonschema import Draft202012Validator
 from mcp.client.client import Client
 
-from faultkit.agent_tools.chaos.chaos_tools import CHAOS_TOOLS, INSTRUCTIONS
-from faultkit.agent_tools.framework.tool import Services
-from faultkit.agent_tools.framework.tool_runner import ToolRunner
+from faultkit.agent_tools.chaos_tools import CHAOS_TOOLS, INSTRUCTIONS
 from faultkit.agent_tools.mcp_server import make_server
+from faultkit.agent_tools.tool import Services
+from faultkit.agent_tools.tool_runner import ToolRunner
 from faultkit.chaos.session import ChaosSettings
 
 ERAS = ("legacy", "2026-07-28")
@@ -37,7 +37,7 @@ FAIL = 'process: [sh, -c, "echo the cache laughs >&2; exit 1"]'
 
 @dataclass
 class Server:
-    """What a test asks, one client a question, of a server that lives as long as the test."""
+    """Calls of a server that lives as long as the test; each call has a client of its own."""
 
     settings: ChaosSettings
     services: Services
@@ -90,7 +90,7 @@ class _Lasting(Services):
 
 
 def checked(name: str, result: types.CallToolResult) -> dict[str, Any]:
-    """Structured content that keeps its schema, and the same as text: errors, too."""
+    """Check that the structured content fits its schema and equals the text, also of errors."""
     structured = result.structured_content
     Draft202012Validator(CHAOS_TOOLS[name].output).validate(structured)
     [content] = result.content

@@ -1,4 +1,4 @@
-"""A process in which every tool is called at once before any of them was imported; prints what crashed."""
+"""A process that calls every tool at once, before any of them is imported, and prints which crashed."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 
 import anyio
 
-from faultkit.agent_tools.framework.tool import Services
-from faultkit.agent_tools.framework.tool_runner import ToolFailure, ToolRunner
-from faultkit.agent_tools.tool_table import TOOLS
+from faultkit.agent_tools.tool import Services
+from faultkit.agent_tools.tool_catalog import TOOLS
+from faultkit.agent_tools.tool_runner import ToolFailure, ToolRunner
 from tests.e2e.agent_clients.calls import calls_of
 
 NOBODY = "http://127.0.0.1:9/"
-"""So that no load is run: an app that is not there is told at once."""
+"""URL without a server, so that an impact tool fails at once and sends no load."""
 
 
 async def silent(done: float, of: float | None, message: str) -> None:

@@ -1,4 +1,4 @@
-"""An app with a dependency, both real, that keep a record of their own: what reports are held against."""
+"""An app with an upstream, both on real sockets. They record their requests, to compare reports with."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from importlib import import_module
 from typing import Any
 from urllib.parse import urlsplit
 
-from faultkit.agent_tools.framework.argument_kinds import read_arguments
-from faultkit.agent_tools.framework.tool import Services, ToolCall, ToolResult
-from faultkit.agent_tools.impact.impact_tools import IMPACT_TOOLS
+from faultkit.agent_tools.argument_kinds import read_arguments
+from faultkit.agent_tools.impact_tools import IMPACT_TOOLS
+from faultkit.agent_tools.tool import Services, ToolCall, ToolResult
 from faultkit.base.address import Endpoint
 
 TOOLS = {tool.name.removeprefix("fault_run_").removesuffix("_impact_scenario"): tool for tool in IMPACT_TOOLS}
@@ -24,19 +24,19 @@ _BODY = b"x" * 1000
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One request as the app saw it."""
+    """One request as the app recorded it."""
 
     took_ms: float
     outgoing_ms: float | None
-    """Of its own call to the dependency, if it made one."""
+    """Duration of its call to the upstream, if it made one."""
     outgoing_status: int | None
-    """None: no answer within the app's own limit."""
+    """None if there was no response within the app's time limit."""
     came_s: float
-    """When, on the clock of `time.monotonic`."""
+    """Time on the clock of `time.monotonic`."""
 
 
 class App(ThreadingHTTPServer):
-    """Calls `upstream` for each request, on a new connection, and answers 502 if that fails."""
+    """An app that calls `upstream` for each request, on a new connection, and answers 502 if that fails."""
 
     daemon_threads = True
     request_queue_size = 128
@@ -51,7 +51,7 @@ class App(ThreadingHTTPServer):
         """When each came, whatever became of it."""
 
     def handle_error(self, request: object, client_address: object) -> None:
-        pass  # Clients that gave up.
+        pass  # The client has given up.
 
     @property
     def endpoint(self) -> Endpoint:
@@ -132,5 +132,5 @@ def perform(kind: str, call: ToolCall) -> ToolResult:
 
 
 def run(kind: str, **given: Any) -> dict[str, Any]:
-    """The structured result."""
+    """Run an impact tool, and return its structured result."""
     return perform(kind, call_of(kind, given)).structured

@@ -1,12 +1,12 @@
-"""A server of the sample tools over stdio, as a process of its own."""
+"""A server of the sample tools over stdio, run as a process."""
 
 from __future__ import annotations
 
 import sys
 
-from faultkit.agent_tools.framework.tool import Services
-from faultkit.agent_tools.framework.tool_runner import ToolRunner
 from faultkit.agent_tools.stdio_server import run_stdio
+from faultkit.agent_tools.tool import Services
+from faultkit.agent_tools.tool_runner import ToolRunner
 from tests.agent_tools.sample_tools import SAMPLES
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Small tools that tests call, and what they leave behind. Loaded by name, as the real ones are."""
+"""Small tools for tests, and records of their calls. Their functions are imported by name, as real ones."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import sys
 import threading
 from collections import defaultdict
 
-from faultkit.agent_tools.framework.argument_kinds import number, text, whole
-from faultkit.agent_tools.framework.tool import READS, Argument, Tool, ToolCall, ToolResult
+from faultkit.agent_tools.argument_kinds import number, text, whole
+from faultkit.agent_tools.tool import READS, Argument, Tool, ToolCall, ToolResult
 from faultkit.base.errors import InputError, RunError
 
 PATIENCE_S = 10.0
@@ -16,7 +16,7 @@ _HERE = "tests.agent_tools.sample_tools"
 began: defaultdict[str, threading.Event] = defaultdict(threading.Event)
 ended: defaultdict[str, threading.Event] = defaultdict(threading.Event)
 release: defaultdict[str, threading.Event] = defaultdict(threading.Event)
-"""By the `key` of a call."""
+"""Records by the `key` of a call."""
 
 
 def echo(call: ToolCall) -> ToolResult:
@@ -25,7 +25,7 @@ def echo(call: ToolCall) -> ToolResult:
 
 
 def count(call: ToolCall) -> ToolResult:
-    """Reports as fast as it can, and some of it backwards."""
+    """Report progress as fast as possible, with some values that decrease."""
     total = call.values["times"]
     for done in range(1, total + 1):
         call.progress(done, total, f"{done} of {total}")
@@ -35,7 +35,7 @@ def count(call: ToolCall) -> ToolResult:
 
 
 def wait(call: ToolCall) -> ToolResult:
-    """Until it is cancelled; then it takes its time to tidy up."""
+    """Wait until the call is cancelled, and then take a while to end."""
     key = call.values["key"]
     call.progress(1, None, "waiting")
     began[key].set()
@@ -47,7 +47,7 @@ def wait(call: ToolCall) -> ToolResult:
 
 
 def deaf(call: ToolCall) -> ToolResult:
-    """Hears nothing until the test lets it go."""
+    """Ignore cancellation until the test releases it."""
     key = call.values["key"]
     began[key].set()
     release[key].wait(PATIENCE_S)
@@ -68,7 +68,7 @@ def refuse(call: ToolCall) -> ToolResult:
 
 
 def odd(call: ToolCall) -> ToolResult:
-    """As the name of a file that is no UTF-8 comes from the system."""
+    """Return a lone surrogate, as Python makes it of a file name that is not UTF-8."""
     return ToolResult("caf\udce9", {"names": ("caf\udce9",)})
 
 

@@ -1,4 +1,4 @@
-"""Arguments made from a tool's own schema, and arguments that are beyond it."""
+"""Strategies of arguments that fit a tool's schema, and of arguments that do not."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _NESTED: st.SearchStrategy[Any] = st.recursive(
 
 @st.composite
 def junk(draw: st.DrawFn) -> Any:
-    """A value that no schema of ours has in mind, or that one has by chance."""
+    """Return any JSON value, which fits a schema only by chance."""
     simple = st.none() | st.booleans() | st.integers() | st.floats() | _WORDS
     return draw(st.one_of(simple, st.sampled_from(_ODD), _NESTED))
 
 
 def from_schema(schema: Schema) -> st.SearchStrategy[Any]:
-    """What the schema allows. Only what our schemas say is known here: anything else is a KeyError."""
+    """Return a strategy of values that fit a schema. A keyword that our schemas do not use is a KeyError."""
     if "anyOf" in schema:
         return st.one_of(*map(from_schema, schema["anyOf"]))
     if "enum" in schema:
@@ -74,10 +74,9 @@ def arguments_for(
     good: Mapping[str, st.SearchStrategy[Any]],
     bad: Mapping[str, st.SearchStrategy[Any]],
 ) -> st.SearchStrategy[dict[str, Any]]:
-    """Mostly a call as a model would make it, of which some arguments are changed, left out or added.
+    """Return a strategy of calls as a model would make them, with some arguments changed, left out or added.
 
-    `good` is what is always given; `bad` is what the schema allows, but makes no sense.
-    """
+    `good`: arguments that are always given. `bad`: values that the schema allows, but that make no sense."""
     properties: Mapping[str, Schema] = schema["properties"]
     allowed = {name: from_schema(each) for name, each in properties.items()}
     given = {name: each for name, each in good.items() if name in properties}

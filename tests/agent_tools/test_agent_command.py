@@ -1,4 +1,4 @@
-"""`fault agent`: flags, and what is wrong with them, before anything is served."""
+"""`fault agent`: flags, and errors in them before anything is served."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from faultkit.cli.main import invoke
 
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No settings from outside, and the loggers of libraries as they were."""
+    """Remove settings of the environment, and restore the loggers of libraries afterwards."""
     logs = [logging.getLogger(name) for name in ("mcp", "uvicorn", "asyncio")]
     before = [(log.handlers[:], log.level, log.propagate) for log in logs]
     for name in tuple(os.environ):
@@ -64,7 +64,7 @@ def test_an_empty_key_counts_as_none(
     assert capsys.readouterr().err.startswith("error: OPENAI_API_KEY: expected an API key")
 
 
-def test_a_port_in_use_is_told_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_in_use_is_an_error_at_the_start(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         assert invoke(["agent", "tool", "--transport", "http", "--port", str(port)]) == 3
@@ -92,7 +92,7 @@ def test_the_table_of_tools_is_light() -> None:
     heavy = (
         "{'mcp', 'anyio', 'pydantic', 'starlette', 'uvicorn', 'tree_sitter', 'numpy', 'httpx', 'jsonschema'}"
     )
-    code = f"import sys, faultkit.agent_tools.tool_table; print(sorted({heavy} & set(sys.modules)))"
+    code = f"import sys, faultkit.agent_tools.tool_catalog; print(sorted({heavy} & set(sys.modules)))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout == "[]\n"
 

@@ -1,4 +1,4 @@
-"""docs/agent.md and docs/code.md say what the tables say."""
+"""docs/agent.md and docs/code.md agree with the tables of tools."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
-from faultkit.agent_tools.framework.load_limits import LoadLimits
-from faultkit.agent_tools.framework.tool import REQUIRED, Argument, Tool
-from faultkit.agent_tools.impact.impact_tools import HEAD, TAIL
+from faultkit.agent_tools.impact_tools import HEAD, TAIL
+from faultkit.agent_tools.load_limits import LoadLimits
 from faultkit.agent_tools.prompts import PROMPTS
 from faultkit.agent_tools.resources import FAULTS_JSON_URI, FAULTS_URI, TEMPLATES
-from faultkit.agent_tools.tool_table import TOOLS
+from faultkit.agent_tools.tool import REQUIRED, Argument, Tool
+from faultkit.agent_tools.tool_catalog import TOOLS
 from faultkit.cli.llm import FLAGS
 from faultkit.llm.providers import PROVIDERS
 from faultkit.mcp.hosts.host_configs import HOSTS, Places, config_path

@@ -1,4 +1,4 @@
-"""Arguments as models send them: what is read, and what an error says."""
+"""Arguments as models send them: how they are read, and the errors for wrong ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from faultkit.agent_tools.framework.argument_kinds import (
+from faultkit.agent_tools.argument_kinds import (
     LANGUAGE_NAMES,
     argument,
     choice,
@@ -26,7 +26,7 @@ from faultkit.agent_tools.framework.argument_kinds import (
     text,
     whole,
 )
-from faultkit.agent_tools.framework.tool import READS, Argument, Tool
+from faultkit.agent_tools.tool import READS, Argument, Tool
 from faultkit.base.errors import InputError, TargetError
 from faultkit.code import LANGUAGES
 
@@ -56,7 +56,7 @@ def test_a_number_may_come_as_text(came: Any, expected: float) -> None:
 
 
 @pytest.mark.parametrize("came", [True, "x", "", 1.5, -0.1, "nan", "inf", [], {}, 10**400])
-def test_what_is_no_such_number_is_told_with_an_example(came: Any) -> None:
+def test_the_error_for_a_wrong_number_has_an_example(came: Any) -> None:
     text = problem(RATIO, came)
     assert text.startswith("score: expected a number from 0 to 1, got ")
     assert text.endswith(" (for example 0.3)")
@@ -85,7 +85,7 @@ def test_half_a_client_is_no_client() -> None:
         ({"maximum": 9}, "expected a number of at most 9, got null"),
     ],
 )
-def test_bounds_are_said_as_they_are(bounds: dict[str, Any], said: str) -> None:
+def test_an_error_names_the_bounds_of_a_number(bounds: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError) as raised:
         number("x", "X.", **bounds).read(None)
     assert str(raised.value) == said
@@ -133,7 +133,7 @@ def test_an_item_of_a_list_is_named_by_its_place() -> None:
     assert problem(sides, ["client"] * 101).startswith("sides: expected at most 100 items, got 101")
 
 
-def test_every_mistake_is_told_at_once() -> None:
+def test_one_error_lists_every_mistake() -> None:
     with pytest.raises(InputError) as raised:
         read_arguments(tool_of(RATIO, text("word", "A word.")), {"score": 2, "wrd": "x"})
     assert str(raised.value).splitlines() == [
@@ -193,7 +193,7 @@ def test_a_path_must_lead_to_what_it_is_for(tmp_path: Path) -> None:
     assert read(folder("dir", "A folder."), str(tmp_path)) == str(tmp_path)
 
 
-def test_the_languages_that_are_told_are_those_that_are_read() -> None:
+def test_the_listed_languages_are_those_of_the_package() -> None:
     assert LANGUAGE_NAMES.split(", ") == list(LANGUAGES)
     assert [read(language("lang", "It."), name) for name in ("py", "Go")] == [
         LANGUAGES["python"],
@@ -203,7 +203,7 @@ def test_the_languages_that_are_told_are_those_that_are_read() -> None:
     assert problem(language("lang", "It."), 3).startswith("lang: expected the name of a language, got 3")
 
 
-def test_the_schema_says_what_is_required_and_what_is_the_default() -> None:
+def test_the_schema_has_required_arguments_and_defaults() -> None:
     schema = input_schema(
         tool_of(RATIO, whole("n", "N.", default=3, minimum=1), text("t", "T.", default=None, example='"x"'))
     )
@@ -248,7 +248,7 @@ EVERY_KIND = tool_of(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.dictionaries(st.sampled_from([each.name for each in EVERY_KIND.arguments]) | st.text(), JSON))
 def test_whatever_comes_is_read_or_refused_with_a_text(given: dict[str, Any]) -> None:
     said, values = "", {}

@@ -1,4 +1,4 @@
-"""What resolves the contradictions of seed 002, what keeps its tools safe, and runs that take a while."""
+"""The chaos tools where their specification contradicts itself; their safety; and long runs."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from faultkit.chaos.safety.kill_switch import KillSwitch
 from tests.agent_tools.chaos_server import ERAS, KILL_CACHE, Server, inject
 from tests.agent_tools.chaos_server import server as server
 
-# --- what resolves its contradictions -------------------------------------------------------------
+# --- contradictions of the specification ----------------------------------------------------------
 
 
-def test_what_an_error_fault_would_raise_is_told_and_the_server_lives_on(server: Server) -> None:
+def test_an_error_fault_returns_its_exception_and_the_server_keeps_running(server: Server) -> None:
     server.ok(*inject("db", "register", fault_type="error", probability=1, error_message="DB unavailable"))
     effect = server.ok(*inject("db", "inject"))["effect"]
     assert (effect["raised"], effect["message"]) == ("InjectedFault", "DB unavailable")
@@ -30,7 +30,7 @@ def test_what_an_error_fault_would_raise_is_told_and_the_server_lives_on(server:
     assert effect["slept_seconds"] >= 0.01
 
 
-def test_was_triggered_is_told_on_inject_only(server: Server) -> None:
+def test_only_inject_returns_was_triggered(server: Server) -> None:
     assert "was_triggered" not in server.ok(*inject("x", "register", fault_type="error"))
     assert "was_triggered" in server.ok(*inject("x", "inject"))
     assert "was_triggered" not in server.ok(*inject("x", "remove"))
@@ -88,7 +88,7 @@ def test_an_experiment_that_is_out_of_time_is_rolled_back(server: Server) -> Non
 # --- safety ---------------------------------------------------------------------------------------
 
 
-def test_nothing_begins_while_the_lever_is_pulled(server: Server) -> None:
+def test_nothing_begins_while_the_kill_switch_is_pulled(server: Server) -> None:
     server.ok(*inject("x", "register", fault_type="error", probability=1))
     KillSwitch(server.settings.state_dir).pull("it is Friday")
     for call in (
@@ -96,7 +96,7 @@ def test_nothing_begins_while_the_lever_is_pulled(server: Server) -> None:
         inject("x", "inject"),
         ("chaos_run_experiment", {"experiment_name": "kill-cache"}),
     ):
-        assert "the stop lever is pulled: nothing new begins (it is Friday)" in server.error(*call)
+        assert "the kill switch is pulled: nothing new begins (it is Friday)" in server.error(*call)
     assert server.ok("chaos_status", {})["stopped"] == "it is Friday"
     assert server.ok(*inject("x", "remove"))["existed"] is True
 
@@ -152,11 +152,11 @@ def test_everything_is_an_audit_row_and_no_secret_is_in_it(server: Server) -> No
     assert rows[-1].source == "owner"
 
 
-# --- a run that takes a while ---------------------------------------------------------------------
+# --- long runs ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", ERAS)
-def test_a_run_tells_how_far_it_is(server: Server, mode: str) -> None:
+def test_a_run_reports_progress(server: Server, mode: str) -> None:
     server.mode = mode
     heard: list[tuple[float, float | None, str | None]] = []
 

@@ -1,4 +1,4 @@
-"""Seed 002 through the SDK's own client: its examples as printed, and each of its rules."""
+"""The chaos tools through the SDK's client: examples and rules of their specification, hostile input."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import re
 from pathlib import Path
 from typing import Any
 
+import anyio
 import mcp_types as types
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from mcp.client.client import Client
 
-from faultkit.agent_tools.chaos.chaos_tools import (
+from faultkit.agent_tools.argument_kinds import input_schema, read_arguments
+from faultkit.agent_tools.chaos_tools import (
     CHAOS_TOOLS,
     DURATION_S,
     FAULT_TYPES,
@@ -19,21 +23,22 @@ from faultkit.agent_tools.chaos.chaos_tools import (
     MESSAGE,
     PROBABILITY,
 )
-from faultkit.agent_tools.framework.argument_kinds import input_schema, read_arguments
-from faultkit.agent_tools.framework.tool import Services
+from faultkit.agent_tools.tool import Services
+from faultkit.agent_tools.tool_runner import ToolRunner
 from faultkit.base.errors import InputError
-from faultkit.chaos.effects.effect_table import SEED_TYPES
 from faultkit.chaos.named_faults.chaos_fault import LONGEST_S as LIBRARY_LONGEST_S
-from faultkit.chaos.named_faults.chaos_fault import ChaosFault
+from faultkit.chaos.named_faults.chaos_fault import SPECIFIED_TYPES, ChaosFault
+from faultkit.chaos.safety.chaos_limits import Limits
 from faultkit.chaos.session import ChaosSettings
 from tests.agent_tools.chaos_server import ERAS, FAIL, KILL, KILL_CACHE, UNDO, Server, inject, seed_examples
 from tests.agent_tools.chaos_server import server as server
+from tests.agent_tools.schema_values import junk
 
 # --- the examples, as printed ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", ERAS)
-def test_every_example_of_the_seed_is_answered_as_it_says(server: Server, mode: str) -> None:
+def test_every_example_of_the_specification_has_its_documented_result(server: Server, mode: str) -> None:
     server.mode = mode
     (register, inject, run, status) = seed_examples()
     assert server.ok(*register)["status"] == "registered"
@@ -73,7 +78,7 @@ def test_the_arguments_of_the_seed_are_the_arguments_and_their_defaults_hold() -
     assert list(status["properties"]) == ["include_results", "experiment_name"]
     usual = ChaosFault("x", "error")
     assert (usual.probability, usual.duration_s, usual.error_message) == (PROBABILITY, DURATION_S, MESSAGE)
-    assert (FAULT_TYPES, LONGEST_S) == (SEED_TYPES, LIBRARY_LONGEST_S)
+    assert (FAULT_TYPES, LONGEST_S) == (SPECIFIED_TYPES, LIBRARY_LONGEST_S)
 
 
 def test_annotations_tell_the_truth(server: Server) -> None:
@@ -174,7 +179,7 @@ def test_a_system_that_is_not_steady_is_left_alone(server: Server) -> None:
     assert not (server.settings.experiments / "killed").exists()
 
 
-def test_a_rollback_that_fails_is_told_behind_a_semicolon(server: Server) -> None:
+def test_a_failed_rollback_follows_a_semicolon_in_the_error(server: Server) -> None:
     server.write("a.yaml", KILL_CACHE.replace(UNDO, FAIL).replace("kill-cache", "a"))
     ran = server.ok("chaos_run_experiment", {"experiment_name": "a"})
     assert ran["error"].startswith("Action completed; Rollback failed: ")
@@ -200,7 +205,7 @@ def test_a_deviation_is_no_success_and_the_rollback_restores(server: Server) -> 
     assert not (server.settings.experiments / "broken").exists()
 
 
-def test_a_file_that_is_wrong_is_told_of_and_does_not_hide_the_others(server: Server) -> None:
+def test_a_wrong_file_is_a_problem_and_does_not_hide_the_others(server: Server) -> None:
     server.write("b.yaml", "name: b\nsteady: []\n")
     told = server.ok("chaos_status", {})
     assert told["registered_experiments"] == 1
@@ -242,3 +247,56 @@ def test_each_run_counts_and_status_changes_nothing(server: Server) -> None:
     told = [server.ok("chaos_status", {"include_results": True}) for _ in range(2)]
     assert told[0] == told[1]
     assert told[0]["total_runs"] == 2
+
+
+FAIR: dict[str, st.SearchStrategy[Any]] = {
+    "fault_name": st.sampled_from(["a", "b", "a b"]),
+    "action": st.sampled_from(["register", "inject", "remove", "INJECT"]),
+    "fault_type": st.sampled_from(["latency", "error", "timeout", "network_partition", "blackhole"]),
+    "probability": st.floats(0, 1),
+    "duration_seconds": st.floats(0, 0.01),
+    "error_message": st.text(max_size=5),
+    "seed": st.integers() | st.text(max_size=3),
+    "call_id": st.integers() | st.text(max_size=3),
+    "ttl_seconds": st.floats(0, 100),
+    "targets": st.lists(st.sampled_from(["127.0.0.1:9", "example.com:1", "x"]), max_size=2),
+    "metadata": st.dictionaries(st.sampled_from(["mode", "control", "raises"]), junk(), max_size=2),
+    "strict": st.booleans(),
+    "experiment_name": st.sampled_from(["one", "two"]),
+    "dry_run": st.booleans(),
+    "include_results": st.booleans(),
+}
+
+
+def arguments(name: str) -> st.SearchStrategy[dict[str, Any]]:
+    names = [each.name for each in CHAOS_TOOLS[name].arguments]
+    needed = {each: FAIR[each] for each in names[:2] if name == "chaos_inject_fault"}
+    fair = st.fixed_dictionaries(needed, optional={each: FAIR[each] for each in names if each not in needed})
+    odd = st.dictionaries(st.sampled_from(names) | st.text(max_size=5), junk(), max_size=2)
+    return st.tuples(fair, st.just({}) | odd).map(lambda both: {**both[0], **both[1]})
+
+
+@pytest.mark.parametrize("name", CHAOS_TOOLS)
+def test_there_is_always_an_answer_that_keeps_its_schema(name: str, tmp_path: Path) -> None:
+    (tmp_path / "one.yaml").write_text("name: one\nsteady_state: [{tcp: '127.0.0.1:9'}]\nmethod: []\n")
+    limits = Limits(most_duration_s=0.01)
+    place = ChaosSettings(tmp_path / "state", str(tmp_path / "audit.db"), tmp_path, limits)
+    services = Services(chaos=lambda: place)
+    tool, schema = CHAOS_TOOLS[name], Draft202012Validator(CHAOS_TOOLS[name].output)
+
+    async def silent(done: float, of: float | None, message: str) -> None:
+        pass
+
+    async def answer(given: dict[str, Any]) -> Any:
+        with anyio.fail_after(30):
+            return await ToolRunner(services).run(tool, given, silent)
+
+    @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(arguments(name))
+    def holds(given: dict[str, Any]) -> None:
+        schema.validate(anyio.run(answer, given).structured)
+
+    try:
+        holds()
+    finally:
+        services.close()

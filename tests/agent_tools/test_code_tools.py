@@ -1,23 +1,28 @@
-"""The tools about code, as seed 000 documents them, with neither a key nor a network."""
+"""The tools about code, as the original documents them: by the offline rules, and with a language model."""
 
 from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import pytest
 from jsonschema import Draft202012Validator
 
-from faultkit.agent_tools.code.code_functions import as_diff_block
-from faultkit.agent_tools.code.code_tools import CODE_TOOLS, CONCERNS
-from faultkit.agent_tools.framework.tool import Services, ToolResult
-from faultkit.agent_tools.framework.tool_runner import ToolFailure, ToolRunner
-from faultkit.agent_tools.tool_table import TOOLS
+from faultkit.agent_tools.code_functions import as_diff_block
+from faultkit.agent_tools.code_tools import CODE_TOOLS, CONCERNS
+from faultkit.agent_tools.tool import Services, ToolResult
+from faultkit.agent_tools.tool_catalog import TOOLS
+from faultkit.agent_tools.tool_runner import ToolFailure, ToolRunner
 from faultkit.code.advice.answers import CONCERNS as KNOWN_CONCERNS
 from faultkit.code.proof import prove
+from tests.agent_tools.sample_tools import PATIENCE_S
+from tests.llm.conftest import settings_for
+from tests.llm.scripted_provider import Hang, ScriptedServer, Send, said
 
 APP = '''\
 import os
@@ -90,7 +95,7 @@ def test_the_schemas_of_a_tool_are_schemas_and_hold_for_its_examples(tool: Any) 
             Draft202012Validator(each.schema).validate(json.loads(each.example))
 
 
-def test_the_concerns_that_are_told_are_those_that_are_known() -> None:
+def test_the_listed_concerns_are_those_of_the_package() -> None:
     assert set(CONCERNS) == set(KNOWN_CONCERNS)
 
 
@@ -140,7 +145,7 @@ def test_a_file_that_is_no_source_is_an_error_that_names_the_argument(project: P
 
 
 @pytest.mark.parametrize("kind", ["performance", "reliability"])
-def test_a_score_has_its_explanation_and_says_that_the_rules_gave_it(kind: str) -> None:
+def test_a_score_has_an_explanation_and_names_its_engine(kind: str) -> None:
     found = done(f"fault_score_{kind}", {"snippet": INDEX, "lang": "python"})
     document = json.loads(found.text)
     assert document == found.structured
@@ -161,7 +166,7 @@ def test_a_suggestion_is_a_diff_in_a_code_block_that_applies(tmp_path: Path) -> 
     assert "timeout=" in found.structured["new"]
 
 
-def test_where_nothing_is_to_be_changed_it_says_why_and_the_block_is_empty() -> None:
+def test_a_suggestion_without_a_change_has_a_reason_and_an_empty_block() -> None:
     given = {"snippet": "def add(a, b):\n    return a + b\n", "lang": "python"}
     for kind in ("performance", "reliability"):
         found = done(f"fault_suggest_better_function_{kind}", given)
@@ -191,7 +196,7 @@ def test_objectives_are_a_json_array_of_the_documented_objects() -> None:
     assert all(set(each["sli"]) == {"prometheus", "gcp/cloudrun"} for each in slos)
 
 
-def test_changes_to_a_file_are_told_and_not_made(project: Path) -> None:
+def test_changes_to_a_file_are_returned_and_not_written(project: Path) -> None:
     found = done("fault_make_reliability_and_perf_changes", {"file": str(project / "app.py")})
     document = json.loads(found.text)
     assert document == found.structured
@@ -201,7 +206,7 @@ def test_changes_to_a_file_are_told_and_not_made(project: Path) -> None:
     assert (project / "app.py").read_text("utf-8") == document["new"] != APP
 
 
-def test_a_change_that_cannot_be_proved_says_what_a_proof_needs(project: Path) -> None:
+def test_the_error_of_an_impossible_proof_names_its_requirements(project: Path) -> None:
     place = project / "script.py"
     place.write_text("import requests\n\ndef load(url):\n    return requests.get(url).json()\n")
     given = {"file": str(place), "verify": True}
@@ -209,7 +214,7 @@ def test_a_change_that_cannot_be_proved_says_what_a_proof_needs(project: Path) -
 
 
 def proved(file: Path) -> list[str]:
-    """Under which faults; under each of them, the changed app answers every client."""
+    """Return the faults of a proof; check that the changed app answers every client under each of them."""
     given = {"file": str(file), "verify": True}
     faults = done("fault_make_reliability_and_perf_changes", given).structured["proof"]["faults"]
     assert all(each["after"]["answered"] == each["after"]["requests"] > 0 for each in faults)
@@ -218,7 +223,7 @@ def proved(file: Path) -> list[str]:
 
 @pytest.mark.slow
 def test_a_change_is_proved_on_running_services(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An app that gives up soon, and under one fault: the proofs themselves have tests of their own."""
+    """Make proofs short: an app with a short time-out, under one fault. Proofs have tests of their own."""
     usual = prove._cases
     monkeypatch.setattr(prove, "_cases", lambda settings: usual(settings)[:2])
     (project / "app.py").write_text(APP.replace("}).json()", "}, timeout=0.5).json()"), "utf-8")
@@ -239,7 +244,7 @@ def test_an_analysis_has_an_evaluation_for_each_concern(project: Path) -> None:
     assert [each["concern"] for each in one.structured["evaluations"]] == ["threat"]
 
 
-def test_indexing_says_done_and_leaves_the_project_alone(project: Path, tmp_path: Path) -> None:
+def test_indexing_returns_done_and_does_not_change_the_project(project: Path, tmp_path: Path) -> None:
     services = Services(index_dir=str(tmp_path / "index"))
     before = sorted(project.rglob("*"))
     found = done("fault_index_source_code", {"source_dir": project.as_uri(), "lang": "python"}, services)
@@ -265,3 +270,75 @@ def test_a_tool_that_is_given_nothing_names_what_it_needs(tool: Any) -> None:
         name for name in needed if name != "concerns"
     ]
     assert "for example" in said
+
+
+SNIPPET = {"snippet": "def f():\n    return 1\n", "lang": "python"}
+
+
+@pytest.fixture
+def provider() -> Iterator[ScriptedServer]:
+    server = ScriptedServer()
+    yield server
+    server.close()
+
+
+async def silent(done: float, of: float | None, message: str) -> None:
+    pass
+
+
+def services_of(provider: ScriptedServer) -> Services:
+    return Services(settings_for("openai", provider.url))
+
+
+def test_the_answer_of_a_model_names_it(provider: ScriptedServer) -> None:
+    heard: list[tuple[float, str]] = []
+
+    async def send(done: float, of: float | None, message: str) -> None:
+        heard.append((done, message))
+
+    async def scene() -> Any:
+        services = services_of(provider)
+        try:
+            return await ToolRunner(services).run(TOOLS["fault_score_reliability"], SNIPPET, send)
+        finally:
+            services.close()
+
+    provider.play(said("openai", json.dumps({"score": 0.4, "explanation": "No timeout."})))
+    found = anyio.run(scene)
+    assert isinstance(found, ToolResult)
+    assert json.loads(found.text) == found.structured
+    assert (found.structured["score"], found.structured["engine"]) == (0.4, "openai")
+    assert heard[0][0] == 0
+    assert heard[0][1].startswith("asking ")
+
+
+def test_a_failure_of_the_provider_is_an_error_and_not_an_answer_of_the_rules(
+    provider: ScriptedServer,
+) -> None:
+    async def scene() -> Any:
+        services = services_of(provider)
+        try:
+            return await ToolRunner(services).run(TOOLS["fault_score_reliability"], SNIPPET, silent)
+        finally:
+            services.close()
+
+    provider.play(Send({"error": {"message": "bad key"}}, status=401))
+    found = anyio.run(scene)
+    assert isinstance(found, ToolFailure)
+    assert "OPENAI_API_KEY" in found.text
+    assert "\n" not in found.text
+
+
+def test_a_call_that_is_cancelled_does_not_wait_for_the_model(provider: ScriptedServer) -> None:
+    async def scene() -> None:
+        services = services_of(provider)
+        calls = ToolRunner(services)
+        with anyio.fail_after(PATIENCE_S):
+            async with anyio.create_task_group() as group:
+                group.start_soon(calls.run, TOOLS["fault_score_reliability"], SNIPPET, silent)
+                assert await anyio.to_thread.run_sync(provider.arrived.wait, PATIENCE_S)
+                group.cancel_scope.cancel()
+
+    provider.play(Hang())
+    anyio.run(scene)
+    assert len(provider.requests) == 1

@@ -1,7 +1,7 @@
-"""Whatever arguments come over the wire, there is a valid answer, and the server lives on.
+"""Hostile arguments over the wire: the server always sends a valid result, and keeps running.
 
-Arguments are made from each tool's schema as the server lists it, and then made worse. Impact tools meet
-limits so low that a run takes no time, and an app that is there one time in three.
+Arguments are made from each tool's schema as the server lists it, and then changed. Impact tools have limits
+so low that a run takes no time, and an app that exists one time in three.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from faultkit.agent_tools.framework.argument_kinds import input_schema
-from faultkit.agent_tools.tool_table import TOOLS
+from faultkit.agent_tools.argument_kinds import input_schema
+from faultkit.agent_tools.tool_catalog import TOOLS
 from faultkit.code import local_path
 from tests.agent_tools.impact_app import app
 from tests.agent_tools.schema_values import arguments_for
@@ -55,7 +55,7 @@ SNIPPETS = (
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Files that a careless reader would choke on."""
+    """Create files that are hard to read."""
     folder = tmp_path_factory.mktemp("hostile")
     (folder / "good.py").write_text(CODE)
     (folder / "latin.py").write_bytes("x = 'é'\n".encode("latin-1"))
@@ -87,7 +87,7 @@ def app_url() -> Iterator[str]:
 
 
 def good(place: Path, app_url: str) -> dict[str, st.SearchStrategy[Any]]:
-    """What a sensible caller gives, beside arguments that can be anything that the schema allows."""
+    """Return sensible arguments of a tool; the others can be any value that the schema allows."""
     return {
         "file": st.just(str(place / "good.py")),
         "source_dir": st.just(str(place)),
@@ -142,7 +142,7 @@ def bad(place: Path) -> dict[str, st.SearchStrategy[Any]]:
 
 
 def tamed(arguments: dict[str, Any]) -> dict[str, Any]:
-    """To index this whole machine, or to run code for a minute, is no mistake, but takes long."""
+    """Skip calls that would index the whole machine or run code for a minute: allowed, but slow."""
     folder, verify = arguments.get("source_dir"), arguments.get("verify")
     changed = dict(arguments)
     if verify is True or (isinstance(verify, str) and verify.strip().lower() == "true"):
@@ -178,7 +178,7 @@ def test_whatever_arguments_come_the_answer_is_valid(
 
 
 def is_plain(arguments: dict[str, Any]) -> bool:
-    """Whether JSON in UTF-8 can say it at all."""
+    """Return whether a value can be written as JSON in UTF-8."""
     try:
         json.dumps(arguments, ensure_ascii=False, allow_nan=False).encode()
     except ValueError:
@@ -211,7 +211,7 @@ _ids = iter(range(1, sys.maxsize))
 
 
 def asked(server: Served, name: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """The reply; what is no JSON that a server can read is answered without an id."""
+    """Return the reply to a line; the reply to a line that is not JSON has no id."""
     id = next(_ids)
     params = {"name": name, "arguments": arguments}
     server.send_raw(

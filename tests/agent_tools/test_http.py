@@ -1,4 +1,4 @@
-"""Streamable HTTP: both eras, and who is let in."""
+"""Streamable HTTP: both eras of the protocol, tokens, and origins."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from faultkit.agent_tools.framework.tool import Services
-from faultkit.agent_tools.framework.tool_runner import ToolRunner
 from faultkit.agent_tools.http_server import HttpServer, check_token
+from faultkit.agent_tools.tool import Services
+from faultkit.agent_tools.tool_runner import ToolRunner
 from faultkit.base.errors import InputError, TargetError
 from tests.agent_tools.sample_tools import PATIENCE_S, SAMPLES, began, ended
 
@@ -186,7 +186,7 @@ def test_a_page_in_a_browser_is_kept_out_of_a_server_on_loopback(
 @pytest.mark.parametrize(
     "authorization", ["", "Bearer", "Bearer wrong", "Basic open-sesame-1234", f"Bearer {TOKEN}x", "Bearer é"]
 )
-def test_without_the_token_nobody_is_let_in(with_token: HttpServer, authorization: str) -> None:
+def test_a_request_without_the_token_is_refused(with_token: HttpServer, authorization: str) -> None:
     given = {"Authorization": authorization} if authorization else {}
     status, body, headers = post(with_token, **given)
     assert (status, headers["www-authenticate"]) == (401, 'Bearer realm="faultkit"')
@@ -216,7 +216,7 @@ def test_on_every_interface_any_host_may_be_meant_but_no_other_origin(
     headers: dict[str, str], status: int
 ) -> None:
     with serving("0.0.0.0", TOKEN) as server:
-        # 400: it was let in, and has no session.
+        # 400: it was admitted, but has no session.
         assert post(server, Authorization=f"bearer {TOKEN}", **headers)[0] == status
 
 
@@ -240,7 +240,7 @@ def test_a_port_in_use_is_an_error_at_once() -> None:
             HttpServer(ToolRunner(Services()), "localhost", port)
 
 
-def test_the_command_says_where_it_is_and_ends_by_a_signal() -> None:
+def test_the_command_prints_its_url_and_ends_by_a_signal() -> None:
     command = [sys.executable, "-m", "faultkit", "agent", "tool", "--transport", "http", "--port", "0"]
     env = {**os.environ, "FAULT_AGENT_TOKEN": TOKEN}
     process = subprocess.Popen(

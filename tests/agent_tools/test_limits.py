@@ -1,4 +1,4 @@
-"""What a model may ask for: how long, how much, and whom."""
+"""Limits of the load that a model may request: duration, amount, and hosts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.agent_tools.framework.load_limits import LoadLimits, is_local, parse_target, system_resolve
+from faultkit.agent_tools.load_limits import LoadLimits, is_local, parse_target, system_resolve
 from faultkit.base.errors import InputError, TargetError
 
 NAMES = {
@@ -24,7 +24,7 @@ NAMES = {
 
 
 def resolve(host: str, port: int) -> Sequence[str]:
-    """Addresses are their own; names are looked up above."""
+    """Return an address as it is, and the addresses of a name from the table above."""
     for address in (IPv4Address, IPv6Address):
         try:
             return (str(address(host)),)

@@ -1,4 +1,4 @@
-"""The prompt leads through tools that are there, with arguments that they take."""
+"""The prompt names tools that exist, with arguments that they accept."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.agent_tools.framework.tool import REQUIRED
 from faultkit.agent_tools.prompts import PROMPTS, prompt_text
-from faultkit.agent_tools.tool_table import TOOLS
+from faultkit.agent_tools.tool import REQUIRED
+from faultkit.agent_tools.tool_catalog import TOOLS
 from faultkit.base.errors import InputError
 
 NAME = "make_service_resilient"
@@ -80,7 +80,7 @@ def test_http_errors_are_asked_for_only_where_they_can_be_injected() -> None:
     assert "http_error" not in without
 
 
-def test_without_proxies_it_tells_how_to_break_a_dependency() -> None:
+def test_without_proxies_the_prompt_explains_how_to_break_a_dependency() -> None:
     text = prompt_text(NAME, {"file": "/a.py", "proxies": " "})
     assert '"proxies": ["34000=https://the-dependency:443"]' in text
     assert all("proxies" not in arguments for _, arguments in calls_in(text))
@@ -114,7 +114,9 @@ def test_proxies_may_be_a_json_array() -> None:
         (NAME, {"file": "x" * 3000}, "file: expected at most 2000 characters, got 3000"),
     ],
 )
-def test_what_cannot_be_asked_is_told(name: str, arguments: dict[str, str] | None, problem: str) -> None:
+def test_wrong_arguments_of_a_prompt_are_errors(
+    name: str, arguments: dict[str, str] | None, problem: str
+) -> None:
     with pytest.raises(InputError) as caught:
         prompt_text(name, arguments)
     assert str(caught.value).startswith(problem)

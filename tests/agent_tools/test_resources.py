@@ -1,13 +1,14 @@
-"""What an MCP client can read: reports as they came, and every fault there is."""
+"""The resources of the server: the last reports, and the table of faults."""
 
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from faultkit.agent_tools.framework.tool import Services
 from faultkit.agent_tools.resources import TEMPLATES, list_resources, read_resource, report_uri
+from faultkit.agent_tools.tool import RecentReports, Services
 from faultkit.base.errors import InputError
 from faultkit.faults import FAULTS
 
@@ -89,13 +90,34 @@ def test_the_page_of_faults_has_every_fault_with_every_setting(services: Service
         ("", "expected fault://faults"),
     ],
 )
-def test_what_is_not_there_is_told_with_what_is(services: Services, uri: str, problem: str) -> None:
+def test_the_error_for_an_unknown_resource_lists_the_known_ones(
+    services: Services, uri: str, problem: str
+) -> None:
     with pytest.raises(InputError) as caught:
         read_resource(services, uri)
     assert caught.value.path == "uri"
     assert caught.value.problem.startswith(problem)
 
 
-def test_with_no_report_yet_it_says_how_to_get_one() -> None:
+def test_the_error_before_the_first_report_explains_how_to_make_one() -> None:
     with pytest.raises(InputError, match="none has been made yet: run an impact tool first"):
         read_resource(Services(), "fault://reports/latest")
+
+
+def test_the_newest_comes_first_and_the_oldest_goes() -> None:
+    reports = RecentReports(most=2)
+    ids = [reports.add(title, f"# {title}", {"title": title}).id for title in ("a", "b", "c")]
+    assert ids == ["1", "2", "3"]
+    assert [each.title for each in reports.all()] == ["c", "b"]
+    assert reports.get("1") is None
+    found = reports.get("3")
+    assert found is not None
+    assert (found.markdown, found.document) == ("# c", {"title": "c"})
+
+
+def test_threads_that_add_at_once_get_numbers_of_their_own() -> None:
+    reports = RecentReports(most=5)
+    with ThreadPoolExecutor(8) as pool:
+        ids = list(pool.map(lambda n: reports.add(str(n), "", {}).id, range(200)))
+    assert sorted(map(int, ids)) == list(range(1, 201))
+    assert [each.id for each in reports.all()] == ["200", "199", "198", "197", "196"]

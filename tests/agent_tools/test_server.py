@@ -14,11 +14,11 @@ import pytest
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 
-from faultkit.agent_tools.framework.tool import Services, Tool
-from faultkit.agent_tools.framework.tool_runner import ToolRunner
 from faultkit.agent_tools.mcp_server import make_server
-from faultkit.agent_tools.tool_table import TOOLS
-from faultkit.llm.ask import llm_settings
+from faultkit.agent_tools.tool import Services, Tool
+from faultkit.agent_tools.tool_catalog import TOOLS
+from faultkit.agent_tools.tool_runner import ToolRunner
+from faultkit.llm.model_settings import llm_settings
 from tests.agent_tools.sample_tools import PATIENCE_S, SAMPLES, began, ended
 
 ERAS = ("legacy", "2026-07-28")
@@ -140,7 +140,7 @@ def test_an_unknown_tool_is_an_error_of_the_protocol_and_the_server_lives_on(mod
 
 
 @era
-def test_progress_reaches_whoever_asked_for_it(mode: str) -> None:
+def test_progress_is_sent_to_a_client_that_asked_for_it(mode: str) -> None:
     heard: list[tuple[float, float | None, str | None]] = []
 
     async def hear(progress: float, total: float | None, message: str | None) -> None:
@@ -174,7 +174,7 @@ def test_a_call_that_its_client_cancels_is_wound_up_and_others_go_on(mode: str) 
 
 
 @era
-def test_calls_of_a_client_that_leaves_are_wound_up(mode: str) -> None:
+def test_calls_of_a_client_that_disconnects_are_cancelled(mode: str) -> None:
     key = uuid4().hex
 
     async def scene(client: Client) -> None:
@@ -188,7 +188,7 @@ def test_calls_of_a_client_that_leaves_are_wound_up(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
-def test_the_instructions_say_who_gives_advice(mode: str) -> None:
+def test_the_instructions_name_the_source_of_advice(mode: str) -> None:
     async def scene(client: Client) -> str | None:
         return client.instructions
 

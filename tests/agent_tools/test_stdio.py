@@ -1,4 +1,4 @@
-"""The real server as a process, over real pipes."""
+"""The server over stdio, as a process with real pipes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from mcp.client.stdio import StdioServerParameters
 
 PATIENCE_S = 20.0
 PIPE_BYTES = 60_000
-"""Nearly as much as a pipe holds before a writer blocks."""
+"""Nearly the capacity of a pipe, in bytes."""
 PROJECT = Path(__file__).parents[2]
 QUIET = {
     name: value
@@ -38,7 +38,7 @@ CAPABILITIES = {"capabilities": {}, "clientInfo": {"name": "test", "version": "1
 
 
 class Served:
-    """One process, spoken to by hand."""
+    """One server process, and messages written to it line by line."""
 
     def __init__(self, command: list[str], **env: str) -> None:
         self.process = subprocess.Popen(
@@ -86,7 +86,7 @@ class Served:
         self.send({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
 
     def end(self) -> tuple[int, list[bytes], str]:
-        """Exit code, lines that were left on stdout, and all of stderr."""
+        """Return the exit code, the remaining lines of stdout, and all of stderr."""
         assert self.process.stdin is not None
         assert self.process.stderr is not None
         self.process.stdin.close()

@@ -1,4 +1,4 @@
-"""Rows for tests."""
+"""Entries of the audit log for tests."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NOON_US = 1_790_000_000_000_000
 
 
 def entry(number: int, **fields: Any) -> AuditEntry:
-    """Each a millisecond after the one before."""
+    """Return an entry that began `number` milliseconds after NOON_US; `fields` replace those of its row."""
     known: dict[str, Any] = {
         "id": f"00000000-0000-7000-8000-{number:012d}",
         "at_us": NOON_US + number * 1000,

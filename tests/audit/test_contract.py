@@ -1,11 +1,10 @@
-"""What every store promises: one in memory, a SQLite file, and a real PostgreSQL server."""
+"""The contract of stores, tested on memory, a SQLite file, and a real PostgreSQL server."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,8 +13,9 @@ from faultkit.audit.filter import Filter, Param, parse_filter
 from faultkit.audit.row import AuditEntry, AuditRow, Payload
 from faultkit.audit.store import Store, StoreRefused
 from faultkit.audit.store_factory import open_store
-from faultkit.base.percentiles import percentiles
+from faultkit.base.sample_statistics import percentiles
 from tests.audit.rows import NOON_US, entry
+from tests.postgres import Postgres
 
 KINDS = ("memory", "sqlite", "postgres")
 
@@ -100,7 +100,7 @@ def test_calls_of_the_same_moment_are_in_the_order_of_their_writing(store: Store
     assert ids(store.after(0)) == [3, 1, 2]
 
 
-def test_whoever_follows_gets_each_row_once_and_in_order(store: Store) -> None:
+def test_a_follower_gets_each_row_once_and_in_order(store: Store) -> None:
     store.append([entry(number) for number in (5, 4)])
     first = store.after(0)
     store.append([entry(number) for number in (3, 9)])
@@ -178,7 +178,7 @@ FILTERED: tuple[tuple[list[tuple[str, str]], list[int]], ...] = (
 
 
 @pytest.mark.parametrize(("pairs", "expected"), FILTERED, ids=lambda value: str(value)[:60])
-def test_a_filter_lets_through_what_it_says(
+def test_a_filter_selects_the_rows_that_it_describes(
     store: Store, pairs: list[tuple[str, str]], expected: list[int]
 ) -> None:
     store.append(
@@ -224,7 +224,7 @@ def test_params_of_a_call_without_any_hold_nothing(store: Store) -> None:
     assert store.events(Filter(params=(Param(("a",), None),))).total == 0
 
 
-def test_stats_are_told_by_tool_and_for_all(store: Store) -> None:
+def test_statistics_are_by_tool_and_for_all_calls(store: Store) -> None:
     store.append([entry(n, duration_ms=float(n), success=n != 4) for n in range(1, 5)])
     store.append([entry(11, tool_name="slow", duration_ms=100.0)])
     stats = stats_of(store)
@@ -236,7 +236,7 @@ def test_stats_are_told_by_tool_and_for_all(store: Store) -> None:
     assert stats_of(store, Filter(tool="slow")).all.p99_ms == 100.0
 
 
-def test_who_was_refused_has_not_called_and_is_counted_apart(store: Store) -> None:
+def test_refusals_are_not_calls_and_are_counted_separately(store: Store) -> None:
     store.append([entry(1, duration_ms=8.0), entry(2, duration_ms=8.0)])
     store.append(
         [
@@ -262,7 +262,7 @@ def test_a_text_is_found_in_whatever_case(store: Store) -> None:
     assert ids(store.events(Filter(q="0% À")).rows) == [1]
 
 
-def test_figures_are_told_by_what_calls_have_in_common(store: Store) -> None:
+def test_a_breakdown_groups_calls_by_a_column(store: Store) -> None:
     store.append([entry(n, duration_ms=float(n), success=n != 4) for n in range(1, 5)])
     store.append([entry(11, tool_name="slow", duration_ms=100.0, user_subject="bob")])
     found = breakdown_of(store, "tool")
@@ -288,7 +288,7 @@ def test_figures_over_time_are_of_buckets_that_begin_at_whole_multiples(store: S
 
 @pytest.mark.parametrize("count", [1, 2, 3, 19, 20, 99, 100, 101])
 def test_percentiles_are_those_of_load_tests(store: Store, count: int) -> None:
-    # In an order of their own, and some of them twice.
+    # Out of order, and some of them twice.
     times_ms = [float(n * 37 % count + n % 2) for n in range(count)]
     store.append([entry(n, duration_ms=time_ms) for n, time_ms in enumerate(times_ms)])
     whole = stats_of(store).all
@@ -312,8 +312,8 @@ def test_rows_between_two_places_are_counted(store: Store) -> None:
     assert store.count(0, 100, Filter(success=True)) == 5
 
 
-def test_rows_are_seen_in_the_order_of_their_places_whoever_writes_them(store: Store) -> None:
-    """Who follows the log goes by these, and must not miss any."""
+def test_rows_of_several_writers_become_visible_in_order(store: Store) -> None:
+    """Readers of the live stream rely on these positions, and must not miss a row."""
     if store.name == "memory:":
         pytest.skip("a store in memory has one connection: nobody else can write to it")
 
@@ -330,12 +330,12 @@ def test_rows_are_seen_in_the_order_of_their_places_whoever_writes_them(store: S
     assert len(seen) == 120
 
 
-def test_pruning_takes_older_calls_and_what_was_said_in_them(store: Store) -> None:
+def test_pruning_removes_older_calls_with_their_payloads(store: Store) -> None:
     store.append([entry(number) for number in range(5)])
     assert store.prune(NOON_US + 3000) == 3
     assert ids(store.events().rows) == [4, 3]
     assert store.get(entry(0).row.id) is None
-    # The same id again would meet a payload that had stayed behind.
+    # Inserting the same id again would fail if its payload had not been removed.
     store.append([AuditEntry(entry(0).row, Payload(request_params='{"new":1}'))])
     found = store.get(entry(0).row.id)
     assert found is not None
@@ -360,7 +360,7 @@ def test_one_thread_reads_while_another_writes(store: Store) -> None:
         totals.append(store.events(Filter(limit=1)).total)
     thread.join()
     assert troubles == []
-    # Batches of two, never half of one.
+    # Batches of two: a reader never sees half of one.
     assert all(total % 2 == 0 for total in totals)
     assert totals == sorted(totals)
     assert store.events().total == 200
@@ -373,7 +373,7 @@ def test_many_rows_come_back_in_order(store: Store) -> None:
     assert store.events().total == 5_000
 
 
-def test_what_was_written_is_there_when_it_is_opened_again(tmp_path: Path, postgres: Any) -> None:
+def test_what_was_written_is_there_when_it_is_opened_again(tmp_path: Path, postgres: Postgres) -> None:
     for name in (str(tmp_path / "audit.db"), postgres.url):
         with open_store(name) as first:
             first.append([entry(1)])

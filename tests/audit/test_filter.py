@@ -1,4 +1,4 @@
-"""Filters as texts: what is not understood is an error."""
+"""Filters as texts: unknown names and wrong values are errors."""
 
 from __future__ import annotations
 

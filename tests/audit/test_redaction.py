@@ -1,4 +1,4 @@
-"""What is kept holds no secrets, and nothing that a database refuses."""
+"""Stored texts contain no secrets, and nothing that a database refuses."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from faultkit.audit.redaction import TOO_DEEP, json_text, redacted, redacted_json, storable_text
-from faultkit.base.secrets import SEED_SECRET_KEYS
+from faultkit.base.secrets import ORIGINAL_SECRET_KEYS
 
 
-@pytest.mark.parametrize("name", SEED_SECRET_KEYS)
+@pytest.mark.parametrize("name", ORIGINAL_SECRET_KEYS)
 def test_each_of_the_twelve_names_is_hidden_wherever_it_stands_in_a_key(name: str) -> None:
     given = {name: 1, f"my_{name.upper()}_2": {"a": "b"}, "list": [{f"x-{name}": ["s"]}], "open": "s"}
     assert redacted(given) == {
@@ -25,7 +25,7 @@ def test_each_of_the_twelve_names_is_hidden_wherever_it_stands_in_a_key(name: st
 
 
 def test_there_are_twelve_names() -> None:
-    assert len(SEED_SECRET_KEYS) == 12
+    assert len(ORIGINAL_SECRET_KEYS) == 12
 
 
 @pytest.mark.parametrize("name", ["apiKey", "X-Api-Key", "privateKey", "sessionId", "Set-Cookie", "id_TOKEN"])
@@ -64,7 +64,7 @@ def test_json_is_found_wherever_a_text_quotes_it_whole_or_cut_off(text: str, kep
 @pytest.mark.parametrize(
     "text", ["token: see the docs", 'the "password" is no key', '["token", "secret"]', "a{b"]
 )
-def test_a_text_that_only_speaks_of_secrets_is_left_alone(text: str) -> None:
+def test_a_text_that_only_mentions_secrets_is_unchanged(text: str) -> None:
     assert redacted(text) == text
 
 
@@ -100,6 +100,6 @@ def test_whatever_comes_is_kept_as_json_that_every_database_takes(value: Any) ->
     json.loads(text, parse_constant=pytest.fail)
 
 
-@given(_JSON, st.sampled_from(SEED_SECRET_KEYS))
+@given(_JSON, st.sampled_from(ORIGINAL_SECRET_KEYS))
 def test_a_secret_is_not_found_again(value: Any, name: str) -> None:
     assert "hunter2" not in json_text(redacted([value, {"a": [{name: "hunter2", "b": value}]}]))

@@ -1,4 +1,4 @@
-"""Rows of a busy server, which a process of its own makes and writes. Should it end, nothing is lost."""
+"""The process that builds and writes the rows of a busy server. If it ends, no row is lost."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import signal
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,33 +13,32 @@ from faultkit.audit import row_process as module
 from faultkit.audit.row_process import PendingRow, RowProcess
 from faultkit.audit.store_factory import open_store
 from faultkit.audit.writer import AuditWriter, WriterState
-from faultkit.web.call_rows import call_logger, entry_of_snapshot
-from faultkit.web.call_snapshot import CallSnapshot, take_snapshot
+from faultkit.web.call_rows import CallSnapshot, call_logger, entry_of_snapshot, take_snapshot
 from tests.audit.rows import NOON_US
+from tests.postgres import Postgres
 from tests.web.test_call_rows import ended_of
 
 PATIENCE_S = 30.0
 
 
 @pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten rows are much, here."""
+def low_threshold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a batch of ten rows be large enough for the process."""
     monkeypatch.setattr(module, "BUSY", 10)
 
 
-def noted(number: int) -> CallSnapshot:
-    call = take_snapshot(ended_of("echo", {"message": "x"}, id=number), NOON_US + number)
-    return call
+def snapshot_of(number: int) -> CallSnapshot:
+    return take_snapshot(ended_of("echo", {"message": "x"}, id=number), NOON_US + number)
 
 
 def batch(first: int, count: int = 10) -> list[PendingRow]:
-    return [(entry_of_snapshot, noted(number)) for number in range(first, first + count)]
+    return [(entry_of_snapshot, snapshot_of(number)) for number in range(first, first + count)]
 
 
-def until_ready(apart: RowProcess) -> None:
+def until_ready(process: RowProcess) -> None:
     pause = threading.Event()
     for _ in range(int(PATIENCE_S / 0.01)):
-        if apart._is_ready or apart._is_over:
+        if process._is_ready or process._is_over:
             return
         pause.wait(0.01)
     pytest.fail("it was not ready in time")
@@ -49,37 +47,37 @@ def until_ready(apart: RowProcess) -> None:
 @pytest.mark.parametrize("kind", ["sqlite", "postgres"])
 def test_it_makes_and_writes_the_same_rows(kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     where = str(tmp_path / "audit.db") if kind == "sqlite" else request.getfixturevalue("postgres").url
-    apart = RowProcess(where, entry_of_snapshot)
+    process = RowProcess(where, entry_of_snapshot)
     try:
-        assert not apart.takes(batch(0, 9))
-        assert apart._child is None
-        assert not apart.takes(batch(0))
-        until_ready(apart)
+        assert not process.takes(batch(0, 9))
+        assert process._child is None
+        assert not process.takes(batch(0))
+        until_ready(process)
         calls = batch(0)
-        assert apart.takes(calls[:1])
-        assert apart.append(calls) == []
+        assert process.takes(calls[:1])
+        assert process.append(calls) == []
         with open_store(where, create=False) as store:
             for seq, (make, known) in enumerate(calls, 1):
                 entry = make(known)
                 assert store.get(entry.row.id) == entry._replace(row=entry.row._replace(seq=seq))
-        # Rows that are made already are written where they are.
-        assert not apart.takes([(lambda known: known, entry)])
+        # Rows that are already built are written in the parent process.
+        assert not process.takes([(lambda known: known, entry)])
     finally:
-        apart.close()
+        process.close()
 
 
-def test_a_call_of_which_no_row_can_be_made_is_told_and_others_are_written(tmp_path: Path) -> None:
+def test_a_row_that_cannot_be_built_is_reported_and_others_are_written(tmp_path: Path) -> None:
     path = tmp_path / "audit.db"
-    apart = RowProcess(str(path), entry_of_snapshot)
+    process = RowProcess(str(path), entry_of_snapshot)
     try:
         calls = batch(0)
-        apart.takes(calls)
-        until_ready(apart)
+        process.takes(calls)
+        until_ready(process)
         calls[3] = (entry_of_snapshot, calls[3][1]._replace(reply=b"no JSON"))
-        (why,) = apart.append(calls)
+        (why,) = process.append(calls)
         assert why.startswith("JSONDecodeError")
     finally:
-        apart.close()
+        process.close()
     with open_store(path, create=False) as store:
         assert store.events().total == 9
 
@@ -88,8 +86,8 @@ def test_if_it_is_killed_rows_are_written_here_and_none_twice(tmp_path: Path) ->
     path = tmp_path / "audit.db"
     said: list[str] = []
     with open_store(path) as store:
-        apart = RowProcess(str(path), entry_of_snapshot)
-        with AuditWriter(store, flush_s=3600, apart=apart, say=said.append) as writer:
+        process = RowProcess(str(path), entry_of_snapshot)
+        with AuditWriter(store, flush_s=3600, process=process, say=said.append) as writer:
             log = call_logger(writer)
 
             def call(first: int, count: int) -> None:
@@ -98,10 +96,10 @@ def test_if_it_is_killed_rows_are_written_here_and_none_twice(tmp_path: Path) ->
                 assert writer.flush(PATIENCE_S)
 
             call(0, 10)
-            until_ready(apart)
+            until_ready(process)
             call(10, 10)
-            assert apart._child is not None
-            os.kill(apart._child.pid, signal.SIGKILL)
+            assert process._child is not None
+            os.kill(process._child.pid, signal.SIGKILL)
             call(20, 10)
             call(30, 10)
             assert writer.state() == WriterState(written=40)
@@ -110,25 +108,25 @@ def test_if_it_is_killed_rows_are_written_here_and_none_twice(tmp_path: Path) ->
 
 
 def test_one_that_cannot_open_the_store_is_done_without(tmp_path: Path) -> None:
-    apart = RowProcess(str(tmp_path), entry_of_snapshot)
+    process = RowProcess(str(tmp_path), entry_of_snapshot)
     try:
-        assert not apart.takes(batch(0))
-        until_ready(apart)
-        assert not apart.takes(batch(0))
+        assert not process.takes(batch(0))
+        until_ready(process)
+        assert not process.takes(batch(0))
     finally:
-        apart.close()
+        process.close()
 
 
-def test_a_database_that_is_away_is_told_as_such(tmp_path: Path, postgres: Any) -> None:
+def test_an_unavailable_database_is_reported_as_such(tmp_path: Path, postgres: Postgres) -> None:
     with open_store(postgres.url) as store:
-        apart = RowProcess(postgres.url, entry_of_snapshot)
-        with AuditWriter(store, flush_s=0.0, apart=apart) as writer:
+        process = RowProcess(postgres.url, entry_of_snapshot)
+        with AuditWriter(store, flush_s=0.0, process=process) as writer:
             log = call_logger(writer)
             for number in range(20):
                 log(ended_of("echo", {}, id=number))
             assert writer.flush(PATIENCE_S)
-            apart.takes(batch(0))
-            until_ready(apart)
+            process.takes(batch(0))
+            until_ready(process)
             postgres.stop()
             try:
                 for number in range(20, 40):

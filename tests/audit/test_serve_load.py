@@ -1,4 +1,4 @@
-"""`fault serve` at full speed: each call is a row, in order; killed in the middle, its log is whole."""
+"""`fault serve` under load: each call is a row, in order; if it is killed, its log has no gaps."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_server_that_is_killed_loses_its_last_moments_only_and_tears_nothing(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     where = place(kind, tmp_path, request)
-    # Some intervals beyond the first rows: a writer that dawdles has much to lose.
+    # Several intervals after the first rows, so that a slow writer would lose many.
     killed = kill(FAULT, where, 2.5, tmp_path)
     if kind == "sqlite":
         with sqlite3.connect(where) as database:

@@ -1,4 +1,4 @@
-"""Stores that cannot be had, and files that vanish."""
+"""Stores that cannot be opened, and files that are removed or replaced."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import sqlite3
 import stat
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,6 +14,7 @@ from faultkit.audit.store import MOST_IN_MEMORY, StoreUnavailable
 from faultkit.audit.store_factory import open_store
 from faultkit.base.errors import InputError, TargetError
 from tests.audit.rows import entry
+from tests.postgres import Postgres
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,8 @@ def test_what_is_only_read_is_not_made(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_database_of_somebody_else_is_not_written_to_by_who_only_reads(
-    tmp_path: Path, postgres: Any
+def test_opening_for_reading_creates_no_tables_in_another_database(
+    tmp_path: Path, postgres: Postgres
 ) -> None:
     path = tmp_path / "other.db"
     with sqlite3.connect(path) as other:
@@ -80,7 +80,7 @@ def test_a_log_that_may_not_be_written_can_be_read(tmp_path: Path) -> None:
     path = tmp_path / "audit.db"
     with open_store(path) as store:
         store.append([entry(1)])
-        # One who writes holds the file; one who reads does not wait for that.
+        # A writer locks the file; readers do not wait for it.
         writing = sqlite3.connect(path, isolation_level=None)
         writing.execute("BEGIN IMMEDIATE")
         with open_store(path, create=False) as reading:
@@ -118,7 +118,7 @@ def test_a_file_that_is_put_in_the_place_of_the_log_gets_the_rows_and_nothing_of
     path, new, said = tmp_path / "audit.db", tmp_path / "new.db", list[str]()
     with open_store(new) as other:
         other.append([entry(1, tool_name="new")])
-    # Two have it open, as a server and the process that writes for it do.
+    # Two processes have it open: a server, and the process that writes its rows.
     with open_store(path, say=said.append) as store, open_store(path) as apart:
         store.append([entry(number, tool_name="old") for number in range(10, 20)])
         path.rename(tmp_path / "aside.db")
@@ -137,7 +137,7 @@ def test_a_file_that_is_put_in_the_place_of_the_log_gets_the_rows_and_nothing_of
         database.close()
 
 
-def test_a_log_that_was_away_for_a_moment_is_the_same_log(tmp_path: Path) -> None:
+def test_a_file_that_was_moved_away_and_back_is_the_same_log(tmp_path: Path) -> None:
     path, said = tmp_path / "audit.db", list[str]()
     with open_store(path, say=said.append) as store:
         store.append([entry(1)])

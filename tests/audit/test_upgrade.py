@@ -1,4 +1,4 @@
-"""Logs of the first version of the tables are brought up to this one, with all that is in them."""
+"""Logs of the first version of the tables are upgraded, with all their rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import create_engine, text
 
-from faultkit.audit.audit_tables import UPGRADES, VERSION
+from faultkit.audit.audit_sql import UPGRADES, VERSION
 from faultkit.audit.store_factory import open_store
 from tests.audit.rows import entry
 
@@ -19,12 +19,12 @@ BACK_TO_1 = (
     "ALTER TABLE audit_payloads DROP COLUMN notifications_truncated",
     "UPDATE audit_schema SET version = 1",
 )
-"""What undoes the steps since."""
+"""Statements that undo the upgrades."""
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
 def old(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """A log of version 1 with one row."""
+    """Return the name of a log of version 1 with one row."""
     where = (
         str(tmp_path / "audit.db") if request.param == "sqlite" else request.getfixturevalue("postgres").url
     )
@@ -60,11 +60,11 @@ def test_an_old_log_is_brought_up_and_keeps_its_rows(old: str, create: bool) -> 
         again = store.get(new.row.id)
         assert again is not None
         assert again.payload == new.payload
-    # Once is enough.
+    # The second time there is nothing to upgrade.
     open_store(old, create=create).close()
 
 
-def test_several_who_come_at_once_bring_it_up_once(old: str) -> None:
+def test_concurrent_processes_upgrade_a_log_once(old: str) -> None:
     failed: list[BaseException] = []
 
     def open_it() -> None:
@@ -83,7 +83,7 @@ def test_several_who_come_at_once_bring_it_up_once(old: str) -> None:
         assert store.events().total == 1
 
 
-def test_whoever_still_runs_the_first_version_goes_on_writing(tmp_path: Path) -> None:
+def test_a_server_of_the_first_version_can_still_write(tmp_path: Path) -> None:
     path = tmp_path / "audit.db"
     with open_store(path) as store:
         store.append([entry(1)])
@@ -98,6 +98,6 @@ def test_whoever_still_runs_the_first_version_goes_on_writing(tmp_path: Path) ->
     assert found == [(0,), (0,)]
 
 
-def test_who_asks_for_an_old_log_gets_what_it_needs(old: Any) -> None:
+def test_a_reader_upgrades_an_old_log(old: Any) -> None:
     with open_store(old, create=False) as store:
         assert [row.id for row in store.all()] == [entry(1).row.id]

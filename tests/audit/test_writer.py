@@ -1,4 +1,4 @@
-"""Rows behind the calls: in order, none lost in silence, whatever the database does."""
+"""The writer: rows are in order, and no row is lost without being counted, whatever the database does."""
 
 from __future__ import annotations
 
@@ -19,13 +19,14 @@ from faultkit.audit.store import Store, StoreUnavailable
 from faultkit.audit.store_factory import open_store
 from faultkit.audit.writer import FLUSH_S, AuditWriter, WriterState
 from tests.audit.rows import NOON_US, entry
+from tests.postgres import Postgres
 
-PATIENCE_S = 5.0
+PATIENCE_S = 20.0
 NEVER_S = 3600.0
 
 
 class Gate:
-    """A store before which somebody stands. Closed, it lets writes wait; away, it fails them."""
+    """A store with a gate. If it is closed, writes block; if it is away, they fail."""
 
     name = "gate"
     changes = 0
@@ -64,7 +65,7 @@ def written(store: Store) -> list[int]:
 
 
 def until(holds: Callable[[], bool]) -> None:
-    """The writer is a thread of its own: it is given time, within bounds."""
+    """Wait until the condition holds, because the writer is another thread."""
     pause = threading.Event()
     for _ in range(int(PATIENCE_S / 0.005)):
         if holds():
@@ -117,7 +118,7 @@ def test_what_waits_is_bounded_in_bytes_as_well(gate: Gate) -> None:
     with AuditWriter(gate.as_store(), policy="drop", most_bytes=10_000, flush_s=0.0) as writer:
         for number in range(8):
             writer.add_later(lambda known: known, entry(number), 4000)
-        # The third one finds 8,000 bytes, and is let in; the others find 12,000.
+        # The third entry finds 8,000 bytes pending, and is added; the others find 12,000.
         assert writer.state() == WriterState(waiting=3, dropped=5)
         gate.open.set()
         assert writer.flush(PATIENCE_S)
@@ -187,7 +188,7 @@ def test_with_block_callers_are_slowed_long_before_there_is_no_room(
         until(lambda: len(added) == 3)
         assert gate.asked.acquire(timeout=PATIENCE_S)
         assert added == [0, 1, 2]
-        # It turns out to be away: whoever waited goes on, and rows wait instead, as long as there is room.
+        # The store is away: blocked callers continue, and rows are queued as long as there is room.
         gate.away = True
         gate.open.set()
         thread.join(PATIENCE_S)
@@ -197,7 +198,7 @@ def test_with_block_callers_are_slowed_long_before_there_is_no_room(
     assert written(gate.store) == list(range(6))
 
 
-def test_even_with_block_calls_do_not_wait_for_a_database_that_is_away(gate: Gate) -> None:
+def test_even_with_block_calls_do_not_wait_for_an_unavailable_database(gate: Gate) -> None:
     gate.away = True
     said: list[str] = []
     with AuditWriter(gate.as_store(), policy="block", most_waiting=3, flush_s=0.0, say=said.append) as writer:
@@ -279,7 +280,7 @@ def test_a_locked_database_gets_its_rows_when_the_lock_is_gone(
 
 def test_a_full_disk_makes_rows_wait(tmp_path: Path) -> None:
     with open_store(tmp_path / "audit.db") as store, AuditWriter(store, flush_s=0.0) as writer:
-        # The pool hands out its one connection again and again.
+        # The pool reuses its one connection.
         with store._engine.connect() as connection:
             connection.exec_driver_sql("PRAGMA max_page_count=12")
         for number in range(30):
@@ -291,7 +292,7 @@ def test_a_full_disk_makes_rows_wait(tmp_path: Path) -> None:
         assert written(store) == list(range(30))
 
 
-def test_a_postgresql_server_that_goes_away_gets_its_rows_when_it_is_back(postgres: Any) -> None:
+def test_a_postgresql_server_gets_pending_rows_after_a_restart(postgres: Postgres) -> None:
     with open_store(postgres.url) as store, AuditWriter(store, flush_s=0.0) as writer:
         writer.add(entry(0))
         assert writer.flush(PATIENCE_S)
@@ -350,7 +351,7 @@ def test_a_process_that_is_killed_loses_its_last_moments_only_and_tears_nothing(
     )
     assert process.stdout is not None
     told: list[tuple[int, float, int]] = []
-    # Two seconds beyond the first write: ten intervals, so that a writer that dawdles has much to lose.
+    # Two seconds after the first write: ten intervals, so that a slow writer would lose many rows.
     more = 200
     try:
         for line in process.stdout:
@@ -378,5 +379,5 @@ def test_a_process_that_is_killed_loses_its_last_moments_only_and_tears_nothing(
     assert len(found) >= told[-1][2]
     last_s = told[-1][1]
     missing = [at_s for number, at_s, _ in told if number >= len(found)]
-    # The interval, and the time that the write of a batch takes on a busy machine.
+    # The interval, and the time to write a batch on a busy machine.
     assert all(last_s - at_s <= FLUSH_S + 1.0 for at_s in missing)

@@ -1,4 +1,4 @@
-"""The options that say who may use `fault serve`: what they come to, and what does not go together."""
+"""The options that restrict access to `fault serve`: the rules that they make, and wrong combinations."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def options_of(*args: str) -> dict[str, Any]:
 
 def made(*args: str, host: str = "127.0.0.1", transport: str = "http", store: Store | None = None) -> Access:
     where = None if store is None else store.name
-    return build_access(access_rules(options_of(*args), transport=transport, host=host, where=where), store)
+    return build_access(access_rules(options_of(*args), transport=transport, host=host, store=where), store)
 
 
 def test_by_default_this_machine_may_do_everything() -> None:
@@ -67,7 +67,7 @@ def test_each_option_comes_to_something(store: Store) -> None:
     assert settings.public_url == "https://tools.example.org/x"
 
 
-def test_who_names_an_issuer_lets_nobody_in_without_a_token_or_a_key() -> None:
+def test_with_an_issuer_a_token_or_a_key_is_required() -> None:
     settings = made("--oidc-issuer", "https://issuer.example", "--oidc-audience", "me").settings
     assert not settings.anonymous
     assert settings.issuer == "https://issuer.example"
@@ -81,11 +81,11 @@ def test_beyond_loopback_any_host_will_do_unless_some_are_named(store: Store) ->
     assert own == ("localhost", "127.0.0.1", "::1", "10.0.0.1", "a.example")
 
 
-def test_a_server_that_nobody_can_use_yet_says_so(store: Store) -> None:
+def test_a_server_without_keys_prints_how_to_create_one(store: Store) -> None:
     said: list[str] = []
 
     def start() -> None:
-        rules = access_rules(options_of("--require-key"), transport="http", host="::1", where=store.name)
+        rules = access_rules(options_of("--require-key"), transport="http", host="::1", store=store.name)
         build_access(rules, store, say=said.append)
 
     start()
@@ -128,16 +128,16 @@ WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize(("args", "place", "why"), WRONG.values(), ids=WRONG)
-def test_what_does_not_go_together_is_told(args: str, place: dict[str, Any], why: str) -> None:
+def test_contradicting_options_are_errors(args: str, place: dict[str, Any], why: str) -> None:
     with pytest.raises(InputError) as raised:
         made(*args.split(), **place)
     assert str(raised.value).startswith(why)
 
 
-def test_keys_in_memory_could_be_made_by_nobody() -> None:
+def test_keys_in_memory_are_refused() -> None:
     with (
         open_store("memory:") as store,
-        pytest.raises(InputError, match="expected a --store that is no memory"),
+        pytest.raises(InputError, match="expected a --store other than memory:"),
     ):
         made("--require-key", store=store)
 
@@ -148,7 +148,7 @@ def test_a_server_that_others_could_reach_does_not_start(
     store = ["--store", str(tmp_path / "audit.db")]
     assert invoke(["serve", "--transport", "http", "--host", "0.0.0.0", "--port", "0", *store]) == 2
     err = capsys.readouterr().err
-    # Nothing is made for a server that cannot be.
+    # A server that cannot start creates no file.
     assert list(tmp_path.iterdir()) == []
     assert "rows written" not in err
     assert "error: --host: others can reach 0.0.0.0: expected --require-key, with a key that" in err

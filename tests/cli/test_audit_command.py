@@ -51,7 +51,7 @@ def test_calls_are_listed_newest_first(log: str, capsys: pytest.CaptureFixture[s
     assert err == ""
 
 
-def test_a_page_says_that_there_is_more(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page_reports_that_there_are_more_calls(log: str, capsys: pytest.CaptureFixture[str]) -> None:
     out, err = said(capsys, "list", "--store", log, "--limit", "1", "--offset", "1")
     assert "timeout" in out
     assert err == "1 of 3 calls; --limit and --offset show others\n"
@@ -125,7 +125,9 @@ def test_a_log_that_is_not_there_is_not_made(tmp_path: Path, capsys: pytest.Capt
     assert "only the process that writes memory:" in said(capsys, "list", "--store", "memory:", code=2)[1]
 
 
-def test_one_call_is_shown_with_what_was_said(log: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_call_is_shown_with_its_request_and_response(
+    log: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     document = json.loads(said(capsys, "show", entry(2).row.id, "--store", log)[0])
     assert document["error_message"] == "it, \x1b[2Jbroke"
     assert document["payload"]["request_params"] == {"n": 2}
@@ -192,7 +194,7 @@ def test_calls_are_shown_as_they_come(log: str, options: tuple[str, ...]) -> Non
             for number in (10, 11, 12):
                 store.append([entry(number), entry(number + 100, tool_name="chatty")])
                 assert next_ms() == number
-            # Older than what is there, but written later.
+            # Began earlier than the other rows, but was written later.
             store.append([entry(4, at_us=NOON_US - 1)])
             assert next_ms() == 4
     finally:

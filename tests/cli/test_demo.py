@@ -1,4 +1,4 @@
-"""`fault demo run` as a process: what it says, how it ends."""
+"""`fault demo run` as a process: its output, and how it ends."""
 
 from __future__ import annotations
 
@@ -71,23 +71,21 @@ def test_address_port_and_upstream_may_be_given() -> None:
         port = probe.getsockname()[1]
     env = {"FAULT_DEMO_ADDR": "127.0.0.1", "FAULT_DEMO_PORT": str(port)}
     with running("--upstream", "http://127.0.0.1:1/x", "--upstream-port", "0", **env) as process:
-        line = (
-            f"demo on http://127.0.0.1:{port}, upstream http://127.0.0.1:1/x (our own listens on 127.0.0.1:"
-        )
-        assert first_line(process).startswith(line)
+        line = f"demo on http://127.0.0.1:{port}, upstream http://127.0.0.1:1/x"
+        assert first_line(process).startswith(f"{line} (the built-in one listens on 127.0.0.1:")
         assert get(f"127.0.0.1:{port}", "/ping") == 502
 
 
-def test_it_stops_when_nobody_reads_what_it_says() -> None:
+def test_it_stops_when_the_reader_of_its_output_closes_it() -> None:
     with running(*FREE) as process:
         address = address_in(first_line(process))
         assert process.stdout is not None
         process.stdout.close()
         assert get(address, "/") == 200
-        assert process.wait(PATIENCE_S) == main.NO_READER
+        assert process.wait(PATIENCE_S) == 141
 
 
-def test_a_port_that_is_taken_is_no_target() -> None:
+def test_a_port_in_use_is_an_error() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         with running("127.0.0.1", str(port)) as process:
@@ -107,7 +105,9 @@ def test_a_port_that_is_taken_is_no_target() -> None:
         (("127.0.0.1", "0", "--upstream-timeout", "0"), "Invalid value for '--upstream-timeout'"),
     ],
 )
-def test_wrong_input_is_told(args: tuple[str, ...], problem: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_input_is_an_error(
+    args: tuple[str, ...], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main.invoke(["demo", "run", *args]) == 2
     assert problem in capsys.readouterr().err
 

@@ -1,4 +1,4 @@
-"""`fault faults`: what it shows is what the table says, and its examples work."""
+"""`fault faults`: its output agrees with the table, and its examples work."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_the_words_of_fault_specs_are_known_too(capsys: pytest.CaptureFixture[st
     assert both.startswith("http_error (level: http)\n")
     assert "In --fault of fault mock and fault gateway, http_error means http_status." in both
     assert invoke(["faults", "none", "--json"]) == 2
-    assert capsys.readouterr().err == "error: KIND: none is no fault: it has no settings\n"
+    assert capsys.readouterr().err == "error: KIND: none is not a fault: it has no settings\n"
 
 
 def test_whole_numbers_are_shown_in_full(capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,7 +96,7 @@ def test_the_schema_is_that_of_plans(capsys: pytest.CaptureFixture[str]) -> None
     assert json.loads(shown(capsys, "--schema")) == plan_schema()
 
 
-def test_json_of_a_fault_of_calls_says_where_it_fits_and_how_it_is_written(
+def test_json_of_a_call_fault_has_methods_transports_and_its_short_form(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     one = json.loads(shown(capsys, "keep-alive-only", "--json"))

@@ -1,4 +1,4 @@
-"""Flags and variables of the faults: every one that users know is there, and reaches the plan."""
+"""Flags and variables of the faults: each flag of the original exists, and sets its part of the plan."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def rules(*args: str, total_s: float | None = 100.0) -> tuple[Rule, ...]:
 
 
 def reached(rule: Rule, path: str) -> object:
-    """What stands at `with.mean_ms`, `match.side`, `trigger.probability` or `schedule` of the rule."""
+    """Return the value at `with.mean_ms`, `match.side`, `trigger.probability` or `schedule` of a rule."""
     section, _, name = path.partition(".")
     if section == "schedule":
         return str(rule.schedule)
@@ -146,7 +146,7 @@ def test_pareto_normal_may_be_spelled_either_way(spelling: str) -> None:
     assert reached(rule, "with.distribution") == "pareto-normal"
 
 
-def test_half_of_the_look_ups_fail_unless_told_otherwise() -> None:
+def test_half_of_the_look_ups_fail_by_default() -> None:
     assert rules("--with-dns")[0].trigger.probability == 0.5
     assert rules("--with-http-response")[0].trigger.probability == 1.0
 
@@ -202,13 +202,13 @@ def test_a_variable_without_its_switch_is_ignored_even_if_it_is_wrong(
         ),
     ],
 )
-def test_a_wrong_value_is_told_with_its_flag(args: list[str], message: str) -> None:
+def test_the_error_for_a_wrong_value_names_its_flag(args: list[str], message: str) -> None:
     with pytest.raises(InputError) as caught:
         rules(*args)
     assert str(caught.value) == message
 
 
-def test_a_wrong_variable_is_told_by_its_own_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_for_a_wrong_variable_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAULT_LATENCY_MEAN", "-1")
     with pytest.raises(InputError) as caught:
         rules("--with-latency")

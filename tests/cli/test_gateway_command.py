@@ -1,4 +1,4 @@
-"""`fault gateway`: what it refuses before anything is started, and how it says so."""
+"""`fault gateway`: wrong input, which is refused before anything is started."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_the_help_has_the_form_of_a_fault(capsys: pytest.CaptureFixture[str]) ->
     assert FORM in capsys.readouterr().out
 
 
-def test_a_method_that_nobody_knows_may_be_the_servers_own_and_is_told_only() -> None:
+def test_an_unknown_method_is_a_warning_only() -> None:
     spec = "hang@method:tols/call"
     done = subprocess.run(
         [sys.executable, "-m", "faultkit", "gateway", "--fault", spec, "--", sys.executable],
@@ -157,7 +157,7 @@ def test_a_method_that_nobody_knows_may_be_the_servers_own_and_is_told_only() ->
         (("--", ""), 'expected a program behind --, got ""'),
     ],
 )
-def test_what_nobody_could_be_reached_with_is_refused(
+def test_wrong_headers_urls_and_commands_are_refused(
     args: tuple[str, ...], problem: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert complaint(capsys, *args) == problem
@@ -171,7 +171,7 @@ def test_a_header_of_the_environment_is_named_as_such(
     assert problem == 'FAULT_GATEWAY_HEADERS: expected "Name: value", got "nonsense"'
 
 
-def test_an_address_that_is_not_ours_is_told_in_the_words_of_the_system(
+def test_the_error_for_a_foreign_address_has_the_message_of_the_system(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     problem = complaint(capsys, *URL, "--host", "192.0.2.1", "--port", "0", code=3)

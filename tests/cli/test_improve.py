@@ -1,4 +1,4 @@
-"""`fault improve` as a user calls it: a diff that applies, or a file that is changed and nothing else."""
+"""`fault improve`: a diff that applies, or a change of the file and of nothing else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from faultkit.base.errors import RunError
 from faultkit.base.files import rewrite_file
-from faultkit.cli import improve
+from faultkit.cli import advice as improve
 from faultkit.cli.main import invoke
 from tests.llm.scripted_provider import ScriptedServer, said
 
@@ -66,9 +66,7 @@ def test_stdout_has_the_diff_alone_and_git_applies_it(app: Path, capfd: pytest.C
     assert "tenacity" in lines[-1]
 
 
-def test_a_change_that_was_made_leaves_nothing_to_change(
-    app: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_after_a_change_there_is_nothing_to_change(app: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert invoke(["improve", "app.py", "--write"]) == 0
     written = app.read_text()
     out, err = capfd.readouterr()
@@ -221,7 +219,7 @@ def proposal(new: str) -> str:
     return json.dumps({"explanation": "It waits no longer.", "score": 0.9, "new": new, "dependencies": []})
 
 
-def test_a_model_answers_when_it_is_asked_and_says_so(
+def test_the_answer_of_a_model_names_it(
     app: Path, model: ScriptedServer, capfd: pytest.CaptureFixture[str]
 ) -> None:
     model.play(said("openai", proposal(BAD.replace("get(url)", "get(url, timeout=3)"))))

@@ -1,4 +1,4 @@
-"""`fault keys`: make, list, revoke."""
+"""`fault keys`: create, list and revoke."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_key_can_be_made_as_json(store: str, capsys: pytest.CaptureFixture[str
     assert listed == {"keys": [made]}
 
 
-def test_the_list_says_what_became_of_each(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_list_shows_the_state_of_each_key(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, "create", "ci", "--store", store)
     said(capsys, "create", "grafana", "--scope", "read", "--expires", "2999-01-01", "--store", store)
     assert said(capsys, "revoke", "ci", "--store", store) == ("", "key ci is revoked\n")
@@ -67,13 +67,13 @@ def test_the_list_says_what_became_of_each(store: str, capsys: pytest.CaptureFix
     )
 
 
-def test_revoking_can_be_told_as_json(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_revoke_prints_json(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, "create", "ci", "--store", store)
     out, _ = said(capsys, "revoke", "ci", "--store", store, "--json")
     assert json.loads(out) == {"name": "ci", "revoked": True}
 
 
-def test_no_keys_is_told(store: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_list_is_a_note_on_stderr(store: str, capsys: pytest.CaptureFixture[str]) -> None:
     open_store(store).close()
     assert said(capsys, "list", "--store", store) == ("", "no keys\n")
 
@@ -89,7 +89,7 @@ WRONG: tuple[tuple[tuple[str, ...], str], ...] = (
 
 
 @pytest.mark.parametrize(("args", "why"), WRONG, ids=str)
-def test_wrong_input_is_told(
+def test_wrong_input_is_an_error(
     args: tuple[str, ...], why: str, store: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said(capsys, "create", "ci", "--store", store)

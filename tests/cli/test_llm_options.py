@@ -1,4 +1,4 @@
-"""The `--llm-…` flags: what they collect, and how an index is made and searched with a provider's vectors."""
+"""The `--llm-…` flags, and indexes that are made and searched with the vectors of a provider."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import pytest
 
 from faultkit.cli.llm import FLAGS, LlmOptions, advisor_from, embed_options, llm_options, model_from
 from faultkit.cli.main import invoke
-from faultkit.code.advice.project_context import context_of, indexed_folder
-from faultkit.llm.ask import model_settings as settings
+from faultkit.code.advice.project_context import indexed_folder, project_search
+from faultkit.llm import model_settings as settings
 from faultkit.llm.providers import PROVIDERS
 from tests.llm.scripted_provider import ScriptedServer, Send, _send
 
@@ -71,7 +71,7 @@ def test_without_a_key_the_rules_answer() -> None:
     assert advisor_from(LlmOptions()).engine.name == "rules"
 
 
-def test_a_flag_makes_a_model_and_asks_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flag_makes_a_model_without_a_request(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("FAULT_AGENT_PROMPT_REASONING_MODEL", "by-variable")
     model = model_from(LlmOptions(client="ollama", time_s="12"))
     assert model is not None
@@ -82,7 +82,7 @@ def test_a_flag_makes_a_model_and_asks_nobody(monkeypatch: pytest.MonkeyPatch) -
 
 
 class Embeddings(ScriptedServer):
-    """Answers each text with a vector that depends on whether it speaks of cards."""
+    """A provider whose vector of a text depends on whether it mentions cards."""
 
     def __init__(self) -> None:
         self.texts: list[str] = []
@@ -132,7 +132,7 @@ def test_a_providers_vectors_are_asked_for_once_and_used_again_without_flags(
     assert invoke(["search", "card", shop, "--json", *TINY]) == 0
 
 
-def test_a_search_by_words_asks_nobody_whoever_made_the_index(
+def test_a_search_by_words_sends_no_request(
     shop: str, provider: Embeddings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert invoke(["index", shop, *TINY, "--llm-embed-model-dim", "3"]) == 0
@@ -143,7 +143,7 @@ def test_a_search_by_words_asks_nobody_whoever_made_the_index(
     assert provider.texts == []
 
 
-def test_an_index_of_another_embedder_is_told_what_to_do(
+def test_the_error_for_an_index_of_another_embedder_names_the_flags(
     shop: str, provider: Embeddings, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert invoke(["index", shop]) == 0
@@ -202,9 +202,9 @@ def test_a_model_is_shown_other_code_of_the_same_language(shop: str, provider: E
     Path(shop, "pay.go").write_text("package pay\n\nfunc charge_card() {}\n")
     model = model_from(LlmOptions(client="ollama"))
     assert model is not None
-    assert context_of(shop, model) is None
+    assert project_search(shop, model) is None
     assert invoke(["index", shop]) == 0
-    near = context_of(f"{shop}/pay.py", model)
+    near = project_search(f"{shop}/pay.py", model)
     assert near is not None
     piece = "def ship(box):\n    return box\n"
     found = near(f"{piece}    charge_card()\n", "python")
@@ -212,14 +212,12 @@ def test_a_model_is_shown_other_code_of_the_same_language(shop: str, provider: E
     assert provider.texts == []
 
 
-def test_an_index_that_cannot_be_read_is_left_out_and_told(
-    shop: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_unreadable_index_is_left_out_with_a_warning(shop: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert invoke(["index", shop]) == 0
     model = model_from(LlmOptions(client="ollama"))
     assert model is not None
     said: list[str] = []
-    near = context_of(shop, model, warn=said.append)
+    near = project_search(shop, model, warn=said.append)
     assert near is not None
     monkeypatch.setenv("QDRANT_URL", "http://127.0.0.1:1")
     assert near("card", "python") == ()

@@ -1,19 +1,22 @@
-"""The console entry: help that costs little, errors that are one line, exit codes that mean something."""
+"""The console scripts: help that imports little, errors on one line, exit codes, and early interrupts."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import NoReturn
 
 import click
 import pytest
 
 from faultkit import __version__
 from faultkit.base.errors import InputError, RunError, TargetError
-from faultkit.cli import main
-from faultkit.cli.lazy import LazyGroup
+from faultkit.cli import entry, main
+from faultkit.cli import main as fault_main
+from faultkit.cli.command_groups import LazyGroup
 
 PATIENCE_S = 20
 HEAVY = (
@@ -120,7 +123,7 @@ def test_an_error_is_one_line_and_its_exit_code(
     assert capsys.readouterr().err == line
 
 
-def test_an_unexpected_error_leaves_its_traceback_in_the_log_file(
+def test_the_traceback_of_an_unexpected_error_is_in_the_log_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     log = tmp_path / "fault.log"
@@ -130,7 +133,7 @@ def test_an_unexpected_error_leaves_its_traceback_in_the_log_file(
         capsys.readouterr().err == f"error: unexpected ZeroDivisionError: oops (the traceback is in {log})\n"
     )
     assert "Traceback (most recent call last)" in log.read_text()
-    main.invoke(["faults", "refuse"])  # Another start of the log closes the file.
+    main.invoke(["faults", "refuse"])  # Starting the log again closes the file.
 
 
 def test_at_level_debug_the_traceback_is_shown(
@@ -143,7 +146,7 @@ def test_at_level_debug_the_traceback_is_shown(
     assert shown.endswith("error: unexpected ZeroDivisionError: oops (the traceback is above)\n")
 
 
-def test_a_reader_that_leaves_is_no_error_to_talk_about() -> None:
+def test_a_closed_stdout_ends_the_command_without_a_message() -> None:
     process = subprocess.Popen(
         [sys.executable, "-m", "faultkit", "faults", "--schema"],
         stdout=subprocess.PIPE,
@@ -178,3 +181,19 @@ def test_an_output_that_cannot_show_a_character_goes_on_without_it() -> None:
     done = subprocess.run(command, capture_output=True, env=environment, timeout=30)
     assert done.returncode == 2
     assert done.stderr.startswith(b"error: ")
+
+
+def _interrupted(*args: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("begin", [entry.fault, entry.mcptest])
+def test_an_interrupt_during_imports_prints_nothing(
+    begin: Callable[[], NoReturn], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(fault_main, "main", _interrupted)
+    monkeypatch.setattr(entry, "invoke_mcptest", _interrupted)
+    with pytest.raises(SystemExit) as left:
+        begin()
+    assert left.value.code == 130
+    assert capsys.readouterr() == ("", "")

@@ -1,4 +1,4 @@
-"""What a run says, as exact text, without a run."""
+"""The outputs of a run as exact text, without a run."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_json_lines_are_one_object_each_with_times_since_the_start() -> None:
     assert (ended["proxies"][0]["listen"], ended["proxies"][0]["upstream"]) == ("127.0.0.1:9000", "db:5432")
 
 
-def test_plain_output_tells_troubles_and_nothing_else_in_between() -> None:
+def test_plain_output_has_only_warnings_between_start_and_end() -> None:
     stream = StringIO()
     PlainLines(stream).happened([Opened(1.0, "9000", 0, "c"), Trouble(1.0, "9000", "accepting pauses")])
     assert stream.getvalue() == "warning: 9000: accepting pauses\n"
@@ -111,7 +111,7 @@ def test_plain_output_tells_troubles_and_nothing_else_in_between() -> None:
         ),
     ],
 )
-def test_a_proxy_says_where_it_leads(spec: ProxySpec, text: str) -> None:
+def test_a_proxy_is_shown_with_its_target(spec: ProxySpec, text: str) -> None:
     assert target_text(spec) == text
 
 

@@ -1,4 +1,4 @@
-"""`fault review` as a user calls it."""
+"""`fault review`: text, JSON, SARIF and exit codes."""
 
 from __future__ import annotations
 
@@ -103,13 +103,15 @@ def test_bad_input_exits_with_two(
     assert problem in capsys.readouterr().err
 
 
-def test_a_language_may_be_told(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_language_can_be_given(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("script").write_text(BAD)
     assert invoke(["review", "script", "--lang", "python", "--fail-on", "high"]) == 1
     assert "script:5" in capsys.readouterr().out
 
 
-def test_what_is_broken_or_passed_by_is_told_apart(app: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_broken_and_skipped_files_are_reported_separately(
+    app: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     app.write_text(f"{BAD}x = (\n")
     Path("data.py").write_bytes(bytes(100))
     Path("empty.py").write_text("")

@@ -1,4 +1,4 @@
-"""`fault run` with something wrong: one line that names it, the right exit code, and nothing left behind."""
+"""Errors of `fault run`: one line that names the mistake, the exit code, and no port left open."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ALONE = "--disable-http-proxy"
 
 
 def complaint(capsys: pytest.CaptureFixture[str], *args: str, code: int) -> str:
-    """What one failing `fault run` says, without `error: `."""
+    """Return the message of a failing `fault run`, without `error: `."""
     assert invoke(["run", "--no-ui", *args]) == code
     shown = capsys.readouterr()
     assert shown.out == ""
@@ -96,7 +96,7 @@ def test_json_and_a_log_on_stdout_cannot_both_be(capsys: pytest.CaptureFixture[s
     )
 
 
-def test_a_port_that_is_taken_ends_with_3(echo: Endpoint, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_in_use_ends_with_3(echo: Endpoint, capsys: pytest.CaptureFixture[str]) -> None:
     said = complaint(capsys, ALONE, "--proxy", f"{echo.port}={echo}", code=3)
     assert said == f"{echo.port}: cannot listen on {echo}: Address already in use"
 
@@ -109,14 +109,14 @@ def test_ports_that_were_opened_before_the_error_are_given_back(
     socket.create_server(("127.0.0.1", closed_port)).close()
 
 
-def test_a_taken_address_of_a_forward_proxy_that_was_asked_for_ends_with_3(
+def test_an_address_in_use_of_a_requested_forward_proxy_ends_with_3(
     echo: Endpoint, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = complaint(capsys, "--proxy-address", str(echo), "--proxy", f"0={echo}", code=3)
     assert said == f"http: cannot listen on {echo}: Address already in use"
 
 
-def test_a_taken_control_port_ends_with_3(echo: Endpoint, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_control_port_in_use_ends_with_3(echo: Endpoint, capsys: pytest.CaptureFixture[str]) -> None:
     said = complaint(capsys, ALONE, "--proxy", f"0={echo}", "--control", str(echo), code=3)
     assert said == f"control: cannot listen on {echo}: Address already in use"
 
@@ -129,6 +129,6 @@ def test_an_upstream_that_refuses_ends_with_3(closed_port: int, capsys: pytest.C
 
 
 def test_an_upstream_without_an_address_ends_with_3(capsys: pytest.CaptureFixture[str]) -> None:
-    # Nobody may own a name below .invalid. Where no name server answers, the time limit ends the wait.
+    # RFC 2606 reserves .invalid: the name has no address. Without a name server, the limit ends the wait.
     said = complaint(capsys, ALONE, "--proxy", "0=no.invalid:80", "--connect-timeout", "2s", code=3)
     assert said.startswith("0: cannot reach no.invalid:80: ")

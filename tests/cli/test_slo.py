@@ -1,4 +1,4 @@
-"""`fault slo` as a user calls it."""
+"""`fault slo`: the table, JSON, and answers of a model."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[ScriptedServer]:
     server.close()
 
 
-def test_a_model_answers_when_it_is_asked_and_says_so(
+def test_the_answer_of_a_model_names_it(
     app: Path, model: ScriptedServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     slo = {

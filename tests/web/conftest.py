@@ -1,4 +1,4 @@
-"""A server for all tests of a file: each leaves it as it was, or asks only for what it did itself."""
+"""A server for all tests of a file. A test leaves it unchanged, or reads only its own rows."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.audit.conftest import postgres, postgres_server
 from tests.web.served import Served, served
-
-__all__ = ["postgres", "postgres_server", "server"]
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""`fault serve` over HTTP as it is, but in a thread of the tests."""
+"""`fault serve` over HTTP, in a thread of the test process."""
 
 from __future__ import annotations
 
@@ -34,12 +34,14 @@ OURS = {"x-requested-with": "test"}
 
 
 class Served:
+    """The running server, a client, and its log."""
+
     def __init__(self, url: str, store: Store | None, writer: AuditWriter | None, said: list[str]) -> None:
         self.url = url
         self._store = store
         self._writer = writer
         self.said = said
-        # Reading the certificates of all the world would take longer than the test.
+        # Without `verify`, because loading the CA certificates would take longer than the test.
         self.client = httpx.Client(base_url=url, timeout=PATIENCE_S, verify=False)
 
     @property
@@ -64,7 +66,7 @@ class Served:
         return self.client.post(path, json=body, headers=OURS)
 
     def call(self, name: str, arguments: Any = None, path: str = "/mcp", **headers: str) -> Any:
-        """In the modern era, which needs no beginning. Its row is in the log afterwards."""
+        """Call a tool in the modern era, which needs no `initialize`, and wait until its row is written."""
         meta = {VERSION_KEY: VERSION, CAPABILITIES_KEY: {}}
         params = {"name": name, "arguments": arguments or {}, "_meta": meta}
         message = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
@@ -76,7 +78,7 @@ class Served:
 
     def flush(self) -> None:
         assert self._writer is not None
-        # A reply goes out before its call is noted: with the next answer, it has been.
+        # A reply is sent before its row is queued; at the next reply, it has been.
         self.get("/healthz")
         assert self._writer.flush(PATIENCE_S)
 
@@ -91,7 +93,7 @@ def served(
     settings: AccessSettings | None = None,
     groups: tuple[Group, ...] = GROUPS,
 ) -> Iterator[Served]:
-    """`where`: None for no log at all."""
+    """Yield a running server. `where`: the store; None to serve without an audit log."""
     store = None if where is None else open_store(where)
     writer = None if store is None else AuditWriter(store, flush_s=0.0)
     rules = settings or AccessSettings()

@@ -1,4 +1,4 @@
-"""Rows over HTTP: pages, filters, one call, all of them."""
+"""The API of rows: pages, filters, one call, export."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def said(number: int, payload: Payload, **fields: Any) -> AuditEntry:
 
 @pytest.fixture(scope="module")
 def log() -> Iterator[Served]:
-    """Five calls, which are not of today."""
+    """Yield a server with five calls of a past day."""
     with served() as running:
         running.store.append(
             [
@@ -107,7 +107,7 @@ FILTERS: tuple[tuple[dict[str, str], list[int]], ...] = (
 
 
 @pytest.mark.parametrize(("filters", "expected"), FILTERS, ids=lambda value: str(value)[:60])
-def test_a_filter_lets_through_what_it_says(
+def test_a_filter_selects_the_rows_that_it_describes(
     log: Served, filters: dict[str, str], expected: list[int]
 ) -> None:
     assert numbers(log.json(EVENTS, **filters)) == expected
@@ -189,7 +189,7 @@ def test_pages_by_cursor_show_each_call_once_though_others_come() -> None:
         assert (numbers(last), last["next"]) == ([0], None)
 
 
-def test_one_call_has_what_was_said_beside_it(log: Served) -> None:
+def test_one_call_has_its_request_and_response(log: Served) -> None:
     row = log.json(f"{EVENTS}/{entry(1).row.id}")
     assert row["payload"]["response_error"] == {"code": -31002, "data": {"roll": 0.25, "failed": True}}
     assert row["parameters"] == {"seed": "abc", "call_id": 5}
@@ -201,7 +201,7 @@ def test_one_call_has_what_was_said_beside_it(log: Served) -> None:
     )
 
 
-def test_what_can_be_filtered_by_is_told(log: Served) -> None:
+def test_meta_lists_the_filters(log: Served) -> None:
     meta = log.json(f"{AUDIT}/meta")
     assert (meta["tools"], meta["users"]) == (["echo", "flaky", "slow"], ["bob"])
     assert (meta["sources"], meta["keys"]) == (["mcp", "portal-replay"], ["ci"])
@@ -280,7 +280,7 @@ def test_an_export_that_cannot_go_on_does_not_look_whole(
         server.get(f"{AUDIT}/export")
 
 
-def test_a_log_that_goes_away_is_a_503_while_calls_go_on(tmp_path: Path) -> None:
+def test_an_unavailable_log_is_a_503_while_calls_continue(tmp_path: Path) -> None:
     path = tmp_path / "audit.db"
     with served(str(path)) as running:
         running.call("echo", {"message": "before"})

@@ -1,4 +1,4 @@
-"""Figures over HTTP, of calls whose times are known."""
+"""The API of statistics, with calls of known times."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.web.served import AUDIT, PORTAL, Served, served
 SERIES = f"{AUDIT}/timeseries"
 BREAKDOWN = f"{AUDIT}/breakdown"
 MINUTE_US = 60_000_000
-# On a whole minute, so that buckets begin with it.
+# A whole minute, so that a bucket begins there.
 START_US = NOON_US - NOON_US % MINUTE_US
 NOTHING = {
     "count": 0,
@@ -29,7 +29,7 @@ NOTHING = {
 
 @pytest.fixture(scope="module")
 def log() -> Iterator[Served]:
-    """Four calls in the first minute, none in the second, one in the third."""
+    """Yield a server with four calls in the first minute, none in the second, and one in the third."""
     with served() as running:
         running.store.append(
             [entry(n, at_us=START_US + n, duration_ms=float(n), success=n != 4) for n in range(1, 5)]
@@ -115,7 +115,7 @@ def test_a_breakdown_has_the_most_frequent_first(log: Served) -> None:
         ("key", [""]),
     ],
 )
-def test_calls_can_be_told_apart_by(log: Served, by: str, keys: list[str]) -> None:
+def test_calls_can_be_grouped_by_a_column(log: Served, by: str, keys: list[str]) -> None:
     assert [item["key"] for item in log.json(BREAKDOWN, by=by)["items"]] == keys
 
 

@@ -1,4 +1,4 @@
-"""A log that cannot keep up slows those who call, and nobody else."""
+"""A log that cannot keep up delays calls, and no other requests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.web.served import OURS, PATIENCE_S, Served, served
 
 
 class Shut:
-    """While it is, no row is taken."""
+    """Blocks every write of rows until `opened` is set."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.opened = threading.Event()
@@ -41,7 +41,7 @@ def called(server: Served, done: list[int]) -> threading.Thread:
     def call() -> None:
         for number in range(5):
             body = {"arguments": {"message": f"{number}"}}
-            # Not by way of `call`, which waits for the log.
+            # Not with `call`, which waits for the log.
             assert server.client.post("/api/v1/admin/tryit/echo", json=body, headers=OURS).status_code == 200
         for number in range(3):
             message = {"jsonrpc": "2.0", "id": number, "method": "initialize", "params": {}}
@@ -53,7 +53,7 @@ def called(server: Served, done: list[int]) -> threading.Thread:
     return thread
 
 
-def test_who_calls_waits_for_the_log_while_all_else_is_served(shut: Shut) -> None:
+def test_calls_wait_for_the_log_while_other_requests_are_served(shut: Shut) -> None:
     done: list[int] = []
     with served() as server:
         thread = called(server, done)
@@ -68,7 +68,7 @@ def test_who_calls_waits_for_the_log_while_all_else_is_served(shut: Shut) -> Non
         assert server.state == WriterState(written=5)
 
 
-def test_nobody_waits_long_for_a_log_that_takes_nothing(shut: Shut, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_wait_only_a_while_for_a_blocked_log(shut: Shut, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("faultkit.audit.writer.AuditWriter.block_s", 0.02)
     done: list[int] = []
     with served() as server:

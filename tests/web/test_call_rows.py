@@ -1,4 +1,4 @@
-"""Rows that are made of calls."""
+"""Rows that are built from finished calls."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from faultkit.mcp.failures.failure_service import FailureService, FinishedCall, 
 from faultkit.mcp.failures.failure_tool import Caller
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.message import encode, read
-from faultkit.web.call_rows import _header_texts, call_logger, entry_of, entry_of_snapshot
-from faultkit.web.call_snapshot import take_snapshot
+from faultkit.web.call_rows import _header_texts, call_logger, entry_of, entry_of_snapshot, take_snapshot
 from tests.audit.rows import NOON_US
+from tests.postgres import Postgres
 
 
 class Silent(Exchange):
@@ -48,7 +48,7 @@ def kept(
     cancel: bool = False,
     meta: Any = None,
 ) -> tuple[AuditRow, Payload]:
-    """What is kept of one call."""
+    """Make a call, and return its entry."""
     ended = ended_of(name, arguments, id=id, era=era, like_go=like_go, raw=raw, cancel=cancel, meta=meta)
     entry = entry_of(ended, NOON_US)
     assert entry.payload is not None
@@ -130,9 +130,7 @@ def test_an_error_is_kept_with_the_category_of_the_caller_and_its_first_text() -
         ("billing", -32603, "billing"),
     ],
 )
-def test_the_code_goes_by_the_category_that_is_told_and_recorded(
-    category: str | None, code: int, recorded: str
-) -> None:
+def test_the_error_code_follows_the_recorded_category(category: str | None, code: int, recorded: str) -> None:
     row, said = kept("error", {} if category is None else {"category": category})
     told = json.loads(said.response_error or "")
     assert (told["code"], told["data"]["category"], row.error_category) == (code, recorded, recorded)
@@ -163,7 +161,7 @@ def test_like_go_a_failure_is_kept_as_the_result_that_was_sent() -> None:
     assert json.loads(said.response_result or "")["isError"] is True
 
 
-def test_a_cancelled_call_is_kept_with_the_time_that_it_had() -> None:
+def test_a_cancelled_call_has_the_time_until_its_cancellation() -> None:
     row, _ = kept("slow", {"milliseconds": 60_000}, cancel=True)
     assert (row.success, row.error_category, row.error_message) == (False, "cancelled", "context canceled")
     assert 0 <= row.duration_ms < 5000
@@ -227,7 +225,7 @@ def test_no_credential_is_remembered_between_calls() -> None:
         said = entry_of(ended, NOON_US).payload
         assert said is not None
         assert said.request_headers == '{"authorization":"[redacted]","user-agent":"test/1"}'
-    # They are the same to it.
+    # The redacted headers are equal, so both calls share one entry of the cache.
     assert (_header_texts.cache_info().misses, _header_texts.cache_info().hits) == (1, 1)
 
 
@@ -277,7 +275,7 @@ def test_a_long_message_is_cut() -> None:
     ],
     ids=["odd values", "deep", "list", "number", "null", "odd key"],
 )
-def test_whatever_callers_send_every_store_takes_it(arguments: bytes, postgres: Any) -> None:
+def test_whatever_callers_send_every_store_takes_it(arguments: bytes, postgres: Postgres) -> None:
     for name in (b"echo", b"nosuch\\u0000\\udfff"):
         raw = (
             b'{"jsonrpc":"2.0","id":"\\ud800","method":"tools/call","params":{"name":"'

@@ -1,4 +1,4 @@
-"""Notifications that a call sent before its reply are kept with it."""
+"""Notifications that a call sent before its reply are stored with it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Heard(Exchange):
 
 
 def called(steps: int, token: str | int = "p") -> tuple[FinishedCall, list[Any]]:
-    """`progress` with pauses of 250 ms, in virtual time."""
+    """Call `progress` with pauses of 250 ms, in virtual time."""
 
     async def main() -> tuple[FinishedCall, list[Any]]:
         found: list[FinishedCall] = []
@@ -74,7 +74,7 @@ def test_a_call_without_any_has_none() -> None:
     assert "notifications" not in payload_document(kept(ended))
 
 
-def test_a_hundred_are_kept_and_more_are_told() -> None:
+def test_a_hundred_are_stored_and_more_are_flagged() -> None:
     ended, sent = called(100)
     assert len(payload_document(kept(ended))["notifications"]) == len(sent) == 100
     assert kept(ended).notifications_truncated is False
@@ -82,14 +82,16 @@ def test_a_hundred_are_kept_and_more_are_told() -> None:
     assert kept(ended).notifications_truncated is True
 
 
-def test_the_server_tells_of_the_first_hundred_only() -> None:
+def test_the_server_passes_on_the_first_hundred_only() -> None:
     async def main() -> FinishedCall:
         found: list[FinishedCall] = []
         server = FailureService(ServeSettings(), found.append)
         exchange = Heard({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "echo"}})
-        from faultkit.mcp.failures.failure_service import _Begun  # The only way to say more than a tool does.
+        from faultkit.mcp.failures.failure_service import (
+            _StartedCall,  # No tool sends that many notifications, so they are added here.
+        )
 
-        begun = _Begun(exchange, server._identify(exchange), server._tools["echo"], "echo", 0.0)
+        begun = _StartedCall(exchange, server._identify(exchange), server._tools["echo"], "echo", 0.0)
         for number in range(103):
             begun.note("notifications/message", {"n": number})
         server._end(begun, server._tools["echo"].run({}, begun.caller))  # type: ignore[arg-type]
@@ -113,7 +115,7 @@ def test_the_last_ones_make_room_if_they_are_too_long() -> None:
     assert said.notifications_truncated is True
 
 
-def test_one_that_is_too_long_alone_leaves_none_but_says_so() -> None:
+def test_one_that_is_too_long_is_left_out_and_flagged() -> None:
     ended, _ = called(1)
     ended.notes = (SentNotification(0.0, "notifications/message", {"data": "x" * 70_000}),)
     assert (kept(ended).notifications, kept(ended).notifications_truncated) == ("[]", True)

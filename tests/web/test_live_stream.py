@@ -1,4 +1,4 @@
-"""The log as it grows, over a real connection."""
+"""The live stream of the log, over a real connection."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ STREAM = f"{AUDIT}/stream"
 
 
 class Events:
-    """Of one stream, as they come."""
+    """The events of one stream."""
 
     def __init__(self, answer: httpx.Response) -> None:
         self._lines = answer.iter_lines()
         self.answer = answer
 
     def next(self) -> tuple[str, dict[str, Any]]:
-        """The name and the data of the next that is no comment."""
+        """Return the name and the data of the next event; skip comments."""
         fields: dict[str, str] = {}
         for line in self._lines:
             if not line and "data" in fields:
@@ -64,7 +64,7 @@ def followed(server: Served, query: str = "", last_id: str | None = None) -> Ite
         yield events
 
 
-def test_calls_are_told_as_they_come(server: Served) -> None:
+def test_calls_are_sent_as_they_are_logged(server: Served) -> None:
     server.call("echo", {"message": "before"})
     with followed(server) as events:
         server.call("echo", {"message": "one"})
@@ -86,7 +86,7 @@ def test_a_follower_has_a_filter_of_their_own(server: Served) -> None:
         assert failed.next()[1]["tool_name"] == "flaky"
 
 
-def test_whoever_comes_back_gets_what_they_missed(server: Served) -> None:
+def test_a_reader_that_reconnects_gets_the_missed_rows(server: Served) -> None:
     server.call("echo", {"message": "seen"})
     seen = server.newest().seq
     server.call("echo", {"message": "missed"})
@@ -108,7 +108,7 @@ def test_a_quiet_log_is_kept_alive(server: Served, monkeypatch: pytest.MonkeyPat
         assert events.comment() == ": keepalive"
 
 
-def test_those_who_leave_are_forgotten(server: Served) -> None:
+def test_readers_that_disconnect_are_forgotten(server: Served) -> None:
     with followed(server), followed(server):
         assert "faultkit_live_readers 2\n" in server.get("/metrics").text
     until(lambda: "faultkit_live_readers 0\n" in server.get("/metrics").text)
@@ -125,7 +125,7 @@ def test_there_are_not_more_followers_than_can_be_served(
     until(lambda: "faultkit_live_readers 0\n" in server.get("/metrics").text)
 
 
-def test_those_who_come_at_once_are_counted_before_the_database_answers() -> None:
+def test_concurrent_readers_are_counted_before_the_database_answers() -> None:
     asked: asyncio.Future[int]
 
     class Asked(live.LiveStream):
@@ -153,10 +153,10 @@ def test_those_who_come_at_once_are_counted_before_the_database_answers() -> Non
     asyncio.run(main())
 
 
-def test_who_does_not_read_is_told_how_many_calls_they_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_reader_gets_the_number_of_missed_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(live, "PATIENCE_S", 0.05)
     monkeypatch.setattr(live, "MOST_UNREAD_BYTES", 16 << 10)
-    # More than the kernel holds for a reader who does not read.
+    # More than the kernel buffers for a reader that does not read.
     text = json.dumps({"message": "x" * 50_000})
     with served() as running, slow_reader(running) as reader:
         sent = 0
@@ -174,7 +174,7 @@ def test_who_does_not_read_is_told_how_many_calls_they_missed(monkeypatch: pytes
                 rows += 1
         assert rows + dropped == sent
         assert dropped > 0
-        # And then it goes on.
+        # After that, the stream continues.
         running.call("echo", {"message": "after"})
         while (told := events.next())[0] != "audit" or told[1]["tool_name"] == "none":
             pass
@@ -183,7 +183,7 @@ def test_who_does_not_read_is_told_how_many_calls_they_missed(monkeypatch: pytes
 
 @contextmanager
 def slow_reader(running: Served) -> Iterator[socket.socket]:
-    """One that reads when it is asked to, with a small buffer."""
+    """Open a stream with a small receive buffer, which is read only on request."""
     host, port = running.url.removeprefix("http://").split(":")
     with socket.socket() as reader:
         reader.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
@@ -195,7 +195,7 @@ def slow_reader(running: Served) -> Iterator[socket.socket]:
 
 
 class Lines:
-    """The events of a chunked answer, read by hand."""
+    """The events of a chunked response, read from a socket."""
 
     def __init__(self, reader: socket.socket) -> None:
         self._file = reader.makefile("rb")
@@ -217,14 +217,14 @@ class Lines:
                 return fields["event"], json.loads(fields["data"])
 
 
-def test_a_database_that_goes_away_and_comes_back_is_told(tmp_path: Path) -> None:
+def test_an_unavailable_database_and_its_return_are_events(tmp_path: Path) -> None:
     path = tmp_path / "audit.db"
     with served(str(path)) as running, followed(running) as events:
         running.call("echo", {"message": "before"})
         assert events.next()[0] == "audit"
         path.rename(tmp_path / "elsewhere.db")
         path.mkdir()
-        # Its row waits, and shows that the file is gone.
+        # Writing its row shows that the file was removed.
         running.post("/api/v1/admin/tryit/echo", {"arguments": {"message": "meanwhile"}})
         name, data = events.next()
         assert name == "away"

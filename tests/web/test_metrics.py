@@ -1,4 +1,4 @@
-"""Metrics as Prometheus reads them: by its own parser."""
+"""Metrics, read by the parser of prometheus_client."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_calls_are_counted_by_tool_and_outcome() -> None:
         assert value(after, "faultkit_calls_total", tool="echo", outcome="success") == 3
         assert value(after, "faultkit_calls_total", tool="error", outcome="tool_error") == 1
         assert value(after, "faultkit_calls_total", tool="flaky", outcome="protocol_error") == 1
-        # Callers cannot make as many series as they like.
+        # Callers cannot create any number of series.
         assert value(after, "faultkit_calls_total", tool="unknown", outcome="protocol_error") == 2
         assert value(after, "faultkit_audit_rows_written_total") == 7
         assert value(after, "faultkit_audit_rows_waiting") == 0

@@ -1,4 +1,4 @@
-"""Calls that the portal makes: tried out, and made again."""
+"""Calls that the portal makes: new ones, and replays."""
 
 from __future__ import annotations
 
@@ -60,14 +60,16 @@ def test_notifications_come_with_the_result(server: Served) -> None:
     assert [note["method"] for note in payload["notifications"]] == ["notifications/progress"] * 2
 
 
-def test_nobody_s_headers_reach_a_tool_that_was_tried(server: Served) -> None:
+def test_headers_of_the_browser_do_not_reach_a_tool(server: Served) -> None:
     tried = try_it(server, "headers").json()
     assert tried["result"]["structuredContent"] == {"headers": {}, "count": 0}
 
 
-def test_who_leaves_calls_it_off(server: Served) -> None:
+def test_a_disconnect_cancels_the_call(server: Served) -> None:
     def leave() -> None:
-        with httpx.Client(base_url=server.url, timeout=0.3, verify=False) as other:
+        with httpx.Client(
+            base_url=server.url, timeout=httpx.Timeout(PATIENCE_S, read=0.3), verify=False
+        ) as other:
             with pytest.raises(httpx.ReadTimeout):
                 other.post(f"{ADMIN}/tryit/slow", json={"arguments": {"milliseconds": 60_000}}, headers=OURS)
 
@@ -94,7 +96,7 @@ def test_a_call_is_made_again_as_it_was() -> None:
         assert (row.id, row.source) == (again["replay_event_id"], "portal-replay")
         assert server.json(f"{AUDIT}/events/{row.id}")["payload"]["replayed_from"] == id
         assert server.json(f"{AUDIT}/events", has="replayed_from")["total"] == 1
-        # And one that was made again, too.
+        # A replay can be replayed, too.
         assert replay(server, row.id).json()["replayed_from"] == row.id
 
 
@@ -118,7 +120,7 @@ def test_replays_are_few() -> None:
         assert late.status_code == 429
         assert 1 <= int(late.headers["retry-after"]) <= 12
         assert late.json()["error"].startswith("too many replays: the next one in ")
-        # What is refused for another reason costs nothing, and is told first.
+        # A replay that is refused for another reason does not count, and that reason comes first.
         assert replay(server, "nobody").status_code == 404
 
 
@@ -170,7 +172,7 @@ REPLAYS: tuple[tuple[AuditEntry, str], ...] = (
 )
 
 
-def test_what_the_call_said_besides_is_said_again_and_nothing_else() -> None:
+def test_a_replay_sends_the_stored_parameters_and_nothing_else() -> None:
     with served() as server:
         for meta, notified in (({}, False), ({"progressToken": 7, "own": "x"}, True)):
             params = {"name": "progress", "arguments": {"steps": 1, "step_ms": 1}, "_meta": meta}
@@ -197,7 +199,9 @@ def test_a_number_that_is_infinite_is_tried_as_clients_say_it(server: Served) ->
 
 
 @pytest.mark.parametrize(("kept", "problem"), REPLAYS, ids=[problem[:60] for _, problem in REPLAYS])
-def test_what_cannot_be_made_again_is_told_why(server: Served, kept: AuditEntry, problem: str) -> None:
+def test_the_error_of_an_impossible_replay_has_the_reason(
+    server: Served, kept: AuditEntry, problem: str
+) -> None:
     server.store.append([kept])
     answer = replay(server, kept.row.id)
     assert (answer.status_code, answer.json()) == (400, {"error": problem})

@@ -1,4 +1,4 @@
-"""Which handler a method and a path lead to."""
+"""The route that matches a method and a path."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_path_leads_to_a_handler(method: str, path: str, handler: str, names: 
         ("GET", "", ()),
     ],
 )
-def test_where_there_is_none_the_methods_that_there_are_are_told(
+def test_without_a_route_the_allowed_methods_are_returned(
     method: str, path: str, allowed: tuple[str, ...]
 ) -> None:
     assert find_route(ROUTES, method, path) == allowed

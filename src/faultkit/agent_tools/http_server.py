@@ -17,10 +17,10 @@ from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from faultkit.agent_tools.framework.tool import Tool
-from faultkit.agent_tools.framework.tool_runner import ToolRunner
 from faultkit.agent_tools.mcp_server import make_server
-from faultkit.agent_tools.tool_table import TOOLS
+from faultkit.agent_tools.tool import Tool
+from faultkit.agent_tools.tool_catalog import TOOLS
+from faultkit.agent_tools.tool_runner import ToolRunner
 from faultkit.base.address import LOOPBACK, LOOPBACK_HOSTS, Endpoint, is_local_name
 from faultkit.base.errors import InputError
 from faultkit.base.signals import REASONS, StopReason, handle_signals
@@ -95,10 +95,12 @@ class Guard:
 
     def _refusal(self, headers: Headers) -> JSONResponse | None:
         if self._token is not None and not self._has_token(headers.get("authorization", "")):
-            told = {"WWW-Authenticate": 'Bearer realm="faultkit"'}
-            return JSONResponse({"error": "expected a bearer token that is known"}, 401, told)
+            challenge = {"WWW-Authenticate": 'Bearer realm="faultkit"'}
+            return JSONResponse({"error": "expected a bearer token that is known"}, 401, challenge)
         origin = headers.get("origin")
-        if self._same_origin and origin is not None and not _is_of(origin, headers.get("host", "")):
+        host = headers.get("host", "")
+        own_origins = (f"http://{host}", f"https://{host}")
+        if self._same_origin and origin is not None and origin not in own_origins:
             return JSONResponse({"error": "expected no Origin, or that of this server"}, 403)
         return None
 
@@ -106,10 +108,6 @@ class Guard:
         assert self._token is not None
         scheme, _, token = authorization.partition(" ")
         return scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), self._token)
-
-
-def _is_of(origin: str, host: str) -> bool:
-    return origin in (f"http://{host}", f"https://{host}")
 
 
 def check_token(host: str, token: str | None) -> None:

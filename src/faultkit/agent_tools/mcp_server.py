@@ -1,4 +1,4 @@
-"""The MCP server: built on the official SDK from the table of tools. The only module that knows both.
+"""The MCP server, built on the official SDK from the table of tools. Only this module knows both.
 
 A failed tool call, wrong arguments included, is a result with `isError`, which a model can read and act on;
 only an unknown tool and a malformed request are protocol errors (MCP specification, Tools, "Error Handling").
@@ -22,10 +22,10 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from faultkit import __version__
 from faultkit.agent_tools import prompts, resources
-from faultkit.agent_tools.framework.argument_kinds import brief_json, input_schema, suggestion
-from faultkit.agent_tools.framework.tool import Services, Tool
-from faultkit.agent_tools.framework.tool_runner import ToolFailure, ToolOutcome, ToolRunner
-from faultkit.agent_tools.tool_table import TOOLS, instructions_for
+from faultkit.agent_tools.argument_kinds import brief_json, input_schema, suggestion
+from faultkit.agent_tools.tool import Services, Tool
+from faultkit.agent_tools.tool_catalog import TOOLS, instructions_for
+from faultkit.agent_tools.tool_runner import ToolFailure, ToolOutcome, ToolRunner
 from faultkit.base.errors import InputError
 
 NAME, TITLE = "faultkit", "Faultkit"

@@ -1,4 +1,4 @@
-"""The prompts of the server: ways through the tools, from reading code to a proof. Does not know the SDK.
+"""The prompts of the server: sequences of tool calls, from reading code to a proof. Does not know the SDK.
 
 A prompt is text for a model. A test compares the tools and arguments that it names with the table of tools.
 """

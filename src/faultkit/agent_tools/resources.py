@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from faultkit.agent_tools.framework.tool import IMPORT_LOCK
+from faultkit.agent_tools.tool import IMPORT_LOCK
 from faultkit.base.errors import InputError
 
 if TYPE_CHECKING:
-    from faultkit.agent_tools.framework.tool import Services, StoredReport
+    from faultkit.agent_tools.tool import Services, StoredReport
     from faultkit.faults.fault import Fault
 
 MARKDOWN, JSON = "text/markdown", "application/json"
@@ -150,7 +150,7 @@ def _row(name: str, setting: dict[str, Any]) -> str:
 
 
 def _settings(fault: type[Fault]) -> dict[str, dict[str, Any]]:
-    from faultkit.faults.parse import fault_schema
+    from faultkit.faults.fault_data import fault_schema
 
     schema: dict[str, Any] = fault_schema(fault)
     return dict(schema["properties"])

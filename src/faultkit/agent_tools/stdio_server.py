@@ -28,10 +28,10 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.server.lowlevel.server import Server
 from mcp.shared.message import SessionMessage
 
-from faultkit.agent_tools.framework.tool import Tool
-from faultkit.agent_tools.framework.tool_runner import ToolRunner
 from faultkit.agent_tools.mcp_server import make_server
-from faultkit.agent_tools.tool_table import TOOLS
+from faultkit.agent_tools.tool import Tool
+from faultkit.agent_tools.tool_catalog import TOOLS
+from faultkit.agent_tools.tool_runner import ToolRunner
 from faultkit.base.errors import RunError
 from faultkit.base.signals import REASONS, StopReason, handle_signals
 

@@ -23,8 +23,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
-from faultkit.audit.audit_sql import where_clauses
-from faultkit.audit.audit_tables import events
+from faultkit.audit.audit_sql import events, where_clauses
 from faultkit.audit.filter import Filter
 from faultkit.audit.row import REFUSAL, TIMES
 from faultkit.audit.store import Store

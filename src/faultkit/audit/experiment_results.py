@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, Table, delete, func, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from faultkit.audit.audit_tables import results, totals
+from faultkit.audit.audit_sql import results, totals
 from faultkit.audit.store import Store
 
 _INSERTS: dict[str, Any] = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}

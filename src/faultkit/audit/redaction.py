@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from faultkit.base.secrets import REDACTED, SEED_SECRET_KEYS, is_secret_key
+from faultkit.base.secrets import ORIGINAL_SECRET_KEYS, REDACTED, is_secret_key
 
 MOST_DEPTH = 100
 TOO_DEEP = "[too deep]"
-_STEMS = tuple(key.partition("_")[0] for key in SEED_SECRET_KEYS)
+_STEMS = tuple(key.partition("_")[0] for key in ORIGINAL_SECRET_KEYS)
 """Common beginning of all spellings of each name."""
 _LONGEST_REMEMBERED = 64
 NUL = "\u2400"
@@ -28,7 +28,7 @@ _MOST_TRIES = 64
 """Limit of attempts to parse JSON inside a text: a text of brackets must not cost much time."""
 _BRACKET = re.compile(r"[{\[]")
 _ESCAPE = re.compile(r"\\+u00([2-7][0-9a-fA-F])")
-_NAMES = "|".join(key.replace("_", "[-_]?") for key in SEED_SECRET_KEYS)
+_NAMES = "|".join(key.replace("_", "[-_]?") for key in ORIGINAL_SECRET_KEYS)
 _NAMED = re.compile(rf"""(?:{_NAMES})[^"'\\:{{}}\[\]]{{0,64}}\\*["']\s*:""", re.IGNORECASE)
 """Key of a secret in JSON, even if the rest is cut off."""
 

@@ -14,8 +14,7 @@ from sqlalchemy import Connection, Engine, Select, delete, func, select, tuple_
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from faultkit.audit.audit_sql import bulk_insert, where_clauses
-from faultkit.audit.audit_tables import events, payloads
+from faultkit.audit.audit_sql import bulk_insert, events, payloads, where_clauses
 from faultkit.audit.filter import Filter
 from faultkit.audit.log_file import LogFile
 from faultkit.audit.row import PAYLOAD_FIELDS, ROW_FIELDS, AuditEntry, AuditRow, Payload

@@ -15,8 +15,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 from sqlalchemy.schema import CreateIndex, CreateTable
 
-from faultkit.audit.audit_sql import HOLDS, LOWER
-from faultkit.audit.audit_tables import UPGRADES, VERSION, metadata, versions
+from faultkit.audit.audit_sql import HOLDS, LOWER, UPGRADES, VERSION, metadata, versions
 from faultkit.audit.filter import param_holds
 from faultkit.audit.log_file import MEMORY, STORE_FORM, LogFile, default_store
 from faultkit.audit.store import MOST_IN_MEMORY, Store, why

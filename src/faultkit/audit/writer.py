@@ -87,11 +87,11 @@ class AuditWriter:
         block_s: float = BLOCK_S,
         keep_s: float | None = None,
         say: Callable[[str], None] = lambda line: None,
-        apart: RowProcess | None = None,
+        process: RowProcess | None = None,
     ) -> None:
-        """`apart`: a process that takes large batches; it is closed with the writer. `keep_s`: age from which
-        rows are removed, at the start and every hour. `say`: receives one line, in the writer's thread, when
-        the database becomes unavailable or available."""
+        """`process` takes large batches; it is closed with the writer. `keep_s`: age from which rows are
+        removed, at the start and every hour. `say`: receives one line, in the writer's thread, when the
+        database becomes unavailable or available."""
         self._store = store
         self._policy = policy
         self._most_waiting = most_waiting
@@ -102,7 +102,7 @@ class AuditWriter:
         self._block_s = block_s
         self._keep_s = keep_s
         self._say = say
-        self._apart = apart
+        self._process = process
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._queue: deque[tuple[RowBuilder, Any, int]] = deque()
@@ -120,10 +120,10 @@ class AuditWriter:
     def add(self, entry: AuditEntry, *, wait: bool = True) -> None:
         """Add an entry, from any thread. `wait`: block here if callers are to be slowed. An event loop passes
         False and checks `is_behind` before it accepts the next call."""
-        self.add_later(_itself, entry, _bytes_of(entry), wait=wait)
+        self.add_later(_unchanged, entry, _bytes_of(entry), wait=wait)
 
-    def add_later(self, make: RowBuilder, known: Any, held_bytes: int, *, wait: bool = True) -> None:
-        """Add an entry that the writer builds with `make(known)`. Building it twice must give the same row.
+    def add_later(self, build: RowBuilder, source: Any, held_bytes: int, *, wait: bool = True) -> None:
+        """Add an entry that the writer builds with `build(source)`. Building it twice must give the same row.
         `held_bytes`: memory that it occupies until then."""
         # The lock itself, since Condition is implemented in Python and slower: this runs for each call.
         with self._lock:
@@ -131,7 +131,7 @@ class AuditWriter:
             if (is_full or self._closing_until_s is not None) and not self._has_room(wait):
                 self._dropped += 1
                 return
-            self._queue.append((make, known, held_bytes))
+            self._queue.append((build, source, held_bytes))
             self._waiting += 1
             self._bytes += held_bytes
             # The thread waits for the first row, then for a full batch; it needs no other wake-up.
@@ -172,8 +172,8 @@ class AuditWriter:
     def state(self) -> WriterState:
         """Return the counters."""
         with self._changed:
-            known = (self._written, self._waiting, self._dropped, self._refused, self._away)
-            return WriterState(*known, self._store.changes)
+            counts = (self._written, self._waiting, self._dropped, self._refused)
+            return WriterState(*counts, self._away, self._store.changes)
 
     def flush(self, within_s: float = CLOSE_S) -> bool:
         """Wait until all rows are written; return False on timeout."""
@@ -190,8 +190,8 @@ class AuditWriter:
                 self._closing_until_s = monotonic() + within_s
             self._changed.notify_all()
         self._thread.join(within_s + _GRACE_S)
-        if self._apart is not None:
-            self._apart.close()
+        if self._process is not None:
+            self._process.close()
         return self.state()
 
     def __enter__(self) -> Self:
@@ -241,8 +241,8 @@ class AuditWriter:
             batch: list[PendingRow] = []
             self._bytes_at_hand = 0
             while self._queue and len(batch) < BATCH and self._bytes_at_hand < BATCH_BYTES:
-                make, known, held_bytes = self._queue.popleft()
-                batch.append((make, known))
+                build, source, held_bytes = self._queue.popleft()
+                batch.append((build, source))
                 self._bytes_at_hand += held_bytes
             self._at_hand = len(batch)
             return batch
@@ -268,12 +268,12 @@ class AuditWriter:
     def _append(self, batch: list[PendingRow]) -> tuple[list[str], int]:
         """Write a batch; return the errors of rows that could not be built, and the number of refused
         rows."""
-        if self._apart is not None and self._apart.takes(batch):
+        if self._process is not None and self._process.takes(batch):
             # The child process cannot report that the database file was replaced, so check here.
             self._store.check()
             # After an error the batch is written again below; existing rows are skipped.
             with suppress(StoreRefused, RowProcessEnded):
-                return self._apart.append(batch), 0
+                return self._process.append(batch), 0
         entries, missed = build_entries(batch)
         return missed, self._insert(entries)
 
@@ -344,7 +344,8 @@ class AuditWriter:
             self._say(f"audit: old rows were not removed: {error}")
 
 
-def _itself(entry: AuditEntry) -> AuditEntry:
+def _unchanged(entry: AuditEntry) -> AuditEntry:
+    """Return the entry: the builder of one that is already built."""
     return entry
 
 

@@ -1,34 +1,33 @@
-"""`fault agent`: tools for coding agents, and their registration with MCP clients.
-
-Also holds what every MCP server on stdio needs at its start; `fault chaos serve` uses that, too.
-"""
+"""`fault agent`: serve tools to coding agents, and register them with MCP clients."""
 
 from __future__ import annotations
 
-import gc
-import logging
 import math
 import os
+import shutil
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from faultkit.base.errors import InputError
 from faultkit.cli.chaos_options import EXPERIMENTS, chaos_settings, options_from_environment, read_limits
-from faultkit.cli.lazy import LazyCommand, LazyGroup
+from faultkit.cli.command_groups import LazyCommand, LazyGroup
 from faultkit.cli.llm import FLAGS, LlmOptions, llm_options, llm_settings_from
-from faultkit.cli.shared_options import INDEX_DIR, optional_seconds, tool_server_options
+from faultkit.cli.shared_options import INDEX_DIR, optional_seconds
+from faultkit.cli.tool_server import ToolServer
 
 if TYPE_CHECKING:
-    from faultkit.agent_tools.framework.load_limits import LoadLimits
+    from faultkit.agent_tools.load_limits import LoadLimits
+    from faultkit.mcp.hosts.host_configs import Host, Scope
 
+SERVER = ToolServer("fault agent tool", 7437, "FAULT_AGENT_TOKEN")
 COMMANDS: dict[str, LazyCommand] = {
     "tool": LazyCommand("faultkit.cli.agent:tool_command", "Serve Faultkit's tools to an MCP client."),
     "install": LazyCommand(
-        "faultkit.cli.agent_install:install_command",
+        "faultkit.cli.agent:install_command",
         "Register the tools with an MCP client.",
     ),
 }
@@ -48,15 +47,8 @@ def command(ctx: click.Context, llm: LlmOptions) -> None:
     ctx.default_map = {name: {key: value for key, value in values.items() if value} for name in COMMANDS}
 
 
-INTERRUPTED = 130
-TOKEN_VARIABLE = "FAULT_AGENT_TOKEN"
-DEFAULT_PORT = 7437
-_LIBRARY_LOGGERS = ("mcp", "uvicorn", "asyncio")
-"""Loggers of the libraries that serve MCP."""
-
-
 @click.command("tool", epilog="For example: fault agent tool --transport http --port 7437")
-@tool_server_options(DEFAULT_PORT, TOKEN_VARIABLE)
+@SERVER.options
 @INDEX_DIR
 @click.option(
     "--allow-target",
@@ -95,44 +87,16 @@ def tool_command(
 
     Over stdio the server ends when its client closes stdin. `fault agent install CLIENT` registers it.
     """
+    from faultkit.agent_tools.tool import Services
+    from faultkit.agent_tools.tool_catalog import AGENT_TOOLS
+
     limits = _load_limits(allow_targets, max_duration, max_clients, max_rps, max_timeout)
     settings = llm_settings_from(llm)
     chaos = options_from_environment(os.environ, experiments)
     read_limits(chaos.limits)  # A mistake in them ends the command now, not at the first call of a tool.
-    # These imports take about a second and make no garbage: collections would take a tenth of that.
-    with without_garbage_collection():
-        from faultkit.agent_tools.framework.tool import Services
-        from faultkit.agent_tools.framework.tool_runner import ToolRunner
-        from faultkit.agent_tools.stdio_server import run_stdio
-        from faultkit.agent_tools.tool_table import AGENT_TOOLS
-
     services = Services(settings, index_dir, limits)
     services.chaos = lambda: chaos_settings(chaos, source="mcp", transport=transport)
-    calls = ToolRunner(services)
-    redirect_library_logs(is_stdout_ours=transport != "stdio")
-    if transport == "http":
-        from faultkit.agent_tools.http_server import HttpServer
-
-        # An empty --token is passed on and refused: it may come from a shell variable that is not set, and
-        # must not mean that no token is needed.
-        required_token = (os.environ.get(TOKEN_VARIABLE) or None) if token is None else token
-        server = HttpServer(calls, host, port, required_token, AGENT_TOOLS)
-        reason = server.run(lambda url: click.echo(f"MCP over HTTP on {url}", err=True))
-    else:
-        explain_stdio()
-        reason = run_stdio(calls, AGENT_TOOLS)
-    logging.getLogger("faultkit.agent_tools").info("the server ended: %s", reason)
-    return INTERRUPTED if reason == "interrupt" else 0
-
-
-def explain_stdio() -> None:
-    """Print what an MCP server on stdio is for if a person has started it on a terminal."""
-    if sys.stdin.isatty():
-        click.echo(
-            "this is an MCP server: an MCP client starts it and talks to it over stdin and stdout "
-            "(`fault agent install CLIENT` registers it); Ctrl-C ends it",
-            err=True,
-        )
+    return SERVER.serve(services, AGENT_TOOLS, transport, host, port, token)
 
 
 def _load_limits(
@@ -142,7 +106,7 @@ def _load_limits(
     max_rps: float | None,
     max_timeout: str | None,
 ) -> LoadLimits:
-    from faultkit.agent_tools.framework.load_limits import LoadLimits
+    from faultkit.agent_tools.load_limits import LoadLimits
 
     if max_rps is not None and math.isnan(max_rps):
         raise InputError("--max-rps", "expected a number, got nan")
@@ -160,30 +124,128 @@ def _load_limits(
         raise InputError("--allow-target", str(error).removeprefix("allow_targets: ")) from None
 
 
-def redirect_library_logs(*, is_stdout_ours: bool) -> None:
-    """Send the log of the MCP libraries to the handlers of our own log.
+@click.command(
+    "install",
+    epilog="""\b
+Examples:
+  fault agent install cursor
+  fault agent install claude --scope project --command fault --write
+  fault agent install codex --llm-client openai --env OPENAI_API_KEY --write
+""",
+)
+@click.argument("client", metavar="CLIENT")
+@click.option(
+    "--scope",
+    type=click.Choice(("user", "project")),
+    default="user",
+    show_default=True,
+    help="user: for all your projects; project: for the one in the current folder.",
+)
+@click.option("--path", metavar="FILE", help="Config file to use in place of CLIENT's own.")
+@click.option(
+    "--name", metavar="NAME", default="fault", show_default=True, help="Name of the server in CLIENT."
+)
+@click.option("--command", "program", metavar="PATH", help="Program to start; by default this one.")
+@click.option(
+    "--env",
+    "variables",
+    multiple=True,
+    metavar="NAME[=VALUE]",
+    help="Environment variable for the server; without a value, CLIENT reads it when it starts the server.",
+)
+@click.option("--write", is_flag=True, help="Write the entry to the file; by default it is only printed.")
+@click.option("--remove", is_flag=True, help="Remove the entry from the file.")
+@llm_options
+def install_command(
+    client: str,
+    scope: Scope,
+    path: str | None,
+    name: str,
+    program: str | None,
+    variables: tuple[str, ...],
+    write: bool,
+    remove: bool,
+    llm: LlmOptions,
+) -> None:
+    """Print or write the entry with which CLIENT starts `fault agent tool`.
 
-    is_stdout_ours: False over stdio, where stdout carries MCP messages and the log goes to stderr"""
-    own_log = logging.getLogger("faultkit")
-    for handler in own_log.handlers:
-        if not isinstance(handler, logging.StreamHandler) or is_stdout_ours:
-            continue
-        if handler.stream is sys.stdout:
-            handler.setStream(sys.stderr)
-            click.echo("warning: stdout carries MCP messages: the log goes to stderr", err=True)
-    for name in _LIBRARY_LOGGERS:
-        log = logging.getLogger(name)
-        log.handlers[:] = own_log.handlers
-        log.setLevel(max(own_log.level, logging.INFO))
-        log.propagate = False
+    CLIENT is one of cursor, claude, claude-desktop, vscode, windsurf, zed, codex, gemini, kiro, copilot.
+    --write keeps everything else in the file, comments included, and saves the old file with the suffix
+    .before-fault beside it.
+    """
+    from faultkit.mcp.hosts import host_configs
+
+    if write and remove:
+        raise InputError("--remove", "expected either --write or --remove, got both")
+    host = host_configs.host_named(client)
+    llm_flags = [(flag.option, getattr(llm, flag.field)) for flag in FLAGS]
+    llm_words = [word for option, value in llm_flags if value is not None for word in (option, value)]
+    command_line = [*_program(program), "agent", *llm_words, "tool"]
+    entry = host_configs.entry_of(host, command_line, host_configs.variables_of(variables))
+    places = host_configs.Places(sys.platform, str(Path.home()), os.environ)
+    file = path or host_configs.config_path(host, scope, places, os.getcwd())
+    host_configs.check_name(name)
+    if write or remove:
+        _change_config(host, file, name, entry if write else None)
+        return
+    click.echo(host_configs.fragment(host, name, entry), nl=False)
+    click.echo(f"for {host.title}: belongs in {file}; --write puts it there", err=True)
+    own_way = host_configs.adding_command(host, scope, name, entry)
+    if own_way is not None:
+        click.echo(f"or run: {own_way}", err=True)
 
 
-@contextmanager
-def without_garbage_collection() -> Iterator[None]:
-    """Turn the garbage collector off for a block of imports, and exempt what they made from it afterwards."""
-    gc.disable()
+def _program(path: str | None) -> list[str]:
+    """Return the command that starts `fault`, by an absolute path: a client's folder and PATH may differ.
+
+    path: the value of --command"""
+    if path is not None:
+        if not path.strip():
+            raise InputError("--command", "expected the program to start, got nothing")
+        return [path]
+    running = Path(sys.argv[0])
+    beside_python = Path(sys.executable).with_name("fault")
+    for program in (running, beside_python):
+        if program.name in ("fault", "fault.exe") and program.is_file():
+            return [os.path.abspath(program)]
+    on_path = shutil.which("fault")
+    return [os.path.abspath(on_path)] if on_path else [sys.executable, "-m", "faultkit"]
+
+
+def _change_config(host: Host, file: str, name: str, entry: Mapping[str, Any] | None) -> None:
+    """Add the entry to the config file, or remove it if `entry` is None."""
+    from faultkit.base.files import rewrite_file
+    from faultkit.mcp.hosts.host_configs import BACKUP_SUFFIX, with_entry, without_entry
+
+    old = _read_config(file)
+    text = "" if old is None else old.decode("utf-8")
     try:
-        yield
-    finally:
-        gc.freeze()  # Modules live as long as the process: later collections need not visit them.
-        gc.enable()
+        new = without_entry(host, text, name) if entry is None else with_entry(host, text, name, entry)
+    except ValueError as error:
+        raise InputError(file, f"cannot be changed, and was not: {error}") from None
+    if new == text:
+        click.echo(f"{file}: nothing to do, {name} is {'not there' if entry is None else 'there already'}")
+        return
+    rewrite_file(file, new.encode("utf-8"), old, backup=BACKUP_SUFFIX)
+    change = f"{name} was {'removed' if entry is None else 'added'}"
+    backup = "" if old is None else f"; the old file is {file}{BACKUP_SUFFIX}"
+    click.echo(f"{file}: {change}{backup}")
+    if entry is not None:
+        click.echo(f"{host.title}: {host.then}", err=True)
+
+
+def _read_config(file: str) -> bytes | None:
+    """Return the content of a config file; None if there is none. Raises InputError unless it is UTF-8."""
+    try:
+        data = Path(file).read_bytes()
+        data.decode("utf-8")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(file, f"cannot be read: {(error.strerror or str(error)).lower()}") from None
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError(
+            file, f"expected UTF-8 text, got byte {data[error.start]:#04x} on line {line}"
+        ) from None
+    return data

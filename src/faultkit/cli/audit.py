@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import json
 import time
-from typing import IO, TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -14,13 +15,14 @@ from faultkit.audit.row import REFUSAL, AuditRow
 from faultkit.base.errors import InputError
 from faultkit.base.text import escaped_line
 from faultkit.base.times import time_text
-from faultkit.cli.lazy import LazyCommand, lazy_group
-from faultkit.cli.shared_options import durable_store_option, json_option, print_json
+from faultkit.cli.command_groups import LazyCommand, lazy_group
+from faultkit.cli.shared_options import add_options, durable_store_option, json_option, print_json
 
 if TYPE_CHECKING:
     from faultkit.audit.filter import Filter
     from faultkit.audit.store import Store
 
+F = TypeVar("F", bound=Callable[..., Any])
 COMMANDS: dict[str, LazyCommand] = {
     "list": LazyCommand("faultkit.cli.audit:list_command", "List calls, newest first."),
     "show": LazyCommand("faultkit.cli.audit:show_command", "Show one call with its request and response."),
@@ -33,7 +35,6 @@ COMMANDS: dict[str, LazyCommand] = {
 }
 
 command = lazy_group("audit", "Read the audit log of `fault serve`.", COMMANDS)
-
 
 _FILTER_NAMES = (
     "tool",
@@ -53,10 +54,11 @@ _SUCCESS_FLAGS = (("success", "true"), ("failed", "false"))
 _PATH_FLAGS = ("param", "response", "header")
 
 
-def filter_options(command: Any) -> Any:
+def filter_options(command: F) -> F:
     """Add the filter flags to a command, which takes them as `**options` and calls `filter_from`."""
     form = 'A time such as "2026-01-31T12:00:00Z", or how long ago, such as "15m".'
-    options = (
+    return add_options(
+        command,
         click.option("--tool", metavar="NAME", help="Calls of this tool."),
         click.option("--user", metavar="NAME", help="Calls of this user."),
         click.option("--session", metavar="ID", help="Calls of this session."),
@@ -100,9 +102,6 @@ def filter_options(command: Any) -> Any:
             "--has", type=click.Choice(HAS), multiple=True, help="Calls whose log entry holds this part."
         ),
     )
-    for option in reversed(options):
-        command = option(command)
-    return command
 
 
 def filter_from(options: dict[str, Any]) -> Filter:
@@ -262,7 +261,6 @@ def tail_command(store: str, count: int, as_json: bool, **options: Any) -> None:
 def stats_command(store: str, as_json: bool, **options: Any) -> None:
     """Show counts, error rates and latencies of the calls that match the filters, by tool."""
     from faultkit.audit.call_statistics import stats_of
-    from faultkit.base.times import time_text
 
     wanted = filter_from(options)
     with open_existing_store(store) as log:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
-from faultkit.base.documents.seeds import SEED_FORM, seed_of_text
+from faultkit.base.documents.values import SEED_FORM, seed_of_text
 from faultkit.base.errors import InputError
 from faultkit.mcp.fault_specs import parse_spec
 from faultkit.plan import Plan, PlanFile, Rule, load_plan_file

@@ -1,8 +1,7 @@
-"""`fault chaos status`, `stop`, `recover` and `list`: active faults, the kill switch, and past results."""
+"""`fault chaos status`, `stop` and `recover`: active faults, past results, the kill switch, and clean-up."""
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -10,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from faultkit.base.errors import FaultkitError
-from faultkit.base.text import one_line
-from faultkit.cli.chaos_options import EXPERIMENTS, ROLLBACK_FAILED, STATE, STORE, state_dir, store_place
+from faultkit.cli.chaos_options import ROLLBACK_FAILED, STATE, STORE, state_dir, store_place
 from faultkit.cli.shared_options import json_option, print_json, seconds_of
 
 if TYPE_CHECKING:
     from faultkit.chaos.safety.lease import LeaseView
-    from faultkit.chaos.safety.ledger import Ledger, RecoveredLease
+    from faultkit.chaos.safety.ledger import Ledger
+    from faultkit.chaos.safety.recovery import RecoveredLease
 
 
 @click.command("status")
@@ -30,7 +29,7 @@ def status_command(
 ) -> None:
     """Show active faults, whether experiments are stopped, and the results of past runs."""
     from faultkit.audit.store_factory import open_store
-    from faultkit.chaos.experiment.experiment_result import result_document
+    from faultkit.chaos.experiment.experiment_model import result_document
     from faultkit.chaos.records import ChaosAudit, ResultHistory
     from faultkit.chaos.safety.kill_switch import KillSwitch
     from faultkit.chaos.safety.ledger import Ledger
@@ -173,7 +172,8 @@ def recover_command(
 
     The report includes faults that a guardian process has undone already. Running this twice does no harm.
     """
-    from faultkit.chaos.safety.ledger import Ledger, recover
+    from faultkit.chaos.safety.ledger import Ledger
+    from faultkit.chaos.safety.recovery import recover
 
     ledger = Ledger(state_dir(state))
     guarded = [
@@ -253,31 +253,3 @@ def _audit_recovery(ledger: Ledger, store: str | None) -> None:
                 click.echo(f"warning: {audit.trouble}", err=True)
     except FaultkitError as error:
         click.echo(f"warning: not in the audit log: {error}", err=True)
-
-
-@click.command("list")
-@EXPERIMENTS
-@json_option()
-def list_command(experiments: str, as_json: bool) -> None:
-    """List the experiments and game days of a folder."""
-    from faultkit.chaos.experiment.experiment_catalog import read_catalog
-
-    catalog = read_catalog(experiments, os.environ)
-    listed = [
-        {"name": each.name, "file": str(each.file), "description": one_line(each.description)}
-        for each in catalog.experiments.values()
-    ]
-    days = [{"gameday": title, "file": str(file)} for title, file in catalog.days.items()]
-    problems = [str(problem) for problem in catalog.problems]
-    if as_json:
-        print_json({"experiments": listed, "gamedays": days, "problems": problems})
-        return
-    width = max((len(each["name"]) for each in listed), default=0)
-    for each in listed:
-        click.echo(f"{each['name']:<{width}}  {each['description'] or each['file']}".rstrip())
-    for day in days:
-        click.echo(f"{day['gameday']} (game day)  {day['file']}")
-    for problem in problems:
-        click.echo(f"warning: {problem}", err=True)
-    if not listed and not days:
-        click.echo(f"no experiments in {experiments}; `fault chaos init` writes one", err=True)

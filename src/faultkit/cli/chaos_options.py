@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from faultkit.base.errors import InputError
-from faultkit.cli.shared_options import seconds_of
+from faultkit.cli.shared_options import add_options, seconds_of
 
 if TYPE_CHECKING:
     from faultkit.chaos.safety.chaos_limits import Limits
@@ -78,9 +78,7 @@ def chaos_options(function: F) -> F:
         values = {name: kwargs.pop(name) for name in ("state", "store", "experiments", "limits", "lease")}
         return function(*args, chaos=ChaosOptions(**values), **kwargs)
 
-    for option in (STATE, STORE, EXPERIMENTS, LIMITS, LEASE):
-        option(collected)
-    return collected  # type: ignore[return-value]
+    return add_options(collected, LEASE, LIMITS, EXPERIMENTS, STORE, STATE)  # type: ignore[return-value]
 
 
 def options_from_environment(env: Mapping[str, str], experiments: str) -> ChaosOptions:

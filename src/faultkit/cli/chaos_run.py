@@ -1,4 +1,4 @@
-"""`fault chaos run`: run experiments with a live view, write reports, and exit with the result."""
+"""`fault chaos run`: runs experiments with a live view, writes reports, and exits with the result."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from faultkit.base.documents.seeds import seed_of_text
+from faultkit.base.documents.values import seed_of_text
 from faultkit.base.errors import FaultkitError, InputError, RunError, TargetError
 from faultkit.base.signals import StopSignal
 from faultkit.cli.chaos_options import ROLLBACK_FAILED, ChaosOptions, chaos_options, chaos_settings
 from faultkit.cli.shared_options import json_option, seed_option
 
 if TYPE_CHECKING:
-    from faultkit.chaos.experiment.experiment_catalog import GameDayFile
-    from faultkit.chaos.experiment.experiment_result import Event
+    from faultkit.chaos.experiment.experiment_file import GameDayFile
+    from faultkit.chaos.experiment.experiment_model import Event
     from faultkit.chaos.game_day import GameDayRun
     from faultkit.chaos.report.journal_report import ChaosReport
     from faultkit.chaos.session import ChaosSession, ChaosSettings
@@ -51,7 +51,7 @@ Examples:
 @click.option(
     "--dry-run", is_flag=True, help="Check the steady state once and show the plan; change nothing."
 )
-@seed_option("Seed to use in place of the experiment's own.", metavar="TEXT")
+@seed_option("Seed to use in place of the experiment's own.")
 @json_option("Print only the journal, as JSON.")
 @click.option("--journal", metavar="FILE", help="Write the journal to FILE, as JSON.")
 @click.option(
@@ -93,7 +93,7 @@ def run_command(
         session.check_switch()
         stop = threading.Event()
         run_seed = None if seed is None else seed_of_text(seed)
-        with _stop_signal(stop) as stopping, _live_view(no_ui or as_json) as on_event:
+        with _stop_signal(stop) as signals, _live_view(no_ui or as_json) as on_event:
             finished = run_game_day(
                 session, day, stop=stop, on_event=on_event, seed=run_seed, dry_run=dry_run
             )
@@ -106,13 +106,14 @@ def run_command(
     for failure in failures:
         click.echo(f"error: {failure}", err=True)
     code = finished.game_day.exit_code
-    if stopping.exit_code is not None and code != ROLLBACK_FAILED:
-        code = stopping.exit_code
+    if signals.exit_code is not None and code != ROLLBACK_FAILED:
+        code = signals.exit_code
     ctx.exit(code or (RunError.exit_code if failures else 0))
 
 
 def _game_day(which: tuple[str, ...], together: bool, folder: Path) -> GameDayFile:
-    from faultkit.chaos.experiment.experiment_catalog import GameDayFile, find_runnable, refuse_repeats
+    """Return the game day that the arguments name: that of a file, or one of single experiments."""
+    from faultkit.chaos.experiment.experiment_file import GameDayFile, find_runnable, refuse_repeats
 
     runnables = [find_runnable(name, folder, os.environ) for name in which]
     if len(runnables) == 1 and isinstance(runnables[0], GameDayFile):
@@ -182,7 +183,7 @@ def _check_paths(reports: tuple[str, ...], journal: str | None) -> None:
 
 def _try_to_write(report: ChaosReport, finished: GameDayRun, path: str) -> FaultkitError | None:
     """Write one report and return its error, if any: the others, and the result, must not be lost with it."""
-    from faultkit.base.files import write_whole
+    from faultkit.base.files import write_output
     from faultkit.chaos.report.experiment_formats import RENDERERS, journal_json
 
     extension = Path(path).suffix.lower()
@@ -190,7 +191,7 @@ def _try_to_write(report: ChaosReport, finished: GameDayRun, path: str) -> Fault
         text = (
             journal_json(report, finished.journals) if extension == ".json" else RENDERERS[extension](report)
         )
-        write_whole(path, text)
+        write_output(path, text)
     except FaultkitError as error:
         return error
     return None

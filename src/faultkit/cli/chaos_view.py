@@ -11,7 +11,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from faultkit.chaos.experiment.experiment_result import Event
+from faultkit.chaos.experiment.experiment_model import Event
 
 PHASES = ("gate", "method", "recheck", "rollback")
 _SHOWN_LINES = 8

@@ -7,7 +7,7 @@ import click
 
 @click.group("demo")
 def command() -> None:
-    """A small service with a dependency, to try faults on. It works without internet access."""
+    """Run a small service with a dependency, to try faults on. It needs no internet access."""
 
 
 @command.command("run")
@@ -38,10 +38,10 @@ def run(address: str, port: int, upstream: str | None, upstream_port: int, upstr
     """Serve the demo on ADDRESS (127.0.0.1) and PORT (7070) until Ctrl-C or SIGTERM.
 
     \b
-      GET  /             a page that says hello
+      GET  /             returns a page
       GET  /ping         calls the upstream: {content, duration in ms}
-      GET  /ping/myself  calls its own first page
-      POST /uppercase    {content} in capitals
+      GET  /ping/myself  calls the service's own page
+      POST /uppercase    returns {content} in capitals
       GET  /multi        calls the upstream twice at the same time
 
     Each request is printed as `METHOD path status duration`. Calls to the upstream, also on 127.0.0.1, go
@@ -51,6 +51,7 @@ def run(address: str, port: int, upstream: str | None, upstream_port: int, upstr
     from faultkit.base.signals import StopSignal
     from faultkit.demo.demo_server import DemoServer
 
+    # An error in `report` would only fail a request: it stops the server, and is raised at the end.
     pipe_errors: list[BrokenPipeError] = []
 
     def report(line: str) -> None:
@@ -67,7 +68,7 @@ def run(address: str, port: int, upstream: str | None, upstream_port: int, upstr
         timeout_s=upstream_timeout,
         report=report,
     )
-    built_in = f" (our own listens on {server.upstream})" if upstream is not None else ""
+    built_in = f" (the built-in one listens on {server.upstream})" if upstream is not None else ""
     with StopSignal(server.stop, server.stop):
         try:
             click.echo(f"demo on http://{server.endpoint}, upstream {server.upstream_url}{built_in}")

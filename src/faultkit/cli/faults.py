@@ -1,4 +1,4 @@
-"""`fault faults`: the table of faults as text, as JSON and as JSON Schema."""
+"""`fault faults`: print the table of faults as text, as JSON or as JSON Schema."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ import click
 
 from faultkit.base.errors import InputError
 from faultkit.cli.fault_flags import Flag, flags_of, switch_of
-from faultkit.cli.shared_options import columns, print_json
+from faultkit.cli.shared_options import columns, json_option, print_json
 from faultkit.faults import FAULTS
-from faultkit.faults.call.call import CallFault
+from faultkit.faults.call_fault import CallFault
 from faultkit.faults.fault import Fault
+from faultkit.faults.fault_data import fault_schema, fault_type
+from faultkit.faults.fault_settings import Setting
 from faultkit.faults.flag_names import flag_name
-from faultkit.faults.parse import fault_schema, fault_type
-from faultkit.faults.settings import Setting
 from faultkit.mcp.fault_specs import ALIASES, NONE, short_form
 
-_OF_NONE = """\
+_NONE_PAGE = """\
 none (no fault)
 Nothing is broken: `fault mock --fault none` is a healthy server, as without --fault."""
 
 
 @click.command(epilog="For example: fault faults latency")
 @click.argument("kind", required=False)
-@click.option("--json", "as_json", is_flag=True, help="As JSON, with the schema of the settings.")
-@click.option("--schema", is_flag=True, help="The JSON Schema of a plan file, for editors.")
+@json_option("Print JSON, with the schema of the settings.")
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of a plan file, for editors.")
 def command(kind: str | None, as_json: bool, schema: bool) -> None:
-    """Show the faults there are, or the settings of one KIND."""
+    """List all faults, or show the settings of one KIND."""
     if kind == NONE and not as_json and not schema:
-        click.echo(_OF_NONE)
+        click.echo(_NONE_PAGE)
     elif schema:
         from faultkit.plan import plan_schema
 
@@ -74,15 +74,15 @@ def fault_document(fault: type[Fault]) -> dict[str, Any]:
 def fault_page(fault: type[Fault]) -> str:
     """Return a fault as a page of text."""
     parts = [f"{fault.kind} (level: {fault.level})", fault.summary]
-    settings = _settings(fault)
-    if settings:
+    if settings := _settings(fault):
         parts += ["", "Settings:", _indented(settings)]
     if issubclass(fault, CallFault):
         parts += ["", "Where it fits:", _indented(_places(fault))]
         parts += ["", "On the command line of fault mock and fault gateway:", _indented(_specs(fault))]
         parts += [f"  {alias} means the same there." for alias, kind in ALIASES.items() if kind == fault.kind]
     else:
-        parts += ["", "Flags and variables:", _indented(_flags(fault))]
+        flags = (switch_of(fault), *flags_of(fault))
+        parts += ["", "Flags and variables:", _indented(columns([_flag_row(flag) for flag in flags]))]
         if fault.kind in ALIASES:
             other = ALIASES[fault.kind]
             parts.append(f"  In --fault of fault mock and fault gateway, {fault.kind} means {other}.")
@@ -106,6 +106,7 @@ def plan_example(fault: type[Fault]) -> str:
 
 
 def _match(fault: type[Fault]) -> dict[str, Any]:
+    """Return the `match` of the example plan: the keys that suit the level of the fault."""
     if issubclass(fault, CallFault):
         return {"server": "*", "tool": "*"} if "tools/call" in fault.methods else {"server": "*"}
     return {"proxy": "*"} | {
@@ -123,6 +124,7 @@ def _places(fault: type[CallFault]) -> str:
 
 
 def _others(fault: type[CallFault]) -> str:
+    """Return the words for methods that the fault hits only if a rule names them."""
     if not fault.only:
         return ", and any other that the rule names"
     others = [method for method in fault.only if method not in fault.methods]
@@ -164,10 +166,6 @@ def _number(value: float) -> str:
     return str(int(value)) if float(value).is_integer() else f"{value:g}"
 
 
-def _flags(fault: type[Fault]) -> str:
-    return columns([_flag_row(flag) for flag in (switch_of(fault), *flags_of(fault))])
-
-
 def _flag_row(flag: Flag) -> tuple[str, str, str]:
     if flag.sets is not None:
         return flag.option, flag.env, ""
@@ -185,12 +183,12 @@ def _indented(text: str) -> str:
 
 
 def _fault(kind: str) -> type[Fault]:
-    """Find a fault by its kind (with hyphens or underscores), its flags' name or its alias in `--fault`."""
-    of_flags = {flag_name(fault): fault for fault in FAULTS.values()}
-    if kind in of_flags:
-        return of_flags[kind]
+    """Return the fault of a kind (with hyphens or underscores), a name in flags, or an alias of `--fault`."""
+    by_flag_name = {flag_name(fault): fault for fault in FAULTS.values()}
+    if kind in by_flag_name:
+        return by_flag_name[kind]
     if kind == NONE:
-        raise InputError("KIND", "none is no fault: it has no settings")
+        raise InputError("KIND", "none is not a fault: it has no settings")
     word = kind.replace("-", "_")
     try:
         return fault_type(word if word in FAULTS else ALIASES.get(word, word))

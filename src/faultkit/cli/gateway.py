@@ -1,29 +1,31 @@
-"""`fault gateway`: a proxy between any MCP client and any MCP server, which injects call faults."""
+"""`fault gateway`: inject call faults between an MCP client and its server; `wrap`: edit a client config."""
 
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
 
-from faultkit.base.address import LOOPBACK_NAMES
 from faultkit.base.errors import InputError, TargetError
 from faultkit.base.text import close_names
-from faultkit.cli.lazy import CommandWithSubcommands, LazyCommand
+from faultkit.cli.command_groups import CommandWithSubcommands, LazyCommand
 from faultkit.cli.mock import FAULT_FORM, HTTP_FRONT_FLAGS, refuse_unused_flags
+from faultkit.cli.shared_options import CALL_SEED_HELP, CONTROL, control_endpoint, seed_option
 
 if TYPE_CHECKING:
     from faultkit.cli.call_plan import WrittenPlan
     from faultkit.plan import Plan
 
-CONTROL_PORT = 7900
 SUBCOMMANDS = {
     "replay": LazyCommand(
-        "faultkit.cli.mock:replay_command", "Serve a recording in place of the server it was made of."
+        "faultkit.cli.mock:replay_command", "Serve a recording in place of the recorded server."
     ),
     "wrap": LazyCommand(
-        "faultkit.cli.wrap:command", "Put every server of a client's config behind the gateway, or back."
+        "faultkit.cli.gateway:wrap_command",
+        "Put the servers of a client's config behind the gateway, or undo that.",
     ),
 }
 
@@ -42,53 +44,45 @@ Examples:
 """,
 )
 @click.argument("server_command", metavar="-- COMMAND…", nargs=-1, type=click.UNPROCESSED)
-@click.option("--upstream", metavar="URL", default="", help="A server over HTTP, in place of COMMAND.")
+@click.option("--upstream", metavar="URL", default="", help="URL of a server over HTTP, in place of COMMAND.")
 @click.option(
     "--fault",
     "faults",
     metavar="SPEC",
     multiple=True,
-    help=f"What to break: {FAULT_FORM}",
+    help=f"Fault to inject: {FAULT_FORM}",
 )
-@click.option("--plan", "plan_file", metavar="FILE", help="A plan of rules besides, or in place of, --fault.")
+@click.option("--plan", "plan_file", metavar="FILE", help="Plan file with rules, with or without --fault.")
 @click.option(
     "--front",
     type=click.Choice(["stdio", "http"]),
-    help="How clients speak to it; by default as the server does.",
+    help="Transport that clients use; by default that of the server.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address for --front http.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8766, show_default=True, help="Port for --front http."
 )
-@click.option("--name", "server_name", default="", help="Name of the server, for rules that say which one.")
+@click.option("--name", "server_name", default="", help="Name of the server, for rules with match.server.")
 @click.option(
-    "--shared-plan", is_flag=True, help="Rules for other servers than --name are no mistake; leave them out."
+    "--shared-plan", is_flag=True, help="Ignore rules for servers other than --name; by default an error."
 )
 @click.option(
     "--header",
     "headers",
     metavar="NAME: VALUE",
     multiple=True,
-    help="Sent to the --upstream; so are the lines of FAULT_GATEWAY_HEADERS.",
+    help="Header to send to --upstream, besides the lines of FAULT_GATEWAY_HEADERS. Repeatable.",
 )
-@click.option("--insecure", is_flag=True, help="Do not check the certificate of the --upstream.")
+@click.option("--insecure", is_flag=True, help="Do not verify the certificate of --upstream.")
 @click.option(
     "--record",
     metavar="FILE",
     help="Write every message and injection to this file (JSONL); a * in its name becomes a number.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace a recording that is there already.")
-@click.option("--record-only", is_flag=True, help="Inject nothing, whatever --fault and --plan say.")
-@click.option("--seed", default=None, help="Seed of all chance; that of the plan if not given.")
-@click.option(
-    "--control",
-    metavar="[HOST:PORT]",
-    is_flag=False,
-    flag_value=f"127.0.0.1:{CONTROL_PORT}",
-    envvar="FAULT_CONTROL_ADDRESS",
-    help=f"HTTP API to change faults while it runs (127.0.0.1:{CONTROL_PORT}); "
-    "its token is FAULT_CONTROL_TOKEN, or one that is shown.",
-)
+@click.option("--overwrite", is_flag=True, help="Replace an existing recording.")
+@click.option("--record-only", is_flag=True, help="Inject nothing, whatever --fault and --plan name.")
+@seed_option(CALL_SEED_HELP)
+@CONTROL
 def command(
     server_command: tuple[str, ...],
     upstream: str,
@@ -107,10 +101,10 @@ def command(
     seed: str | None,
     control: str | None,
 ) -> int:
-    """Stand between an MCP client and its server, and break the calls that rules name.
+    """Relay messages between an MCP client and its server, and break the calls that rules name.
 
-    Everything else passes as it is, byte for byte: progress, cancellation, sampling, subscriptions. The
-    client may speak stdio and the server HTTP, or the other way round.
+    Everything else passes unchanged, byte for byte: progress, cancellation, sampling, subscriptions. The
+    client may use stdio and the server HTTP, or the other way round.
     """
     from faultkit.base.signals import run_async
     from faultkit.cli.call_plan import call_plan, header_pairs
@@ -133,6 +127,7 @@ def command(
     if shared_plan:
         written = written.for_server(server_name)
     plan = written.plan
+    endpoint = control_endpoint(control)
     given = [line for line in os.environ.get(HEADERS_VARIABLE, "").splitlines() if line.strip()]
     job = GatewayJob(
         command=server_command,
@@ -146,7 +141,7 @@ def command(
         overwrite=overwrite,
         headers=(*header_pairs(given, HEADERS_VARIABLE), *header_pairs(headers)),
         verify=not insecure,
-        control=_control(control),
+        control=None if endpoint is None else (endpoint.host, endpoint.port),
         control_token=os.environ.get("FAULT_CONTROL_TOKEN") or None,
     )
     with written.naming_places():
@@ -157,7 +152,7 @@ def command(
 
 
 def _check_command(words: tuple[str, ...]) -> None:
-    """Raise TargetError for a missing program whose name is close to that of a sub-command."""
+    """Raise TargetError for a missing program whose name is close to that of a subcommand."""
     import shutil
 
     close = close_names(words[0], SUBCOMMANDS) if words else []
@@ -168,7 +163,7 @@ def _check_command(words: tuple[str, ...]) -> None:
 
 
 def _warn_of_methods(written: WrittenPlan, plan: Plan) -> None:
-    """Warn of unknown methods in rules; no error, since a server may have methods of its own."""
+    """Warn about unknown methods in rules. They are not an error: a server may define methods of its own."""
     from faultkit.mcp.targets import METHODS, Inventory, unmet_targets
 
     for index, rule in enumerate(plan.rules):
@@ -176,12 +171,100 @@ def _warn_of_methods(written: WrittenPlan, plan: Plan) -> None:
             click.echo(f"warning: {written.placed(mistake.within(f'rules[{index}]'))}", err=True)
 
 
-def _control(text: str | None) -> tuple[str, int] | None:
-    if text is None:
-        return None
-    from faultkit.base.address import parse_endpoint
+@click.command(
+    "wrap",
+    epilog="""\b
+Examples:
+  fault gateway wrap .mcp.json
+  fault gateway wrap .mcp.json --fault slow:2000%0.2 --write
+  fault gateway wrap .vscode/mcp.json --only github --plan plan.yaml --write
+  fault gateway wrap .mcp.json --undo --write
+""",
+)
+@click.argument("config", metavar="CONFIG")
+@click.option(
+    "--fault",
+    "faults",
+    metavar="SPEC",
+    multiple=True,
+    help="Fault to inject, as for `fault gateway`. Repeatable.",
+)
+@click.option("--plan", "plan_file", metavar="FILE", help="Plan file with rules, with or without --fault.")
+@click.option("--only", metavar="NAME", multiple=True, help="Wrap only this server. Repeatable.")
+@seed_option("Seed of all random choices.")
+@click.option("--record", metavar="FOLDER", help="Record the messages of each server to a file in FOLDER.")
+@click.option("--undo", is_flag=True, help="Restore the original entries, byte for byte.")
+@click.option("--write", is_flag=True, help="Write to CONFIG; the original is kept as CONFIG.before-fault.")
+def wrap_command(
+    config: str,
+    faults: tuple[str, ...],
+    plan_file: str | None,
+    only: tuple[str, ...],
+    seed: str | None,
+    record: str | None,
+    undo: bool,
+    write: bool,
+) -> None:
+    """Put the servers of a client's config behind the gateway, or undo that.
 
-    endpoint = parse_endpoint(text, CONTROL_PORT, path="--control")
-    if endpoint.host not in LOOPBACK_NAMES:
-        raise InputError("--control", f"expected a loopback address, got {endpoint}")
-    return endpoint.host, endpoint.port
+    CONFIG lists them under "mcpServers" (Claude, Cursor) or "servers" (VS Code). The result is printed, or
+    written with --write. Wrapping again replaces the flags of the gateway; --undo restores the file.
+    """
+    from faultkit.base.files import rewrite_file
+    from faultkit.cli.call_plan import call_plan
+    from faultkit.faults.call_fault import ERAS
+    from faultkit.mcp.hosts.host_configs import BACKUP_SUFFIX
+    from faultkit.mcp.hosts.wrapping import Wrapping, check_servers, errors_in, unwrap_servers, wrap_servers
+    from faultkit.mcp.injector import check_plan
+
+    if undo and (faults or plan_file or seed or record):
+        raise InputError("--undo", "expected no --fault, --plan, --seed or --record with it")
+    before = _read(Path(config))
+    text = before.decode("utf-8")
+    if plan_file is not None:
+        plan_file = str(Path(plan_file).absolute())
+    written = call_plan(faults, plan_file, seed)
+    wrapping = Wrapping(
+        _program(),
+        faults,
+        plan_file,
+        written.plan,
+        seed,
+        None if record is None else str(Path(record).absolute()),
+    )
+    with written.naming_places():
+        # The client talks to the gateway over stdio, also where the server itself is reached over HTTP.
+        check_plan(written.plan, "stdio", ERAS)
+        with errors_in(config):
+            check_servers(text, written.plan)
+    with errors_in(config):
+        done = unwrap_servers(text, only) if undo else wrap_servers(text, wrapping, only)
+    for note in done.notes:
+        click.echo(note, err=True)
+    if not write:
+        click.echo(done.text, nl=False)
+        return
+    if done.text != text:
+        # A file that is wrapped already keeps its first backup, which holds the original.
+        backup = BACKUP_SUFFIX if done.was_untouched else None
+        rewrite_file(config, done.text.encode("utf-8"), before, backup=backup)
+    names = ", ".join(done.names) or "nothing to do"
+    click.echo(f"{config}: {'put back' if undo else 'wrapped'}: {names}", err=True)
+
+
+def _program() -> tuple[str, ...]:
+    """Return the command that starts `fault` from a client, whose PATH may differ from the shell's."""
+    beside = Path(sys.executable).parent / "fault"
+    return (str(beside),) if beside.exists() else (sys.executable, "-m", "faultkit")
+
+
+def _read(path: Path) -> bytes:
+    """Return the bytes of a config file; raise InputError unless they are UTF-8."""
+    try:
+        data = path.read_bytes()
+        data.decode("utf-8")
+        return data
+    except OSError as error:
+        raise InputError(str(path), f"cannot be read: {(error.strerror or str(error)).lower()}") from None
+    except UnicodeDecodeError:
+        raise InputError(str(path), "expected UTF-8 text, got other bytes") from None

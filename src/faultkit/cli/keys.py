@@ -1,4 +1,4 @@
-"""`fault keys`: the API keys of `fault serve`. Each sub-command is imported when it is called."""
+"""`fault keys`: create, list and revoke the API keys of `fault serve`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from faultkit.base.errors import InputError
-from faultkit.cli.lazy import LazyCommand, lazy_group
-from faultkit.cli.shared_options import columns, durable_store_option
+from faultkit.cli.command_groups import LazyCommand, lazy_group
+from faultkit.cli.shared_options import columns, durable_store_option, json_option, print_json
 
 if TYPE_CHECKING:
     from faultkit.audit.store import Store
@@ -20,16 +20,16 @@ COMMANDS: dict[str, LazyCommand] = {
     "revoke": LazyCommand("faultkit.cli.keys:revoke_command", "Revoke a key."),
 }
 
-command = lazy_group("keys", "Make and revoke the API keys of `fault serve`.", COMMANDS)
+command = lazy_group("keys", "Create and revoke API keys for `fault serve`.", COMMANDS)
 
 
 def open_key_store(store: str, *, create: bool = False) -> Store:
-    """Open the store of the keys. `create` makes a missing one: keys may be created before the first call."""
+    """Open the store of the keys. `create`: create a missing one, since keys may be made before a server."""
     from faultkit.audit.log_file import MEMORY
     from faultkit.audit.store_factory import open_store
 
     if store == MEMORY:
-        raise InputError("--store", "expected a file or a URL: keys in memory: would be gone at once")
+        raise InputError("--store", "expected a file or a URL: no server can read keys in memory:")
     return open_store(store, create=create)
 
 
@@ -50,19 +50,22 @@ Examples:
     "scopes",
     type=click.Choice(["read", "call", "admin"]),
     multiple=True,
-    help="read: the audit log; call: tools; admin: both, and keys. read and call if not given.",
+    help="What the key allows. read: read the audit log; call: call tools; admin: both, and manage keys. "
+    "Repeatable; by default read and call.",
 )
 @click.option(
-    "--expires", metavar="TIME", help='How long from now, such as "30d", or when. Never if not given.'
+    "--expires",
+    metavar="TIME",
+    help='How long the key is valid, such as "30d", or until when; by default for ever.',
 )
 @durable_store_option
-@click.option("--json", "as_json", is_flag=True, help="As JSON, with the key as `key`.")
+@json_option("Print JSON, with the key as `key`.")
 def create_command(
     name: str, scopes: tuple[str, ...], expires: str | None, store: str, as_json: bool
 ) -> None:
-    """Make a key called NAME for those who call `fault serve`, and show it.
+    """Create a key called NAME for callers of `fault serve`, and print it.
 
-    Only its digest is kept, so it cannot be shown again. A server that is running knows it at once.
+    Only its digest is stored, so it cannot be shown again. Running servers accept it at once.
     """
     from faultkit.audit.access.api_keys import KeyStore, key_document, parse_expiry
     from faultkit.base.times import now_us, time_text
@@ -77,7 +80,7 @@ def create_command(
         except InputError as error:
             raise InputError(_ARGUMENTS.get(error.path, error.path), error.problem) from None
     if as_json:
-        click.echo(json.dumps(key_document(key) | {"key": plain}, indent=2))
+        print_json(key_document(key) | {"key": plain})
         return
     click.echo(plain)
     until = "" if key.expires_us is None else f", until {time_text(key.expires_us)[:19]}Z"
@@ -86,11 +89,11 @@ def create_command(
 
 @click.command("list")
 @durable_store_option
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@json_option()
 def list_command(store: str, as_json: bool) -> None:
-    """Show the keys by name, with how they begin, what they may do, and when they were last used.
+    """List the keys by name: their first characters, scopes, state, expiry and last use.
 
-    When a key was last used is written down every half minute.
+    The time of last use is stored every half minute.
     """
     from faultkit.audit.access.api_keys import ApiKey, KeyStore, key_document
     from faultkit.base.times import now_us, time_text
@@ -106,7 +109,7 @@ def list_command(store: str, as_json: bool) -> None:
     with open_key_store(store) as log:
         keys = KeyStore(log).list()
     if as_json:
-        click.echo(json.dumps({"keys": [key_document(key) for key in keys]}, indent=2))
+        print_json({"keys": [key_document(key) for key in keys]})
         return
     if not keys:
         click.echo("no keys", err=True)
@@ -122,11 +125,11 @@ def list_command(store: str, as_json: bool) -> None:
 @click.command("revoke")
 @click.argument("name")
 @durable_store_option
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@json_option()
 def revoke_command(name: str, store: str, as_json: bool) -> None:
-    """Revoke the key called NAME. Servers that are running refuse it within a second.
+    """Revoke the key called NAME. Running servers refuse it within a second.
 
-    It stays in the list, and its name is free for another key.
+    The key stays in the list, and its name can be used for a new key.
     """
     from faultkit.audit.access.api_keys import KeyStore
 

@@ -1,7 +1,7 @@
 """The `--llm-…` flags that several commands share, and the models and advisors made from them.
 
-The flags are listed here, and not taken from `faultkit.llm.ask`, so that a command can be loaded without that
-package. It alone validates the values and reads the variables.
+The flags are listed here, and not taken from `faultkit.llm`, so that a command can be loaded without that
+package. Only that package validates the values and reads the variables.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from faultkit.base.errors import InputError
 
 if TYPE_CHECKING:
     from faultkit.code.advice.advisor import Advisor
-    from faultkit.llm.ask import LlmSettings, Model
+    from faultkit.llm.language_model import LanguageModel
+    from faultkit.llm.model_settings import LlmSettings
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -55,46 +56,46 @@ FLAGS: tuple[LlmFlag, ...] = (
         "--llm-client",
         "FAULT_AGENT_CLIENT",
         "NAME",
-        "The source of answers: auto (by the keys that are set, else the rules), rules (offline), openai, "
-        "gemini, openrouter, ollama or anthropic.",
+        "Source of answers: auto (by the API keys that are set, otherwise the rules), rules (offline), "
+        "openai, gemini, openrouter, ollama or anthropic.",
     ),
     LlmFlag(
         "model",
         "--llm-prompt-reasoning-model",
         "FAULT_AGENT_PROMPT_REASONING_MODEL",
         "NAME",
-        "The model to ask, if not the client's usual one.",
+        "Model to ask; by default the client's usual one.",
     ),
     LlmFlag(
         "embed_model",
         "--llm-embed-model",
         "FAULT_AGENT_EMBED_MODEL",
         "NAME",
-        "The client's model for embeddings, instead of the offline ones.",
+        "Model of the client for embeddings; by default offline embeddings.",
     ),
     LlmFlag(
         "embed_dim",
         "--llm-embed-model-dim",
         "FAULT_AGENT_EMBED_MODEL_DIMENSION",
         "N",
-        "The length of its vectors; by default that of the model.",
+        "Length of the embedding vectors; by default that of the model.",
     ),
     LlmFlag(
         "time_s",
         "--llm-time-budget",
         "FAULT_AGENT_TIME_BUDGET",
         "SECONDS",
-        "How long the answer to a question may take, all tries together.",
+        "Time limit of one question, all attempts together.",
     ),
     LlmFlag(
         "tokens",
         "--llm-token-budget",
         "FAULT_AGENT_TOKEN_BUDGET",
         "N",
-        "How many tokens a question may cost, all tries together.",
+        "Token limit of one question, all attempts together.",
     ),
 )
-_OF_EMBEDDINGS = ("client", "embed_model", "embed_dim")
+_EMBEDDING_FIELDS = ("client", "embed_model", "embed_dim")
 
 
 def llm_options(function: F) -> F:
@@ -104,10 +105,12 @@ def llm_options(function: F) -> F:
 
 def embed_options(function: F) -> F:
     """Add only the flags that embeddings need, as `llm_options` does."""
-    return _with_flags(function, [flag for flag in FLAGS if flag.field in _OF_EMBEDDINGS])
+    return _with_flags(function, [flag for flag in FLAGS if flag.field in _EMBEDDING_FIELDS])
 
 
 def _with_flags(function: F, flags: Sequence[LlmFlag]) -> F:
+    """Add flags to a command, which receives them as one `LlmOptions`."""
+
     @functools.wraps(function)
     def collected(*args: Any, **kwargs: Any) -> Any:
         values = {flag.field: kwargs.pop(f"llm_{flag.field}") for flag in flags}
@@ -121,7 +124,7 @@ def _with_flags(function: F, flags: Sequence[LlmFlag]) -> F:
 
 def llm_settings_from(options: LlmOptions) -> LlmSettings | None:
     """Return the settings of the flags and the environment; None stands for the offline rules."""
-    from faultkit.llm.ask import llm_settings
+    from faultkit.llm.model_settings import llm_settings
 
     return llm_settings(
         os.environ,
@@ -146,14 +149,14 @@ def embedding_settings_from(options: LlmOptions) -> LlmSettings | None:
     return settings
 
 
-def model_from(options: LlmOptions) -> Model | None:
+def model_from(options: LlmOptions) -> LanguageModel | None:
     """Return the model of the flags, or None for the offline rules; no client library is loaded yet."""
     settings = llm_settings_from(options)
     if settings is None:
         return None
-    from faultkit.llm.ask import Model
+    from faultkit.llm.language_model import LanguageModel
 
-    return Model(settings)
+    return LanguageModel(settings)
 
 
 def advisor_from(
@@ -173,13 +176,12 @@ def advisor_from(
         stack.enter_context(model)
     if root is None:
         return Advisor(model)
-    from faultkit.code.advice.project_context import context_of
+    from faultkit.code.advice.project_context import project_search
 
-    return Advisor(model, context=context_of(root, model, warn=_warn))
+    def warn(text: str) -> None:
+        click.echo(f"warning: {text}", err=True)
 
-
-def _warn(text: str) -> None:
-    click.echo(f"warning: {text}", err=True)
+    return Advisor(model, context=project_search(root, model, warn=warn))
 
 
 @contextmanager

@@ -18,7 +18,7 @@ LEVELS: dict[str, int] = {
     "error": logging.ERROR,
     "off": logging.CRITICAL + 1,
 }
-_FORM = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def start_log(settings: LogSettings) -> None:
 
 
 def _formatted(handler: logging.Handler) -> logging.Handler:
-    handler.setFormatter(logging.Formatter(_FORM))
+    handler.setFormatter(logging.Formatter(_FORMAT))
     return handler
 
 

@@ -3,8 +3,8 @@
 Only click is imported at the top, so that `fault --help` is fast: the module of a command is imported when
 that command is called.
 
-Exit codes: 0 done, 1 a result that was not met, 2 wrong input, 3 no target, 4 could not finish,
-130 interrupted, 141 the reader of stdout has closed it.
+Exit codes: 0 success, 1 a check or an objective was missed, 2 wrong input, 3 a target cannot be reached or a
+port is taken, 4 the run could not finish, 130 interrupted, 141 the reader of stdout has closed it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,9 @@ import click
 from faultkit import __version__
 from faultkit.base.errors import FaultkitError, InputError
 from faultkit.base.text import one_line
-from faultkit.cli.lazy import LazyCommand, LazyGroup
+from faultkit.cli.command_groups import LazyCommand, LazyGroup
 
-INTERRUPTED, NO_READER, UNEXPECTED = 130, 141, 4
-
-
+_INTERRUPTED, _NO_READER, _UNEXPECTED = 130, 141, 4
 COMMANDS: dict[str, LazyCommand] = {
     "run": LazyCommand("faultkit.cli.run:command", "Run a proxy that injects network faults."),
     "scenario": LazyCommand(
@@ -33,28 +31,31 @@ COMMANDS: dict[str, LazyCommand] = {
     "demo": LazyCommand("faultkit.cli.demo:command", "Serve a small demo service with a dependency."),
     "faults": LazyCommand("faultkit.cli.faults:command", "List the faults and their settings."),
     "functions": LazyCommand(
-        "faultkit.cli.functions:command", "List the functions of a source file, or show one."
+        "faultkit.cli.code_search:functions_command", "List the functions of a source file, or show one."
     ),
     "review": LazyCommand(
         "faultkit.cli.review:command", "Find reliability and performance problems in source code."
     ),
     "improve": LazyCommand(
-        "faultkit.cli.improve:command", "Fix what a review finds in a file: as a diff, or in place."
+        "faultkit.cli.advice:improve_command", "Fix what a review finds in a file: as a diff, or in place."
     ),
-    "slo": LazyCommand("faultkit.cli.slo:command", "Suggest service level objectives for a function."),
+    "slo": LazyCommand("faultkit.cli.advice:slo_command", "Suggest service level objectives for a function."),
     "index": LazyCommand(
-        "faultkit.cli.index:index_command", "Index a project's code for search, or update its index."
+        "faultkit.cli.code_search:index_command", "Index a project's code for search, or update its index."
     ),
     "search": LazyCommand(
-        "faultkit.cli.search:search_command", "Search a project's index for code, by meaning or by words."
+        "faultkit.cli.code_search:search_command",
+        "Search a project's index for code, by meaning or by words.",
     ),
     "agent": LazyCommand("faultkit.cli.agent:command", "Serve Faultkit's tools to coding agents over MCP."),
     "mock": LazyCommand("faultkit.cli.mock:mock_command", "Serve the tools of a file over MCP, with faults."),
     "gateway": LazyCommand(
         "faultkit.cli.gateway:command", "Inject faults between an MCP client and its server."
     ),
-    "edge": LazyCommand("faultkit.cli.edge:command", "Probe an MCP server with edge cases."),
-    "profile": LazyCommand("faultkit.cli.profile:command", "Run an MCP client against every call fault."),
+    "edge": LazyCommand("faultkit.cli.probe:edge_command", "Probe an MCP server with edge cases."),
+    "profile": LazyCommand(
+        "faultkit.cli.probe:profile_command", "Run an MCP client against every call fault."
+    ),
     "serve": LazyCommand("faultkit.cli.serve:command", "Serve MCP tools that fail on request."),
     "test": LazyCommand(
         "faultkit.cli.suites:command", "Run suites that score how agents recover from faults."
@@ -118,14 +119,15 @@ def invoke(args: list[str] | None = None, name: str = "fault") -> int:
             _print_error(mistake)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        return INTERRUPTED
+        return _INTERRUPTED
     except BrokenPipeError:
         # Python flushes stdout once more at exit: send that to /dev/null, or it would print a traceback.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return NO_READER
+        return _NO_READER
 
 
 def _invoke(ctx: click.Context) -> int:
+    """Run the command; log and report an unexpected error."""
     known = (click.exceptions.Exit, click.Abort, click.ClickException, FaultkitError, BrokenPipeError)
     try:
         code = fault.invoke(ctx)
@@ -138,7 +140,7 @@ def _invoke(ctx: click.Context) -> int:
         settings = ctx.obj if isinstance(ctx.obj, LogSettings) else LogSettings()
         where = log_traceback(error, settings)
         _print_error(f"unexpected {type(error).__name__}: {one_line(str(error))} ({where})")
-        return UNEXPECTED
+        return _UNEXPECTED
 
 
 def _show_usage(error: click.ClickException) -> int:

@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from faultkit.base.errors import InputError
+from faultkit.cli.shared_options import CALL_SEED_HELP, add_options, seed_option
 
 if TYPE_CHECKING:
     from faultkit.mcp.mock.mock_model import Manifest
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 FAULT_FORM = (
     "KIND[:VALUE][,KEY=VALUE…][%PROBABILITY][@TARGET], where TARGET is a tool, a method such as tools/list, "
-    "or one of resource:, prompt:, tool:, method:, server: and a glob. Can be given again."
+    "or one of resource:, prompt:, tool:, method:, server: and a glob. Repeatable."
 )
 HTTP_FRONT_FLAGS = ("--host", "--port")
 
@@ -34,14 +35,14 @@ def mock_options(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]
             help=f"none, hang, wedged, slow:MS, recover-after:N, or any other fault: {FAULT_FORM}",
         ),
         click.option(
-            "--plan", "plan_file", metavar="FILE", help="A plan of rules besides, or in place of, --fault."
+            "--plan", "plan_file", metavar="FILE", help="Plan file with rules, with or without --fault."
         ),
         click.option(
             "--front",
             type=click.Choice(["stdio", "http"]),
             default="stdio",
             show_default=True,
-            help="How clients speak to it.",
+            help="Transport that clients use.",
         ),
         click.option("--host", default="127.0.0.1", show_default=True, help="Address for --front http."),
         click.option(
@@ -51,15 +52,9 @@ def mock_options(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]
             show_default=True,
             help="Port for --front http.",
         ),
-        click.option("--seed", default=None, help="Seed of all chance; that of the plan if not given."),
+        seed_option(CALL_SEED_HELP),
     )
-
-    def with_options(function: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            function = option(function)
-        return function
-
-    return with_options
+    return lambda command: add_options(command, *options)
 
 
 def refuse_unused_flags(flags: Iterable[str], beside: str) -> None:
@@ -84,11 +79,11 @@ def serve_mock(
     """Serve until the client disconnects or a stop signal arrives."""
     if front == "stdio":
         refuse_unused_flags(HTTP_FRONT_FLAGS, "--front http")
-    # Imported modules and the manifest live as long as the process, so collecting garbage in them is wasted.
+    # Imported modules and the manifest live as long as the process: collecting garbage in them wastes time.
     gc.disable()
     try:
         from faultkit.base.signals import run_async
-        from faultkit.mcp.mock.mock_run import MockJob, check_mock_job, run_mock
+        from faultkit.mcp.mock.mock_server import MockJob, check_mock_job, run_mock
         from faultkit.plan import Plan
 
         job = MockJob(load(), Plan(), front, host, port)
@@ -115,8 +110,8 @@ Examples:
 `fault faults` lists the faults; those of level call can be used here."""
 
 
-class _Command(click.Command):
-    """A command with two names, whose examples use the name that it was called by."""
+class _MockCommand(click.Command):
+    """`fault mock`, also called `mcptest mock`: the examples use the name that it was called by."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_paragraph()
@@ -124,7 +119,7 @@ class _Command(click.Command):
             formatter.write_text(_EXAMPLES.replace("  fault mock", f"  {ctx.command_path}"))
 
 
-@click.command("mock", cls=_Command)
+@click.command("mock", cls=_MockCommand)
 @click.option(
     "--tools-from",
     "tools_from",
@@ -134,14 +129,14 @@ class _Command(click.Command):
 )
 @mock_options(8765)
 def mock_command(tools_from: str, **options: Any) -> None:
-    """Serve the tools of a file over MCP, both eras of it, and inject faults into their calls.
+    """Serve the tools of a file over MCP, in both eras of the protocol, and inject faults into their calls.
 
-    Only tools/call is touched unless a fault is aimed elsewhere: clients connect and see the tools, and then
+    Faults hit only tools/call, unless they name another target: clients connect and list the tools, and then
     meet the fault. A call that hangs ends after ten minutes with an error that says so.
     """
 
     def load() -> Manifest | Recording:
-        from faultkit.mcp.mock.mock_source import load_source
+        from faultkit.mcp.mock.manifest import load_source
 
         return load_source(tools_from)
 
@@ -162,12 +157,12 @@ Examples:
 def replay_command(file: str, **options: Any) -> None:
     """Serve a recording of `fault gateway --record`: the same requests get the same replies.
 
-    Replies to the same request come in the recorded order, and the last one stays. What was never asked gets
-    an error that says so. Faults can be laid over it.
+    Replies to the same request are sent in the recorded order; the last one is repeated. A request that was
+    never recorded gets an error that says so. Faults can be added.
     """
 
     def load() -> Recording:
-        from faultkit.mcp.mock.mock_source import load_recording
+        from faultkit.mcp.mock.manifest import load_recording
 
         return load_recording(file)
 

@@ -1,9 +1,10 @@
-"""`fault review`: reliability and performance problems in a file or a folder, found offline by rules."""
+"""`fault review`: find reliability and performance problems by offline rules; prove a change with --prove."""
 
 from __future__ import annotations
 
 import json
 import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from faultkit.base.errors import InputError
-from faultkit.base.files import check_output_path, write_whole
+from faultkit.base.files import check_output_path, write_output
 from faultkit.base.text import count_of, escaped_line
-from faultkit.cli.proof import ProofOptions, proof_options, show_proof
-from faultkit.cli.shared_options import print_json
+from faultkit.cli.shared_options import json_option, print_json, seconds_of
 from faultkit.code import language_named
 from faultkit.code.advice.analysis import mean_value, score_of
+from faultkit.code.proof.prove import Figures, Proof, ProofSettings, prove
 from faultkit.code.review.engine import RULES
 from faultkit.code.review.review_files import (
     FileToReview,
@@ -24,8 +25,8 @@ from faultkit.code.review.review_files import (
     files_to_review,
     review_all,
     review_file,
+    sarif_document,
 )
-from faultkit.code.review.review_sarif import sarif_document
 from faultkit.code.rules import KINDS, SEVERITIES, Finding, Rule, Severity
 
 if TYPE_CHECKING:
@@ -43,20 +44,39 @@ class _Review:
     kinds: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _ProofOutcome:
+    """The result of `--prove`."""
+
+    proof: Proof | None
+    """None if there was nothing to change."""
+    reason: str
+
+    @property
+    def held(self) -> bool:
+        return self.proof is None or self.proof.judgement == "improved"
+
+    def document(self) -> dict[str, Any]:
+        if self.proof is None:
+            return {"judgement": "nothing to change", "reason": self.reason}
+        return self.proof.document()
+
+
 @click.command(
+    "review",
     epilog="""\b
 Examples:
   fault review app.py
   fault review src --min-severity high --fail-on high
   fault review . --sarif findings.sarif
   fault review app.py --prove
-"""
+""",
 )
 @click.argument("path", metavar="FILE|DIR")
 @click.option(
-    "--lang", metavar="NAME", help="Only this language; or that of FILE, if its extension does not show it."
+    "--lang", metavar="NAME", help="Review only this language; for FILE, by default told by its extension."
 )
-@click.option("--kind", type=click.Choice(KINDS), help="Only findings of this kind.")
+@click.option("--kind", type=click.Choice(KINDS), help="Report only findings of this kind.")
 @click.option(
     "--min-severity",
     type=click.Choice(SEVERITIES),
@@ -72,11 +92,33 @@ Examples:
     help="Omit findings below this confidence.",
 )
 @click.option(
-    "--fail-on", type=click.Choice(SEVERITIES), help="Exit with 1 if something this grave is found."
+    "--fail-on",
+    type=click.Choice(SEVERITIES),
+    help="Exit with 1 on a finding of this severity or a higher one.",
 )
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@json_option()
 @click.option("--sarif", "sarif", metavar="FILE", help="Write SARIF 2.1.0, for code scanning, to this file.")
-@proof_options
+@click.option(
+    "--prove", "wants_proof", is_flag=True, help="Run the service before and after the change, under faults."
+)
+@click.option(
+    "--upstream",
+    "upstreams",
+    metavar="VARIABLE=URL",
+    multiple=True,
+    help="With --prove: URL for an environment variable of the service; by default that of a built-in stub.",
+)
+@click.option(
+    "--route", metavar="PATH", help="With --prove: route to call; by default one that calls an upstream."
+)
+@click.option("--python", metavar="PATH", help="With --prove: interpreter that runs the service.")
+@click.option(
+    "--prove-duration",
+    metavar="TIME",
+    default="1s",
+    show_default=True,
+    help="With --prove: duration of each run.",
+)
 def command(
     path: str,
     lang: str | None,
@@ -86,12 +128,16 @@ def command(
     fail_on: Severity | None,
     as_json: bool,
     sarif: str | None,
-    proof: ProofOptions,
+    wants_proof: bool,
+    upstreams: tuple[str, ...],
+    route: str | None,
+    python: str | None,
+    prove_duration: str,
 ) -> int:
-    """Say what will hurt in production in FILE, or in the source files of DIR, and how to mend it.
+    """Report what may fail in production in FILE, or in the source files of DIR, and how to fix it.
 
-    Rules only: nothing leaves this machine. A line with a comment `fault: ignore`, or with the names of rules
-    as in `fault: ignore[FK-R001]`, is left alone.
+    Only rules are used: nothing leaves this machine. A line with the comment `fault: ignore`, or with the
+    names of rules as in `fault: ignore[FK-R001]`, is not reported.
 
     With --prove, FILE is a Python service: it is run as it is and with the changes that `fault improve` would
     make, under the same faults, and both are measured. FILE itself is not changed.
@@ -99,29 +145,38 @@ def command(
     if sarif is not None:
         check_output_path(sarif, (".sarif", ".json"))
     rules = tuple(rule for rule in RULES if kind in (None, rule.kind))
-    wanted, passed_by = files_to_review(path, None if lang is None else language_named(lang))
-    named = len(wanted) == 1 and wanted[0].path == wanted[0].shown
+    wanted, skipped = files_to_review(path, None if lang is None else language_named(lang))
+    is_file = len(wanted) == 1 and wanted[0].path == wanted[0].shown
     if not wanted:
         raise InputError(path, "expected source files of a language that the rules know, found none")
-    files = (review_file(wanted[0], rules),) if named else tuple(_watched(wanted, rules))
+    files = (review_file(wanted[0], rules),) if is_file else tuple(_review_with_progress(wanted, rules))
     findings = tuple(
         each
         for file in files
         for each in file.findings
         if _is_at_least(each.severity, min_severity) and each.confidence >= min_confidence
     )
-    review = _Review((*files, *passed_by), findings, (kind,) if kind else KINDS)
+    review = _Review((*files, *skipped), findings, (kind,) if kind else KINDS)
     if sarif is not None:
-        write_whole(sarif, json.dumps(sarif_document(findings, rules), indent=2, ensure_ascii=False) + "\n")
-    proved = proof.prove(wanted[0].path, given=path, is_file=named) if proof.wanted else None
+        write_output(sarif, json.dumps(sarif_document(findings, rules), indent=2, ensure_ascii=False) + "\n")
+    proof = None
+    if wants_proof:
+        if not is_file or not wanted[0].path.endswith(".py"):
+            raise InputError("--prove", f'expected one Python file that is a service, got "{path}"')
+        settings = ProofSettings(
+            upstreams=dict(map(_variable_and_url, upstreams)),
+            route=route,
+            python=python or sys.executable,
+            duration_s=_proof_seconds(prove_duration),
+        )
+        proof = _prove(wanted[0].path, settings)
     if as_json:
-        more = {} if proved is None else {"proof": proved.document()}
-        print_json(_document(review) | more)
+        print_json(_document(review) | ({} if proof is None else {"proof": proof.document()}))
     else:
         _print(review)
-        if proved is not None:
-            show_proof(proved)
-    if proved is not None and not proved.held:
+        if proof is not None:
+            _print_proof(proof)
+    if proof is not None and not proof.held:
         return 1
     return int(fail_on is not None and any(_is_at_least(each.severity, fail_on) for each in findings))
 
@@ -130,7 +185,7 @@ def _is_at_least(severity: Severity, least: Severity) -> bool:
     return SEVERITIES.index(severity) >= SEVERITIES.index(least)
 
 
-def _watched(wanted: list[FileToReview], rules: tuple[Rule, ...]) -> Iterator[ReviewedFile]:
+def _review_with_progress(wanted: list[FileToReview], rules: tuple[Rule, ...]) -> Iterator[ReviewedFile]:
     """Yield the reviewed files, with a progress bar if stderr is a terminal."""
     if not sys.stderr.isatty():
         yield from review_all(wanted, rules)
@@ -168,7 +223,7 @@ def _document(review: _Review) -> dict[str, Any]:
     return {
         "files": len([file for file in review.files if not file.skipped]),
         "scores": _scores(review),
-        "findings": [finding_document(each) for each in review.findings],
+        "findings": [_finding_document(each) for each in review.findings],
         "skipped": [{"file": file.file, "why": file.skipped} for file in review.files if file.skipped],
         "not_all_read": [
             {"file": file.file, "lines": list(file.broken_lines)}
@@ -178,7 +233,7 @@ def _document(review: _Review) -> dict[str, Any]:
     }
 
 
-def finding_document(finding: Finding) -> dict[str, Any]:
+def _finding_document(finding: Finding) -> dict[str, Any]:
     """Return a finding as a JSON document."""
     return {
         "rule": finding.rule.id,
@@ -233,3 +288,79 @@ def _print_end(review: _Review, console: Console) -> None:
             click.echo(
                 f"warning: {escaped_line(file.file)}: not all of it could be read: see line {lines}", err=True
             )
+
+
+def _variable_and_url(text: str) -> tuple[str, str]:
+    """Return the two parts of an --upstream."""
+    variable, equals, url = text.partition("=")
+    if not equals or not variable or not url.startswith(("http://", "https://")):
+        raise InputError(
+            "--upstream", f'expected VARIABLE=URL such as UPSTREAM_URL=http://127.0.0.1:8000, got "{text}"'
+        )
+    return variable, url
+
+
+def _proof_seconds(text: str) -> float:
+    seconds = seconds_of("--prove-duration", text)
+    if not 0.5 <= seconds <= 60:
+        raise InputError("--prove-duration", f"expected from 0.5s to 60s, got {text}")
+    return seconds
+
+
+def _prove(path: str, settings: ProofSettings) -> _ProofOutcome:
+    """Run and measure the file before and after its change; remove their files and processes afterwards."""
+    from faultkit.base.signals import StopSignal
+    from faultkit.code.advice.advisor import Advisor
+
+    def show(what: str, step: int, of: int) -> None:
+        if sys.stderr.isatty():
+            click.echo(f"\r\x1b[K{step}/{of} {what}", err=True, nl=step == of)
+
+    change = Advisor().change_file(path)
+    if not change.diff:
+        return _ProofOutcome(None, change.reason)
+    stop = threading.Event()
+    with StopSignal(stop.set) as signals:
+        try:
+            return _ProofOutcome(prove(path, change.old, change.new, settings, show, stop), change.reason)
+        finally:
+            if signals.reason == "interrupt":
+                raise KeyboardInterrupt
+
+
+def _print_proof(outcome: _ProofOutcome) -> None:
+    """Print a proof as a table with its judgements."""
+    if outcome.proof is None:
+        click.echo(f"\nNothing to prove: {outcome.reason}")
+        return
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    proof = outcome.proof
+    table = Table(
+        title=f"GET {proof.url}: {'; '.join(proof.upstreams)}", title_justify="left", box=box.SIMPLE
+    )
+    for column in ("fault", "version", "answered", "statuses", "p95", "slowest", "SLOs"):
+        table.add_column(column, no_wrap=column != "statuses")
+    for each in proof.compared:
+        table.add_row(each.fault, "before", *_cells(each.before))
+        table.add_row("", "after", *_cells(each.after), end_section=True)
+    console = Console(highlight=False)
+    console.print()
+    console.print(table)
+    for each in proof.compared:
+        console.print(f"{each.fault}: {each.judgement}. {each.reason}")
+    console.print(f"\nproof: {proof.judgement}")
+
+
+def _cells(figures: Figures) -> tuple[str, ...]:
+    statuses = ", ".join(f"{count} × {status}" for status, count in sorted(figures.statuses.items()))
+    missed = f"{len(figures.slos_missed)} missed" if figures.slos_missed else "met"
+    return (
+        f"{figures.answered} of {figures.requests}",
+        statuses or "none",
+        f"{figures.p95_ms:.0f} ms",
+        f"{figures.max_ms:.0f} ms",
+        missed,
+    )

@@ -1,7 +1,7 @@
-"""`fault run`: from flags, variables and a plan file to a job, and the job's output.
+"""`fault run`: turns flags, variables and a plan file into a job, and chooses the job's output.
 
-Exit codes: 0 when `--duration` is over and when a signal (Ctrl-C, SIGTERM, SIGHUP) asked for the end, since
-both are good ends; 2 for wrong input; 3 for a port that is taken or an upstream that cannot be reached.
+Exit codes: 0 when `--duration` is over and after a signal (Ctrl-C, SIGTERM, SIGHUP), since both are regular
+ends; 2 for wrong input; 3 for a port that is taken or an upstream that cannot be reached.
 """
 
 from __future__ import annotations
@@ -15,25 +15,24 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from faultkit.base.address import LOOPBACK_NAMES, Endpoint, UpstreamSet, parse_endpoint, parse_map
-from faultkit.base.documents.seeds import seed_of_text
+from faultkit.base.address import UpstreamSet, parse_endpoint, parse_map
+from faultkit.base.documents.values import seed_of_text
 from faultkit.base.errors import InputError
 from faultkit.cli.fault_flags import FaultCommand, fault_options, rules_of
 from faultkit.cli.log import LogSettings
 from faultkit.cli.run_output import EventLines, JsonLines, PlainLines, RunOutput
 from faultkit.cli.run_session import RunJob, run_job, warn
-from faultkit.cli.shared_options import optional_seconds
+from faultkit.cli.shared_options import CONTROL, control_endpoint, json_option, optional_seconds, seed_option
 from faultkit.plan import Plan, Rule, check_network_rule, fresh_name, load_plan_file
 from faultkit.proxy.data_plane import ProxySpec
 
 FORWARD = "http"
 """The name of the forward proxy, for `match.proxy`."""
-CONTROL_PORT = 7900
 _HTTP_PORT = 3180
 
 _EXAMPLES = (
     (
-        "300 ms late, from an API that speaks HTTPS",
+        "300 ms of latency, from an API over HTTPS",
         'fault run --with-latency --latency-mean 300 --proxy "34000=https://jsonplaceholder.typicode.com"',
     ),
     (
@@ -52,15 +51,16 @@ _EXAMPLES = (
 @click.command(
     cls=FaultCommand,
     examples=_EXAMPLES,
-    epilog="Ends with 0 at --duration and on Ctrl-C or SIGTERM, with 2 on wrong input, with 3 if a port or "
-    "an upstream cannot be had.",
+    epilog="Exits with 0 after --duration and on Ctrl-C or SIGTERM, with 2 on wrong input, and with 3 if a "
+    "port is taken or an upstream cannot be reached.",
 )
 @click.option(
     "--proxy",
     "maps",
     multiple=True,
     metavar="MAP",
-    help="PORT=HOST:PORT or PORT=https://HOST, repeatable. A rule's match.proxy knows it by its port.",
+    help="Proxy to open: PORT=HOST:PORT or PORT=https://HOST. Rules name it by its port (match.proxy). "
+    "Repeatable.",
 )
 @click.option(
     "--proxy-address",
@@ -68,10 +68,10 @@ _EXAMPLES = (
     envvar="FAULT_HTTP_PROXY_ADDRESS",
     default=f"127.0.0.1:{_HTTP_PORT}",
     show_default=True,
-    help=f'Where the HTTP forward proxy listens; match.proxy knows it as "{FORWARD}".',
+    help=f'Address of the HTTP forward proxy; rules name it "{FORWARD}" (match.proxy).',
 )
 @click.option(
-    "--disable-http-proxy", is_flag=True, envvar="FAULT_DISABLE_HTTP_PROXY", help="No forward proxy."
+    "--disable-http-proxy", is_flag=True, envvar="FAULT_DISABLE_HTTP_PROXY", help="Open no forward proxy."
 )
 @click.option(
     "-u",
@@ -80,27 +80,25 @@ _EXAMPLES = (
     multiple=True,
     metavar="HOST",
     envvar="FAULT_UPSTREAMS",
-    help='Hosts that faults touch in the forward proxy, repeatable or a comma list; "*" is all.',
-)
-@click.option("--plan", "plan_file", metavar="FILE", help="Rules from a YAML file; those of flags follow.")
-@click.option(
-    "--seed", metavar="SEED", envvar="FAULT_SEED", help="Same seed, same faults; a random one is shown."
+    help='Hosts that faults hit in the forward proxy, separated by commas; "*" for all. Repeatable.',
 )
 @click.option(
-    "--duration", metavar="TIME", envvar="FAULT_PROXY_DURATION", help='End after "10s", "5m", "1h 30m".'
+    "--plan", "plan_file", metavar="FILE", help="YAML file with rules; the rules of flags follow them."
 )
-@click.option("--no-ui", is_flag=True, envvar="FAULT_PROXY_NO_UI", help="No live view on a terminal.")
-@click.option("--tail", is_flag=True, envvar="FAULT_PROXY_TAILING", help="One line an event, as text.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object an event on stdout.")
+@seed_option(
+    "Seed of all random choices: the same seed gives the same faults; by default a random one is shown.",
+    variable="FAULT_SEED",
+)
 @click.option(
-    "--control",
-    metavar="[HOST:PORT]",
-    is_flag=False,
-    flag_value=f"127.0.0.1:{CONTROL_PORT}",
-    envvar="FAULT_CONTROL_ADDRESS",
-    help=f"HTTP API to change faults while it runs (127.0.0.1:{CONTROL_PORT}); "
-    "its token is FAULT_CONTROL_TOKEN, or one that is shown.",
+    "--duration",
+    metavar="TIME",
+    envvar="FAULT_PROXY_DURATION",
+    help='End after this time, such as "10s", "5m" or "1h 30m".',
 )
+@click.option("--no-ui", is_flag=True, envvar="FAULT_PROXY_NO_UI", help="Show no live view on a terminal.")
+@click.option("--tail", is_flag=True, envvar="FAULT_PROXY_TAILING", help="Print one line for each event.")
+@json_option("Print one JSON object for each event.")
+@CONTROL
 @click.option(
     "--workers",
     metavar="N",
@@ -108,24 +106,24 @@ _EXAMPLES = (
     default=1,
     show_default=True,
     envvar="FAULT_WORKERS",
-    help="Processes that serve the ports together: for more connections than one may hold.",
+    help="Number of processes that serve the ports, for more connections than one process may hold.",
 )
-@click.option("--insecure", is_flag=True, help="Do not check the upstreams' certificates.")
+@click.option("--insecure", is_flag=True, help="Do not verify the certificates of upstreams.")
 @click.option(
     "--connect-timeout",
     metavar="TIME",
     default="10s",
     show_default=True,
-    help="How long an upstream may take to accept.",
+    help="How long an upstream may take to accept a connection.",
 )
-@click.option("--no-check", is_flag=True, help="Do not test at the start whether upstreams can be reached.")
+@click.option("--no-check", is_flag=True, help="Do not check at the start whether upstreams can be reached.")
 @fault_options
 @click.pass_context
 def command(ctx: click.Context, /, **given: Any) -> None:
-    """Stand between a client and what it depends on, and break it.
+    """Run proxies between a client and its dependencies, and inject network faults.
 
-    Each --proxy listens on a port and leads to one upstream. Beside them runs an HTTP forward proxy, which
-    breaks only what --upstream names.
+    Each --proxy listens on a port and connects to one upstream. In addition, an HTTP forward proxy injects
+    faults into requests to the hosts that --upstream names.
     """
     job = job_of(ctx)
     for text in hints(job):
@@ -145,22 +143,25 @@ def job_of(ctx: click.Context) -> RunJob:
     forward = None
     if not given["disable_http_proxy"]:
         listen = parse_endpoint(given["proxy_address"], _HTTP_PORT, path="--proxy-address")
-        broken = _upstreams(given["upstreams"])
+        try:
+            broken = UpstreamSet.parse(given["upstreams"])
+        except InputError as error:
+            raise InputError("--upstream", error.problem) from None
         forward = ProxySpec(
             FORWARD, listen, broken=broken, verify=verify, connect_timeout_s=connect_timeout_s
         )
     elif not maps:
         raise InputError("--proxy", "expected at least one with --disable-http-proxy, got none")
     plan = _plan(ctx, duration_s)
-    asked = _was_given(ctx, "proxy_address") or bool(given["upstreams"])
+    is_address_given = ctx.get_parameter_source("proxy_address") is not ParameterSource.DEFAULT
     return RunJob(
         plan=plan,
         maps=maps,
         forward=forward,
-        forward_optional=bool(maps) and not asked,
+        forward_optional=bool(maps) and not is_address_given and not given["upstreams"],
         duration_s=duration_s,
         checks_upstreams=not given["no_check"],
-        control=_control(given["control"]),
+        control=control_endpoint(given["control"]),
         control_token=os.environ.get("FAULT_CONTROL_TOKEN") or None,
         workers=_workers(given["workers"], plan),
     )
@@ -177,6 +178,7 @@ def hints(job: RunJob) -> list[str]:
 
 
 def _why_idle(rule: Rule, proxies: tuple[ProxySpec, ...]) -> str | None:
+    """Return why a rule can never act on these proxies; None if it can."""
     covered = [spec for spec in proxies if rule.match.covers_proxy(spec.name)]
     if not covered:
         names = ", ".join(spec.name for spec in proxies)
@@ -191,6 +193,7 @@ def _understands_http(spec: ProxySpec) -> bool:
 
 
 def _maps(texts: tuple[str, ...]) -> list[ProxySpec]:
+    """Return the proxies of --proxy, each with a unique name: its port, numbered if needed."""
     specs: list[ProxySpec] = []
     for text in texts:
         try:
@@ -204,23 +207,8 @@ def _maps(texts: tuple[str, ...]) -> list[ProxySpec]:
     return specs
 
 
-def _upstreams(texts: tuple[str, ...]) -> UpstreamSet:
-    try:
-        return UpstreamSet.parse(texts)
-    except InputError as error:
-        raise InputError("--upstream", error.problem) from None
-
-
-def _control(text: str | None) -> Endpoint | None:
-    if text is None:
-        return None
-    endpoint = parse_endpoint(text, CONTROL_PORT, path="--control")
-    if endpoint.host not in LOOPBACK_NAMES:
-        raise InputError("--control", f"expected a loopback address, got {endpoint}")
-    return endpoint
-
-
 def _workers(count: int, plan: Plan) -> int:
+    """Return --workers; raise InputError if the plan has rules that need memory shared by all workers."""
     if count == 1:
         return 1
     from faultkit.proxy.remote import check_memory, check_workers
@@ -235,24 +223,26 @@ def _workers(count: int, plan: Plan) -> int:
 
 
 def _plan(ctx: click.Context, duration_s: float | None) -> Plan:
-    of_file = _file_plan(ctx.params["plan_file"], duration_s)
-    rules: list[Rule] = list(of_file.rules) if of_file else []
+    """Return the rules of the plan file and of the flags, with the seed of --seed, the file, or a new one."""
+    file_plan = _file_plan(ctx.params["plan_file"], duration_s)
+    rules: list[Rule] = list(file_plan.rules) if file_plan else []
     for rule in rules_of(ctx, duration_s):
         rules.append(replace(rule, name=fresh_name(rule.name, {other.name for other in rules})))
-    seed = ctx.params["seed"]
+    given = ctx.params["seed"]
+    if given is not None:
+        seed = seed_of_text(given)
+    else:
+        seed = secrets.randbelow(1 << 32) if file_plan is None else file_plan.seed
     try:
-        return Plan(tuple(rules), _seed(seed, of_file))
+        return Plan(tuple(rules), seed)
     except ValueError:
-        raise InputError("--seed", f'expected a whole number of at least 0 or a text, got "{seed}"') from None
-
-
-def _seed(text: str | None, of_file: Plan | None) -> int | str:
-    if text is not None:
-        return seed_of_text(text)
-    return secrets.randbelow(1 << 32) if of_file is None else of_file.seed
+        raise InputError(
+            "--seed", f'expected a whole number of at least 0 or a text, got "{given}"'
+        ) from None
 
 
 def _file_plan(path: str | None, duration_s: float | None) -> Plan | None:
+    """Return the plan of a file; raise InputError, with a line, for a rule that no network can carry out."""
     if path is None:
         return None
     file = load_plan_file(path)
@@ -265,11 +255,8 @@ def _file_plan(path: str | None, duration_s: float | None) -> Plan | None:
     return file.plan
 
 
-def _was_given(ctx: click.Context, parameter: str) -> bool:
-    return ctx.get_parameter_source(parameter) is not ParameterSource.DEFAULT
-
-
 def _output(ctx: click.Context) -> RunOutput:
+    """Return the output for the flags and the terminal."""
     logs_to_stdout = isinstance(ctx.obj, LogSettings) and ctx.obj.stdout
     if ctx.params["as_json"]:
         if logs_to_stdout:

@@ -51,7 +51,7 @@ class RunEnding:
 
 
 class RunOutput(Protocol):
-    """What a run calls to report its progress."""
+    """Receives the progress of a run."""
 
     every_s: float
     """Shortest interval between calls of `happened` and `tick`, in seconds."""
@@ -121,7 +121,7 @@ class JsonLines:
         self._stream.flush()
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there is no terminal state to restore."""
 
     def _write(self, document: dict[str, Any]) -> None:
         self._stream.write(json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n")
@@ -150,7 +150,7 @@ class PlainLines:
         self._write(*end_lines(ending))
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: there is no terminal state to restore."""
 
     def _write(self, *lines: str) -> None:
         if lines:
@@ -180,10 +180,10 @@ def tail_line(event: PlaneEvent, began: float) -> str:
     """Return the line of an event, with its time since the start of the run."""
     connection = getattr(event, "connection", None)
     number = "" if connection is None else f"#{connection}"
-    return f"{event.at - began:12.6f}  {event.proxy:<6} {number:<6} {_what(event)}"
+    return f"{event.at - began:12.6f}  {event.proxy:<6} {number:<6} {_event_text(event)}"
 
 
-def _what(event: PlaneEvent) -> str:
+def _event_text(event: PlaneEvent) -> str:
     match event:
         case Opened():
             return f"opened    from {event.client}"

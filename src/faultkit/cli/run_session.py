@@ -40,7 +40,7 @@ class RunJob:
     maps: tuple[ProxySpec, ...] = ()
     forward: ProxySpec | None = None
     forward_optional: bool = False
-    """The forward proxy was not asked for: if its port is taken, the run goes on without it."""
+    """True if the forward proxy was not asked for: the run continues without it if its port is taken."""
     duration_s: float | None = None
     checks_upstreams: bool = True
     control: Endpoint | None = None
@@ -159,21 +159,21 @@ def warn(text: str) -> None:
     print(f"warning: {text}", file=sys.stderr, flush=True)
 
 
-LONGEST_S = 5.0
+LONGEST_CHECK_S = 5.0
 """Longest wait for all upstreams together, in seconds."""
 
 
 def check_upstreams(upstreams: Iterable[tuple[str, Endpoint]], timeout_s: float) -> None:
     """Raise TargetError for the first upstream, in their order, that cannot be reached."""
     wanted = tuple(upstreams)
-    limit_s = min(timeout_s, LONGEST_S)
+    limit_s = min(timeout_s, LONGEST_CHECK_S)
     answers: queue.SimpleQueue[tuple[int, str | None]] = queue.SimpleQueue()
 
-    def ask(index: int, upstream: Endpoint) -> None:
+    def check(index: int, upstream: Endpoint) -> None:
         answers.put((index, why_unreachable(upstream, limit_s)))
 
     for index, (_, upstream) in enumerate(wanted):
-        threading.Thread(target=ask, args=(index, upstream), name="fault-check", daemon=True).start()
+        threading.Thread(target=check, args=(index, upstream), name="fault-check", daemon=True).start()
     verdicts: dict[int, str | None] = {}
     deadline = time.monotonic() + limit_s
     with contextlib.suppress(queue.Empty):

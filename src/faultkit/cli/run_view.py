@@ -14,7 +14,7 @@ from rich.text import Text
 
 from faultkit.base.units import format_duration
 from faultkit.cli.run_output import RunEnding, StartedRun, end_lines, human_bytes, target_text
-from faultkit.faults.parse import dump_fault
+from faultkit.faults.fault_data import dump_fault
 from faultkit.plan import Plan, Rule, Windows
 from faultkit.proxy.data_plane import DataPlane, Snapshot
 from faultkit.proxy.plane_events import PlaneEvent, Trouble

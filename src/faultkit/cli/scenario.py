@@ -1,4 +1,4 @@
-"""`fault scenario`: run, validate, generate, schema, review. Each is imported only when it is called."""
+"""`fault scenario`: the table of its subcommands, and validate, generate, schema and review."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from typing import Any
 import click
 
 from faultkit.base.errors import InputError
-from faultkit.cli.lazy import LazyCommand, lazy_group
-from faultkit.cli.shared_options import print_json
+from faultkit.cli.command_groups import LazyCommand, lazy_group
+from faultkit.cli.shared_options import json_option, print_json
 
 command = lazy_group(
     "scenario",
-    "Call a service while its network is broken, and report what came of it.",
+    "Send load to a service while its network is broken, and report the results.",
     {
         "run": LazyCommand("faultkit.cli.scenario_run:run_command", "Run scenarios and write reports."),
         "validate": LazyCommand(
             "faultkit.cli.scenario:validate_command", "Check scenario files without running them."
         ),
         "generate": LazyCommand(
-            "faultkit.cli.scenario:generate_command", "Make scenarios from an OpenAPI document."
+            "faultkit.cli.scenario:generate_command", "Generate scenarios from an OpenAPI document."
         ),
         "schema": LazyCommand(
             "faultkit.cli.scenario:schema_command", "Print the JSON Schema of a scenario, for editors."
         ),
         "review": LazyCommand(
-            "faultkit.cli.scenario:review_command", "Read results aloud: what broke, and what to try."
+            "faultkit.cli.scenario:review_command", "Explain results: what broke, and what to try."
         ),
     },
 )
@@ -43,7 +43,7 @@ def scenario_path_options(command: Callable[..., Any]) -> Callable[..., Any]:
         multiple=True,
         metavar="PATH",
         envvar="FAULT_SCENARIO_PATH",
-        help="A scenario file, or a folder of them (*.yaml, *.yml, below it too). Repeatable.",
+        help="Scenario file, or folder that is searched for *.yaml and *.yml. Repeatable.",
     )
     argument = click.argument("paths", nargs=-1, metavar="[PATH]...")
     return argument(option(command))
@@ -57,9 +57,9 @@ def scenario_paths(paths: tuple[str, ...], scenarios: tuple[str, ...]) -> tuple[
     return wanted
 
 
-@click.command("validate", epilog="Ends with 0 if all is well, with 2 if anything is wrong.")
+@click.command("validate", epilog="Exits with 0 if all files are valid, and with 2 otherwise.")
 @scenario_path_options
-@click.option("--json", "as_json", is_flag=True, help="As JSON on stdout.")
+@json_option()
 @click.pass_context
 def validate_command(
     ctx: click.Context, paths: tuple[str, ...], scenarios: tuple[str, ...], as_json: bool
@@ -99,26 +99,26 @@ Examples:
     default="scenarios",
     show_default=True,
     envvar="FAULT_SCENARIO_PATH",
-    help="Where to: a file (.yaml, .yml) for all, or a folder with a file for each operation.",
+    help="Where to write: a file (.yaml, .yml) for all scenarios, or a folder with one file per operation.",
 )
 @click.option(
     "--spec-file",
     metavar="FILE",
     envvar="FAULT_SCENARIO_OPENAPI_V3_SPEC_FILE",
-    help="An OpenAPI 3.0 or 3.1 document, JSON or YAML.",
+    help="OpenAPI 3.0 or 3.1 document, JSON or YAML.",
 )
 @click.option(
-    "--spec-url", metavar="URL", envvar="FAULT_SCENARIO_OPENAPI_V3_SPEC_URL", help="The same, by its address."
+    "--spec-url", metavar="URL", envvar="FAULT_SCENARIO_OPENAPI_V3_SPEC_URL", help="URL of such a document."
 )
 @click.option(
     "--operation",
     "operations",
     multiple=True,
     metavar="NAME",
-    help='Only this one: its id, "GET /path" or "/path"; globs will do. Repeatable.',
+    help='Only this operation: its id, "GET /path" or "/path", or a glob. Repeatable.',
 )
-@click.option("--server", metavar="URL", help="Base URL of the calls, instead of the document's.")
-@click.option("--force", is_flag=True, help="Replace files that are there already.")
+@click.option("--server", metavar="URL", help="Base URL of the calls, in place of the document's.")
+@click.option("--force", is_flag=True, help="Replace existing files.")
 def generate_command(
     target: str,
     spec_file: str | None,
@@ -127,16 +127,18 @@ def generate_command(
     server: str | None,
     force: bool,
 ) -> None:
-    """Make scenarios for every operation of an OpenAPI document: eight for each."""
+    """Generate eight scenarios for each operation of an OpenAPI document."""
     if (spec_file is None) == (spec_url is None):
         came = "neither" if spec_file is None else "both"
         raise InputError("--spec-file", f"expected either --spec-file or --spec-url, got {came}")
 
     from faultkit.base.text import count_of
-    from faultkit.scenario.openapi.openapi_document import Source
+    from faultkit.scenario.openapi.openapi_document import DocumentSource
     from faultkit.scenario.openapi.scenario_generator import generate, is_one_file, write_generated
 
-    source = Source(spec_url, is_url=True) if spec_url is not None else Source(spec_file or "")
+    source = (
+        DocumentSource(spec_url, is_url=True) if spec_url is not None else DocumentSource(spec_file or "")
+    )
     path = Path(target)
     files = generate(source, operations=operations, server=server, split=not is_one_file(path))
     written = write_generated(files, path, force=force)
@@ -156,28 +158,30 @@ def schema_command() -> None:
 
 @click.command("review", epilog="For example: fault scenario review results.json --report review.md")
 @click.argument("results", default="results.json")
-@click.option("--report", metavar="PATH", help="Write it (Markdown) to this file instead of stdout.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON on stdout.")
+@click.option(
+    "--report", metavar="PATH", help="Write the review to this file, as Markdown, in place of stdout."
+)
+@json_option()
 def review_command(results: str, report: str | None, as_json: bool) -> None:
-    """Say what RESULTS mean: what broke, how much, the likely cause, and what to try next.
+    """Explain RESULTS: what broke, how much, the likely cause, and what to try next.
 
-    RESULTS is what `fault scenario run` wrote, results.json by default.
+    RESULTS is a file that `fault scenario run` wrote, by default results.json.
     """
     from dataclasses import asdict
 
-    from faultkit.base.files import check_output_path, write_whole
+    from faultkit.base.files import check_output_path, write_output
     from faultkit.scenario.report.report_files import read_report
-    from faultkit.scenario.report.review import render_review, review
+    from faultkit.scenario.report.review import render_review, review_report
 
     path = Path(results)
     if not path.exists():
         raise InputError("RESULTS", f'expected a file that `fault scenario run` wrote, got "{results}"')
     if report is not None:
         check_output_path(report, (".md",))
-    reviewed = review(read_report(path))
+    reviewed = review_report(read_report(path))
     if as_json:
         print_json(asdict(reviewed))
     elif report is None:
         click.echo(render_review(reviewed))
     else:
-        write_whole(report, render_review(reviewed))
+        write_output(report, render_review(reviewed))

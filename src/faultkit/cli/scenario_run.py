@@ -1,4 +1,4 @@
-"""`fault scenario run`: from files and flags to a run, its live view, its reports and its exit code."""
+"""`fault scenario run`: runs scenarios with a live view, writes the reports, and exits with the verdict."""
 
 from __future__ import annotations
 
@@ -11,28 +11,29 @@ from typing import Protocol
 
 import click
 
-from faultkit.base.address import Endpoint, parse_endpoint
+from faultkit.base.address import parse_endpoint
 from faultkit.base.errors import FaultkitError, InputError
 from faultkit.base.secrets import mask_url
 from faultkit.base.signals import StopSignal
 from faultkit.base.units import format_duration
 from faultkit.cli.scenario import scenario_path_options, scenario_paths
+from faultkit.cli.shared_options import json_option, seed_option
 from faultkit.load.slo import Slo, parse_slo
 from faultkit.scenario.report.report_model import Report
 from faultkit.scenario.report.scenario_text import item_line
-from faultkit.scenario.run_events import Event, ItemBegan, ItemEnded
+from faultkit.scenario.run_events import ItemBegan, ItemEnded, RunEvent
 from faultkit.scenario.scenario_model import Scenario
 
-HELD, MISSED, INTERRUPTED = 0, 1, 130
+_HELD, _MISSED, _INTERRUPTED = 0, 1, 130
 
 _EPILOG = """\b
 Exit codes:
-  0  everything was run and every expectation held
+  0  every item was run and every expectation held
   1  an expectation or a gated SLO was missed, or a result proves nothing
      (inconclusive, or a fault that never acted)
   2  wrong input: nothing was run
-  3  a target could not be reached, or a port could not be had
-  4  it could not be finished
+  3  a target could not be reached, or a port was taken
+  4  the run could not be finished
   130  interrupted; what was measured is reported, marked as partial
 
 \b
@@ -70,27 +71,30 @@ Examples:
     "slos",
     multiple=True,
     metavar="SLO",
-    help='Hold every item to this too: "latency:95:200ms", "error:99:1%", "availability:99.9:500ms"; with '
-    '"@5s" in each window of 5 s. To miss it fails the item. Repeatable.',
+    help='Further objective of every item: "latency:95:200ms", "error:99:1%" or "availability:99.9:500ms"; '
+    'with "@5s" in each window of 5 s. An item that misses it fails. Repeatable.',
 )
 @click.option(
     "--workers",
     type=click.IntRange(1, 64),
     default=1,
     show_default=True,
-    help="Processes that send the load together.",
+    help="Number of processes that send the load.",
 )
-@click.option("--seed", metavar="SEED", envvar="FAULT_SEED", help="Same seed, same faults.")
+@seed_option(
+    "Seed of all random choices: the same seed gives the same faults; by default a random one.",
+    variable="FAULT_SEED",
+)
 @click.option(
     "--proxy-address",
     metavar="HOST:PORT",
     envvar="FAULT_HTTP_PROXY_ADDRESS",
-    help="Where the HTTP forward proxy listens. By default on a free port, or on 127.0.0.1:3180 if upstreams "
-    "name other hosts than the call's.",
+    help="Address of the HTTP forward proxy; by default a free port, or 127.0.0.1:3180 if upstreams name "
+    "hosts other than the call's.",
 )
-@click.option("--insecure", is_flag=True, help="Do not check certificates.")
-@click.option("--no-ui", is_flag=True, envvar="FAULT_PROXY_NO_UI", help="No live view on a terminal.")
-@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON on stdout.")
+@click.option("--insecure", is_flag=True, help="Do not verify certificates.")
+@click.option("--no-ui", is_flag=True, envvar="FAULT_PROXY_NO_UI", help="Show no live view on a terminal.")
+@json_option("Print the results as JSON.")
 @click.pass_context
 def run_command(
     ctx: click.Context,
@@ -107,51 +111,51 @@ def run_command(
     no_ui: bool,
     as_json: bool,
 ) -> None:
-    """Call a service while its network is broken, and report what came of it.
+    """Send load to a service while its network is broken, and report the results.
 
-    Each load runs twice: once as it is, once with its faults; the report shows the difference.
+    Each load runs twice, without and with its faults; the report shows the difference.
     """
     from faultkit.base.files import check_output_path
     from faultkit.scenario.report.report_files import RENDERERS, RESULT_EXTENSIONS
     from faultkit.scenario.report.results_document import to_json
     from faultkit.scenario.report.scenario_text import render_text
-    from faultkit.scenario.scenario_run import Settings, run_scenarios
+    from faultkit.scenario.scenario_run import RunSettings, run_scenarios
 
     for path in reports:
         check_output_path(path, RENDERERS)
     check_output_path(result, RESULT_EXTENSIONS)
-    wanted = [Path(path) for path in (*reports, result)]
-    settings = Settings(
+    outputs = [Path(path) for path in (*reports, result)]
+    settings = RunSettings(
         seed=secrets.randbelow(2**32) if seed is None else seed,
         baseline=not no_baseline,
         workers=workers,
-        listen=_listen(proxy_address),
+        listen=None if proxy_address is None else parse_endpoint(proxy_address, path="--proxy-address"),
         verify=not insecure,
         slos=_slos(slos),
     )
-    found = _scenarios(ctx, scenario_paths(paths, scenarios))
+    loaded = _load(ctx, scenario_paths(paths, scenarios))
     stop = threading.Event()
     watcher = _watcher(no_ui or as_json)
-    with StopSignal(stop.set) as signalled, watcher:
-        outcome = run_scenarios(found, settings, watcher.watch, stop)
-    failures = {path: error for path in wanted if (error := _try_to_write(outcome.report, path))}
+    with StopSignal(stop.set) as signals, watcher:
+        outcome = run_scenarios(loaded, settings, watcher.watch, stop)
+    failures = {path: error for path in outputs if (error := _try_to_write(outcome.report, path))}
     click.echo(to_json(outcome.report) if as_json else render_text(outcome.report, _page_width()))
     if not as_json:
-        written = [str(path) for path in wanted if path not in failures]
+        written = [str(path) for path in outputs if path not in failures]
         click.echo(f"written: {', '.join(written) or 'nothing'}", err=True)
     for failure in failures.values():
         click.echo(f"error: {failure}", err=True)
-    if signalled.reason is not None:
-        ctx.exit(INTERRUPTED)
+    if signals.reason is not None:
+        ctx.exit(_INTERRUPTED)
     if failures:
         ctx.exit(next(iter(failures.values())).exit_code)
     if outcome.trouble is not None:
         click.echo(f"error: {outcome.trouble}", err=True)
         ctx.exit(outcome.trouble.exit_code)
-    ctx.exit(HELD if outcome.report.held else MISSED)
+    ctx.exit(_HELD if outcome.report.all_passed else _MISSED)
 
 
-def _scenarios(ctx: click.Context, paths: tuple[str, ...]) -> list[Scenario]:
+def _load(ctx: click.Context, paths: tuple[str, ...]) -> list[Scenario]:
     """Load all scenarios; print every mistake and exit if there are any."""
     from faultkit.scenario.scenario_file import load_scenarios, validate
 
@@ -170,11 +174,8 @@ def _slos(texts: tuple[str, ...]) -> tuple[Slo, ...]:
         raise InputError("--slo", str(error)) from None
 
 
-def _listen(text: str | None) -> Endpoint | None:
-    return None if text is None else parse_endpoint(text, path="--proxy-address")
-
-
 def _watcher(quiet: bool) -> Watcher:
+    """Return what shows the run: nothing, lines, or a live view on a terminal."""
     if quiet or not sys.stderr.isatty():
         return SilentWatcher() if quiet else LineWatcher()
     from faultkit.cli.scenario_view import ScenarioView
@@ -207,7 +208,7 @@ class Watcher(Protocol):
 
     def __exit__(self, *exc: object) -> None: ...
 
-    def watch(self, event: Event) -> None: ...
+    def watch(self, event: RunEvent) -> None: ...
 
 
 class SilentWatcher:
@@ -219,14 +220,14 @@ class SilentWatcher:
     def __exit__(self, *exc: object) -> None:
         pass
 
-    def watch(self, event: Event) -> None:
+    def watch(self, event: RunEvent) -> None:
         pass
 
 
 class LineWatcher(SilentWatcher):
     """A watcher for logs: one line when an item begins, one when it ends."""
 
-    def watch(self, event: Event) -> None:
+    def watch(self, event: RunEvent) -> None:
         match event:
             case ItemBegan():
                 takes = f", {format_duration(event.seconds)}" if event.seconds else ""

@@ -14,7 +14,14 @@ from faultkit.base.secrets import mask_url
 from faultkit.base.units import format_duration
 from faultkit.load.load import Progress
 from faultkit.scenario.report.scenario_text import item_line
-from faultkit.scenario.run_events import CallProgress, Event, ItemBegan, ItemEnded, LoadProgress, PhaseBegan
+from faultkit.scenario.run_events import (
+    CallProgress,
+    ItemBegan,
+    ItemEnded,
+    LoadProgress,
+    PhaseBegan,
+    RunEvent,
+)
 
 _PHASES = {"baseline": "without the faults", "faults": "with the faults", "calls": "calling"}
 _STYLES = {"passed": "green", "failed": "red"}
@@ -38,7 +45,7 @@ class ScenarioView:
     def __exit__(self, *exc: object) -> None:
         self._live.stop()
 
-    def watch(self, event: Event) -> None:
+    def watch(self, event: RunEvent) -> None:
         match event:
             case ItemBegan():
                 self._item, self._phase, self._progress, self._share = event, None, None, 0.0

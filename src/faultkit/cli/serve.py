@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import click
 
-from faultkit.base.errors import InputError, RunError, TargetError
-from faultkit.base.units import parse_duration
+from faultkit.base.errors import RunError, TargetError
+from faultkit.base.text import count_of
 from faultkit.cli.serve_access import AccessRules, access_options, access_rules, build_access
-from faultkit.cli.shared_options import store_option
+from faultkit.cli.shared_options import seconds_or_zero, store_option
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from faultkit.audit.writer import AuditWriter, Policy
     from faultkit.mcp.failures.failure_run import ServeJob
 
-_Group: TypeAlias = Literal["identity", "data", "failure", "streaming"]
-_GROUPS: tuple[_Group, ...] = ("identity", "data", "failure", "streaming")
+_ToolGroup: TypeAlias = Literal["identity", "data", "failure", "streaming"]
+_TOOL_GROUPS: tuple[_ToolGroup, ...] = ("identity", "data", "failure", "streaming")
 
 
 @click.command(
@@ -38,7 +38,7 @@ Examples:
     type=click.Choice(["stdio", "http"]),
     default="stdio",
     show_default=True,
-    help="How clients speak to it.",
+    help="Transport that clients use.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address for --transport http.")
 @click.option(
@@ -49,42 +49,46 @@ Examples:
     help="Port for --transport http.",
 )
 @click.option(
-    "--only", "groups", type=click.Choice(_GROUPS), multiple=True, help="Only the tools of this group."
+    "--only",
+    "groups",
+    type=click.Choice(_TOOL_GROUPS),
+    multiple=True,
+    help="Serve only the tools of this group. Repeatable.",
 )
 @click.option(
     "--compat",
     type=click.Choice(["go-sdk"]),
-    help="go-sdk: answer as the original really does, where its documents promise otherwise.",
+    help="go-sdk: where the original server differs from its documents, answer as it does.",
 )
 @store_option
-@click.option("--no-audit", is_flag=True, help="Keep no audit log.")
+@click.option("--no-audit", is_flag=True, help="Write no audit log.")
 @click.option(
     "--when-full",
     type=click.Choice(["block", "drop"]),
     default="block",
     show_default=True,
-    help="If calls come faster than their rows can be written: slow callers, or drop rows and count them.",
+    help="If rows cannot be written as fast as calls arrive: slow callers, or drop rows and count them.",
 )
 @click.option(
     "--keep",
     metavar="DURATION",
     default="30d",
     show_default=True,
-    help="How long rows are kept; 0 for ever.",
+    help="How long rows are kept; 0 keeps them for ever.",
 )
 @click.option(
     "--drain",
     metavar="DURATION",
     default="5s",
     show_default=True,
-    help="Over HTTP, after a stop signal: how long calls may take to end. A second signal ends them at once.",
+    help="Over HTTP: time that running calls have after a stop signal. A second signal ends them at once.",
 )
 @click.option(
     "--linger",
     metavar="DURATION",
     default="0s",
     show_default=True,
-    help="Over HTTP, before that: how long it keeps serving while /readyz reports that it is draining.",
+    help="Over HTTP: time before --drain in which calls are still accepted while /readyz reports draining.",
 )
 @access_options
 @click.option("--name", default="faultkit-serve", show_default=True, help="Name of the server.")
@@ -92,7 +96,7 @@ def command(
     transport: Literal["stdio", "http"],
     host: str,
     port: int,
-    groups: tuple[_Group, ...],
+    groups: tuple[_ToolGroup, ...],
     compat: str | None,
     store: str,
     no_audit: bool,
@@ -103,36 +107,35 @@ def command(
     name: str,
     **access: Any,
 ) -> None:
-    """Serve MCP tools whose failures are predictable: error, slow, flaky, and nine that answer.
+    """Serve MCP tools with predictable failures (error, slow, flaky), and nine tools that succeed.
 
-    For authors of gateways and clients, to point their own tests at. `flaky` with the same seed and call_id
-    always gives the same result, on any machine.
+    Authors of gateways and clients can run their tests against it. `flaky` with the same seed and call_id
+    gives the same result on every machine.
 
-    Each call is a row of the audit log, which `fault audit` reads. Rows are written behind the calls, 0.2 s
-    after them at the latest: a process that is killed loses no more than these. If others were lost, the
-    exit code is 4.
+    Each call is a row of the audit log, which `fault audit` reads. A row is written at most 0.2 s after its
+    call: a process that is killed loses no more than these. If other rows were lost, the exit code is 4.
 
-    Over HTTP, the same port has a portal at /portal/, the log at /api/v1/, and /healthz, /readyz and
-    /metrics. On loopback addresses all requests are allowed; others need a key or a token.
+    Over HTTP, the same port serves a portal at /portal/, the log at /api/v1/, and /healthz, /readyz and
+    /metrics. On loopback addresses all requests are allowed; on others they need a key or a token.
     """
     from faultkit.mcp.failures.failure_run import ServeJob
     from faultkit.mcp.failures.failure_service import ServeSettings
 
-    settings = ServeSettings(name, groups or _GROUPS, compat == "go-sdk")
+    settings = ServeSettings(name, groups or _TOOL_GROUPS, compat == "go-sdk")
     job = ServeJob(
         settings,
         transport,
         host,
         port,
-        drain_s=_duration_s("--drain", drain),
-        linger_s=_duration_s("--linger", linger),
+        drain_s=seconds_or_zero("--drain", drain),
+        linger_s=seconds_or_zero("--linger", linger),
     )
-    keep_s = _duration_s("--keep", keep) or None
-    rules = access_rules(access, transport=transport, host=host, where=None if no_audit else store)
+    keep_s = seconds_or_zero("--keep", keep) or None
+    rules = access_rules(access, transport=transport, host=host, store=None if no_audit else store)
     if no_audit:
         _serve(job, rules, None, None)
         return
-    with _opened(store) as opened, _writing(opened, store, when_full, keep_s) as writer:
+    with _open_store(store) as opened, _open_writer(opened, store, when_full, keep_s) as writer:
         _serve(job, rules, opened, writer)
 
 
@@ -153,20 +156,21 @@ def _serve(job: ServeJob, rules: AccessRules, store: Store | None, writer: Audit
 
     settings = rules.settings
     guarded = replace(job, hosts=settings.hosts, origins=settings.origins, limits=settings.limits)
-    known = build_access(rules, store, writer, _say)
+    access = build_access(rules, store, writer, _say)
     audit = None if store is None or writer is None else AuditLog(store, writer)
-    run_async(serve_site(guarded, known, audit, _say))
+    run_async(serve_site(guarded, access, audit, _say))
 
 
 @contextmanager
-def _writing(store: Store, where: str, policy: Policy, keep_s: float | None) -> Iterator[AuditWriter]:
+def _open_writer(store: Store, where: str, policy: Policy, keep_s: float | None) -> Iterator[AuditWriter]:
+    """Yield a writer; at the end, write what is pending, and raise RunError if rows were lost."""
     from faultkit.audit.log_file import MEMORY
     from faultkit.audit.row_process import RowProcess
     from faultkit.audit.writer import AuditWriter
     from faultkit.web.call_rows import entry_of_snapshot
 
-    apart = None if where == MEMORY else RowProcess(where, entry_of_snapshot)
-    writer = AuditWriter(store, policy=policy, keep_s=keep_s, say=_say, apart=apart)
+    process = None if where == MEMORY else RowProcess(where, entry_of_snapshot)
+    writer = AuditWriter(store, policy=policy, keep_s=keep_s, say=_say, process=process)
     has_served = False
     try:
         yield writer
@@ -176,14 +180,13 @@ def _writing(store: Store, where: str, policy: Policy, keep_s: float | None) -> 
         missing = state.lost + state.waiting
         # A server that failed to start has nothing to report.
         if has_served or state.written or missing:
-            rows = "row" if state.written == 1 else "rows"
             lost = f", {missing} lost" if missing else ""
-            _say(f"audit: {state.written} {rows} written to {store.name}{lost}")
+            _say(f"audit: {count_of(state.written, 'row')} written to {store.name}{lost}")
     if missing:
         raise RunError("the audit log is not complete: rows were lost")
 
 
-def _opened(store: str) -> Store:
+def _open_store(store: str) -> Store:
     from faultkit.audit.store_factory import open_store
 
     try:
@@ -194,10 +197,3 @@ def _opened(store: str) -> Store:
 
 def _say(line: str) -> None:
     click.echo(line, err=True)
-
-
-def _duration_s(name: str, text: str) -> float:
-    try:
-        return parse_duration(text)
-    except ValueError as error:
-        raise InputError(name, str(error)) from None

@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import SplitResult, urlsplit
 
 import click
 
 from faultkit.base.errors import InputError
+from faultkit.cli.shared_options import add_options
 
 if TYPE_CHECKING:
     from faultkit.audit.access.access import Access
     from faultkit.audit.access.access_settings import AccessSettings
-    from faultkit.audit.access.oidc import OidcSettings, TokenVerifier
+    from faultkit.audit.access.oidc import OidcSettings
     from faultkit.audit.access.rate_limits import Rate
     from faultkit.audit.store import Store
     from faultkit.audit.writer import AuditWriter
 
+F = TypeVar("F", bound=Callable[..., Any])
 _MOST_BODY_BYTES = 4 << 20
 _WILDCARDS = ("0.0.0.0", "::", "")
 
@@ -27,7 +29,7 @@ _OPTIONS = (
     click.option(
         "--require-key",
         is_flag=True,
-        help="Require a key of `fault keys create`, or a token. Needed on other than loopback addresses.",
+        help="Require a key of `fault keys create`, or a token. Needed on addresses other than loopback.",
     ),
     click.option(
         "--oidc-issuer",
@@ -38,27 +40,27 @@ _OPTIONS = (
         "--oidc-audience", metavar="TEXT", multiple=True, help="Audience that tokens must have. Repeatable."
     ),
     click.option(
-        "--oidc-jwks", metavar="URL", help="Where the issuer's keys are, if its discovery does not say so."
+        "--oidc-jwks", metavar="URL", help="URL of the issuer's keys; by default from its discovery document."
     ),
     click.option(
         "--oidc-scope",
         type=click.Choice(["read", "call", "admin"]),
         multiple=True,
-        help="What tokens may do whose own scopes do not say so; read and call if not given.",
+        help="Scopes of tokens that name none of their own. Repeatable; by default read and call.",
     ),
     click.option(
         "--rate",
         metavar="N/s|N/m|N/h",
-        help="At most so many requests by one key, user or address, such as 100/s.",
+        help="Most requests of one key, user or address, such as 100/s.",
     ),
     click.option(
-        "--allow-host", metavar="NAME", multiple=True, help="A further name that the server may be called by."
+        "--allow-host", metavar="NAME", multiple=True, help="Further host name of the server. Repeatable."
     ),
     click.option(
         "--allow-origin",
         metavar="ORIGIN",
         multiple=True,
-        help="A web page from elsewhere that may call, such as https://app.example.org.",
+        help="Other origin whose web pages may call, such as https://app.example.org. Repeatable.",
     ),
     click.option(
         "--most-body",
@@ -66,13 +68,13 @@ _OPTIONS = (
         type=click.IntRange(1024, 1 << 30),
         default=_MOST_BODY_BYTES,
         show_default=True,
-        help="The largest request.",
+        help="Largest body of a request.",
     ),
     click.option(
-        "--public-url", metavar="URL", help="Where clients see the server, if that is not where it listens."
+        "--public-url", metavar="URL", help="URL of the server as clients see it, if it listens elsewhere."
     ),
 )
-_NAMES = (
+_HTTP_OPTIONS = (
     "require_key",
     "oidc_issuer",
     "oidc_audience",
@@ -83,13 +85,12 @@ _NAMES = (
     "allow_origin",
     "public_url",
 )
+"""Options that are refused over stdio, where only the process that started the server can call it."""
 
 
-def access_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def access_options(command: F) -> F:
     """Add the access options to a command, which passes their keywords on to `access_rules`."""
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+    return add_options(command, *_OPTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +102,21 @@ class AccessRules:
     needs_key: bool
 
 
-def access_rules(options: dict[str, Any], *, transport: str, host: str, where: str | None) -> AccessRules:
+def access_rules(options: dict[str, Any], *, transport: str, host: str, store: str | None) -> AccessRules:
     """Return the rules that the options ask for; raise InputError for options that contradict each other.
 
-    `where` is the store of the keys, None without one.
-    """
+    store: the value of --store, where the keys are kept; None without an audit log"""
     from faultkit.audit.access.access_settings import AccessSettings
     from faultkit.base.address import is_loopback
 
     if transport == "stdio":
-        _refuse_all(options)
+        for name in _HTTP_OPTIONS:
+            if options[name]:
+                raise InputError(
+                    f"--{name.replace('_', '-')}",
+                    "expected --transport http: over stdio, only the process that started the server can "
+                    "call it",
+                )
     oidc = _oidc(options)
     needs_key = bool(options["require_key"])
     if transport == "http" and not (is_loopback(host) or needs_key or oidc is not None):
@@ -120,7 +126,7 @@ def access_rules(options: dict[str, Any], *, transport: str, host: str, where: s
             "`fault keys create NAME` makes, or --oidc-issuer",
         )
     if needs_key:
-        _check_place(where)
+        _check_key_store(store)
     settings = AccessSettings(
         anonymous=not needs_key and oidc is None,
         rate=_rate(options["rate"]),
@@ -144,22 +150,19 @@ def build_access(
     from faultkit.audit.access.access import Access
     from faultkit.audit.access.api_keys import KeyStore
 
-    if store is not None and rules.needs_key and rules.oidc is None and not _has_keys(store):
-        say(f"there is no key yet: create one with `fault keys create NAME --store {store.name}`")
-    tokens = None if rules.oidc is None else _tokens(rules.oidc, say)
+    keys = None if store is None else KeyStore(store)
+    if store is not None and keys is not None and rules.needs_key and rules.oidc is None:
+        is_any_in_use = any(key.revoked_us is None for key in keys.list())
+        if not is_any_in_use:
+            say(f"there is no key yet: create one with `fault keys create NAME --store {store.name}`")
+    tokens = None
+    if rules.oidc is not None:
+        from faultkit.audit.access.oidc import Issuer, TokenVerifier
+
+        tokens = TokenVerifier(rules.oidc, Issuer(rules.oidc.issuer, rules.oidc.jwks_url, say))
     # A refused request must not wait for the writer, and so delay others.
     add = (lambda entry: None) if writer is None else partial(writer.add, wait=False)
-    keys = None if store is None else KeyStore(store)
     return Access(rules.settings, keys, tokens, add=add, say=say)
-
-
-def _refuse_all(options: dict[str, Any]) -> None:
-    for name in _NAMES:
-        if options[name]:
-            raise InputError(
-                f"--{name.replace('_', '-')}",
-                "expected --transport http: over stdio, only the process that started the server can call it",
-            )
 
 
 def _oidc(options: dict[str, Any]) -> OidcSettings | None:
@@ -170,12 +173,11 @@ def _oidc(options: dict[str, Any]) -> OidcSettings | None:
                 raise InputError(f"--{name.replace('_', '-')}", "expected --oidc-issuer with it")
         return None
     from faultkit.audit.access.identity import scopes_of
-    from faultkit.audit.access.issuer import check_url
-    from faultkit.audit.access.oidc import OidcSettings
+    from faultkit.audit.access.oidc import OidcSettings, check_url
 
     if not options["oidc_audience"]:
         raise InputError(
-            "--oidc-audience", "expected one: else a token that was made for any other service would do here"
+            "--oidc-audience", "expected one: without it, a token for any other service would be accepted"
         )
     jwks = options["oidc_jwks"]
     return OidcSettings(
@@ -186,28 +188,16 @@ def _oidc(options: dict[str, Any]) -> OidcSettings | None:
     )
 
 
-def _tokens(oidc: OidcSettings, say: Callable[[str], None]) -> TokenVerifier:
-    from faultkit.audit.access.issuer import Issuer
-    from faultkit.audit.access.oidc import TokenVerifier
-
-    return TokenVerifier(oidc, Issuer(oidc.issuer, oidc.jwks_url, say))
-
-
-def _check_place(where: str | None) -> None:
+def _check_key_store(store: str | None) -> None:
     from faultkit.audit.log_file import MEMORY
 
-    if where is None:
+    if store is None:
         raise InputError("--require-key", "expected no --no-audit: keys are kept where the audit log is")
-    if where == MEMORY:
+    if store == MEMORY:
         raise InputError(
-            "--require-key", "expected a --store that is no memory: other commands cannot create a key in it"
+            "--require-key",
+            "expected a --store other than memory:, because other commands cannot create keys in it",
         )
-
-
-def _has_keys(store: Store) -> bool:
-    from faultkit.audit.access.api_keys import KeyStore
-
-    return any(key.revoked_us is None for key in KeyStore(store).list())
 
 
 def _rate(text: str | None) -> Rate | None:
@@ -220,6 +210,7 @@ def _rate(text: str | None) -> Rate | None:
 
 
 def _hosts(host: str, further: tuple[str, ...]) -> tuple[str, ...] | None:
+    """Return the accepted names in Host and Origin; None for any, if only a key or a token protects."""
     from faultkit.base.address import LOOPBACK_NAMES, is_loopback
 
     for name in further:
@@ -251,7 +242,8 @@ def _public_url(text: str | None) -> str:
     return text.rstrip("/")
 
 
-def _split(text: str) -> Any:
+def _split(text: str) -> SplitResult | None:
+    """Return the parts of an http or https URL; None for any other text."""
     try:
         parts = urlsplit(text)
         return parts if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 else None

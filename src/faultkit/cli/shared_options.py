@@ -1,19 +1,29 @@
-"""Options that several commands share (`--json`, `--seed`, `--store`, durations, those of tool servers), and
-how they print JSON documents and tables."""
+"""Options that several commands share (`--json`, `--seed`, `--control`, `--store`, durations), and how
+commands print JSON documents and tables."""
 
 from __future__ import annotations
 
 import json
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from faultkit.base.errors import InputError
 from faultkit.base.units import parse_duration
 
+if TYPE_CHECKING:
+    from faultkit.base.address import Endpoint
+
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def add_options(command: F, *options: Callable[[Any], Any]) -> F:
+    """Add options to a command, so that its help lists them in this order."""
+    for option in reversed(options):
+        command = option(command)
+    return command
 
 
 def json_option(help: str = "Print JSON.") -> Callable[[F], F]:
@@ -21,13 +31,26 @@ def json_option(help: str = "Print JSON.") -> Callable[[F], F]:
     return click.option("--json", "as_json", is_flag=True, help=help)
 
 
-def seed_option(help: str, *, metavar: str = "SEED", variable: str | None = None) -> Callable[[F], F]:
-    """Return a decorator that adds `--seed` without a default; `variable` may set it, too."""
-    return click.option("--seed", metavar=metavar, envvar=variable, help=help)
+def seed_option(
+    help: str, *, variable: str | None = None, default: str | None = None, also: tuple[str, ...] = ()
+) -> Callable[[F], F]:
+    """Return a decorator that adds `--seed`, which the command receives as text.
+
+    variable: an environment variable that may set it, too
+    also:     other spellings of the flag"""
+    return click.option(
+        "--seed",
+        *also,
+        metavar="SEED",
+        envvar=variable,
+        default=default,
+        show_default=default is not None,
+        help=help,
+    )
 
 
 CALL_SEED_HELP = "Seed of all random choices; by default that of the plan."
-SUITE_SEED_HELP = "Seed to use in place of the suite's own."
+SUITE_SEED_HELP = "Seed to use in place of the suites' own."
 INDEX_DIR = click.option(
     "--index-dir",
     metavar="PATH",
@@ -36,12 +59,44 @@ INDEX_DIR = click.option(
 )
 
 
-def seconds_of(flag: str, text: str) -> float:
-    """Return the seconds of a duration above 0; raise InputError that names the flag."""
+LANGUAGE = click.option(
+    "--lang", metavar="NAME", help="Language of the file; by default told by its extension."
+)
+CONTROL_PORT = 7900
+CONTROL = click.option(
+    "--control",
+    metavar="[HOST:PORT]",
+    is_flag=False,
+    flag_value=f"127.0.0.1:{CONTROL_PORT}",
+    envvar="FAULT_CONTROL_ADDRESS",
+    help=f"Serve an HTTP API to change faults at run time (by default on 127.0.0.1:{CONTROL_PORT}); its "
+    "token is FAULT_CONTROL_TOKEN, or a random one that is printed.",
+)
+
+
+def control_endpoint(text: str | None) -> Endpoint | None:
+    """Return the address of --control; None if it is absent. Raises InputError unless it is loopback."""
+    if text is None:
+        return None
+    from faultkit.base.address import LOOPBACK_NAMES, parse_endpoint
+
+    endpoint = parse_endpoint(text, CONTROL_PORT, path="--control")
+    if endpoint.host not in LOOPBACK_NAMES:
+        raise InputError("--control", f"expected a loopback address, got {endpoint}")
+    return endpoint
+
+
+def seconds_or_zero(flag: str, text: str) -> float:
+    """Return the seconds of a duration; raise InputError that names the flag."""
     try:
-        seconds = parse_duration(text)
+        return parse_duration(text)
     except ValueError as error:
         raise InputError(flag, str(error)) from None
+
+
+def seconds_of(flag: str, text: str) -> float:
+    """Return the seconds of a duration above 0; raise InputError that names the flag."""
+    seconds = seconds_or_zero(flag, text)
     if seconds == 0:
         raise InputError(flag, f'expected more than 0, got "{text}"')
     return seconds
@@ -80,40 +135,6 @@ def _default_store() -> str:
     from faultkit.audit.log_file import default_store
 
     return str(default_store(os.environ))
-
-
-def tool_server_options(default_port: int, token_variable: str) -> Callable[[F], F]:
-    """Return a decorator that adds --transport, --host, --port and --token."""
-    options = (
-        click.option(
-            "--transport",
-            type=click.Choice(("stdio", "http")),
-            default="stdio",
-            show_default=True,
-            help="stdio for one client, which starts the server; http for several clients.",
-        ),
-        click.option("--host", default="127.0.0.1", show_default=True, help="Address for HTTP."),
-        click.option(
-            "--port",
-            type=click.IntRange(0, 65535),
-            default=default_port,
-            show_default=True,
-            help="Port for HTTP; 0 takes any free port.",
-        ),
-        click.option(
-            "--token",
-            metavar="TEXT",
-            help="Bearer token that HTTP clients must send; required if HOST is not a loopback address. "
-            f"Other users of this machine can see flags: prefer the variable {token_variable}.",
-        ),
-    )
-
-    def add(command: F) -> F:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
 
 
 def print_json(document: object) -> None:

@@ -1,4 +1,4 @@
-"""The sub-commands of `fault test`: coverage, rank, shrink, init and schema."""
+"""The subcommands of `fault test`: coverage, rank, shrink, init and schema."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from faultkit.base.errors import InputError, RunError
-from faultkit.cli.shared_options import columns
+from faultkit.cli.shared_options import SUITE_SEED_HELP, columns, json_option, seed_option
 
 if TYPE_CHECKING:
     from faultkit.agents.suite.definition import AgentTest, Suite
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 
 @click.command("coverage")
 @click.argument("paths", metavar="[PATH]…", nargs=-1)
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@json_option()
 @click.option(
     "--threshold",
     type=click.IntRange(0, 100),
     metavar="PERCENT",
-    help="Exit with 1 if fewer tools and phases are tested.",
+    help="Exit with 1 if a smaller share of tools and phases is tested.",
 )
 def coverage_command(paths: tuple[str, ...], as_json: bool, threshold: int | None) -> int:
-    """Show which tools meet which faults on the way there (request) and back (reply), and which meet none.
+    """Show which tools meet which faults, in their requests and in their replies, and which meet none.
 
-    Nothing is run. Of servers that are not mocks, only the tools that the suite names are counted.
+    Nothing is run. Of servers that are not mocks, only the tools that a suite names are counted.
     """
     from faultkit.agents.coverage import coverage_of
     from faultkit.cli.suites import NOT_MET, find_suites, load_all
@@ -66,38 +66,37 @@ Example:
 @click.option(
     "--vary", metavar="NAME=A,B,…", help="Run the suites once with each of these values of a variable."
 )
-@click.option("--seed", metavar="SEED", help="In place of the suites' own.")
-@click.option("--repeat", type=click.IntRange(1, 10_000), metavar="N", help="Run each agent so often.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+@seed_option(SUITE_SEED_HELP)
+@click.option("--repeat", type=click.IntRange(1, 10_000), metavar="N", help="Number of runs of each agent.")
+@json_option()
 def rank_command(
     paths: tuple[str, ...], vary: str | None, seed: str | None, repeat: int | None, as_json: bool
 ) -> None:
-    """Rank the agents of suites by a figure from 0 to 100, made of all runs that met a fault.
+    """Rank the agents of suites by a score from 0 to 100, the mean over all runs that met a fault.
 
     A run that does not pass its gate scores 0. A run that passes scores 40 for reaching its goal, 20 for a
     truthful answer, 20 for no useless calls, and 20 for no duplicate effects and for waiting when asked to.
     The table lists the best first.
     """
     from faultkit.agents.ranking import agent_name, rank_agents
-    from faultkit.agents.selection import Selection, select, tests_of
     from faultkit.agents.suite.definition import AgentTest
-    from faultkit.agents.suite.results import Row
-    from faultkit.agents.suite.run_options import Options, given_seed
+    from faultkit.agents.suite.results import ResultRow
+    from faultkit.agents.suite.run_options import RunOptions, Selection, given_seed, select
     from faultkit.agents.suite_runner import run_suites_blocking
-    from faultkit.cli.suites import find_suites, load_all
+    from faultkit.cli.suites import RECOVERY_SUFFIX, find_suites, load_all
 
-    rows: list[tuple[str, Row]] = []
+    rows: list[tuple[str, ResultRow]] = []
     for variables in _variations(vary):
         suites = load_all(find_suites(paths), variables, "--vary")
         ended = run_suites_blocking(
-            select(suites, Selection()), Options(seed=given_seed(seed), repeat=repeat)
+            select(suites, Selection()), RunOptions(seed=given_seed(seed), repeat=repeat)
         )
         if ended.signal is not None:
             raise click.exceptions.Exit(128 + ended.signal)
         for suite, result in zip(suites, ended.results.suites, strict=True):
-            names = {test.name: agent_name(test) for test in tests_of(suite) if isinstance(test, AgentTest)}
+            names = {test.name: agent_name(test) for test in suite.tests if isinstance(test, AgentTest)}
             for row in result.rows:
-                name = names.get(row.name.removesuffix(" (recovery)"))
+                name = names.get(row.name.removesuffix(RECOVERY_SUFFIX))
                 if name is not None and row.runs:
                     rows.append((name, row))
     standings = rank_agents(rows)
@@ -117,6 +116,7 @@ def rank_command(
 
 
 def _variations(vary: str | None) -> list[dict[str, str]]:
+    """Return the variables of each run that --vary asks for."""
     if vary is None:
         return [{}]
     name, sign, values = vary.partition("=")
@@ -138,24 +138,23 @@ Example:
 )
 @click.argument("path", metavar="PATH")
 @click.option("--filter", "name", metavar="TEXT", default="", help="Part of the test's name, or re:REGEX.")
-@click.option("--seed", metavar="SEED", help="In place of the suite's own.")
-@click.option("--out", metavar="FILE", help="What to write; a new file beside the suite if not given.")
+@seed_option(SUITE_SEED_HELP)
+@click.option("--out", metavar="FILE", help="File to write; by default a new file beside the suite.")
 def shrink_command(path: str, name: str, seed: str | None, out: str | None) -> None:
-    """Reduce what a failing test injects to the least that still fails in the same way.
+    """Reduce the faults of a failing test to the fewest and simplest with which it fails in the same way.
 
-    Faults are left out, triggers, schedules and settings are put back to their defaults, counts made smaller,
-    as long as the same limits are broken. All of it in virtual time.
+    Faults are left out, triggers, schedules and settings are reset to their defaults and counts are lowered,
+    as long as the same limits are broken. All runs are in virtual time.
     """
-    from faultkit.agents.selection import SelectedTests, Selection, select
     from faultkit.agents.shrink import shrink_test
     from faultkit.agents.suite.definition import AgentTest, CommandAgent, ModelAgent
-    from faultkit.agents.suite.run_options import Options, given_seed
+    from faultkit.agents.suite.run_options import RunOptions, SelectedTests, Selection, given_seed, select
     from faultkit.agents.suite_runner import run_suites_blocking
     from faultkit.cli.suites import find_suites, load_all
 
     chosen = select(load_all(find_suites([path]), {}), Selection((name,) if name else ()))
     found = [(each.suite, test) for each in chosen for test in each.tests if isinstance(test, AgentTest)]
-    options = Options(seed=given_seed(seed))
+    options = RunOptions(seed=given_seed(seed))
 
     def broken(suite: Suite, test: AgentTest) -> frozenset[tuple[str, str, str]]:
         ended = run_suites_blocking([SelectedTests(suite, (test,))], options)
@@ -169,21 +168,20 @@ def shrink_command(path: str, name: str, seed: str | None, out: str | None) -> N
         raise InputError("--filter", f"expected one test of an agent that fails with a fault, got {names}")
     suite, test, why = failing[0]
     if isinstance(test.agent, ModelAgent | CommandAgent):
-        raise InputError(test.name, "expected a scripted agent: what others do in a second run is not known")
+        raise InputError(test.name, "expected a scripted agent: others may act differently in each run")
     smaller, least = shrink_test(suite, test, lambda one, other: broken(one, other) == why)
-    file = Path(out) if out else _beside(Path(test.place.file), test.name)
-    _write(file, test, least, [fault.rule for fault in smaller.faults])
+    file_name = re.sub(r"[^a-z0-9]+", "-", test.name.lower()).strip("-") or "test"
+    file = Path(out) if out else Path(test.place.file).parent / f"{file_name}.suite.yml"
+    _write_suite(file, test, least, [fault.rule for fault in smaller.faults])
     for fault in smaller.faults:
-        click.echo(f"needed: {_said(_document(fault.rule))}")
-    again = f" --seed {shlex.quote(seed)}" if seed is not None else ""
-    click.echo(f"repro: fault test {shlex.quote(str(file))}{again}")
+        document = _fault_document(fault.rule)
+        rest = [f"{key} {json.dumps(document[key])}" for key in document if key not in ("name", "kind")]
+        click.echo(f"needed: {document['kind']} {', '.join(rest)}")
+    seed_flag = f" --seed {shlex.quote(seed)}" if seed is not None else ""
+    click.echo(f"repro: fault test {shlex.quote(str(file))}{seed_flag}")
 
 
-def _beside(suite: Path, name: str) -> Path:
-    return suite.parent / f"{re.sub(r'[^a-z0-9]+', '-', name.lower()).strip('-') or 'test'}.suite.yml"
-
-
-def _write(file: Path, test: AgentTest, least: AgentTest, rules: list[Rule]) -> None:
+def _write_suite(file: Path, test: AgentTest, least: AgentTest, rules: list[Rule]) -> None:
     """Write a suite file with only this test and the parts of its own file that it needs."""
     import yaml
 
@@ -200,8 +198,8 @@ def _write(file: Path, test: AgentTest, least: AgentTest, rules: list[Rule]) -> 
     if least.runs != test.runs:
         one.pop("runs", None)
     one.pop("only", None)
-    kept |= {"faults": [_document(rule) for rule in rules], "agents": [one]}
-    head = f"# The least of {Path(test.place.file).name} that still fails, by `fault test shrink`.\n"
+    kept |= {"faults": [_fault_document(rule) for rule in rules], "agents": [one]}
+    head = f"# The part of {Path(test.place.file).name} that still fails, by `fault test shrink`.\n"
     try:
         with file.open("x", encoding="utf-8") as opened:
             opened.write(head + yaml.safe_dump(kept, sort_keys=False, allow_unicode=True))
@@ -211,11 +209,11 @@ def _write(file: Path, test: AgentTest, least: AgentTest, rules: list[Rule]) -> 
         raise RunError(f"{file}: cannot be written: {error.strerror}") from None
 
 
-def _document(rule: Rule) -> dict[str, Any]:
-    """Return a rule as a fault of a suite file, without values that are the default."""
+def _fault_document(rule: Rule) -> dict[str, Any]:
+    """Return a rule as a fault of a suite file, without default values."""
     from dataclasses import MISSING, asdict, fields
 
-    from faultkit.agents.parse.suite_faults import NEEDED, TARGET_KEYS
+    from faultkit.agents.parse.suite_faults import REQUIRED_SETTINGS, TARGET_KEYS
     from faultkit.plan import Schedule, Trigger
 
     match = asdict(rule.match)
@@ -225,7 +223,7 @@ def _document(rule: Rule) -> dict[str, Any]:
         for field in fields(rule.fault)
         if field.default is MISSING
         or getattr(rule.fault, field.name) != field.default
-        or NEEDED.get(rule.fault.kind) == field.name
+        or REQUIRED_SETTINGS.get(rule.fault.kind) == field.name
     }
     trigger = {key: value for key, value in asdict(rule.trigger).items() if value != getattr(Trigger(), key)}
     found: dict[str, Any] = {"name": rule.name, "target": target or {"tool": "*"}, "kind": rule.fault.kind}
@@ -238,12 +236,8 @@ def _document(rule: Rule) -> dict[str, Any]:
     return found
 
 
-def _said(document: dict[str, Any]) -> str:
-    rest = {key: value for key, value in document.items() if key not in ("name", "kind")}
-    return f"{document['kind']} {', '.join(f'{key} {json.dumps(value)}' for key, value in rest.items())}"
-
-
-_LIMIT_S = 60.0
+_LIST_TOOLS_S = 60.0
+"""Time limit for listing the tools of the server."""
 
 
 @click.command(
@@ -256,18 +250,18 @@ Examples:
 """,
 )
 @click.argument("argv", metavar="[-- COMMAND …]", nargs=-1, type=click.UNPROCESSED)
-@click.option("--url", metavar="URL", help="Of a server over streamable HTTP.")
-@click.option("--tools-from", metavar="FILE", help="A manifest or a recording, as `fault mock` serves them.")
-@click.option("--out", metavar="FILE", default="first.suite.yml", show_default=True, help="A new file.")
+@click.option("--url", metavar="URL", help="URL of a server over streamable HTTP.")
+@click.option("--tools-from", metavar="FILE", help="Manifest or recording, as for `fault mock`.")
+@click.option("--out", metavar="FILE", default="first.suite.yml", show_default=True, help="File to create.")
 def init_command(argv: tuple[str, ...], url: str | None, tools_from: str | None, out: str) -> None:
-    """Write a first suite for a server: each of its tools against a few faults."""
-    from faultkit.agents.execute.suite_servers import list_tools
+    """Write a first suite for a server, which tests each of its tools against a few faults."""
+    from faultkit.agents.execute.connected_servers import list_tools
     from faultkit.agents.scaffold import scaffold_suite
     from faultkit.agents.suite.definition import (
         CommandServer,
         MockServer,
-        Place,
         Serving,
+        SourcePlace,
         SuiteServer,
         UrlServer,
     )
@@ -289,7 +283,7 @@ def init_command(argv: tuple[str, ...], url: str | None, tools_from: str | None,
         serving = MockServer(os.path.relpath(tools_from, path.parent))
     name = "server"
     reached = MockServer(tools_from) if tools_from is not None else serving
-    tools = list_tools(SuiteServer(name, reached, Place(out, 1)), _LIMIT_S)
+    tools = list_tools(SuiteServer(name, reached, SourcePlace(out, 1)), _LIST_TOOLS_S)
     if not tools:
         raise InputError("", "expected a server with tools, got one that lists none")
     try:
@@ -302,7 +296,7 @@ def init_command(argv: tuple[str, ...], url: str | None, tools_from: str | None,
 
 @click.command("schema")
 def schema_command() -> None:
-    """Print the JSON schema of suite files."""
-    from faultkit.agents.parse.suite_schema import suite_schema
+    """Print the JSON Schema of suite files."""
+    from faultkit.agents.parse.suite_contents import suite_schema
 
     click.echo(json.dumps(suite_schema(), indent=2))

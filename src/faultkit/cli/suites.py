@@ -10,15 +10,16 @@ from time import sleep
 
 import click
 
-from faultkit.agents.selection import Selection, key_of, select, tests_of
 from faultkit.agents.suite.definition import Suite
-from faultkit.agents.suite.results import Results, Row
-from faultkit.agents.suite.run_options import Options
+from faultkit.agents.suite.results import ResultRow, SuiteResults
+from faultkit.agents.suite.run_options import RunOptions, Selection, key_of, select
 from faultkit.agents.suite_file import files_of_suite, read_suite
 from faultkit.agents.suite_runner import run_suites_blocking
 from faultkit.base.documents.checks import advice
 from faultkit.base.errors import FaultkitError, InputError
-from faultkit.cli.lazy import CommandWithSubcommands, LazyCommand
+from faultkit.base.text import count_of
+from faultkit.cli.command_groups import CommandWithSubcommands, LazyCommand
+from faultkit.cli.shared_options import SUITE_SEED_HELP, json_option, seconds_of, seed_option
 
 REPORTERS = ("pretty", "quiet", "json", "junit", "markdown", "html", "sarif", "tap", "github")
 SUBCOMMANDS = {
@@ -27,12 +28,13 @@ SUBCOMMANDS = {
         "faultkit.cli.suite_tools:coverage_command", "Show which tools meet which faults."
     ),
     "shrink": LazyCommand(
-        "faultkit.cli.suite_tools:shrink_command", "Reduce what makes a test fail to the least that does."
+        "faultkit.cli.suite_tools:shrink_command",
+        "Reduce a failing test to the faults that still make it fail.",
     ),
     "rank": LazyCommand(
-        "faultkit.cli.suite_tools:rank_command", "Rank agents by what the same faults make of them."
+        "faultkit.cli.suite_tools:rank_command", "Rank agents by how they recover from the same faults."
     ),
-    "schema": LazyCommand("faultkit.cli.suite_tools:schema_command", "Print the JSON schema of suite files."),
+    "schema": LazyCommand("faultkit.cli.suite_tools:schema_command", "Print the JSON Schema of suite files."),
 }
 
 
@@ -47,55 +49,72 @@ Examples:
   fault test suite.yml --scale 20
   mcptest run --config examples/fault-injection-recovery.yml
 \b
-Exit codes: 0 all passed; 1 something did not; 2 a suite or an option is wrong; 7 no test was selected;
+Exit codes: 0 all tests passed; 1 a test did not; 2 a suite or an option is wrong; 7 no test was selected;
   130 and 143 ended by Ctrl-C and by SIGTERM.
 """,
 )
 @click.argument("paths", metavar="[PATH]…", nargs=-1)
-@click.option("--config", "--suite", "configs", metavar="FILE", multiple=True, help="A suite, as PATH.")
+@click.option(
+    "--config", "--suite", "configs", metavar="FILE", multiple=True, help="Suite to run, as PATH. Repeatable."
+)
 @click.option(
     "--filter",
     "filters",
     metavar="TEXT",
     multiple=True,
-    help="Only tests whose name holds TEXT, or re:REGEX.",
+    help="Run only tests whose name contains TEXT or matches re:REGEX. Repeatable.",
 )
-@click.option("--tag", "tags", metavar="TAG", multiple=True, help="Only tests with this tag.")
-@click.option("--skip-tag", "skip_tags", metavar="TAG", multiple=True, help="No tests with this tag.")
-@click.option("--shard", metavar="I/N", help="Only the I-th of N parts.")
-@click.option("--last-failed", is_flag=True, help="Only what failed in the last run.")
-@click.option("--collect-only", is_flag=True, help="Say which tests would be run.")
-@click.option("--pass-with-no-tests", is_flag=True, help="Exit with 0 though no test was selected.")
-@click.option("--seed", metavar="SEED", help="In place of the suites' own.")
-@click.option("--repeat", type=click.IntRange(1, 10_000), metavar="N", help="Run each agent so often.")
+@click.option("--tag", "tags", metavar="TAG", multiple=True, help="Run only tests with this tag. Repeatable.")
 @click.option(
-    "--parallel", type=click.IntRange(1, 256), default=4, show_default=True, help="Tests side by side."
+    "--skip-tag", "skip_tags", metavar="TAG", multiple=True, help="Skip tests with this tag. Repeatable."
+)
+@click.option("--shard", metavar="I/N", help="Run only the I-th of N parts.")
+@click.option("--last-failed", is_flag=True, help="Run only tests that failed in the last run.")
+@click.option("--collect-only", is_flag=True, help="List the selected tests; run none.")
+@click.option("--pass-with-no-tests", is_flag=True, help="Exit with 0 if no test was selected.")
+@seed_option(SUITE_SEED_HELP)
+@click.option("--repeat", type=click.IntRange(1, 10_000), metavar="N", help="Number of runs of each agent.")
+@click.option(
+    "--parallel", type=click.IntRange(1, 256), default=4, show_default=True, help="Tests at the same time."
 )
 @click.option(
-    "--timeout", metavar="DURATION", default="60s", show_default=True, help="Of one test; it always holds."
+    "--timeout",
+    metavar="DURATION",
+    default="60s",
+    show_default=True,
+    help="Time limit of one test, in real time on every clock.",
 )
-@click.option("--real-time", is_flag=True, help="Live faulty servers, and every wait is one.")
+@click.option(
+    "--real-time", is_flag=True, help="Run real servers on the real clock; by default time is virtual."
+)
 @click.option(
     "--scale",
     type=click.FloatRange(1, 10_000),
     metavar="N",
-    help="As --real-time, on a clock that runs N times as fast.",
+    help="Like --real-time, on a clock that runs N times as fast.",
 )
 @click.option("--watch", is_flag=True, help="Run again whenever a file of the suites changes.")
 @click.option("-x", "--bail", is_flag=True, help="Stop at the first test that does not pass.")
-@click.option("--record", is_flag=True, help="Ask the models, and record their answers in cassettes.")
-@click.option("--allow-stub-provider", is_flag=True, help="Without a key, let a stub stand in for a model.")
+@click.option("--record", is_flag=True, help="Ask the models, and record their answers to cassettes.")
+@click.option("--allow-stub-provider", is_flag=True, help="Use a stub for a model whose API key is missing.")
 @click.option("--update-snapshots", is_flag=True, help="Store the actual results as the expected ones.")
-@click.option("--var", "variables", metavar="NAME=VALUE", multiple=True, help="A variable of the suites.")
+@click.option(
+    "--var",
+    "variables",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Value for a variable of the suites. Repeatable.",
+)
 @click.option(
     "--reporter",
     "reporters",
     metavar="NAME[=FILE]",
     multiple=True,
-    help=f"{', '.join(REPORTERS)}; several, each to a file or to stdout.  [default: pretty]",
+    help=f"Format of the results, written to FILE or to stdout: {', '.join(REPORTERS)}. Repeatable.  "
+    "[default: pretty]",
 )
-@click.option("--output", metavar="FILE", help="Where the one --reporter without a file writes to.")
-@click.option("--json", "as_json", is_flag=True, help="As --reporter json.")
+@click.option("--output", metavar="FILE", help="File for the one --reporter that names none.")
+@json_option("The same as --reporter json.")
 def command(
     paths: tuple[str, ...],
     configs: tuple[str, ...],
@@ -122,14 +141,12 @@ def command(
     output: str | None,
     as_json: bool,
 ) -> int:
-    """Run suites: declare a fault, run an agent against it, and gate on how it recovers.
+    """Run suites: each test declares a fault, runs an agent against it, and checks how the agent recovers.
 
-    PATH is a suite, or a folder to look in; without one, mcptest.yml and *.suite.yml in this folder. Faults
-    are counted in virtual time: a hang of minutes takes none. A fault that was never met is not a pass.
+    PATH is a suite, or a folder to search; by default mcptest.yml and *.suite.yml below the current folder.
+    Tests run in virtual time: a hang of minutes takes none. A test whose fault was never met does not pass.
     """
-    from faultkit.agents.selection import Selection, parse_shard
-    from faultkit.agents.suite.run_options import Options, given_seed
-    from faultkit.cli.shared_options import seconds_of
+    from faultkit.agents.suite.run_options import RunOptions, Selection, given_seed, parse_shard
 
     timeout_s = seconds_of("--timeout", timeout)
     reports = Reports.parse((*reporters, *(["json"] if as_json else [])), output)
@@ -143,7 +160,7 @@ def command(
     )
     if real_time and scale is not None:
         raise InputError("--scale", "expected only one of --real-time and --scale, got both")
-    options = Options(
+    options = RunOptions(
         clock="scaled" if scale is not None else "real" if real_time else "virtual",
         scale=scale or 1.0,
         seed=given_seed(seed),
@@ -166,12 +183,14 @@ def _variable(text: str) -> tuple[str, str]:
 
 
 NOT_MET, NO_TESTS = 1, 7
-_BY_SIGNAL = 128
+_SIGNAL_CODES = 128
+"""Exit codes above this stand for signals."""
 LOOK_S = 0.5
 """Interval between checks of the watched files, in seconds."""
 SUITE_NAMES = ("mcptest.yml", "mcptest.yaml", "*.suite.yml", "*.suite.yaml")
 LAST_FAILED_FILE = Path(".fault_cache") / "last-failed.json"
-_OF_RECOVERY = " (recovery)"
+RECOVERY_SUFFIX = " (recovery)"
+"""Ends the name of the row for the recovery of an agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,13 +205,13 @@ class SuiteRequest:
     may_be_empty: bool = False
 
 
-def watch_suites(wanted: SuiteRequest, options: Options, reports: Reports) -> int:
+def watch_suites(wanted: SuiteRequest, options: RunOptions, reports: Reports) -> int:
     """Run the suites again whenever one of their files changes, until a signal."""
     known: dict[Path, None] = {}
     while True:
-        found = [file for path in find_suites(wanted.paths) for file in _files_of(path, wanted)]
         # The files of a suite that was valid before are still watched while it has a mistake.
-        known |= dict.fromkeys(found)
+        for path in find_suites(wanted.paths):
+            known |= {Path(file): None for file in files_of_suite(path, variables=wanted.variables)}
         files = list(known)
         before = _stamps(files)
         try:
@@ -201,19 +220,15 @@ def watch_suites(wanted: SuiteRequest, options: Options, reports: Reports) -> in
             for mistake in str(error).splitlines():
                 click.echo(f"error: {mistake}", err=True)
             code = error.exit_code
-        if code > _BY_SIGNAL:
+        if code > _SIGNAL_CODES:
             return code
-        many = "1 file" if len(files) == 1 else f"{len(files)} files"
-        click.echo(f"watching {many}; Ctrl-C ends it", err=True)
+        click.echo(f"watching {count_of(len(files), 'file')}; Ctrl-C ends it", err=True)
         while _stamps(files) == before:
             sleep(LOOK_S)
 
 
-def _files_of(path: Path, wanted: SuiteRequest) -> list[Path]:
-    return [Path(file) for file in files_of_suite(path, variables=wanted.variables)]
-
-
 def _stamps(files: Sequence[Path]) -> list[tuple[int, int] | None]:
+    """Return the time and size of each file; None for one that cannot be read."""
     stamps: list[tuple[int, int] | None] = []
     for file in files:
         try:
@@ -224,13 +239,13 @@ def _stamps(files: Sequence[Path]) -> list[tuple[int, int] | None]:
     return stamps
 
 
-def run_selected(wanted: SuiteRequest, options: Options, reports: Reports) -> int:
+def run_selected(wanted: SuiteRequest, options: RunOptions, reports: Reports) -> int:
     """Run the selected tests once and return the exit code; raise InputError for a wrong or missing suite."""
     suites = load_all(find_suites(wanted.paths), wanted.variables)
     reports.check_beside([Path(file) for suite in suites for file in suite.files])
     selection = wanted.selection
     if wanted.last_failed:
-        selection = replace(selection, names=_remembered())
+        selection = replace(selection, names=_last_failed())
     chosen = select(suites, selection)
     if wanted.collect_only:
         for each in chosen:
@@ -243,9 +258,9 @@ def run_selected(wanted: SuiteRequest, options: Options, reports: Reports) -> in
         return 0
     ended = run_suites_blocking(chosen, options, reports.row)
     reports.end(ended.results)
-    _remember(suites, ended.results)
+    _store_failed(suites, ended.results)
     if ended.signal is not None:
-        return 128 + ended.signal
+        return _SIGNAL_CODES + ended.signal
     if any(suite.problem for suite in ended.results.suites):
         return InputError.exit_code
     return 0 if ended.results.ok else NOT_MET
@@ -293,7 +308,8 @@ def load_all(files: Sequence[Path], variables: Mapping[str, str], flag: str = "-
     return suites
 
 
-def _remembered() -> frozenset[str]:
+def _last_failed() -> frozenset[str]:
+    """Return the names of the tests that failed in the last run."""
     try:
         names = json.loads(LAST_FAILED_FILE.read_text("utf-8"))
         return frozenset(str(name) for name in names)
@@ -303,13 +319,13 @@ def _remembered() -> frozenset[str]:
         raise InputError(str(LAST_FAILED_FILE), f"cannot be read: {error}; remove it") from None
 
 
-def _remember(suites: Sequence[Suite], results: Results) -> None:
+def _store_failed(suites: Sequence[Suite], results: SuiteResults) -> None:
     """Store the names of failed tests for `--last-failed`; an error in writing them is ignored."""
-    names = {suite.file: {test.name for test in tests_of(suite)} for suite in suites}
+    names = {suite.file: {test.name for test in suite.tests} for suite in suites}
     failed = []
     for result in results.suites:
         for row in result.rows:
-            name = row.name if row.name in names[result.file] else row.name.removesuffix(_OF_RECOVERY)
+            name = row.name if row.name in names[result.file] else row.name.removesuffix(RECOVERY_SUFFIX)
             if row.fails:
                 failed.append(f"{result.file}::{name}")
     try:
@@ -340,6 +356,7 @@ class Reports:
 
     @classmethod
     def parse(cls, texts: Iterable[str], output: str | None) -> Reports:
+        """Return the reporters of --reporter and --output; raise InputError."""
         shown: list[str] = []
         files: list[tuple[str, Path]] = []
         for text in texts:
@@ -370,7 +387,7 @@ class Reports:
             if path.resolve() in read:
                 raise InputError("--reporter", f"expected {name} in a file of its own, got {path}, a suite's")
 
-    def row(self, row: Row) -> None:
+    def row(self, row: ResultRow) -> None:
         """Print the row of a test that has ended, if the output is live."""
         if self.shown == _LIVE:
             from faultkit.agents.report.suite_text import row_lines
@@ -380,7 +397,8 @@ class Reports:
             for line in others:
                 click.echo(line)
 
-    def end(self, results: Results) -> None:
+    def end(self, results: SuiteResults) -> None:
+        """Print the summary or the report, and write the reports to their files."""
         from faultkit.agents.report.reporters import REPORTERS as RENDERERS
         from faultkit.agents.report.suite_text import summary_lines
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from faultkit.base.documents.seeds import seed_of_text
+from faultkit.base.documents.values import seed_of_text
+from faultkit.cli.shared_options import seed_option
 
 
 @click.command("toxiproxy")
@@ -26,7 +27,7 @@ from faultkit.base.documents.seeds import seed_of_text
     metavar="FILE",
     help="JSON file with a list of proxies to open.",
 )
-@click.option("--seed", "-seed", help="Seed of all random draws; without it, a random one.")
+@seed_option("Seed of all random choices; by default a random one.", also=("-seed",))
 @click.option("--proxy-metrics", "-proxy-metrics", is_flag=True, hidden=True, help="Always on.")
 @click.option("--runtime-metrics", "-runtime-metrics", is_flag=True, hidden=True, help="Has no effect.")
 def command(
@@ -34,13 +35,14 @@ def command(
 ) -> None:
     """Serve the API of Toxiproxy, so that its clients can break connections here.
 
-    Proxies and toxics are made with any Toxiproxy client; those of FILE are opened at the start. It runs
+    Any Toxiproxy client can create proxies and toxics; the proxies of FILE are opened at the start. Runs
     until Ctrl-C or SIGTERM.
     """
     from faultkit.base.signals import StopSignal
     from faultkit.proxy.toxiproxy.toxiproxy_server import ToxiproxyServer
 
-    server = ToxiproxyServer(host, port, _seed(seed))
+    # Toxiproxy takes a whole number; any other text is a seed, too.
+    server = ToxiproxyServer(host, port, seed_of_text(seed) if seed else None)
     # While it serves, uvicorn handles SIGINT and SIGTERM, and raises them again for these handlers.
     with StopSignal(server.stop, server.stop):
         try:
@@ -49,8 +51,3 @@ def command(
             server.run()
         finally:
             server.close()
-
-
-def _seed(text: str | None) -> int | str | None:
-    """Return the seed: a whole number, as Toxiproxy takes it, or any text."""
-    return seed_of_text(text) if text else None

@@ -36,7 +36,7 @@ from faultkit.base.units import format_duration, parse_duration
 from faultkit.mcp.failures.tool_catalogue import FAILURE_TOOLS
 from faultkit.web.request_context import RequestContext, reject_parameters, split_parameters
 from faultkit.web.routing import SAFETY, HttpError, SiteReply, json_reply
-from faultkit.web.server_info import audit_document
+from faultkit.web.server_api import audit_document
 
 _LARGEST = 2**63 - 1
 _MOST_VALUES = 200

@@ -16,7 +16,7 @@ from faultkit.audit.writer import AuditWriter
 from faultkit.base.errors import InputError
 from faultkit.base.secrets import REDACTED
 from faultkit.base.times import now_us
-from faultkit.faults.call.call import Transport
+from faultkit.faults.call_fault import Transport
 from faultkit.mcp.failures.failure_service import FinishedCall
 from faultkit.mcp.failures.failure_tool import Caller
 from faultkit.mcp.wire.exchange import Exchange, Session

@@ -1,4 +1,4 @@
-"""Everything on the port of `fault serve` beside the tools: routes requests, checks access, sends replies.
+"""Everything on the port of `fault serve` except the tools: routes requests, checks access, sends replies.
 
 No failure here affects the tools: a request that cannot be answered gets an error.
 """
@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeAlias
 
 from faultkit.audit.access.access import Access
-from faultkit.audit.access.authenticator import Authenticator
 from faultkit.audit.access.identity import ANONYMOUS, Identity, Refusal, Scope
 from faultkit.audit.access.rate_limits import Rate, RateLimiter
 from faultkit.base.errors import InputError, RunError
@@ -29,13 +28,9 @@ from faultkit.mcp.failures.failure_service import (
 from faultkit.mcp.failures.failure_tool import Caller
 from faultkit.mcp.failures.tool_catalogue import tools_of
 from faultkit.mcp.wire.exchange import Exchange
-from faultkit.web import audit_api as events
-from faultkit.web import audit_api as figures
-from faultkit.web import key_api as keys
-from faultkit.web import portal_calls as calling
-from faultkit.web import server_info as about
-from faultkit.web.back_pressure import BackPressureGate
+from faultkit.web import audit_api, portal_calls, server_api
 from faultkit.web.call_rows import call_logger
+from faultkit.web.caller_gates import Authenticator, BackPressureGate
 from faultkit.web.live_stream import LiveStream
 from faultkit.web.metrics import Metrics
 from faultkit.web.request_context import AuditLog, RequestContext, SiteServices
@@ -52,33 +47,33 @@ _AUDIT = f"{_PORTAL}/audit"
 _ADMIN = "/api/v1/admin"
 
 ROUTES: tuple[_Route, ...] = (
-    Route("GET", "/healthz", None, about.health),
-    Route("GET", "/readyz", None, about.ready),
-    Route("GET", "/metrics", "read", about.metrics),
-    Route("GET", "/", None, about.to_portal),
-    Route("GET", "/mcp", None, about.to_portal),
-    Route("GET", "/portal*", None, about.portal),
-    Route("GET", "/.well-known/oauth-protected-resource*", None, about.protected_resource),
-    Route("GET", "/.well-known/oauth-authorization-server*", None, about.authorization_server),
-    Route("GET", f"{_PORTAL}/me", "read", about.me),
-    Route("GET", f"{_PORTAL}/server", "read", about.server),
-    Route("GET", f"{_PORTAL}/instructions", "read", about.instructions),
-    Route("GET", f"{_PORTAL}/tools", "read", about.tools),
-    Route("GET", f"{_PORTAL}/tools/{{name}}", "read", about.one_tool),
-    Route("GET", f"{_PORTAL}/wellknown", "read", about.well_known),
-    Route("GET", f"{_PORTAL}/dashboard", "read", figures.dashboard),
-    Route("GET", f"{_AUDIT}/meta", "read", events.meta),
-    Route("GET", f"{_AUDIT}/events", "read", events.events),
-    Route("GET", f"{_AUDIT}/events/{{id}}", "read", events.event),
-    Route("GET", f"{_AUDIT}/export", "read", events.export, streamed=True),
-    Route("GET", f"{_AUDIT}/stream", "read", events.stream, streamed=True),
-    Route("GET", f"{_AUDIT}/timeseries", "read", figures.timeseries),
-    Route("GET", f"{_AUDIT}/breakdown", "read", figures.breakdown),
-    Route("POST", f"{_AUDIT}/events/{{id}}/replay", "call", calling.replay),
-    Route("POST", f"{_ADMIN}/tryit/{{name}}", "call", calling.try_it),
-    Route("GET", f"{_ADMIN}/keys", "admin", keys.list_keys),
-    Route("POST", f"{_ADMIN}/keys", "admin", keys.create_key),
-    Route("DELETE", f"{_ADMIN}/keys/{{name}}", "admin", keys.revoke_key),
+    Route("GET", "/healthz", None, server_api.health),
+    Route("GET", "/readyz", None, server_api.ready),
+    Route("GET", "/metrics", "read", server_api.metrics),
+    Route("GET", "/", None, server_api.to_portal),
+    Route("GET", "/mcp", None, server_api.to_portal),
+    Route("GET", "/portal*", None, server_api.portal),
+    Route("GET", "/.well-known/oauth-protected-resource*", None, server_api.protected_resource),
+    Route("GET", "/.well-known/oauth-authorization-server*", None, server_api.authorization_server),
+    Route("GET", f"{_PORTAL}/me", "read", server_api.me),
+    Route("GET", f"{_PORTAL}/server", "read", server_api.server),
+    Route("GET", f"{_PORTAL}/instructions", "read", server_api.instructions),
+    Route("GET", f"{_PORTAL}/tools", "read", server_api.tools),
+    Route("GET", f"{_PORTAL}/tools/{{name}}", "read", server_api.one_tool),
+    Route("GET", f"{_PORTAL}/wellknown", "read", server_api.well_known),
+    Route("GET", f"{_PORTAL}/dashboard", "read", audit_api.dashboard),
+    Route("GET", f"{_AUDIT}/meta", "read", audit_api.meta),
+    Route("GET", f"{_AUDIT}/events", "read", audit_api.events),
+    Route("GET", f"{_AUDIT}/events/{{id}}", "read", audit_api.event),
+    Route("GET", f"{_AUDIT}/export", "read", audit_api.export, streamed=True),
+    Route("GET", f"{_AUDIT}/stream", "read", audit_api.stream, streamed=True),
+    Route("GET", f"{_AUDIT}/timeseries", "read", audit_api.timeseries),
+    Route("GET", f"{_AUDIT}/breakdown", "read", audit_api.breakdown),
+    Route("POST", f"{_AUDIT}/events/{{id}}/replay", "call", portal_calls.replay),
+    Route("POST", f"{_ADMIN}/tryit/{{name}}", "call", portal_calls.try_it),
+    Route("GET", f"{_ADMIN}/keys", "admin", server_api.list_keys),
+    Route("POST", f"{_ADMIN}/keys", "admin", server_api.create_key),
+    Route("DELETE", f"{_ADMIN}/keys/{{name}}", "admin", server_api.revoke_key),
 )
 _ELSEWHERE = "(none)"
 """Route label of requests for unknown paths, in the metrics."""
@@ -111,13 +106,15 @@ class Site:
 
     # Hooks into the server of the tools, to count its calls and to make calls of the portal.
 
-    def identify(self, door: CallerGate) -> Callable[[Exchange], Caller]:
+    def identify(self, gate: CallerGate) -> Callable[[Exchange], Caller]:
         """Return the function that identifies callers. It is called once at the start of each call."""
 
         def identify(exchange: Exchange) -> Caller:
             self._metrics.running += 1
             return (
-                exchange.caller if isinstance(exchange, calling.PortalExchange) else door.identify(exchange)
+                exchange.caller
+                if isinstance(exchange, portal_calls.PortalExchange)
+                else gate.identify(exchange)
             )
 
         return identify
@@ -129,12 +126,12 @@ class Site:
             self._metrics.running -= 1
             self._metrics.called(ended)
             caller = ended.caller
-            if not isinstance(caller, calling.PortalCaller):
+            if not isinstance(caller, portal_calls.PortalCaller):
                 log(ended)
             elif caller.exchange is not None:
                 caller.exchange.seconds = ended.seconds
                 if self._audit is not None:
-                    calling.log_portal_call(caller.exchange, ended, self._audit.writer)
+                    portal_calls.log_portal_call(caller.exchange, ended, self._audit.writer)
             if self._idle is not None and not self._metrics.running and not self._idle.done():
                 self._idle.set_result(None)
 
@@ -267,18 +264,19 @@ async def serve_site(
     audit: AuditLog | None = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> str:
-    """Serve the tools and the site until a signal, and return which. `access` decides about requests; the
-    hosts and origins of its settings must be in the job as well."""
+    """Serve the tools and the site until a stop signal, and return which one.
+
+    `access` decides about requests; the hosts and origins of its settings must be in the job as well."""
     site = Site(job.settings, audit, access, say=say)
     authenticator = Authenticator(access)
     await access.start()
     try:
         if audit is None:
             return await run_failure_server(job, say, door=authenticator, beside=site)
-        door = BackPressureGate(authenticator, audit.writer)
+        gate = BackPressureGate(authenticator, audit.writer)
         try:
-            return await run_failure_server(job, say, call_logger(audit.writer, wait=False), door, site)
+            return await run_failure_server(job, say, call_logger(audit.writer, wait=False), gate, site)
         finally:
-            await door.close()
+            await gate.close()
     finally:
         await access.close()

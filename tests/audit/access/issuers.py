@@ -1,4 +1,4 @@
-"""An OIDC issuer of our own on loopback: discovery, keys, and tokens as good or bad as a test wants them."""
+"""An OIDC issuer on loopback: discovery, keys, and valid or invalid tokens."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def ed_key() -> ed25519.Ed25519PrivateKey:
 
 
 def listed(id: str, key: Any, **more: Any) -> dict[str, Any]:
-    """A public key, as issuers list them."""
+    """Return a public key as an issuer lists it."""
     public = key.public_key()
     kinds: tuple[tuple[type, Any], ...] = (
         (rsa.RSAPublicKey, RSAAlgorithm),
@@ -66,7 +66,7 @@ class Issuer:
         return 200, documents[path]
 
     def token(self, key: Any = None, algorithm: str = "RS256", kid: str | None = "one", **claims: Any) -> str:
-        """A good one, but for what is given. A claim that is None is left out."""
+        """Return a token that is valid except for the given claims; a claim that is None is left out."""
         now_s = int(time.time())
         usual = {"iss": self.url, "aud": AUDIENCE, "sub": "alice", "iat": now_s, "exp": now_s + 300}
         said = {name: value for name, value in (usual | claims).items() if value is not None}

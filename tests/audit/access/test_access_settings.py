@@ -1,4 +1,4 @@
-"""What clients that look for a token are told."""
+"""The metadata and challenges with which clients find out how to get a token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens of a real issuer on loopback: which are taken, which are not, and when the issuer is asked."""
+"""Tokens of an issuer on loopback: which are accepted, which are refused, and when keys are fetched."""
 
 from __future__ import annotations
 
@@ -16,9 +16,15 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from faultkit.audit.access.identity import Identity
-from faultkit.audit.access.issuer import Issuer as IssuerKeys
-from faultkit.audit.access.issuer import IssuerUnavailable, check_url, read_keys
-from faultkit.audit.access.oidc import InvalidToken, OidcSettings, TokenVerifier
+from faultkit.audit.access.oidc import (
+    InvalidToken,
+    IssuerUnavailable,
+    OidcSettings,
+    TokenVerifier,
+    check_url,
+    read_keys,
+)
+from faultkit.audit.access.oidc import Issuer as IssuerKeys
 from faultkit.base.errors import InputError
 from tests.audit.access.issuers import AUDIENCE, Issuer, ec_key, ed_key, issuer, listed, rsa_key
 
@@ -33,7 +39,7 @@ def shared() -> Iterator[Issuer]:
 
 @pytest.fixture
 def at(shared: Issuer) -> Issuer:
-    """As if it were new."""
+    """The issuer, reset to its initial state."""
     shared.keys = Issuer(shared.url).keys
     shared.named = shared.url
     shared.is_away = False
@@ -49,7 +55,7 @@ class Clock:
 
 
 class Checked:
-    """Tokens as a server has them, with a clock of our own for how old keys are."""
+    """A verifier as a server has it, with a clock for the age of keys that the test sets."""
 
     def __init__(self, at: Issuer, **settings: Any) -> None:
         self.clock = Clock()
@@ -110,7 +116,7 @@ GOOD: dict[str, tuple[str, str, Callable[[], Any]]] = {
 
 
 @pytest.mark.parametrize(("algorithm", "kid", "key"), GOOD.values(), ids=GOOD)
-def test_each_algorithm_of_the_list_is_taken(
+def test_each_listed_algorithm_is_accepted(
     at: Issuer, algorithm: str, kid: str, key: Callable[[], Any]
 ) -> None:
     assert identity(at, at.token(key(), algorithm, kid)).subject == "alice"
@@ -121,7 +127,7 @@ def test_a_token_that_names_no_key_is_tried_with_those_that_fit(at: Issuer) -> N
     assert identity(at, at.token(kid=None)).subject == "alice"
 
 
-def test_who_it_is_comes_from_the_claims(at: Issuer) -> None:
+def test_the_identity_comes_from_the_claims(at: Issuer) -> None:
     found = identity(at, at.token(email="a@example.org", name="Alice", aud=["x", AUDIENCE]))
     assert (found.subject, found.auth_type, found.email, found.name) == (
         "alice",
@@ -145,13 +151,13 @@ SCOPES: tuple[tuple[dict[str, Any], set[str]], ...] = (
 
 
 @pytest.mark.parametrize(("claims", "scopes"), SCOPES, ids=range(len(SCOPES)))
-def test_a_token_may_do_what_it_says_or_else_what_we_say(
+def test_scopes_come_from_the_token_or_else_from_the_settings(
     at: Issuer, claims: dict[str, Any], scopes: set[str]
 ) -> None:
     assert identity(at, at.token(**claims)).scopes == scopes
 
 
-def test_what_tokens_may_do_otherwise_can_be_said(at: Issuer) -> None:
+def test_default_scopes_of_tokens_can_be_set(at: Issuer) -> None:
     assert identity(at, at.token(), scopes=frozenset({"read"})).scopes == {"read"}
 
 
@@ -168,7 +174,7 @@ def by_hand(at: Issuer, header: dict[str, Any], sign: Callable[[bytes], bytes]) 
 
 
 def hmac_with_the_public_key(at: Issuer) -> str:
-    """The classic: the public key, which everybody has, as the secret of an HMAC."""
+    """Algorithm confusion: the public key is used as the secret of an HMAC."""
     pem = (
         rsa_key()
         .public_key()
@@ -317,7 +323,7 @@ def test_a_new_key_is_fetched_when_a_token_names_it_but_not_too_often(at: Issuer
     run(test)
 
 
-def test_while_the_issuer_is_away_its_keys_serve_five_minutes_longer(at: Issuer) -> None:
+def test_while_the_issuer_is_unavailable_its_keys_stay_valid_for_five_minutes(at: Issuer) -> None:
     async def test() -> None:
         checked = Checked(at)
         token = at.token()
@@ -353,7 +359,7 @@ def test_an_issuer_that_was_never_there_is_asked_again_after_a_while(at: Issuer)
     run(test)
 
 
-def test_who_gives_up_waiting_does_not_take_the_keys_from_others(at: Issuer) -> None:
+def test_a_cancelled_waiter_does_not_cancel_the_fetch_of_keys(at: Issuer) -> None:
     async def test() -> None:
         checked = Checked(at)
         token = at.token()
@@ -411,7 +417,7 @@ def test_a_key_that_names_its_algorithm_is_used_with_no_other(at: Issuer) -> Non
 
 
 @pytest.mark.parametrize("url", ["https://a.example", "https://a.example:8443/x", "http://127.0.0.1:1/x"])
-def test_keys_come_over_a_line_that_nobody_else_writes_to(url: str) -> None:
+def test_an_issuer_may_use_https_or_loopback(url: str) -> None:
     assert check_url("--oidc-issuer", url) == url
 
 
@@ -419,6 +425,6 @@ def test_keys_come_over_a_line_that_nobody_else_writes_to(url: str) -> None:
     "url",
     ["http://a.example", "ftp://a.example", "a.example", "", "https://", "https://a:99999", "https://[::1"],
 )
-def test_and_over_no_other(url: str) -> None:
+def test_an_issuer_with_another_url_is_refused(url: str) -> None:
     with pytest.raises(InputError, match=r"^--oidc-issuer: expected an https URL, or http on loopback, got"):
         check_url("--oidc-issuer", url)

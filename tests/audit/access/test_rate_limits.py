@@ -1,4 +1,4 @@
-"""Buckets, with a clock of our own."""
+"""Rate limits, with times that the test sets."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_bucket_holds_as_many_as_the_rate_names_and_fills_evenly() -> None:
     st.sampled_from([1, 60, 3600]),
     st.lists(st.floats(0, 10, allow_nan=False), max_size=200),
 )
-def test_nobody_gets_more_than_the_rate(calls: int, per_s: int, pauses_s: list[float]) -> None:
+def test_a_caller_gets_no_more_than_the_rate(calls: int, per_s: int, pauses_s: list[float]) -> None:
     buckets, now_s, taken = RateLimiter(Rate(calls, per_s)), 0.0, 0
     for pause_s in pauses_s:
         now_s += pause_s
@@ -46,7 +46,7 @@ def test_nobody_gets_more_than_the_rate(calls: int, per_s: int, pauses_s: list[f
     assert taken <= calls + now_s * calls / per_s + 1e-3
 
 
-def test_who_is_told_to_wait_gets_in_then() -> None:
+def test_a_caller_is_admitted_after_the_returned_wait() -> None:
     buckets = RateLimiter(Rate(3, 60))
     for _ in range(3):
         buckets.take("a", 0.1)

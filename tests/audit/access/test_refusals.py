@@ -1,4 +1,4 @@
-"""Few rows for many refusals."""
+"""Many refusals make few rows."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def times(row: AuditRow) -> int:
     return int(json.loads(row.parameters or "")["times"])
 
 
-def test_a_row_says_who_and_what_but_no_secret() -> None:
+def test_a_row_has_the_caller_and_the_reason_but_no_secret() -> None:
     async def test(refusals: Refusals) -> None:
         headers = {"x-api-key": "fk_secret", "user-agent": "x" * 999, "x-forwarded-for": "1.2.3.4\0"}
         refusals.note(request(**headers), LATE)
@@ -87,13 +87,13 @@ def test_after_a_while_it_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
         for _ in range(2):
             for _ in range(3):
                 refusals.note(request(), WRONG)
-            # Timers of the loop ring in their order.
+            # Timers of the loop fire in order.
             await asyncio.sleep(0.02)
 
     assert [times(row) for row in rows_of(test)] == [1, 2, 1, 2]
 
 
-def test_more_peers_than_can_be_told_apart_are_counted_together() -> None:
+def test_peers_beyond_the_limit_are_counted_together() -> None:
     async def test(refusals: Refusals) -> None:
         for number in range(5000):
             refusals.note(request(f"10.1.{number // 250}.{number % 250}:5"), WRONG)

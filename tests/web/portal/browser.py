@@ -1,4 +1,4 @@
-"""Drives the portal in a real Chromium: opens views, presses keys, waits for what should appear."""
+"""Drives the portal in a real Chromium: opens views, presses keys, waits for elements."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Browser:
         self.url = url
 
     def open(self, fragment: str = "", *, width: int = 1280, height: int = 800, dark: bool = False) -> None:
-        """Afresh: what another test left in the page is gone."""
+        """Open a view in a new document, without state of another test."""
         self.page.ask(
             "Emulation.setDeviceMetricsOverride",
             width=width,
@@ -62,11 +62,11 @@ class Browser:
         self.until("document.readyState === 'complete'")
 
     def until(self, expression: str) -> Any:
-        """Waits until it comes to something true, and returns that."""
+        """Wait until a JavaScript expression is true, and return its value."""
         return self.run(f"({_UNTIL})(() => ({expression}))", f"never so: {expression}")
 
     def run(self, expression: str, why: str = "") -> Any:
-        """What a JavaScript expression comes to, a promise too."""
+        """Return the value of a JavaScript expression; a promise is awaited."""
         answer = self.page.ask(
             "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
         )
@@ -86,7 +86,7 @@ class Browser:
         return found
 
     def click(self, selector: str) -> None:
-        """With a real mouse, in its middle."""
+        """Click the middle of an element with mouse events."""
         x, y = self.until(f"({_MIDDLE})(document.querySelector({json.dumps(selector)}))")
         for kind in ("mousePressed", "mouseReleased"):
             self.page.ask("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
@@ -105,7 +105,7 @@ class Browser:
             )
 
     def type(self, selector: str, text: str) -> None:
-        """Into a field, in place of what is there."""
+        """Type a text into a field, in place of its content."""
         found = f"document.querySelector({json.dumps(selector)})"
         self.until(f"(each => each && (each.focus(), each.select(), true))({found})")
         self.page.ask("Input.insertText", text=text)
@@ -115,7 +115,7 @@ class Browser:
 
     @property
     def errors(self) -> list[str]:
-        """What the page complained of since it was opened. That a tool failed, the browser itself notes."""
+        """Errors of the page since it was opened, except for the 502 of a failed tool call."""
         return [each for each in self.page.complaints if "status of 502" not in each]
 
     @property

@@ -1,4 +1,4 @@
-"""One Chromium for all tests of the portal, and a server with some calls in its log."""
+"""A server with some calls in its log, and a browser that shows its portal."""
 
 from __future__ import annotations
 
@@ -6,18 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.report.chromium import Page, browsing, chromium
+from tests.report.chromium import Page
 from tests.web.portal.browser import Browser
 from tests.web.portal.serving import Served, serving
-
-
-@pytest.fixture(scope="session")
-def page() -> Iterator[Page]:
-    program = chromium()
-    if program is None:
-        pytest.skip("chromium is not installed (Debian: apt-get install chromium)")
-    with browsing(program) as opened:
-        yield opened
 
 
 @pytest.fixture(scope="module")

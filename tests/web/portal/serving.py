@@ -1,4 +1,4 @@
-"""`fault serve` over HTTP in a thread of the tests, with the portal, and a client that calls its tools."""
+"""`fault serve` over HTTP with the portal, in a thread of the test process, and a client of its tools."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from typing import Any
 from faultkit.audit.access.access import Access
 from faultkit.audit.access.access_settings import AccessSettings
 from faultkit.audit.access.api_keys import KeyStore
-from faultkit.audit.access.authenticator import Authenticator
 from faultkit.audit.access.rate_limits import Rate
 from faultkit.audit.store import Store
 from faultkit.audit.store_factory import open_store
@@ -23,6 +22,7 @@ from faultkit.audit.writer import AuditWriter
 from faultkit.mcp.failures.failure_service import FailureService, ServeSettings
 from faultkit.mcp.wire.http_front import HttpFront
 from faultkit.web.call_rows import call_logger
+from faultkit.web.caller_gates import Authenticator
 from faultkit.web.request_context import AuditLog
 from faultkit.web.site import Site
 
@@ -38,7 +38,7 @@ class Served:
     keys: KeyStore
     loop: asyncio.AbstractEventLoop
     _sessions: dict[str, str] = field(default_factory=dict)
-    """By key: a session belongs to whoever opened it."""
+    """Session ids by key: a session belongs to the caller that opened it."""
     _last: int = 0
 
     @property
@@ -46,7 +46,7 @@ class Served:
         return f"http://127.0.0.1:{self.port}/portal"
 
     def call(self, tool: str, _key: str = "", **arguments: Any) -> dict[str, Any]:
-        """By MCP, as any client does. Returns the reply."""
+        """Call a tool over MCP, and return the reply."""
         if _key not in self._sessions:
             opening = {
                 "protocolVersion": "2025-11-25",
@@ -57,14 +57,14 @@ class Served:
         return self._post("tools/call", {"name": tool, "arguments": arguments}, _key)
 
     def called(self, tool: str, **arguments: Any) -> None:
-        """The same, and its row is written."""
+        """Call a tool, and wait until its row is written."""
         self.call(tool, **arguments)
-        # The reply goes out right before the row does, in one step of the loop: which is over after this one.
+        # The reply is sent right before the row is queued, in one iteration of the loop; this waits for it.
         asyncio.run_coroutine_threadsafe(asyncio.sleep(0), self.loop).result(WAIT_S)
         assert self.writer.flush()
 
     def first_id(self) -> str:
-        """Of the first call in the log."""
+        """Return the id of the first call in the log."""
         return self.store.after(0)[0].id
 
     def _post(self, method: str, params: dict[str, Any], key: str) -> dict[str, Any]:
@@ -88,7 +88,7 @@ class Served:
 
 @contextmanager
 def serving(*, anonymous: bool = True) -> Iterator[Served]:
-    """On a port of its own, with a log in memory. `anonymous`: nobody needs a key."""
+    """Yield a server on a free port, with its log in memory. `anonymous`: no key is required."""
     with open_store("memory:") as store:
         writer = AuditWriter(store, flush_s=0.02)
         keys = KeyStore(store)
@@ -97,11 +97,13 @@ def serving(*, anonymous: bool = True) -> Iterator[Served]:
 
         async def serve() -> None:
             access = Access(AccessSettings(anonymous=anonymous), keys, add=writer.add)
-            door = Authenticator(access)
+            gate = Authenticator(access)
             settings = ServeSettings("portal-test")
             site = Site(settings, AuditLog(store, writer), access, replays=Rate(1000, 60))
-            server = FailureService(settings, site.log(call_logger(writer)), site.identify(door))
-            front = HttpFront(server, foreign=door.foreign, admit=door.admit, beside=site.handle)
+            server = FailureService(settings, site.log(call_logger(writer)), site.identify(gate))
+            front = HttpFront(
+                server, on_foreign_caller=gate.foreign, admit=gate.admit, other_handler=site.handle
+            )
             await access.start()
             site.begin(server, lambda: front.session_count)
             _, port = await front.start("127.0.0.1", 0)

@@ -1,5 +1,5 @@
-"""How the portal looks, measured in a real browser: quiet, self-contained, no wider than a phone. Nothing
-jumps, every text can be read, and what callers sent is text and nothing else."""
+"""The look of the portal, measured in a real browser: no errors, no foreign requests, no wider than a phone,
+no layout shifts, enough contrast, and what callers sent is only text."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def show(browser: Browser, served: Served, view: str, *, width: int = 1280, dark
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_a_view_fills_without_a_complaint_or_a_jump_and_asks_nobody_else(
+def test_a_view_loads_without_errors_layout_shifts_or_foreign_requests(
     browser: Browser, served: Served, view: str
 ) -> None:
     show(browser, served, view)
@@ -149,9 +149,7 @@ def test_the_call_takes_the_whole_of_a_phone_and_the_keys(browser: Browser, serv
     browser.until("document.querySelector('.detail').hidden")
 
 
-def test_a_server_that_has_gone_is_told_and_the_page_comes_back_with_it(
-    browser: Browser, served: Served
-) -> None:
+def test_an_unreachable_server_is_shown_and_the_page_recovers(browser: Browser, served: Served) -> None:
     show(browser, served, "overview")
     browser.page.ask(
         "Network.emulateNetworkConditions",

@@ -21,7 +21,7 @@ def browser(page: Page) -> Iterator[Browser]:
 
 
 def came_to(browser: Browser, module: str, expression: str) -> object:
-    """What an expression comes to, with all that the module exports as `it`."""
+    """Return the value of an expression in which `it` is the module."""
     return browser.run(f"import('/portal/js/{module}.js').then(async (it) => ({expression}))")
 
 

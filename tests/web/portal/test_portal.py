@@ -1,4 +1,4 @@
-"""The files of the page as they are served: all there, of their types, and none that could run by itself."""
+"""The files of the page as they are served: complete, with their types, and without inline scripts."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from http.client import HTTPConnection, HTTPResponse
 
 import pytest
 
-from faultkit.web.portal.portal import page_files
+from faultkit.web.portal_page import page_files
 from tests.web.portal.serving import WAIT_S, Served, serving
 
 INDEX = page_files()["index.html"].body.decode()
@@ -19,7 +19,7 @@ MOST_LINES = 300
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
-    """Anybody may have the page itself: it is what asks for a key."""
+    """The page itself is public, because it asks for the key."""
     with serving(anonymous=False) as running:
         yield running
 
@@ -119,7 +119,7 @@ def test_a_text_never_becomes_markup_or_code(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*SCRIPTS, *STYLES])
-def test_a_file_is_small_and_says_what_it_owns(name: str) -> None:
+def test_a_file_is_small_and_begins_with_a_comment(name: str) -> None:
     text = (SCRIPTS | STYLES)[name]
     assert len(text.splitlines()) < MOST_LINES
     assert text.startswith(("/*", "//"))

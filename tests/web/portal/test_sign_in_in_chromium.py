@@ -1,4 +1,4 @@
-"""A server that wants a key, in a real browser: asked for, refused, taken, forgotten."""
+"""Signing in to a server that requires a key, in a real browser."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ def test_the_page_asks_for_a_key_and_goes_on_to_where_one_wanted(browser: Browse
     browser.type(".sign-in input", "fk_wrong")
     browser.press("Enter")
     browser.until(
-        "document.querySelector('.problem').innerText.startsWith('The server does not take this key')"
+        "document.querySelector('.problem').innerText.startsWith('The server does not accept this key')"
     )
     assert browser.page.value("sessionStorage.length") == 0
     key = key_of(served, "ops", "read", "call", "admin")
     browser.type(".sign-in input", key)
     browser.press("Enter")
     browser.until("document.querySelector('.call-table tbody tr')")
-    # What was refused is in the log, and that is what we look at.
+    # The refused requests are in the log, too.
     assert "not authenticated" in browser.text(".call-table tbody")
     assert browser.text("#who span") == "ops"
     urls = browser.page.requested
@@ -78,15 +78,17 @@ def test_a_key_that_is_revoked_meanwhile_leads_back_to_the_door(browser: Browser
     signed_in(browser, key_of(served, "gone", "read"))
     browser.until("document.querySelector('.breakdown tbody tr')")
     assert served.keys.revoke("gone")
-    # The server may take it for a second more.
+    # The server may accept it for another second.
     browser.run(_UNTIL_REFUSED)
     browser.run("location.hash = '#/tools'")
     browser.until(
-        "document.querySelector('.sign-in .problem')?.innerText.startsWith('Your key is not taken')"
+        "document.querySelector('.sign-in .problem')?.innerText.startsWith('Your key is no longer accepted')"
     )
 
 
-def test_what_a_key_may_not_do_is_off_and_says_why(browser: Browser, served: Served) -> None:
+def test_actions_beyond_the_scopes_of_a_key_are_disabled_with_a_reason(
+    browser: Browser, served: Served
+) -> None:
     signed_in(browser, key_of(served, "reader", "read"), "#/tools?tool=echo")
     browser.until("document.querySelector('form.try')")
     assert browser.page.value("document.querySelector('form.try .primary').disabled") is True

@@ -1,4 +1,4 @@
-"""The portal in a real browser: every view does what it is there for, by mouse and by keys."""
+"""The views of the portal in a real browser, by mouse and by keyboard."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TOOLS = ".call-table .open"
 
 
 def rows_are(browser: Browser, *tools: str) -> None:
-    """Newest first."""
+    """Wait until the table lists calls of these tools, newest first."""
     shown = f"[...document.querySelectorAll('{TOOLS}')].map(each => each.innerText).join()"
     browser.until(f"{shown} === {json.dumps(','.join(tools))}")
 
@@ -46,7 +46,7 @@ def test_a_chart_is_read_with_the_arrow_keys_and_leads_to_its_calls(browser: Bro
     browser.press("ArrowLeft")
     assert "call" in said
     assert browser.page.value("document.querySelector('.reading').hidden") is False
-    # A bucket may have ended since the calls came: they are in one of the last two.
+    # A bucket may have ended since the calls: they are in one of the last two.
     if said.startswith("0 calls"):
         browser.press("ArrowLeft")
     else:
@@ -95,7 +95,7 @@ def test_filters_live_in_the_address_and_the_address_in_filters(browser: Browser
     rows_are(browser, "error")
 
 
-def test_what_was_said_is_found_by_its_path(browser: Browser) -> None:
+def test_calls_are_found_by_a_path_in_their_content(browser: Browser) -> None:
     browser.open("#/calls?source=mcp")
     rows_are(browser, "error", "flaky", "progress", "slow", "echo")
     browser.click(".filter-row > button")
@@ -116,7 +116,7 @@ def test_a_slash_seeks_and_the_list_follows_the_typing(browser: Browser) -> None
     assert browser.fragment == "#/calls?source=mcp&q=OUT+OF"
 
 
-def test_a_filter_that_is_not_understood_is_told_and_not_swallowed(browser: Browser) -> None:
+def test_a_wrong_filter_is_an_error(browser: Browser) -> None:
     browser.open("#/calls?success=perhaps")
     browser.until("document.querySelector('.below [role=alert]')")
     assert 'success: expected true or false, got "perhaps"' in browser.text(".below")
@@ -169,7 +169,7 @@ def test_notifications_stand_with_the_time_that_they_took(browser: Browser) -> N
 def test_calls_appear_while_they_arrive_and_only_those_that_fit(browser: Browser, served: Served) -> None:
     browser.open("#/calls?tool=fixed_response&source=mcp")
     browser.until("document.querySelector('.live').dataset.state === 'on'")
-    assert "No call fits" in browser.text(".below")
+    assert "No calls match" in browser.text(".below")
     served.call("echo", message="another")
     served.call("fixed_response", key="a")
     served.call("fixed_response", key="b")
@@ -217,7 +217,7 @@ def test_a_tool_is_tried_by_a_form_made_from_its_schema(browser: Browser) -> Non
     assert '"roll": 0.7572819407159974' in browser.text(".answer")
 
 
-def test_errors_of_the_tool_and_of_the_protocol_are_told_apart(browser: Browser) -> None:
+def test_tool_errors_and_protocol_errors_look_different(browser: Browser) -> None:
     browser.open("#/tools?tool=error")
     browser.type("[name=message]", "no more")
     browser.click("form.try button.primary")
@@ -230,7 +230,7 @@ def test_errors_of_the_tool_and_of_the_protocol_are_told_apart(browser: Browser)
     assert "no more" in browser.text(".answer .json")
 
 
-def test_a_wrong_field_says_so_and_json_can_be_sent_as_it_is(browser: Browser) -> None:
+def test_a_wrong_field_shows_an_error_and_json_is_sent_unchanged(browser: Browser) -> None:
     browser.open("#/tools?tool=slow")
     browser.type("[name=milliseconds]", "soon")
     browser.click("form.try button.primary")
@@ -276,7 +276,7 @@ def test_a_replay_shows_what_became_different(browser: Browser, served: Served) 
     assert "Another answer" in browser.text(".verdict")
 
 
-def test_a_call_is_taken_over_into_the_form(browser: Browser) -> None:
+def test_the_arguments_of_a_call_fill_the_form(browser: Browser) -> None:
     browser.open("#/calls?tool=flaky&source=mcp")
     browser.click(f"{ROWS} .said")
     browser.click(".detail .actions a")
@@ -288,7 +288,7 @@ def test_a_call_is_taken_over_into_the_form(browser: Browser) -> None:
 # Keys
 
 
-def test_a_key_is_shown_once_and_can_be_taken_back(browser: Browser, served: Served) -> None:
+def test_a_key_is_shown_once_and_can_be_revoked(browser: Browser, served: Served) -> None:
     browser.open("#/keys")
     browser.until("document.querySelector('.keys, .card .empty')")
     browser.type(".new-key input", "nightly")

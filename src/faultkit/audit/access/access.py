@@ -13,9 +13,8 @@ from time import monotonic
 from typing import TYPE_CHECKING, TypeAlias
 
 from faultkit.audit.access.access_settings import AccessSettings, challenge
-from faultkit.audit.access.api_keys import KEY_PREFIX, KeyStore
+from faultkit.audit.access.api_keys import KEY_PREFIX, CachedKey, KeyCache, KeyStore, KeysUnavailable
 from faultkit.audit.access.identity import ANONYMOUS, Category, Identity, Refusal, Scope
-from faultkit.audit.access.key_cache import CachedKey, KeyCache, KeysUnavailable
 from faultkit.audit.access.rate_limits import RateLimiter, address_of
 from faultkit.audit.access.refusals import Refusals
 from faultkit.audit.row import AuditEntry
@@ -209,8 +208,7 @@ class Access:
 
 
 async def _by_token_later(found: Awaitable[Identity]) -> Found:
-    from faultkit.audit.access.issuer import IssuerUnavailable
-    from faultkit.audit.access.oidc import InvalidToken
+    from faultkit.audit.access.oidc import InvalidToken, IssuerUnavailable
 
     try:
         return await found

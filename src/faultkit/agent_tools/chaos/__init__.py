@@ -1,1 +1,0 @@
-"""The tools that register faults and run chaos experiments."""

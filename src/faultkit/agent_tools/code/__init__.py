@@ -1,1 +1,0 @@
-"""The tools that read, score and change source code."""

@@ -1,0 +1,341 @@
+"""The tools about code: their arguments, results and descriptions. `code_functions` holds their functions.
+
+Declarations only, so that a server starts fast. Every text here is part of the interface: models read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from faultkit.agent_tools.argument_kinds import (
+    choice,
+    either,
+    file,
+    flag,
+    folder,
+    language,
+    number,
+    several,
+    text,
+)
+from faultkit.agent_tools.tool import READS, Argument, Hints, Tool
+
+TEXT: Mapping[str, Any] = {"type": "string"}
+TEXTS: Mapping[str, Any] = {"type": "array", "items": TEXT}
+SCORE: Mapping[str, Any] = {"type": "number", "minimum": 0, "maximum": 1}
+WHOLE: Mapping[str, Any] = {"type": "integer", "minimum": 0}
+ENGINE: Mapping[str, Mapping[str, Any]] = {
+    "engine": {
+        "type": "string",
+        "description": "rules (offline), or the provider of the model that answered",
+    },
+    "model": {**either("string", "null"), "description": "The model that answered; null for the rules"},
+}
+
+
+def object_of(properties: Mapping[str, Any], optional: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the schema of an object whose properties are required, except the optional ones."""
+    required = [name for name in properties if name not in optional]
+    return {"type": "object", "properties": dict(properties), "required": required}
+
+
+SCORED = object_of({"explanation": TEXT, "score": SCORE, **ENGINE})
+CHANGED = object_of(
+    {
+        "score": {**SCORE, "description": "Of the code as it is"},
+        "explanation": TEXT,
+        "old": TEXT,
+        "new": {**TEXT, "description": "The whole text after the change"},
+        "dependencies": {**TEXTS, "description": "Packages that the new code needs"},
+        "diff": {**TEXT, "description": "Unified, for `git apply`; empty if nothing is to be changed"},
+        "target_score": SCORE,
+        "score_after": {**SCORE, "description": "Of the code after the change"},
+        "imports": {**TEXTS, "description": "Statements to add at the top of the file"},
+        "changes": {**TEXTS, "description": "What was done, one sentence each"},
+        "reason": {**TEXT, "description": "Why it goes no further, or why there is no change"},
+        **ENGINE,
+    }
+)
+
+
+PROOF: Mapping[str, Any] = {
+    "type": "object",
+    "description": "With verify: what both versions did under each fault, and which did better",
+    "properties": {
+        "judgement": {"enum": ["improved", "same", "worse", "not exercised", "inconclusive"]},
+        "route": TEXT,
+        "upstreams": TEXTS,
+        "faults": {"type": "array", "items": {"type": "object"}},
+    },
+    "required": ["judgement", "route", "upstreams", "faults"],
+}
+
+
+# --- tools -----------------------------------------------------------------------------------------
+
+
+_FUNCTIONS = "faultkit.agent_tools.code_functions"
+_WRITES_AN_INDEX = Hints(read_only=False, destructive=False, idempotent=True, open_world=False)
+_MAY_RUN_CODE = Hints(read_only=False, destructive=True, idempotent=False, open_world=True)
+"""Hints of a tool that may run the user's code, which may change anything and call any host."""
+CONCERNS = ("performance", "reliability", "threat")
+"""The concerns of `code.advice`, repeated because that takes long to import; a test compares them."""
+
+_FILE = file(
+    "file", "Absolute path (or file:// URI) of a source file on the machine that this server runs on."
+)
+_FILE_LANGUAGE = language("lang", "The language, only if the file's ending does not tell it.", default=None)
+_FUNCTION = text(
+    "func",
+    "Its name as fault_list_function_names gives it, or the end of it; `name:12` is the one on line 12.",
+    example='"Store.save"',
+    longest=1000,
+)
+_SNIPPET = text(
+    "snippet",
+    "The code to look at, as text: best a whole function with its signature, for example the `full` of "
+    "fault_extract_code_block.",
+    example='"def load(url):\\n    return httpx.get(url).json()\\n"',
+)
+_SNIPPET_LANGUAGE = language("lang", "The language of the snippet.")
+
+
+def _target(default: float) -> Argument:
+    return number(
+        "target_score",
+        "How good the code is to become, from 0 to 1; changes stop once it is reached.",
+        default=default,
+        minimum=0,
+        maximum=1,
+        example=f"{default:g}",
+    )
+
+
+def _score_tool(kind: str, looks_at: str) -> Tool:
+    return Tool(
+        name=f"fault_score_{kind}",
+        title=f"Score {kind}",
+        description=(
+            f"Scores the {kind} of a function or snippet from 0.0 (poor) to 1.0 (nothing found), and says "
+            f"why in an explanation that names lines. It looks at {looks_at}. Use it to decide whether code "
+            "needs attention, and again after a change to see what it was worth. "
+            "Returns JSON: {explanation, score, engine, model}."
+        ),
+        arguments=(_SNIPPET, _SNIPPET_LANGUAGE),
+        output=SCORED,
+        hints=READS,
+        run=f"{_FUNCTIONS}:score_{kind}",
+        may_reach_out=True,
+    )
+
+
+def _suggest_tool(kind: str, changes: str) -> Tool:
+    return Tool(
+        name=f"fault_suggest_better_function_{kind}",
+        title=f"Suggest better {kind}",
+        description=(
+            f"Suggests changes that raise the {kind} of one function or snippet: {changes}. Behaviour is "
+            "kept. Use it after fault_score_" + kind + " gave a low score; for a whole file use "
+            "fault_make_reliability_and_perf_changes. Returns a unified diff in a Markdown code block, to be "
+            "applied by the caller: nothing is written. If nothing is to be changed, it says why, and the "
+            "diff is empty."
+        ),
+        arguments=(
+            _SNIPPET,
+            _SNIPPET_LANGUAGE,
+            number(
+                "score",
+                f"The score that fault_score_{kind} gave, from 0 to 1. Left out, it is found out.",
+                default=None,
+                minimum=0,
+                maximum=1,
+                example="0.3",
+            ),
+            _target(0.8),
+        ),
+        output=CHANGED,
+        hints=READS,
+        run=f"{_FUNCTIONS}:suggest_{kind}",
+        may_reach_out=True,
+    )
+
+
+CODE_TOOLS: tuple[Tool, ...] = (
+    Tool(
+        name="fault_index_source_code",
+        title="Index source code",
+        description=(
+            "Makes the code of a project searchable, so that later advice can take related code into "
+            "account. Use it once at the start of work on a project, and again after larger changes: only "
+            "files that changed are read again. It writes to an index folder, never to the project. Returns "
+            'the string "done".'
+        ),
+        arguments=(
+            folder("source_dir", "Absolute path (or file:// URI) of the project's top folder."),
+            language("lang", "Only files of this language; left out, of every language known.", default=None),
+        ),
+        output=object_of(
+            {
+                "status": {"type": "string", "const": "done"},
+                "root": TEXT,
+                "place": {**TEXT, "description": "Where the index is kept"},
+                "embedder": TEXT,
+                "files": {**WHOLE, "description": "In the index now"},
+                "chunks": WHOLE,
+                "indexed": {**WHOLE, "description": "Files that were new or changed"},
+                "unchanged": WHOLE,
+                "removed": WHOLE,
+                "skipped": {
+                    "type": "array",
+                    "items": object_of({"path": TEXT, "why": TEXT}),
+                    "description": "Source files that could not be read; at most 100 are listed",
+                },
+            }
+        ),
+        hints=_WRITES_AN_INDEX,
+        run=f"{_FUNCTIONS}:index_source_code",
+        may_reach_out=True,
+    ),
+    Tool(
+        name="fault_list_function_names",
+        title="List function names",
+        description=(
+            "Lists the functions and methods of a source file, in the file's order, with what they stand in: "
+            '["load", "Store.save"]. Use it to find the name that fault_extract_code_block and '
+            "fault_function_reliability_deep_analysis need. Returns a JSON array of names."
+        ),
+        arguments=(_FILE, _FILE_LANGUAGE),
+        output=object_of({"names": TEXTS, "language": TEXT}),
+        hints=READS,
+        run=f"{_FUNCTIONS}:list_names",
+    ),
+    Tool(
+        name="fault_extract_code_block",
+        title="Extract a function",
+        description=(
+            "Gives the code of one function exactly as it stands in the file. Returns JSON with two keys: "
+            "full (the whole block with decorators and signature) and body (without the signature). Use "
+            "`full` as the snippet of the score and suggest tools."
+        ),
+        arguments=(
+            _FILE,
+            _FUNCTION,
+            _FILE_LANGUAGE,
+        ),
+        output=object_of(
+            {
+                "full": TEXT,
+                "body": TEXT,
+                "name": TEXT,
+                "start_line": WHOLE,
+                "end_line": WHOLE,
+                "language": TEXT,
+            }
+        ),
+        hints=READS,
+        run=f"{_FUNCTIONS}:extract_block",
+    ),
+    _score_tool(
+        "performance",
+        "what costs time under load: calls in loops, blocking calls in async code, connections and clients "
+        "made anew for each call, unbounded work",
+    ),
+    _score_tool(
+        "reliability",
+        "what fails in production: calls without timeouts, missing or unbounded retries, unhandled errors, "
+        "leaked resources, work that is not safe to repeat",
+    ),
+    _suggest_tool("performance", "clients that are used again, calls side by side instead of one by one"),
+    _suggest_tool("reliability", "timeouts, retries with back-off, error handling, clean-up"),
+    Tool(
+        name="fault_suggest_service_level_objectives_slo",
+        title="Suggest SLOs",
+        description=(
+            "Suggests service level objectives for an endpoint or function: latency, availability and "
+            "errors, each with a target, a threshold, a window, a Prometheus query and a Google Cloud Run "
+            "definition. Use it on the code of a request handler to set up monitoring. Returns a JSON array "
+            "of SLO objects."
+        ),
+        arguments=(_SNIPPET, _SNIPPET_LANGUAGE),
+        output=object_of(
+            {
+                "slos": {
+                    "type": "array",
+                    "items": object_of(
+                        {
+                            "type": TEXT,
+                            "title": TEXT,
+                            "objective": {"type": "number", "minimum": 0, "exclusiveMaximum": 100},
+                            "explanation": TEXT,
+                            "threshold": {"type": "number"},
+                            "unit": TEXT,
+                            "window": TEXT,
+                            "sli": {"type": "object"},
+                        }
+                    ),
+                },
+                **ENGINE,
+            }
+        ),
+        hints=READS,
+        run=f"{_FUNCTIONS}:suggest_slos",
+        may_reach_out=True,
+    ),
+    Tool(
+        name="fault_make_reliability_and_perf_changes",
+        title="Change a file for reliability and performance",
+        description=(
+            "Works out changes to a whole source file that make it more reliable and faster, and gives them "
+            "as a unified diff for `git apply`. It does not write the file: review the diff, apply it, "
+            "install `dependencies`, run the tests, and prove it: with verify=true, or with a "
+            "fault_run_*_impact_scenario. Returns a JSON object: score (of the file as it is), explanation, "
+            "old, new, dependencies, diff, and more. An empty diff comes with a reason."
+        ),
+        arguments=(
+            _FILE,
+            _FILE_LANGUAGE,
+            _target(1.0),
+            flag(
+                "verify",
+                "Also prove the change, which takes about half a minute: for a Python web service whose "
+                "upstream is named by a variable of the environment, both versions are run on this machine, "
+                "healthy, with a blackhole and with 2 s of latency before the upstream, and measured.",
+                default=False,
+            ),
+        ),
+        output=object_of({**CHANGED["properties"], "proof": PROOF}, optional=("proof",)),
+        hints=_MAY_RUN_CODE,
+        run=f"{_FUNCTIONS}:change_file",
+        may_reach_out=True,
+    ),
+    Tool(
+        name="fault_function_reliability_deep_analysis",
+        title="Analyse a function in depth",
+        description=(
+            "Looks closely at one function of a file for performance, reliability and threats: what may go "
+            "wrong, how bad it would be, what to do about it, with lines of the file; and prompts that ask a "
+            "coding assistant for each repair. Use it before a change to code that matters. Returns a JSON "
+            "object: {evaluations, prompts}."
+        ),
+        arguments=(
+            _FILE,
+            _FUNCTION,
+            _FILE_LANGUAGE,
+            several(
+                "concerns",
+                "What to look for: any of performance, reliability, threat. Empty or left out: all of them.",
+                choice("concern", "One of them.", CONCERNS),
+                default=(),
+                most=10,
+                example='["reliability"]',
+            ),
+        ),
+        output=object_of(
+            {"evaluations": {"type": "array", "items": {"type": "object"}}, "prompts": TEXTS, **ENGINE}
+        ),
+        hints=READS,
+        run=f"{_FUNCTIONS}:analyse",
+        may_reach_out=True,
+    ),
+)

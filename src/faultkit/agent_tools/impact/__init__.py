@@ -1,1 +1,0 @@
-"""The tools that measure what a network fault does to a running app."""

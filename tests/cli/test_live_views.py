@@ -1,0 +1,155 @@
+"""The live views of `fault run` and `fault scenario run`, rendered as text."""
+
+from __future__ import annotations
+
+import io
+from io import StringIO
+
+import pytest
+from rich.console import Console
+
+from faultkit.base.address import Endpoint
+from faultkit.cli.run_output import StartedRun
+from faultkit.cli.run_view import Rates, schedule_bar, screen, sparkline
+from faultkit.cli.scenario_run import LineWatcher, SilentWatcher
+from faultkit.cli.scenario_view import ScenarioView
+from faultkit.load.load import Progress
+from faultkit.plan import Plan, read_plan
+from faultkit.proxy.data_plane import LatenessSummary, ProxyCounts, ProxySpec, Snapshot
+from faultkit.scenario.run_events import (
+    CallProgress,
+    ItemBegan,
+    ItemEnded,
+    LoadProgress,
+    PhaseBegan,
+    RunEvent,
+)
+from faultkit.scenario.scenario_model import HttpCall, ScenarioItem
+from tests.scenario.report.examples import EXAMPLES
+
+HERE, THERE = Endpoint("127.0.0.1", 9000), Endpoint("db", 5432)
+PLAN = read_plan("seed: 7\nrules: [{fault: latency, schedule: 'start:50%,duration:25%'}, {fault: jitter}]")
+
+
+def snapshot(up: int = 0, down: int = 0) -> Snapshot:
+    counts = ProxyCounts("9000", HERE, THERE, 3, 2, up, down, 0, 7, 1)
+    return Snapshot((counts,), ("jitter",), {"latency": 0, "jitter": 7}, LatenessSummary(), 0, 0)
+
+
+def drawn(plan: Plan, now: float) -> list[str]:
+    run = StartedRun(PLAN, ((ProxySpec("9000", HERE, THERE), HERE),), began=100.0, duration_s=100.0)
+    windows = {rule.name: rule.schedule.resolve(100.0) for rule in PLAN.rules}
+    console = Console(file=StringIO(), width=100, color_system=None)
+    console.print(screen(run, plan, snapshot(), windows, Rates(), now))
+    assert isinstance(console.file, StringIO)
+    return [" ".join(line.split()) for line in console.file.getvalue().splitlines()]
+
+
+def test_the_screen_has_proxies_faults_and_the_clock() -> None:
+    lines = drawn(PLAN, now=110.0)
+    assert "127.0.0.1:9000 → db:5432 2 3 – 0 B 0 B 1" in lines
+    assert f"○ latency as usual on server ingress {'░' * 12}{'█' * 6}{'░' * 6} 0" in lines
+    assert "● jitter as usual on server ingress always 7" in lines
+    assert lines[-1] == "seed 7 10s of 1m 40s Ctrl-C ends it"
+
+
+def test_rules_that_came_later_are_shown_without_a_place_on_the_time_line() -> None:
+    other = read_plan("rules: [{name: jitter, fault: reset, with: {after_ms: 5}}]")
+    assert "● jitter after_ms=5.0 on server ingress on 7" in drawn(other, now=110.0)
+    assert "no faults: everything passes" in drawn(Plan(), now=110.0)
+
+
+def test_without_a_known_end_a_schedule_shows_its_next_change() -> None:
+    (rule,) = read_plan("rules: [{fault: latency, schedule: 'start:10s,duration:5s'}]").rules
+    windows = rule.schedule.resolve(None)
+    assert [str(schedule_bar(rule, windows, t, None)) for t in (4.0, 12.0, 20.0)] == [
+        "off, changes in 6 s",
+        "on, changes in 3 s",
+        "off",
+    ]
+
+
+def test_rates_are_of_the_last_look_and_the_line_has_whole_seconds() -> None:
+    rates = Rates()
+    for now, up, down in ((0.0, 0, 0), (0.5, 100, 0), (1.0, 200, 50), (2.0, 200, 250)):
+        rates.record(snapshot(up, down), now)
+    assert rates.now_bps == (0.0, 200.0)
+    assert list(rates.seconds) == [250.0, 200.0]
+
+
+def test_a_sparkline_reaches_from_nothing_to_the_top() -> None:
+    assert sparkline((0.0, 50.0, 100.0)) == "▁▅█"
+    assert sparkline((0.0, 0.0)) == "▁▁"
+    assert sparkline(()) == ""
+
+
+ITEM = ScenarioItem(HttpCall("GET", "http://127.0.0.1/x"))
+ENDED = next(item for report in EXAMPLES.values() for item in report.items if item.verdict == "passed")
+BEGAN = ItemBegan(2, 3, "Slow", ITEM, 20.0)
+PROGRESS = Progress(3.0, started=30, done=28, errors=1, in_flight=2, dropped=0, p50_ms=12.34, p95_ms=56.78)
+
+
+def drawn_scenario(*events: RunEvent) -> tuple[str, str]:
+    """Return the lines above the live part, and the live part after the last event."""
+    console = Console(file=io.StringIO(), width=100, force_terminal=False)
+    with ScenarioView(console) as view:
+        for event in events:
+            view.watch(event)
+        screen = view.screen(view._began + 4.0)
+    printed = console.file
+    assert isinstance(printed, io.StringIO)
+    picture = Console(file=io.StringIO(), width=100)
+    picture.print(screen)
+    assert isinstance(picture.file, io.StringIO)
+    return printed.getvalue(), picture.file.getvalue()
+
+
+def test_before_the_first_item_there_is_nothing_to_see() -> None:
+    assert drawn_scenario()[1].strip() == ""
+
+
+def test_a_load_shows_its_phase_the_time_left_and_its_figures() -> None:
+    _, screen = drawn_scenario(BEGAN, PhaseBegan("faults", 10.0), LoadProgress(PROGRESS))
+    lines = [line.rstrip() for line in screen.splitlines()]
+    assert lines[0] == "[2/3] Slow"
+    assert lines[1] == "GET http://127.0.0.1/x"
+    assert lines[2].startswith("with the faults")
+    assert lines[2].endswith("6s left")
+    assert lines[3] == "28 done, 1 errors, 2 under way, 0 dropped, p50 12.3 ms, p95 56.8 ms"
+
+
+def test_calls_show_how_many_are_done() -> None:
+    _, screen = drawn_scenario(BEGAN, PhaseBegan("calls", 0.0), CallProgress(1, 2))
+    assert "calling" in screen
+    assert "left" not in screen
+
+
+def test_a_new_phase_forgets_the_figures_of_the_last() -> None:
+    _, screen = drawn_scenario(
+        BEGAN, PhaseBegan("baseline", 10.0), LoadProgress(PROGRESS), PhaseBegan("faults", 10.0)
+    )
+    assert "28 done" not in screen
+
+
+def test_an_item_that_ended_stays_above() -> None:
+    printed, _ = drawn_scenario(BEGAN, ItemEnded(ENDED))
+    assert "Passed" in printed
+
+
+def test_without_a_terminal_there_is_a_line_for_each_beginning_and_end(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with LineWatcher() as lines:
+        for event in (BEGAN, PhaseBegan("faults", 10.0), LoadProgress(PROGRESS), ItemEnded(ENDED)):
+            lines.watch(event)
+    out, err = capsys.readouterr()
+    assert out == ""
+    first, second = err.splitlines()
+    assert first == "[2/3] Slow: GET http://127.0.0.1/x, 20s"
+    assert second.startswith("      Passed ")
+
+
+def test_silence_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
+    with SilentWatcher() as silent:
+        silent.watch(BEGAN)
+    assert capsys.readouterr() == ("", "")
