@@ -23,16 +23,19 @@ quick: $(READY)
 
 # Tests that measure a load, have short time limits, or wait minutes for other programs: a real model, a suite.
 MEASURE := tests/measure $(addprefix tests/,code/advice/test_advisor_real.py agents/kinds/test_real_model.py \
-  llm/ask/test_real_model.py e2e/test_conformance.py)
+  llm/test_real_model.py e2e/test_conformance.py)
+
+# Each worker takes whole files, in the order of tests/conftest.py and not by the number of their tests.
+SPREAD := -n $(JOBS) --dist loadfile --no-loadscope-reorder
 
 # Everything else. `make test FAST=1` leaves out the slow tests, `make test ALL=1` leaves out nothing.
 MARKS := $(if $(ALL),,not thorough$(if $(FAST), and not slow))
 test: $(READY)
-	$(BIN)/pytest -n $(JOBS) --dist loadfile -m "$(MARKS)" $(addprefix --ignore=,$(MEASURE))
+	$(BIN)/pytest $(SPREAD) -m "$(MARKS)" $(addprefix --ignore=,$(MEASURE))
 
 # A busy machine can fail a measurement, so failures get a second try.
 measure: $(READY)
-	$(BIN)/pytest -n $(JOBS) --dist loadfile -m "$(MARKS)" $(MEASURE) || \
+	$(BIN)/pytest $(SPREAD) -m "$(MARKS)" $(MEASURE) || \
 	$(BIN)/pytest --last-failed --last-failed-no-failures none -m "$(MARKS)" $(MEASURE)
 
 check: $(READY)

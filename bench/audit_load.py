@@ -1,4 +1,4 @@
-"""Calls of `fault serve` at full speed, and what its log says of them: all there, in order, whole."""
+"""Calls of `fault serve` at full speed, and checks of its log: complete, in order, intact."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _URL = re.compile(rb"http://127\.0\.0\.1:(\d+)/mcp")
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """What is in it, in the order of writing."""
+    """The content of a log, in the order of writing."""
 
     numbers: tuple[int, ...]
     """The ids of the calls."""
@@ -33,7 +33,7 @@ class Log:
 
     @property
     def is_in_order(self) -> bool:
-        """By when the calls ended, as well as this can be said: a row has whole microseconds."""
+        """Whether rows are in the order in which their calls ended; times are whole microseconds."""
         pairs = zip(self.ended_us, self.ended_us[1:], strict=False)
         return all(later - earlier >= -2 for earlier, later in pairs)
 
@@ -45,7 +45,7 @@ class Log:
 def log_in(where: str) -> Log:
     from sqlalchemy import func, select
 
-    from faultkit.audit.audit_tables import payloads
+    from faultkit.audit.audit_sql import payloads
     from faultkit.audit.store_factory import open_store
 
     with open_store(where, create=False) as store:
@@ -56,11 +56,11 @@ def log_in(where: str) -> Log:
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class FillResult:
     calls: int
     per_s: float
     rows_per_s: float
-    """To the last row, which is written behind the last call."""
+    """Rows a second, up to the last row, which is written after the last call."""
     log: Log
 
     @property
@@ -69,8 +69,8 @@ class Filled:
         return log.is_whole and log.is_in_order and set(log.numbers) == set(range(self.calls))
 
 
-def fill(fault: Sequence[str], where: str, calls: int, folder: Path) -> Filled:
-    """So many calls, one server, one log."""
+def fill(fault: Sequence[str], where: str, calls: int, folder: Path) -> FillResult:
+    """Make so many calls on one server with one log."""
     with serving(fault, where, folder) as (process, port):
         client = HttpClient(port, "legacy", CONNECTIONS, ECHO)
         try:
@@ -81,19 +81,19 @@ def fill(fault: Sequence[str], where: str, calls: int, folder: Path) -> Filled:
         process.send_signal(signal.SIGTERM)
         process.wait(_PATIENCE_S)
         elapsed_s = time.monotonic() - begin_s
-    return Filled(calls, calls / sample.elapsed_s, calls / elapsed_s, log_in(where))
+    return FillResult(calls, calls / sample.elapsed_s, calls / elapsed_s, log_in(where))
 
 
 @dataclass(frozen=True, slots=True)
-class Killed:
+class KillResult:
     answered: int
     rows: int
     missing: int
     """Calls that were answered and have no row."""
     oldest_missing_s: float
-    """How long before the kill the first of these was answered."""
+    """Seconds from the answer of the first of these to the kill."""
     owed: int
-    """Those of them that were answered before the last interval."""
+    """Those of them that were answered before the last write interval."""
     log: Log
 
     @property
@@ -101,8 +101,8 @@ class Killed:
         return not (self.log.is_whole and self.log.is_in_order)
 
 
-def kill(fault: Sequence[str], where: str, after_s: float, folder: Path) -> Killed:
-    """-9, in the middle of calls at full speed."""
+def kill(fault: Sequence[str], where: str, after_s: float, folder: Path) -> KillResult:
+    """Kill the server with SIGKILL in the middle of calls at full speed."""
     answered: list[tuple[int, float]] = []
     with serving(fault, where, folder) as (process, port):
         client = HttpClient(port, "legacy", CONNECTIONS, ECHO)
@@ -128,7 +128,7 @@ def kill(fault: Sequence[str], where: str, after_s: float, folder: Path) -> Kill
     missing = [at_s for number, at_s in answered if number not in written]
     oldest_s = killed_s[0] - min(missing) if missing else 0.0
     owed = sum(killed_s[0] - at_s > FLUSH_S for at_s in missing)
-    return Killed(len(answered), len(written), len(missing), oldest_s, owed, log)
+    return KillResult(len(answered), len(written), len(missing), oldest_s, owed, log)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""`slow` calls of `fault serve`: many at once, and called off in each of the ways there are."""
+"""`slow` calls of `fault serve`: many at once, and cancelled in every possible way."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ from typing import TYPE_CHECKING
 
 from bench.audit_load import serving
 from bench.load import LoadError
-from bench.mcp_client import Saying, call_head, call_template, connected, open_session, read_answer
+from bench.mcp_client import CallArgument, call_head, call_template, connected, open_session, read_answer
 
 if TYPE_CHECKING:
     from faultkit.audit.row import AuditRow
 
 WAYS = ("by notification", "by closing the stream", "by disconnect")
-"""The stream is one of the modern era, the connection one of the legacy era."""
+"""The stream is of the modern era, the connection of the legacy era."""
 _TOOL = "slow"
 _ROUNDS = 9
 _WHOLE_MS = 60_000
 _BEGIN_S = 0.05
-"""A call is given so long to begin."""
+"""The time until a call has begun, in seconds."""
 _PATIENCE_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
-    """A call that was called off."""
+class CancelledCall:
+    """A cancelled call."""
 
     out_ms: float
-    """From then until the server had ended it, by the clock of its row."""
+    """Milliseconds from the cancellation to the end of the call, by the time of its row."""
     duration_ms: float
     category: str
 
@@ -43,9 +43,9 @@ class Called:
 
 
 def all_at_once(fault: Sequence[str], folder: Path, count: int) -> tuple[float, int]:
-    """Seconds until the last of them has its reply, and how many rows say that they waited for theirs."""
+    """Return the seconds until the last reply, and the number of rows with the full waiting time."""
     where = str(folder / "slow.db")
-    template = call_template("legacy", Saying('{"milliseconds":1000}', str), _TOOL)
+    template = call_template("legacy", CallArgument('{"milliseconds":1000}', str), _TOOL)
     with serving(fault, where, folder) as (_, port), ExitStack() as stack:
         wires = [stack.enter_context(connected(port)) for _ in range(count)]
         head = call_head(port, open_session(wires[0], port), _TOOL)
@@ -62,24 +62,24 @@ def all_at_once(fault: Sequence[str], folder: Path, count: int) -> tuple[float, 
     return took_s, sum(row.success and row.duration_ms >= 1000 for row in rows)
 
 
-def called_off(fault: Sequence[str], folder: Path, way: str) -> list[Called]:
+def cancel_calls(fault: Sequence[str], folder: Path, way: str) -> list[CancelledCall]:
     where = str(folder / f"{way.replace(' ', '-')}.db")
     with serving(fault, where, folder) as (_, port):
         # One after the other, so that rows are in the order of the calls.
-        times_ms = [_call_off(port, where, way, number) for number in range(_ROUNDS)]
+        times_ms = [_cancel_call(port, where, way, number) for number in range(_ROUNDS)]
         rows = _await_rows(where, _ROUNDS)
     return [
-        Called(row.at_us / 1000 + row.duration_ms - at_ms, row.duration_ms, row.error_category)
+        CancelledCall(row.at_us / 1000 + row.duration_ms - at_ms, row.duration_ms, row.error_category)
         for at_ms, row in zip(times_ms, rows, strict=True)
     ]
 
 
-def _call_off(port: int, where: str, way: str, number: int) -> float:
-    """When that was, in milliseconds since 1970."""
+def _cancel_call(port: int, where: str, way: str, number: int) -> float:
+    """Cancel a call; return the time in milliseconds since 1970."""
     is_modern = way == "by closing the stream"
     with connected(port) as wire, connected(port) as other:
         session = None if is_modern else open_session(wire, port)
-        saying = Saying(f'{{"milliseconds":{_WHOLE_MS}}}', str)
+        saying = CallArgument(f'{{"milliseconds":{_WHOLE_MS}}}', str)
         head = call_head(port, session, _TOOL)
         body = call_template("modern" if is_modern else "legacy", saying, _TOOL) % number
         wire.sendall(head % len(body) + body)

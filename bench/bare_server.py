@@ -1,4 +1,4 @@
-"""A trivial server on the low level of the official SDK: one tool, one line of text, or what it was told.
+"""A trivial server on the low level of the official SDK: one tool that returns a line, or its argument.
 
 python -m bench.bare_server              over stdio
 python -m bench.bare_server --http 0     over HTTP with JSON replies; the URL is the first line of stdout
@@ -48,7 +48,7 @@ async def _serve_http(server: Server[Any], port: int) -> None:
     import uvicorn
 
     app = server.streamable_http_app(json_response=True)
-    # With its protocol named: otherwise asyncio leaves Nagle's algorithm on, and each reply waits for an ACK.
+    # Without the protocol's name, asyncio leaves Nagle's algorithm on, and each reply waits for an ACK.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", port))
     listener.listen(1024)

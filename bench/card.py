@@ -1,7 +1,7 @@
 """The fidelity card as SVG: one strip for each check, drawn from plain values.
 
-On a strip the band is what is allowed, the dashed line what was asked, the dot what came, the whisker
-how far single values lie apart. It follows the reader's light or dark scheme.
+On a strip the band is the allowed range, the dashed line the setting, the dot the measured value, the whisker
+the spread of single values. It follows the reader's light or dark scheme.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _STRIP_X, _STRIP_WIDTH = 618, 180
 _VALUE_X = 884
 _PILL_X, _PILL_WIDTH = 896, 52
 
-# Plain classes, not CSS variables: many programs that show SVG know only the former.
+# Classes instead of CSS variables, because many SVG viewers support only classes.
 _STYLE = """
   text { font-family: system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; }
   text, .ink { fill: #1b2430 }
@@ -73,7 +73,7 @@ _STYLE = """
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """From a check's unit to points on the strip; what lies outside is drawn at the edge."""
+    """Map values of a check to points on the strip; values outside are drawn at the edge."""
 
     low: float
     high: float
@@ -84,7 +84,7 @@ class Scale:
 
 
 def scale_of(check: Check) -> Scale:
-    """Wide enough for the bounds, the wish and the value. A long whisker may be cut; a bound may not."""
+    """Return a range with the bounds, the ideal and the value. A long whisker may be cut, a bound may not."""
     points = [bound for bound in (*check.allowed, check.wanted, check.value) if bound is not None]
     low, high = min(points), max(points)
     pad = (high - low) * 0.25 or abs(high) * 0.25 or 1.0
@@ -166,7 +166,7 @@ def _draw_strip(check: Check, middle: float) -> list[str]:
         parts += [
             _line(x, middle - 4, x, middle + 4, f"whisker{bad}")
             for x, end in zip((left, right), check.spread, strict=True)
-            # No cap where the whisker goes on beyond the strip.
+            # No cap if the whisker extends beyond the strip.
             if scale.low <= end <= scale.high
         ]
     parts.append(f'<circle cx="{scale.x(check.value)}" cy="{middle}" r="4.5" class="dot{bad}"/>')

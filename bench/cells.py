@@ -16,12 +16,12 @@ from bench.stats import percentile
 _SETTLE_S = 0.05
 _SPARE_FILES = 400
 _UNEVEN = 1.05
-"""The kernel deals connections out to workers by chance: none gets more than its share by as much as this."""
+"""The most that a worker's number of connections exceeds its share: the kernel distributes them at random."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """How much each cell does."""
+    """The amount of work of each cell."""
 
     seconds: float
     bulk_bytes: int
@@ -41,23 +41,23 @@ class Cell:
     upstream: str
     measure: Measure
     columns: tuple[tuple[str, str], ...]
-    """Metric and heading, in the order of the table."""
+    """Metrics with their headings, in the order of the table."""
     fresh: bool = False
-    """The relay is started anew for it: memory that was once used would hide what is measured."""
+    """Whether the relay is restarted for this cell: memory from earlier cells would hide its use."""
     needs: tuple[str, ...] = ()
-    """Programs without which it cannot run."""
+    """Programs that the cell requires."""
     holds: Callable[[Sizes], int] | None = None
-    """How many connections it keeps open, where that may be more than one process can."""
+    """Connections that the cell keeps open, if they may exceed the limit of one process."""
 
     def workers(self, sizes: Sizes, open_files: int) -> int:
-        """How many processes it takes to hold them, at two descriptors a connection."""
+        """Return the number of processes needed to hold them, at two descriptors a connection."""
         if self.holds is None:
             return 1
         return math.ceil(2 * self.holds(sizes) * _UNEVEN / (open_files - _SPARE_FILES))
 
 
 class _Meter:
-    """CPU time of a relay since it was made."""
+    """Measures the CPU time of a relay since its creation."""
 
     def __init__(self, relay: Relay) -> None:
         self._pids = relay.pids()
@@ -106,7 +106,7 @@ def _round_trips(relay: Relay, sizes: Sizes) -> dict[str, float]:
 
 
 def _idle(relay: Relay, sizes: Sizes) -> dict[str, float]:
-    # A first connection pays for what the relay sets up once; of so many, each worker gets one.
+    # The first connection includes one-time setup of the relay; with so many, each worker gets one.
     time.sleep(_SETTLE_S)
     with load.idle(relay.ports["echo"], 1 if relay.workers == 1 else 16 * relay.workers):
         pids = relay.pids()
@@ -120,7 +120,7 @@ def _idle(relay: Relay, sizes: Sizes) -> dict[str, float]:
 
 
 def _allowed(relay: Relay, connections: int) -> int:
-    """A process of a relay needs two descriptors a connection, a client one, and each some for itself."""
+    """Return how many connections the limits allow: a relay needs two descriptors each, a client one."""
     most = describe().open_files - _SPARE_FILES
     return min(connections, most, relay.workers * most // 2 if relay.roots else most)
 

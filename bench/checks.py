@@ -1,4 +1,4 @@
-"""One line of the fidelity card: what was asked, what came, what is allowed. Pure values."""
+"""One line of the fidelity card: the setting, the measured value and the allowed range. Pure values."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ class Check:
     label: str
     requested: str
     measured: str
-    """Both for people."""
+    """Texts for the card."""
     unit: str
     value: float
-    """What was measured, in `unit`."""
+    """The measured value, in `unit`."""
     wanted: float | None = None
-    """What `value` would be if all were perfect; None where there is no such thing."""
+    """The value of a perfect proxy; None if there is no such value."""
     allowed: tuple[float | None, float | None] = (None, None)
     """Lower and upper bound of `value`; None: no bound on this side."""
     spread: tuple[float, float] | None = None
-    """How far single values lie apart, or how sure the value is."""
+    """The spread of single values, or the confidence interval of the value."""
     judged: bool = True
-    """A target. Otherwise it is told, and no verdict is given."""
+    """Whether this is a target. Otherwise it is reported without a verdict."""
 
     @property
     def inside(self) -> bool:

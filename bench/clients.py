@@ -1,4 +1,4 @@
-"""The load engines that are measured, one row each: how each is run. What is measured is not known here."""
+"""The load engines that are measured, one row each with the way to run it. Metrics are defined elsewhere."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bench.relays import OURS
 
 CONNECTIONS = 64
 PATH = "/unique"
-"""No two answers are the same, as with most services: a client must read each of them."""
+"""Answers differ, as with most services, so that a client must read each of them."""
 _LOCUST = OUT / "locust" / "bin" / "locust"
 
 _LOCUST_FILE = f"""\
@@ -28,14 +28,14 @@ class User(FastHttpUser):
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Ask the origin at this port, on all connections at once."""
+    """Send requests to the origin at this port, on all connections at once."""
 
     port: int
     seconds: int
     afresh: bool
-    """A new connection for each request."""
+    """Whether each request opens a connection."""
     folder: Path
-    """Where a client may put its files."""
+    """The folder for files of a client."""
 
     @property
     def url(self) -> str:
@@ -47,7 +47,7 @@ class Client:
     name: str
     command: Callable[[Job], list[str]]
     why_not: Callable[[], str | None]
-    """None if it can be measured; otherwise what is missing."""
+    """Return None if it can be measured; otherwise what is missing."""
     can_afresh: bool = True
 
 
@@ -63,7 +63,7 @@ def _wrk(job: Job) -> list[str]:
 
 
 def _hey(job: Job) -> list[str]:
-    """On one core, which is where it costs least."""
+    """Run it on one core, where it costs least."""
     command = [find_program("hey") or "hey", "-cpus", "1", "-c", str(CONNECTIONS), "-z", f"{job.seconds}s"]
     return [*command, *(["-disable-keepalive"] if job.afresh else []), job.url]
 

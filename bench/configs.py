@@ -7,16 +7,16 @@ from pathlib import Path
 
 _STREAM_MODULE = Path("/usr/lib/nginx/modules/ngx_stream_module.so")
 _SPARE_FILES = 200
-# haproxy keeps descriptors back for the pipes it splices through; idle connections need none.
+# haproxy reserves descriptors for the pipes of splicing; idle connections need none.
 _PIPES = 64
 
 
 def haproxy_config(upstreams: Mapping[str, int], ports: Mapping[str, int], open_files: int) -> str:
-    """TCP mode on one thread. Splicing is forced where bulk goes through, and left to it elsewhere."""
+    """Return haproxy's configuration: TCP mode on one thread, with splicing forced for bulk."""
     lines = [
         "global",
         "  nbthread 1",
-        # As large as a pipe may be without privileges; with its default of 64 KB it takes twice the CPU.
+        # The largest pipe without privileges; with the default of 64 KB, haproxy takes twice the CPU.
         "  tune.pipesize 1048576",
         f"  maxconn {(open_files - _SPARE_FILES - 2 * _PIPES) // 2}",
         f"  maxpipes {_PIPES}",
@@ -59,7 +59,7 @@ def nginx_stream_config(
 
 
 def nginx_origin_config(port: int, open_files: int, folder: Path) -> str:
-    """A small fixed answer, so that the origin costs as little as it can."""
+    """Return nginx's configuration of an origin with a small fixed answer, which costs little CPU."""
     temporary = [
         f"  {kind}_temp_path {folder / 'origin-temporary'};"
         for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")

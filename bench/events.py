@@ -1,4 +1,4 @@
-"""What `fault run --json` tells. The only place that knows the format of its events."""
+"""Events of `fault run --json`. The only module that knows their format."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
-    """What the proxy says of itself."""
+class ProxySummary:
+    """The summary that the proxy reports."""
 
     losses: int = 0
     lateness_p50_us: float | None = None
     early: int | None = None
 
 
-def parse_events(lines: Iterable[str]) -> Reported:
-    """Lines that are not JSON objects (a last, half-written one, for example) are passed over."""
+def parse_events(lines: Iterable[str]) -> ProxySummary:
+    """Yield the events; lines that are not JSON objects, such as a half-written last one, are skipped."""
     losses = 0
     lateness: dict[str, float] = {}
     for line in lines:
@@ -30,4 +30,4 @@ def parse_events(lines: Iterable[str]) -> Reported:
         losses += event.get("event") == "injected" and event.get("effect") == "loss_ms"
         lateness = event.get("lateness") or lateness
     early = lateness.get("early")
-    return Reported(losses, lateness.get("p50_us"), None if early is None else int(early))
+    return ProxySummary(losses, lateness.get("p50_us"), None if early is None else int(early))

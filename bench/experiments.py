@@ -1,6 +1,6 @@
 """The experiments of the fidelity benchmark: a fault, a load, and the checks that follow.
 
-Lateness of one direction is what a chunk waits beyond what was asked. From outside it is half of
+Lateness of one direction is the wait of a chunk beyond the setting. From outside it is half of
 (RTT through the relay − RTT without a relay − requested RTT), so it includes the relay's own work.
 """
 
@@ -34,13 +34,13 @@ LOSS_CONFIDENCE = 0.999
 
 _WINDOW_S = 0.1
 _LOSS_CONNECTIONS = 400
-# The first retransmission timer; a message that came later than this, less timer noise, was lost.
+# The first retransmission timer: a message that arrives later than this, less timer noise, was lost.
 _LOSS_COST_US = 200_000 - 5_000
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What every experiment is given."""
+    """The arguments of every experiment."""
 
     seconds: float
     rate_seconds: float
@@ -133,7 +133,7 @@ def _latency_one_way(delay_ms: float) -> Measure:
 
 
 def _normal(relay: Relay, context: Context) -> list[Check]:
-    # Half a second between messages of a connection: none waits behind a slower one before it.
+    # Half a second between messages of a connection, so that none waits behind a slower one.
     rtt_us = load.pace(relay.ports["echo"], 250, 500, context.seconds).rtt_us
     delays_ms = [(rtt - context.direct_p50_us) / 1000 for rtt in rtt_us]
     distance = ks_distance(delays_ms, lambda x: normal_cdf(x, 100, 20))
@@ -165,7 +165,7 @@ def _jitter(relay: Relay, context: Context) -> list[Check]:
             "Hz",
             changes_hz,
             wanted=JITTER_HZ,
-            # Neighbours that happen to be drawn within 1 ms of each other cannot be told apart.
+            # Adjacent values within 1 ms of each other cannot be distinguished.
             allowed=(0.8 * JITTER_HZ, 1.1 * JITTER_HZ),
             judged=False,
         ),
@@ -225,7 +225,7 @@ def _loss(relay: Relay, context: Context) -> list[Check]:
 
 
 def loss_check(label: str, losses: int, segments: int) -> Check:
-    """Allowed is what chance allows at the requested rate."""
+    """Return the check of a rate; the allowed range is the random variation at the requested rate."""
     low, high = binomial_interval(round(LOSS_RATE * segments), segments, LOSS_CONFIDENCE)
     return Check(
         "Packet loss",
@@ -240,7 +240,7 @@ def loss_check(label: str, losses: int, segments: int) -> Check:
 
 
 def loss_segments(context: Context) -> int:
-    """All messages of the loss experiment, those of the warm-up included: each is one segment."""
+    """Return the number of messages of the loss experiment, warm-up included: each is one segment."""
     return int(2 * _LOSS_CONNECTIONS * context.seconds) + _LOSS_CONNECTIONS
 
 

@@ -1,4 +1,4 @@
-"""`python -m bench.fidelity`: what was asked of the proxy against what came, and the fidelity card."""
+"""`python -m bench.fidelity`: compares injected faults with their settings, and draws the fidelity card."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 from bench import load, machine
 from bench.card import draw_card
 from bench.checks import Check
-from bench.events import Reported, parse_events
+from bench.events import ProxySummary, parse_events
 from bench.experiments import (
     BOTH_WAYS_GROUP,
     EXPERIMENTS,
@@ -32,7 +32,7 @@ from bench.origin import start_upstreams
 from bench.processes import StartError, peak_memory_bytes
 from bench.relays import NO_FAULT, OURS, Relay, RelayKind, Setup
 from bench.stats import median
-from bench.tables import Table, aligned, figure
+from bench.tables import Table, aligned_table, figure
 
 CARD = machine.OUT / "fidelity.svg"
 FIGURES = machine.OUT / "fidelity.json"
@@ -50,7 +50,7 @@ class Result:
     direct_p50_us: float = 0.0
     steal_percent: float = 0.0
     checks: dict[str, list[Check]] = field(default_factory=dict)
-    """By relay, in the order of the experiments."""
+    """Checks by relay, in the order of the experiments."""
     skipped: list[str] = field(default_factory=list)
 
     def ours(self) -> list[Check]:
@@ -98,7 +98,7 @@ def _try(
     context: Context,
     experiment: Experiment | None,
 ) -> None:
-    """One experiment on one relay; what fails is told and costs only its own checks."""
+    """Run one experiment on one relay; a failure is reported and affects only its own checks."""
     progress(f"{name}, {kind.name}")
     try:
         if experiment is None:
@@ -122,25 +122,25 @@ def _measure(
         checks = experiment.measure(relay, context)
     if kind.name != OURS:
         return checks
-    # The proxy sums up when it ends, so this comes after the stack.
+    # The proxy reports its summary when it ends, so this comes after the stack.
     if experiment.name == "loss":
         return [
             *checks,
             loss_check("losses that the proxy tells", _reported(relay).losses, loss_segments(context)),
         ]
     if experiment.name == "latency":
-        return [*checks, *_own_account(kind, setup, upstreams, context, experiment)]
+        return [*checks, *_reported_lateness(kind, setup, upstreams, context, experiment)]
     return checks
 
 
-def _own_account(
+def _reported_lateness(
     kind: RelayKind,
     setup: Setup,
     upstreams: Mapping[str, int],
     context: Context,
     experiment: Experiment,
 ) -> list[Check]:
-    """Lateness as the proxy itself tells it. A run of its own, since telling every event costs time."""
+    """Return the lateness that the proxy itself reports, from a separate run, because events cost time."""
     telling = replace(experiment.injection, flags=("--json", *experiment.injection.flags))
     with ExitStack() as stack:
         relay = kind.start(stack, setup, _only(upstreams, experiment), telling)
@@ -163,7 +163,7 @@ def _own_account(
 
 
 def _bulk(kind: RelayKind, setup: Setup, upstreams: Mapping[str, int], context: Context) -> list[Check]:
-    """Plain and delayed by turns, so that a noisy moment hits both."""
+    """Alternate plain and delayed runs, so that a noisy moment affects both."""
     sink = {"sink": upstreams["sink"]}
     plain: list[float] = []
     delayed: list[float] = []
@@ -181,14 +181,14 @@ def _only(upstreams: Mapping[str, int], experiment: Experiment) -> dict[str, int
     return {experiment.upstream: upstreams[experiment.upstream]}
 
 
-def _reported(relay: Relay) -> Reported:
+def _reported(relay: Relay) -> ProxySummary:
     if relay.events is None:
-        return Reported()
+        return ProxySummary()
     return parse_events(relay.events.read_text(errors="replace").splitlines())
 
 
 def check_table(result: Result) -> Table:
-    """A row for each check, ours and, beside it, the figure of others that can inject the same."""
+    """Return a row for each check: our value, and those of other relays that can inject the same fault."""
     relays = list(result.checks)
     rows = []
     for reference in _all_checks(result):
@@ -210,7 +210,7 @@ def check_table(result: Result) -> Table:
 
 
 def _all_checks(result: Result) -> list[Check]:
-    """Those of the relay that has most: ours, where it could be measured."""
+    """Return the checks of the relay that has the most: ours, if it could be measured."""
     return result.ours() or max(result.checks.values(), key=len, default=[])
 
 
@@ -221,13 +221,13 @@ def _find(checks: Sequence[Check], like: Check) -> Check | None:
 def print_result(result: Result) -> None:
     print(f"{result.machine.sentence()}; direct RTT {result.direct_p50_us:.0f} µs", end="; ")
     print(f"steal {result.steal_percent:.1f} %", end="\n\n")
-    print(aligned(*check_table(result)))
+    print(aligned_table(*check_table(result)))
     for sentence in result.skipped:
         print(f"note: {sentence}")
 
 
 def write_card(result: Result) -> None:
-    """The figures of all, the picture of ours."""
+    """Write the figures of all relays, and the card of ours."""
     FIGURES.write_text(json.dumps(result.to_json(), indent=2) + "\n")
     subtitle = f"Requested against measured on loopback. {result.machine.sentence()}."
     CARD.write_text(draw_card("Faultkit fidelity card", subtitle, result.ours()))

@@ -1,11 +1,11 @@
-"""`python -m bench.index`: the index of Python's standard library: how fast, how large, how well it finds.
+"""`python -m bench.index`: speed, size and recall of an index of Python's standard library.
 
 Speed: all of the library is indexed into an empty folder, and again with nothing changed.
 
 Recall: the library is copied with the docstrings of its functions taken out, and indexed. Then the first
-paragraph of a docstring is asked for, and it counts when its function is among the first ten of all. Asked
-for are functions with at least two statements and six words that no other docstring begins with. The
-constants of search and words were chosen on the first thousand of them; what is printed is of the last.
+paragraph of a docstring is searched for, and counts as found if its function is among the first ten results.
+Only functions are used that have at least two statements and a docstring that begins with six unique words.
+The constants of search and words were chosen on the first thousand of them; the figures are of the rest.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ from faultkit.code.index import (
     open_store,
     search,
 )
-from faultkit.code.source_file import read_source
-from faultkit.code.walk import source_files
+from faultkit.code.source_files import read_source, source_files
 
 LIBRARY = Path(sysconfig.get_paths()["stdlib"])
 QUESTIONS = 1000
@@ -78,7 +77,7 @@ def _speed(index_dir: Path) -> bool:
 
 
 def _indexed(root: Path, index_dir: Path) -> tuple[IndexSummary, float]:
-    """With all it takes: to open, to index, and to close."""
+    """Return the time to open, index and close."""
     began = time.perf_counter()
     with open_store(root, write=True, index_dir=index_dir, env={}) as store:
         summary = index_project(root, None, store, WordEmbedder())
@@ -87,7 +86,7 @@ def _indexed(root: Path, index_dir: Path) -> tuple[IndexSummary, float]:
 
 def _recall(folder: Path, count: int) -> bool:
     library, index_dir = folder / "library", folder / "index"
-    questions = _asked(_without_docstrings(library))[-count:]
+    questions = _questions(_without_docstrings(library))[-count:]
     _indexed(library, index_dir)
     recalls = {}
     with open_store(library, write=False, index_dir=index_dir, env={}) as store:
@@ -108,8 +107,8 @@ def _recall(folder: Path, count: int) -> bool:
     return recalls["hybrid"] > max(recalls["dense"], recalls["lexical"])
 
 
-def _asked(functions: list[tuple[Question, int]]) -> list[Question]:
-    """In an order that has nothing to do with where they are."""
+def _questions(functions: list[tuple[Question, int]]) -> list[Question]:
+    """Return the questions in an order that is independent of their places."""
     said = Counter(question.text for question, _ in functions)
     fit = [
         question
@@ -124,7 +123,7 @@ def _asked(functions: list[tuple[Question, int]]) -> list[Question]:
 
 
 def _without_docstrings(target: Path) -> list[tuple[Question, int]]:
-    """Copies the library; gives what its functions said, and how many statements each has besides."""
+    """Copy the library without docstrings; return the docstrings and the number of other statements."""
     functions: list[tuple[Question, int]] = []
     for file in source_files(LIBRARY):
         try:
@@ -163,7 +162,7 @@ def _stripped(source: bytes, tree: ast.Module, path: str) -> tuple[bytes, list[t
                 start = starts[first.lineno - 1] + first.col_offset
                 end = starts[(first.end_lineno or 0) - 1] + (first.end_col_offset or 0)
                 blank = re.sub(rb"[^\n]", b" ", left[start:end])
-                # The shortest statement there is, since a docstring may be all that a function has.
+                # The shortest statement, because a docstring may be the whole body of a function.
                 left[start:end] = b"0" + blank[1:]
         waiting += [(child, prefix) for child in ast.iter_child_nodes(node)]
     return bytes(left), said

@@ -9,7 +9,7 @@ JITTER_MS, JITTER_HZ = 40.0, 5.0
 
 
 def latency(mean_ms: float, direction: str, stddev_ms: float = 0) -> Injection:
-    """On the side `server`, ingress is the reply and egress the request. Toxiproxy draws no normal delay."""
+    """Return a latency on the side `server`: ingress is the reply. Toxiproxy has no normal delay."""
     streams = ("upstream", "downstream") if direction == "both" else ("downstream",)
     toxics = tuple(
         {"type": "latency", "stream": stream, "attributes": {"latency": mean_ms}} for stream in streams

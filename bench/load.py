@@ -1,4 +1,4 @@
-"""Runs the load generators (our own loadgen, and wrk) and gives what they measured as values."""
+"""Runs the load generators (loadgen of this folder, and wrk) and returns their measurements as values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GRACE_S = 40.0
 
 
 class LoadError(Exception):
-    """A load generator failed; the figures of its cell do not exist."""
+    """A load generator failed; its cell has no figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Arrivals:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """So many units of work in so much time."""
+    """An amount of work and its duration."""
 
     done: int
     failed: int
@@ -51,7 +51,7 @@ class Count:
 
 
 def build() -> None:
-    """Compiles loadgen where its source is newer than the program."""
+    """Compile loadgen if its source is newer than the program."""
     source = BENCH / "loadgen.c"
     OUT.mkdir(exist_ok=True)
     newest = max(file.stat().st_mtime for file in (source, BENCH / "loadgen.h"))
@@ -66,7 +66,7 @@ def build() -> None:
 
 @contextmanager
 def server(kind: str) -> Iterator[int]:
-    """An echo, sink or source server; gives its port."""
+    """Start an echo, sink or source server; return its port."""
     process = subprocess.Popen([str(_LOADGEN), kind], stdout=subprocess.PIPE, start_new_session=True)
     try:
         assert process.stdout is not None
@@ -103,7 +103,7 @@ def receive(port: int, seconds: float) -> Arrivals:
 
 @contextmanager
 def idle(port: int, connections: int) -> Iterator[int]:
-    """Holds connections open; gives how many came up, and fails at the end if one has died."""
+    """Hold connections open; yield their number, and fail at the end if one was closed."""
     process = subprocess.Popen(
         [str(_LOADGEN), "idle", str(port), str(connections)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
@@ -125,7 +125,7 @@ def idle(port: int, connections: int) -> Iterator[int]:
 
 
 def requests(port: int, seconds: float, connections: int) -> Count:
-    """HTTP requests over kept-alive connections, by wrk."""
+    """Send HTTP requests over kept-alive connections, with wrk."""
     wrk = find_program("wrk")
     assert wrk is not None
     answer = _run(
@@ -133,7 +133,7 @@ def requests(port: int, seconds: float, connections: int) -> Count:
             wrk,
             "--threads=1",
             f"--connections={connections}",
-            # wrk takes whole seconds only.
+            # wrk accepts whole seconds only.
             f"--duration={max(1, round(seconds))}s",
             f"--script={BENCH / 'wrk.lua'}",
             f"http://127.0.0.1:{port}/",
@@ -148,7 +148,7 @@ def _run_loadgen(seconds: float, *words: object) -> Any:
 
 
 def _run(command: Sequence[str], seconds: float) -> Any:
-    """Runs a client to its end and parses the JSON on its last line."""
+    """Run a client to its end and parse the JSON on its last line."""
     name = f"{Path(command[0]).name} {command[1]}"
     try:
         done = subprocess.run(command, capture_output=True, timeout=seconds + _GRACE_S, check=False)

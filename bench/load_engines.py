@@ -1,4 +1,4 @@
-"""`python -m bench.load_engines`: what a request costs the client, beside its peers, in one run."""
+"""`python -m bench.load_engines`: the cost of a request for the client, compared with peers in one run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from bench.origin import start_upstreams
 from bench.processes import StartError, cpu_ns, running, with_children
 from bench.relays import OURS, Setup
 from bench.stats import median
-from bench.tables import Table, aligned, figure, markdown
+from bench.tables import Table, aligned_table, figure, markdown
 
 DOCUMENT = machine.PROJECT / "docs" / "benchmarks.md"
 ROUNDS = 3
@@ -51,9 +51,9 @@ class Cell:
     name: str
     label: str
     measure: Callable[[Setup, Client, int, float], dict[str, float]]
-    """On this client, against the origin's port, for so many seconds."""
+    """Runs the cell with a client, against the origin's port, for some seconds."""
     columns: tuple[tuple[str, str], ...]
-    """Metric and heading."""
+    """Metrics with their headings."""
     takes: Callable[[Client], bool]
 
 
@@ -116,7 +116,7 @@ def reached_by_us(figures: Figures, target: Target) -> float | None:
     return ours / peer if peer else None
 
 
-# --- measuring ----------------------------------------------------------------------------------
+# Measuring
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ def _read(port: int, pid: int) -> _Reading:
 
 
 def _requests_seen(port: int) -> int:
-    """By nginx, since it was started: the third number of the third line of its own account."""
+    """Return nginx's count of requests since its start: the third number of the third line of its status."""
     with urllib.request.urlopen(f"http://127.0.0.1:{port}/status", timeout=10) as answer:
         return int(answer.read().decode().splitlines()[2].split()[2])
 
@@ -235,7 +235,7 @@ def _possible(options: argparse.Namespace, result: Result) -> list[Client]:
 
 
 def medians(samples: dict[str, dict[str, list[dict[str, float]]]], names: Sequence[str]) -> Figures:
-    """In the order of the clients, whoever was measured first."""
+    """Return the results in the order of the clients, not of the measurements."""
     return {
         cell: {
             name: {metric: median([one[metric] for one in by_client[name]]) for metric in by_client[name][0]}
@@ -246,7 +246,7 @@ def medians(samples: dict[str, dict[str, list[dict[str, float]]]], names: Sequen
     }
 
 
-# --- showing ------------------------------------------------------------------------------------
+# Output
 
 
 def figure_table(result: Result, cell: Cell) -> Table:
@@ -272,7 +272,7 @@ def tables(result: Result) -> list[Table]:
 
 
 def section(result: Result) -> str:
-    """Ours, of the document."""
+    """Return this benchmark's section of the document."""
     parts = [
         HEADING,
         f"{METHOD}Medians of {result.rounds} rounds.",
@@ -282,7 +282,7 @@ def section(result: Result) -> str:
 
 
 def with_section(document: str, section: str) -> str:
-    """The document with a section renewed, which then stands before the notes, or at the end."""
+    """Return the document with the section replaced; a new section goes before the notes, or to the end."""
     heading = section.strip().partition("\n")[0]
     rest = re.sub(rf"^{heading}\n.*?(?=^## |\Z)", "", document, flags=re.DOTALL | re.MULTILINE)
     body, notes, left_out = rest.partition("## Left out")
@@ -292,7 +292,7 @@ def with_section(document: str, section: str) -> str:
 def print_result(result: Result) -> None:
     print(f"{result.machine.sentence()}; medians of {result.rounds} rounds", end="; ")
     print(f"steal {result.steal_percent:.1f} %", end="\n\n")
-    print("\n\n".join(aligned(*table) for table in tables(result)))
+    print("\n\n".join(aligned_table(*table) for table in tables(result)))
     for sentence in result.skipped:
         print(f"note: {sentence}")
 

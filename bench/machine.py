@@ -1,4 +1,4 @@
-"""What the machine is and allows. Nothing here may name the host or a folder of it."""
+"""Facts and limits of the machine. Nothing here may name the host or one of its folders."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Machine:
     system: str
     python: str
     open_files: int
-    """The limit that the benchmark could reach: a proxy needs two descriptors a connection."""
+    """Return the highest possible limit of descriptors: a proxy needs two a connection."""
 
     def sentence(self) -> str:
         return f"{self.cores} cores, {self.system}, Python {self.python}, {self.open_files:,} open files"
@@ -37,7 +37,7 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class CpuTimes:
-    """The machine's own account, in clock ticks, since it was started."""
+    """CPU times of the machine since its start, in clock ticks."""
 
     total: int
     steal: int
@@ -54,7 +54,7 @@ def describe() -> Machine:
 
 
 def raise_open_files(wanted: int) -> int:
-    """Raises the limit for this process and all it starts, as far as allowed; returns what was reached."""
+    """Raise the limit for this process and its children as far as allowed; return the new limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     for limit in ((wanted, max(wanted, hard)), (min(wanted, hard), hard)):
         if soft >= wanted:
@@ -68,12 +68,12 @@ def raise_open_files(wanted: int) -> int:
 
 
 def find_program(name: str) -> str | None:
-    """Debian keeps daemons in sbin, which is not on every user's path."""
+    """Return the path of a program, also from sbin, where Debian has daemons."""
     return shutil.which(name, path=f"{os.environ.get('PATH', os.defpath)}:{_SBIN}")
 
 
 def missing(name: str) -> str | None:
-    """None if the program is there; otherwise what to install."""
+    """Return None if the program is installed; otherwise what to install."""
     if find_program(name):
         return None
     package = _DEBIAN_PACKAGE.get(name, name)
@@ -86,5 +86,5 @@ def cpu_times() -> CpuTimes:
 
 
 def steal_percent(before: CpuTimes, after: CpuTimes) -> float:
-    """The share of time that the hypervisor gave to others: above 2 % figures mean little."""
+    """Return the share of time that the hypervisor took: above 2 %, figures are not reliable."""
     return 100 * (after.steal - before.steal) / max(after.total - before.total, 1)

@@ -1,5 +1,5 @@
-"""`python -m bench.mcp`: the mock and the failure tools beside the SDK's low-level server, and what the
-gateway adds to a call."""
+"""`python -m bench.mcp`: compares the mock and the failure tools with the SDK's low-level server, and
+measures what the gateway adds to a call."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from bench import machine
 from bench.load import LoadError
 from bench.load_engines import DOCUMENT, with_section
 from bench.mcp_cells import CELLS as BARE_CELLS
-from bench.mcp_cells import FULL, IN_FLIGHT, QUICK, Cell, Metrics, Running, Target, start_all
+from bench.mcp_cells import FULL, IN_FLIGHT, QUICK, Cell, Metrics, RunningServers, Target, start_all
 from bench.mcp_cells import TARGETS as BARE_TARGETS
 from bench.mcp_serve import SERVE_CELL, SERVE_TARGET
 from bench.mcp_servers import MOCK, commands_in
 from bench.options import progress
-from bench.processes import StartError, ended_on_sigterm
+from bench.processes import StartError, end_on_sigterm
 from bench.relays import find_fault
 from bench.stats import median
-from bench.tables import Table, aligned, figure, markdown
+from bench.tables import Table, aligned_table, figure, markdown
 
 CELLS = (*BARE_CELLS, SERVE_CELL)
 TARGETS = (*BARE_TARGETS, SERVE_TARGET)
 ROUNDS = 3
 _OPEN_FILES = 8192
-"""1,000 sessions are 2,000 connections, which the gateway has on both sides."""
+"""Descriptors: 1,000 sessions are 2,000 connections, on both sides of the gateway."""
 HEADING = "## MCP"
 METHOD = f"""\
 One client for all: it writes finished bytes and counts what comes back, and its own CPU time is shown. The
@@ -77,7 +77,7 @@ def run(options: argparse.Namespace) -> Result:
     only = getattr(options, "cells", None)
     cells = [cell for cell in CELLS if not only or cell.name in only]
     machine.raise_open_files(_OPEN_FILES)
-    with tempfile.TemporaryDirectory(prefix="mcp-bench-") as name, ended_on_sigterm(), ExitStack() as stack:
+    with tempfile.TemporaryDirectory(prefix="mcp-bench-") as name, end_on_sigterm(), ExitStack() as stack:
         result = Result(machine.describe(), options.rounds)
         progress("starting the servers")
         running = start_all(stack, commands_in(Path(name), fault), Path(name))
@@ -90,9 +90,9 @@ def run(options: argparse.Namespace) -> Result:
 
 
 def _measure_all(
-    running: Running, cells: Sequence[Cell], options: argparse.Namespace, result: Result
+    running: RunningServers, cells: Sequence[Cell], options: argparse.Namespace, result: Result
 ) -> Samples:
-    """Round after round, so that a noisy minute hits all; each round begins with another one."""
+    """Measure in rounds, so that a noisy minute affects all subjects; each round begins with another one."""
     sizes = QUICK if options.quick else FULL
     samples: Samples = {cell.name: {subject: [] for subject in cell.subjects} for cell in cells}
     for number in range(options.rounds):
@@ -120,11 +120,11 @@ def medians(samples: Mapping[str, Mapping[str, Sequence[Metrics]]]) -> dict[str,
     }
 
 
-# --- showing ------------------------------------------------------------------------------------
+# Output
 
 
 def figure_table(result: Result, cell: Cell) -> Table:
-    """A row for each; where there is a speed, also how many times the last one's it is."""
+    """Return a row for each subject; speeds also as a multiple of the last row's."""
     subjects = result.figures[cell.name]
     is_ratio = cell.columns[0][0] == "per_s" and len(subjects) == len(cell.subjects)
     head = [cell.label, *(heading for _, heading in cell.columns), *(["×"] if is_ratio else [])]
@@ -151,7 +151,7 @@ def tables(result: Result) -> list[Table]:
 
 
 def section(result: Result) -> str:
-    """Ours, of the document."""
+    """Return this benchmark's section of the document."""
     parts = [HEADING, f"{METHOD}Medians of {result.rounds} rounds.", *(markdown(*t) for t in tables(result))]
     return "\n\n".join(part.strip() for part in parts)
 
@@ -159,7 +159,7 @@ def section(result: Result) -> str:
 def print_result(result: Result) -> None:
     print(f"{result.machine.sentence()}; medians of {result.rounds} rounds", end="; ")
     print(f"steal {result.steal_percent:.1f} %", end="\n\n")
-    print("\n\n".join(aligned(*table) for table in tables(result)))
+    print("\n\n".join(aligned_table(*table) for table in tables(result)))
     for sentence in result.skipped:
         print(f"note: {sentence}")
 

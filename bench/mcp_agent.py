@@ -1,9 +1,9 @@
-"""`python -m bench.mcp_agent`: how soon `fault agent tool` answers, and how fast, beside a bare SDK server.
+"""`python -m bench.mcp_agent`: start time and speed of `fault agent tool`, compared with a bare SDK server.
 
-Both are started over stdio again and again, in turns, and asked what a host asks first: to initialize, for
-the tools, and for a call. Times count from the spawn. The bare server has one tool that says hello; ours has
-all of its tools, and is called to read a source file. Then both are called for a while, one call at a time
-and with many on the way.
+Both are started over stdio repeatedly, in turns, and get the first requests of a host: initialize, the list
+of tools, and a call. Times count from the start of the process. The bare server has one tool with a fixed
+answer; ours has all of its tools, and is called to read a source file. Then both are called for some time,
+one call at a time and with many in flight.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from typing import Any
 from bench.machine import PROJECT, cpu_times, describe, steal_percent
 from bench.mcp_client import INITIALIZE, INITIALIZED, TOOL
 from bench.options import progress
-from bench.processes import StartError, ended_on_sigterm
+from bench.processes import StartError, end_on_sigterm
 from bench.relays import find_fault
 from bench.stats import median
-from bench.tables import aligned, figure
+from bench.tables import aligned_table, figure
 
 ROUNDS = 10
 SECONDS = 2.0
 IN_FLIGHT = 32
 MOST_TIMES = 1.3
-"""As long as the bare server, until the first call has been answered."""
+"""Limit of the time to the first answer, as a multiple of the bare server's."""
 OURS, BARE = "fault agent tool", "bare SDK server"
 _LIMIT_S = 30.0
 _CODE = "def load(url):\n    return fetch(url)\n"
@@ -49,7 +49,7 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Milliseconds from the spawn to each answer, and of CPU until the last one."""
+    """Milliseconds from the start to each answer, and CPU milliseconds until the last."""
 
     initialized_ms: float
     listed_ms: float
@@ -64,7 +64,7 @@ class Pace:
 
 
 class Session:
-    """A server that has just been spawned, spoken to line by line."""
+    """A new server process and its line-based connection."""
 
     def __init__(self, subject: Subject, errors: int) -> None:
         self._began = time.perf_counter()
@@ -140,7 +140,7 @@ def _check(line: bytes) -> None:
 
 
 def _cpu_ms(pid: int) -> float:
-    """Of a process that runs; see clock_getcpuclockid(3)."""
+    """Return the CPU time of a running process; see clock_getcpuclockid(3)."""
     return time.clock_gettime_ns((~pid << 3) | 2) / 1e6
 
 
@@ -167,7 +167,7 @@ def measure(
     subjects: Sequence[Subject], rounds: int, seconds: float
 ) -> tuple[dict[str, list[Start]], dict[str, Pace]]:
     starts: dict[str, list[Start]] = {subject.name: [] for subject in subjects}
-    # The first of all reads from a disk what the others find in memory.
+    # The first run reads files from disk that the others find in memory.
     for number in range(-1, rounds):
         for subject in subjects if number % 2 else reversed(subjects):
             progress(f"round {number + 1}/{rounds}: start of {subject.name}")
@@ -194,7 +194,7 @@ _FIGURES: tuple[tuple[str, Callable[[Start], float]], ...] = (
 
 
 def ratio(starts: dict[str, list[Start]], of: Callable[[Start], float]) -> float:
-    """The median over rounds: what disturbs a round disturbs both."""
+    """Return the median over rounds: a disturbance affects both servers of a round."""
     return median([of(ours) / of(bare) for ours, bare in zip(starts[OURS], starts[BARE], strict=True)])
 
 
@@ -226,12 +226,12 @@ def main() -> int:
         print("bench: fault is not installed in this environment", file=sys.stderr)
         return 3
     before = cpu_times()
-    with tempfile.TemporaryDirectory(prefix="agent-bench-") as folder, ended_on_sigterm():
+    with tempfile.TemporaryDirectory(prefix="agent-bench-") as folder, end_on_sigterm():
         starts, paces = measure(subjects_in(Path(folder), fault), asked.rounds, asked.seconds)
     print(
         f"{describe().sentence()}; {steal_percent(before, cpu_times()):.1f} % stolen; {asked.rounds} rounds."
     )
-    print(aligned(["median", OURS, BARE, "ratio"], rows(starts, paces)))
+    print(aligned_table(["median", OURS, BARE, "ratio"], rows(starts, paces)))
     reached = ratio(starts, lambda start: start.called_ms)
     word = "ok" if reached <= MOST_TIMES else "MISS"
     print(f"start-up to the first call: {reached:.2f} × the bare server, at most {MOST_TIMES} ×: {word}")

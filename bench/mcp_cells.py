@@ -1,4 +1,4 @@
-"""What is measured of MCP servers, one function a cell; each call of it is one round of one subject."""
+"""Measurements of MCP servers, one function a cell; each call is one round of one subject."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from bench.mcp_client import Era, HttpClient, IdleSessions, Sample, StdioClient
-from bench.mcp_servers import MOCK, SDK, SERVE, SERVE_ALONE, Commands, listening, piped
+from bench.mcp_servers import MOCK, SDK, SERVE, SERVE_ALONE, Commands, http_server, stdio_server
 from bench.processes import cpu_ns, memory_bytes, with_children
 from bench.stats import median
 
@@ -24,7 +24,7 @@ Metrics: TypeAlias = dict[str, float]
 @dataclass(frozen=True, slots=True)
 class Sizes:
     seconds: float
-    """Of one stretch of calls."""
+    """Duration of one series of calls."""
     alternations: int
     """Pairs of a direct call and one through the gateway."""
     sessions: int
@@ -36,8 +36,8 @@ QUICK = Sizes(seconds=0.4, alternations=80, sessions=1000, idle_s=0.2)
 
 
 @dataclass(slots=True)
-class Running:
-    """The servers, by their names, and those behind a gateway."""
+class RunningServers:
+    """The servers by name, and those behind a gateway."""
 
     commands: Commands
     folder: Path
@@ -47,19 +47,19 @@ class Running:
     through_http: dict[str, tuple[int, int]]
 
 
-def start_all(stack: ExitStack, commands: Commands, folder: Path) -> Running:
-    found = Running(commands, folder, {}, {}, {}, {})
+def start_all(stack: ExitStack, commands: Commands, folder: Path) -> RunningServers:
+    found = RunningServers(commands, folder, {}, {}, {}, {})
     for number, name in enumerate((MOCK, SDK)):
         log = folder / f"server-{number}"
-        found.stdio[name] = stack.enter_context(piped(commands.stdio(name), log.with_suffix(".stdio")))
-        through = piped(commands.gateway_stdio(name), log.with_suffix(".through"))
+        found.stdio[name] = stack.enter_context(stdio_server(commands.stdio(name), log.with_suffix(".stdio")))
+        through = stdio_server(commands.gateway_stdio(name), log.with_suffix(".through"))
         found.through_stdio[name] = stack.enter_context(through)
-        found.http[name] = stack.enter_context(listening(commands.http(name), log.with_suffix(".http")))
-        gateway = listening(commands.gateway_http(found.http[name][1]), log.with_suffix(".gateway"))
+        found.http[name] = stack.enter_context(http_server(commands.http(name), log.with_suffix(".http")))
+        gateway = http_server(commands.gateway_http(found.http[name][1]), log.with_suffix(".gateway"))
         found.through_http[name] = stack.enter_context(gateway)
     for number, name in enumerate((SERVE, SERVE_ALONE)):
         log = folder / f"serve-{number}.http"
-        found.http[name] = stack.enter_context(listening(commands.http(name), log))
+        found.http[name] = stack.enter_context(http_server(commands.http(name), log))
     return found
 
 
@@ -67,12 +67,12 @@ def start_all(stack: ExitStack, commands: Commands, folder: Path) -> Running:
 class Cell:
     name: str
     label: str
-    measure: Callable[[Running, str, Sizes], Metrics]
+    measure: Callable[[RunningServers, str, Sizes], Metrics]
     subjects: tuple[str, ...]
     columns: tuple[tuple[str, str], ...]
-    """Metric and heading."""
+    """Metrics with their headings."""
     rounds: int | None = None
-    """None: as many as asked for."""
+    """The most rounds; None: as many as requested."""
 
 
 def speed(pid: int, run: Callable[[], Sample]) -> Metrics:
@@ -86,16 +86,16 @@ def speed(pid: int, run: Callable[[], Sample]) -> Metrics:
     }
 
 
-def _stdio(in_flight: int) -> Callable[[Running, str, Sizes], Metrics]:
-    def measure(running: Running, name: str, sizes: Sizes) -> Metrics:
+def _stdio(in_flight: int) -> Callable[[RunningServers, str, Sizes], Metrics]:
+    def measure(running: RunningServers, name: str, sizes: Sizes) -> Metrics:
         pid, client = running.stdio[name]
         return speed(pid, lambda: client.calls(in_flight, sizes.seconds))
 
     return measure
 
 
-def _http(era: Era, in_flight: int) -> Callable[[Running, str, Sizes], Metrics]:
-    def measure(running: Running, name: str, sizes: Sizes) -> Metrics:
+def _http(era: Era, in_flight: int) -> Callable[[RunningServers, str, Sizes], Metrics]:
+    def measure(running: RunningServers, name: str, sizes: Sizes) -> Metrics:
         pid, port = running.http[name]
         client = HttpClient(port, era, in_flight)
         try:
@@ -107,7 +107,7 @@ def _http(era: Era, in_flight: int) -> Callable[[Running, str, Sizes], Metrics]:
 
 
 def _added(direct: Callable[[], float], through: Callable[[], float], sizes: Sizes) -> Metrics:
-    """In turns, so that a noisy moment hits both."""
+    """Alternate the two, so that a noisy moment affects both."""
     for _ in range(_WARM_CALLS // 10):
         direct(), through()
     pairs = [(direct(), through()) for _ in range(sizes.alternations)]
@@ -116,11 +116,11 @@ def _added(direct: Callable[[], float], through: Callable[[], float], sizes: Siz
     return {"direct_ms": direct_ms, "through_ms": through_ms, "added_ms": through_ms - direct_ms}
 
 
-def _added_stdio(running: Running, name: str, sizes: Sizes) -> Metrics:
+def _added_stdio(running: RunningServers, name: str, sizes: Sizes) -> Metrics:
     return _added(running.stdio[name][1].call, running.through_stdio[name][1].call, sizes)
 
 
-def _added_http(running: Running, name: str, sizes: Sizes) -> Metrics:
+def _added_http(running: RunningServers, name: str, sizes: Sizes) -> Metrics:
     direct = HttpClient(running.http[name][1], "legacy")
     through = HttpClient(running.through_http[name][1], "legacy")
     try:
@@ -130,15 +130,15 @@ def _added_http(running: Running, name: str, sizes: Sizes) -> Metrics:
         through.close()
 
 
-def _idle(running: Running, name: str, sizes: Sizes) -> Metrics:
-    """In a server of its own: what earlier rounds left behind would hide what a session takes."""
+def _idle(running: RunningServers, name: str, sizes: Sizes) -> Metrics:
+    """Measure with a new server: memory from earlier rounds would hide the size of a session."""
     with ExitStack() as stack:
         log = running.folder / "idle.http"
-        pid, port = stack.enter_context(listening(running.commands.http(MOCK), log))
+        pid, port = stack.enter_context(http_server(running.commands.http(MOCK), log))
         if name == GATEWAY:
             command = running.commands.gateway_http(port)
-            pid, port = stack.enter_context(listening(command, log.with_suffix(".gateway")))
-        # What is made once and for all by the first session is no part of any.
+            pid, port = stack.enter_context(http_server(command, log.with_suffix(".gateway")))
+        # One-time allocations of the first session are not counted.
         first = IdleSessions(port, 1)
         stack.callback(first.close)
         before = memory_bytes(with_children([pid]))

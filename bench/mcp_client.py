@@ -20,7 +20,7 @@ from bench.load import LoadError
 Era: TypeAlias = Literal["legacy", "modern"]
 
 TOOL, TEXT = "echo", "hello"
-"""What is called, and what it says."""
+"""The tool that is called, and its argument."""
 
 _LEGACY, _MODERN = "2025-11-25", "2026-07-28"
 _LIMIT_S = 20.0
@@ -37,22 +37,22 @@ INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
 
 
 @dataclass(frozen=True, slots=True)
-class Saying:
-    """What each call says, with a place for its number, and the text that it gets for that."""
+class CallArgument:
+    """The argument of each call, with a placeholder for its number, and the expected text."""
 
     arguments: str
     answer: Callable[[int], str]
 
 
-SAME = Saying('{"text":"Ahoy"}', lambda id: TEXT)
-ECHO = Saying(
+SAME = CallArgument('{"text":"Ahoy"}', lambda id: TEXT)
+ECHO = CallArgument(
     '{"message":"call %d"}', lambda id: json.dumps({"message": f"call {id}"}, separators=(",", ":"))
 )
-"""Unlike each other, so that nothing of one call helps with the next."""
+"""Arguments that differ, so that no cache helps."""
 
 
-def call_template(era: Era, saying: Saying = SAME, tool: str = TOOL) -> bytes:
-    """A call of the tool, with a place for its id, and for that in what it says."""
+def call_template(era: Era, saying: CallArgument = SAME, tool: str = TOOL) -> bytes:
+    """Return a call of the tool, with placeholders for its id and for the number in its argument."""
     meta = "" if era == "legacy" else f',"_meta":{json.dumps(_META)}'
     params = f'{{"name":"{tool}","arguments":{saying.arguments}{meta}}}'
     return f'{{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{params}}}'.encode()
@@ -60,18 +60,18 @@ def call_template(era: Era, saying: Saying = SAME, tool: str = TOOL) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """So many calls in so much time, and what they cost the client."""
+    """The number of calls, their duration, and the CPU time of the client."""
 
     calls: int
     elapsed_s: float
     client_cpu_s: float
 
 
-# --- stdio ----------------------------------------------------------------------------------------
+# Stdio
 
 
 class StdioClient:
-    """One server behind two pipes, of the legacy era."""
+    """A legacy client of one server behind two pipes."""
 
     def __init__(self, to_server: int, from_server: int) -> None:
         self._to, self._from = to_server, from_server
@@ -82,7 +82,7 @@ class StdioClient:
         self._write(INITIALIZED + b"\n")
 
     def call(self) -> float:
-        """Seconds that one call takes."""
+        """Return the seconds of one call."""
         line = self._call % self._next
         begin_s = time.perf_counter()
         self._write(line)
@@ -93,7 +93,7 @@ class StdioClient:
         return took_s
 
     def calls(self, in_flight: int, seconds: float) -> Sample:
-        """As many as it takes, always so many on the way."""
+        """Make calls for a time, with a fixed number in flight."""
         call, first, got = self._call, self._next, 0
         came: list[bytes] = []
         cpu_s, begin_s = time.process_time(), time.perf_counter()
@@ -112,7 +112,7 @@ class StdioClient:
                 asked += count
         elapsed_s, cpu_s = time.perf_counter() - begin_s, time.process_time() - cpu_s
         self._next = asked
-        # Whatever is still on the way was not counted, but has to come.
+        # Calls in flight are not counted, but must be answered.
         late = 0
         while got + late < asked - first:
             came.append(self._read())
@@ -144,21 +144,21 @@ def _check(reply: object, id: int, text: str = TEXT) -> None:
 
 
 def _check_all(lines: bytes, first: int, end: int) -> None:
-    """Each call has its reply, once."""
+    """Check that each call has exactly one reply."""
     replies = {reply["id"]: reply for reply in map(json.loads, lines.splitlines())}
     for id in range(first, end):
         _check(replies.pop(id, None), id)
     if replies:
-        raise LoadError(f"{len(replies)} replies that nobody asked for")
+        raise LoadError(f"{len(replies)} unexpected replies")
 
 
-# --- HTTP -----------------------------------------------------------------------------------------
+# HTTP
 
 
 class HttpClient:
-    """Connections to one server, of which each has at most one request on its way."""
+    """Connections to one server, each with at most one request in flight."""
 
-    def __init__(self, port: int, era: Era, connections: int = 1, saying: Saying = SAME) -> None:
+    def __init__(self, port: int, era: Era, connections: int = 1, saying: CallArgument = SAME) -> None:
         self._port = port
         self._sockets = [connected(port) for _ in range(connections)]
         self._template = call_template(era, saying)
@@ -172,7 +172,7 @@ class HttpClient:
             each.close()
 
     def call(self) -> float:
-        """Seconds that one call takes, on the first connection."""
+        """Return the seconds of one call on the first connection."""
         id = self._next
         self._next += 1
         raw = self._request(id)
@@ -190,8 +190,8 @@ class HttpClient:
         most: int | None = None,
         answered: list[tuple[int, float]] | None = None,
     ) -> Sample:
-        """As many as it takes, one on the way on each of so many connections. `most`: just these, however
-        long that takes. `answered`: is told each call that has its reply, and when that came."""
+        """Make calls for a time, with one in flight on each connection. `most`: this many calls instead,
+        however long they take. `answered`: is called with each answered call and the time of its reply."""
         sockets = {each.fileno(): each for each in self._sockets[:in_flight]}
         partial: dict[int, bytes] = dict.fromkeys(sockets, b"")
         asked: dict[int, int] = {}
@@ -229,7 +229,7 @@ class HttpClient:
 
     @property
     def asked(self) -> int:
-        """How many calls there were."""
+        """Return the number of calls."""
         return self._next
 
     def _take(self, asked: dict[int, int], fd: int) -> int:
@@ -259,7 +259,7 @@ def _head_of(method: str, port: int, lines: Sequence[str]) -> str:
 
 
 def call_head(port: int, session: bytes | None, tool: str = TOOL) -> bytes:
-    """The head of a call, with a place for the length of its body. Without a session: of the modern era."""
+    """Return the head of a request, with a placeholder for the body's length. Modern era: no session."""
     if session is None:
         own = [f"MCP-Protocol-Version: {_MODERN}", "Mcp-Method: tools/call", f"Mcp-Name: {tool}"]
     else:
@@ -269,7 +269,7 @@ def call_head(port: int, session: bytes | None, tool: str = TOOL) -> bytes:
 
 
 def open_session(sock: socket.socket, port: int) -> bytes:
-    """The id of a new legacy session."""
+    """Begin a legacy session; return its id."""
     head = _head_of("POST", port, ["Content-Type: application/json"]).encode()
     sock.sendall(head + b"Content-Length: %d\r\n\r\n" % len(INITIALIZE) + INITIALIZE)
     answer = read_answer(sock)
@@ -299,7 +299,7 @@ class IdleSessions:
             self._held.append((calls, stream, call_head(port, session)))
 
     def answering(self) -> int:
-        """How many still answer a call, and have their stream open."""
+        """Return how many sessions still answer a call and have their stream open."""
         template = call_template("legacy")
         good = 0
         for id, (calls, stream, head) in enumerate(self._held):

@@ -1,4 +1,4 @@
-"""`fault serve` with its audit log on, beside a server of the SDK that keeps none: same calls, one client."""
+"""`fault serve` with its audit log, compared with a server of the SDK without one: same calls, one client."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 from bench.load import LoadError
-from bench.mcp_cells import SPEED, Cell, Metrics, Running, Sizes, Target, speed
+from bench.mcp_cells import SPEED, Cell, Metrics, RunningServers, Sizes, Target, speed
 from bench.mcp_client import ECHO, HttpClient
 from bench.mcp_servers import SDK, SERVE, SERVE_ALONE
 
@@ -16,8 +16,8 @@ CONNECTIONS = 64
 _PATIENCE_S = 10.0
 
 
-def _echo(running: Running, name: str, sizes: Sizes) -> Metrics:
-    """Each call is written down: what is not so soon after the last one is told as an error."""
+def _echo(running: RunningServers, name: str, sizes: Sizes) -> Metrics:
+    """Measure calls. Each must have a row soon after the last one, otherwise an error is raised."""
     pid, port = running.http[name]
     log = running.commands.log if name == SERVE else None
     before = 0 if log is None else rows_in(log)

@@ -1,4 +1,4 @@
-"""Starting what is measured: our commands, and the SDK's low-level server."""
+"""Starts the servers that are measured: our commands, and the SDK's low-level server."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _URL = re.compile(rb"http://127\.0\.0\.1:(\d+)/mcp")
 
 @dataclass(frozen=True, slots=True)
 class Commands:
-    """How each of them is started."""
+    """The commands that start the servers."""
 
     fault: str
     manifest: Path
@@ -44,7 +44,7 @@ class Commands:
 
     @property
     def log(self) -> Path:
-        """Where calls of the failure tools are written down."""
+        """The audit log of the failure tools."""
         return self.manifest.with_name("audit.db")
 
     def gateway_stdio(self, name: str) -> list[str]:
@@ -69,8 +69,8 @@ def commands_in(folder: Path, fault: str) -> Commands:
 
 
 @contextmanager
-def piped(command: Sequence[str], log: Path) -> Iterator[tuple[int, StdioClient]]:
-    """A server over stdio, ready to be called: its process id and its client."""
+def stdio_server(command: Sequence[str], log: Path) -> Iterator[tuple[int, StdioClient]]:
+    """Start a server over stdio; yield its process id and its client."""
     with log.open("wb") as errors:
         process = subprocess.Popen(
             command,
@@ -97,8 +97,8 @@ def piped(command: Sequence[str], log: Path) -> Iterator[tuple[int, StdioClient]
 
 
 @contextmanager
-def listening(command: Sequence[str], log: Path) -> Iterator[tuple[int, int]]:
-    """A server over HTTP: its process id and the port that it names itself."""
+def http_server(command: Sequence[str], log: Path) -> Iterator[tuple[int, int]]:
+    """Start a server over HTTP; yield its process id and the port that it prints."""
     with running(command, log) as process:
         end_s = time.monotonic() + START_LIMIT_S
         while not (found := _URL.search(log.read_bytes())):

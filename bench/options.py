@@ -12,10 +12,10 @@ from pathlib import Path
 
 from bench import load
 from bench.machine import raise_open_files
-from bench.processes import ended_on_sigterm
+from bench.processes import end_on_sigterm
 from bench.relays import RELAYS, RelayKind, Setup, find_fault
 
-# 10,000 idle connections are 20,000 descriptors in a relay; haproxy wants as many again for its pipes.
+# 10,000 idle connections are 20,000 descriptors in a relay; haproxy needs as many again for its pipes.
 _OPEN_FILES = 65_536
 
 
@@ -33,12 +33,12 @@ def parser(module: str, what: str) -> argparse.ArgumentParser:
 
 @contextmanager
 def setup_from(options: argparse.Namespace) -> Iterator[Setup]:
-    """A folder that goes away, compiled load generators, and raised limits."""
+    """Prepare a temporary folder, compiled load generators, and raised limits."""
     load.build()
     open_files = raise_open_files(_OPEN_FILES)
     if options.pin and (os.cpu_count() or 1) > 1:
         os.sched_setaffinity(0, os.sched_getaffinity(0) - {0})
-    with tempfile.TemporaryDirectory(prefix="fault-bench-") as folder, ended_on_sigterm():
+    with tempfile.TemporaryDirectory(prefix="fault-bench-") as folder, end_on_sigterm():
         yield Setup(
             folder=Path(folder),
             open_files=open_files,
@@ -50,7 +50,7 @@ def setup_from(options: argparse.Namespace) -> Iterator[Setup]:
 
 
 def chosen_relays(options: argparse.Namespace, setup: Setup, skipped: list[str]) -> list[RelayKind]:
-    """Those that can be measured; `skipped` gets a sentence for each that was expected and cannot."""
+    """Return those that can be measured; add a sentence to `skipped` for each expected one that cannot."""
     chosen = []
     for kind in RELAYS:
         if options.ours_only and kind.name not in ("direct", "faultkit"):
@@ -64,6 +64,6 @@ def chosen_relays(options: argparse.Namespace, setup: Setup, skipped: list[str])
 
 
 def progress(text: str) -> None:
-    """Shown on a terminal, silent when piped."""
+    """Print progress on a terminal; print nothing if piped."""
     if sys.stderr.isatty():
         print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)

@@ -13,7 +13,7 @@ from bench.relays import Setup
 
 
 def start_upstreams(stack: ExitStack, setup: Setup, kinds: Sequence[str]) -> dict[str, int]:
-    """Starts each kind once and gives their ports."""
+    """Start each kind once; return their ports."""
     return {
         kind: _start_http(stack, setup) if kind == "http" else stack.enter_context(load.server(kind))
         for kind in kinds

@@ -1,6 +1,6 @@
 """Processes that always end: started in an ExitStack, ended by its unwinding, also on Ctrl-C and SIGTERM.
 
-Also what they cost: CPU time and memory of a process with all its children.
+Also their cost: CPU time and memory of a process with all its children.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LIBC = ctypes.CDLL(None)
 
 
 class StartError(Exception):
-    """A program did not come up; the text says which one and what it printed."""
+    """A program did not start; the text names it and its output."""
 
 
 def _die_with_parent() -> None:
@@ -34,7 +34,7 @@ def _die_with_parent() -> None:
 def running(
     command: Sequence[str], log: Path, stdout: Path | None = None
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Starts a program in a process group of its own and ends the whole group afterwards."""
+    """Start a program in its own process group, and end the whole group afterwards."""
     with ExitStack() as files:
         errors = files.enter_context(log.open("wb"))
         output: IO[bytes] = files.enter_context(stdout.open("wb")) if stdout else errors
@@ -53,20 +53,20 @@ def running(
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
-    """Asks the group to end, then makes it. The group's id is the process's own: it leads its session."""
+    """End the group, by SIGTERM and then SIGKILL. Its id is the process's own, which leads its session."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)
     with suppress(subprocess.TimeoutExpired):
         process.wait(_END_LIMIT_S)
-    # Children may outlive their parent, so what is left of the group is killed in any case.
+    # Children may outlive their parent, so the rest of the group is killed in any case.
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait(_END_LIMIT_S)
 
 
 @contextmanager
-def ended_on_sigterm() -> Iterator[None]:
-    """SIGTERM unwinds the stack as Ctrl-C does."""
+def end_on_sigterm() -> Iterator[None]:
+    """Make SIGTERM unwind the stack as Ctrl-C does."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -79,7 +79,7 @@ def ended_on_sigterm() -> Iterator[None]:
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that were free a moment ago, all different."""
+    """Return different ports that were free a moment ago."""
     with ExitStack() as stack:
         ports = []
         for _ in range(count):
@@ -90,7 +90,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def wait_for_ports(ports: Sequence[int], process: subprocess.Popen[bytes], name: str, log: Path) -> None:
-    """Returns when all ports accept."""
+    """Wait until all ports accept connections."""
     end_s = time.monotonic() + START_LIMIT_S
     for port in ports:
         while True:
@@ -102,12 +102,12 @@ def wait_for_ports(ports: Sequence[int], process: subprocess.Popen[bytes], name:
 
 
 def last_line(log: Path) -> str:
-    """The last line only: what comes before may name folders of this machine."""
+    """Return the last line only: earlier lines may name folders of this machine."""
     return (log.read_text(errors="replace").strip().splitlines() or ["it printed nothing"])[-1]
 
 
 def with_children(pids: Sequence[int]) -> list[int]:
-    """The processes and all that descend from them."""
+    """Return the processes and all their descendants."""
     children: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
@@ -122,7 +122,7 @@ def with_children(pids: Sequence[int]) -> list[int]:
 
 
 def cpu_ns(pids: Sequence[int]) -> int:
-    """User and system time of all threads of these processes, to the nanosecond."""
+    """Return the user and system time of all threads of these processes, to the nanosecond."""
     total = 0
     for pid in pids:
         with suppress(OSError):
@@ -132,7 +132,7 @@ def cpu_ns(pids: Sequence[int]) -> int:
 
 
 def memory_bytes(pids: Sequence[int]) -> int:
-    """Proportional set size, so that pages shared by parent and children count once."""
+    """Return the proportional set size, in which pages shared by parent and children count once."""
     return sum(_proc_bytes(pid, "smaps_rollup", "Pss:") for pid in pids)
 
 

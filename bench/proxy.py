@@ -1,4 +1,4 @@
-"""`python -m bench.proxy`: what it costs to pass bytes through, beside the peers, in one interleaved run."""
+"""`python -m bench.proxy`: the cost of passing bytes through, compared with peers in one interleaved run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from bench.origin import start_upstreams
 from bench.processes import StartError
 from bench.relays import NO_FAULT, OURS, Relay, RelayKind, Setup
 from bench.stats import median
-from bench.tables import Table, aligned, figure
+from bench.tables import Table, aligned_table, figure
 from bench.targets import Verdict, judge
 
 ROUNDS = 3
@@ -100,7 +100,7 @@ def _measure_all(
     options: argparse.Namespace,
     result: Result,
 ) -> Samples:
-    """Round after round, so that a noisy minute hits all relays; each round begins with another one."""
+    """Measure in rounds, so that a noisy minute affects all relays; each round begins with another one."""
     sizes = QUICK if options.quick else FULL
     samples: Samples = {cell.name: {kind.name: [] for kind, _ in relays} for cell in cells}
     for number in range(options.rounds):
@@ -143,7 +143,7 @@ def medians(samples: Samples) -> dict[str, dict[str, dict[str, float]]]:
 
 
 def figure_table(result: Result, cell: Cell) -> Table:
-    """One cell: a row for each relay. Nobody pays for going direct, so its costs are left blank."""
+    """Return the table of one cell: a row for each relay. A direct connection has no cost: blank."""
     head = [cell.label, *(heading for _, heading in cell.columns)]
     rows = [
         [_row_label(relay, metrics), *(_shown(relay, metric, metrics) for metric, _ in cell.columns)]
@@ -164,7 +164,7 @@ def _shown(relay: str, metric: str, metrics: Mapping[str, float]) -> str:
 
 
 def verdict_table(result: Result) -> Table:
-    """Our verdicts, and beside them what other relays that inject faults reach."""
+    """Return our verdicts, and the figures of other relays that inject faults."""
     others = [name for name in ("toxiproxy", "prototype") if name in result.relays]
     columns = [judge(result.figures, subject=name) for name in others]
     rows = [
@@ -186,8 +186,8 @@ def print_result(result: Result) -> None:
     print(f"steal {result.steal_percent:.1f} %", end="\n\n")
     for cell in CELLS:
         if cell.name in result.figures:
-            print(aligned(*figure_table(result, cell)), end="\n\n")
-    print(aligned(*verdict_table(result)))
+            print(aligned_table(*figure_table(result, cell)), end="\n\n")
+    print(aligned_table(*verdict_table(result)))
     for sentence in result.skipped:
         print(f"note: {sentence}")
 

@@ -1,7 +1,7 @@
-"""The relays that are measured, one row each: how each is started, and with which fault.
+"""The relays that are measured, one row each, with the way to start it and its fault.
 
-A relay stands between clients and several upstreams (`http`, `echo`, `sink`, `source`) and has one port
-for each. What is measured on it is not known here.
+A relay is between clients and several upstreams (`http`, `echo`, `sink`, `source`) and has one port for each.
+The metrics are defined elsewhere.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ OURS = "faultkit"
 
 @dataclass(frozen=True, slots=True)
 class Injection:
-    """One fault in the language of each relay that can inject. None: this relay cannot do it."""
+    """One fault as a setting of each relay. None: the relay cannot inject it."""
 
     flags: tuple[str, ...] = ()
     toxics: tuple[Mapping[str, Any], ...] | None = ()
@@ -37,7 +37,7 @@ NO_FAULT = Injection()
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What the user chose, and where relays may put their files."""
+    """The user's choices, and the folder for files of relays."""
 
     folder: Path
     open_files: int
@@ -46,7 +46,7 @@ class Setup:
     prototype: str | None = None
     pin: bool = False
     workers: int = 1
-    """How many processes our relay may use; the peers use one."""
+    """The number of processes of our relay; the peers use one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,9 @@ class Relay:
     """The port for each upstream."""
     roots: tuple[int, ...]
     events: Path | None = None
-    """Where a relay that reports writes one JSON event a line."""
+    """The file to which our relay writes one JSON event a line."""
     workers: int = 1
-    """How many processes share the connections."""
+    """The number of processes that share the connections."""
 
     def pids(self) -> list[int]:
         return with_children(self.roots)
@@ -72,14 +72,14 @@ class RelayKind:
     name: str
     start: Start
     why_not: Callable[[Setup], str | None]
-    """None if it can be measured; otherwise what is missing."""
+    """Return None if it can be measured; otherwise what is missing."""
     can: Callable[[Injection], bool]
     optional: bool = False
-    """Measured only where the user names its program."""
+    """Whether it is measured only if the user names its program."""
 
 
 def find_fault() -> str | None:
-    """The `fault` of the environment that runs the benchmark, else the one on the path."""
+    """Return the `fault` of the environment that runs the benchmark, else the one on the path."""
     beside = Path(sys.executable).parent / "fault"
     return str(beside) if beside.exists() else find_program("fault")
 
@@ -121,7 +121,7 @@ def _start_nginx(stack: ExitStack, setup: Setup, upstreams: Mapping[str, int], i
 def _start_prototype(
     stack: ExitStack, setup: Setup, upstreams: Mapping[str, int], injection: Injection
 ) -> Relay:
-    """It serves one upstream a process, and cannot splice what it delays."""
+    """Start it: it serves one upstream a process, and cannot splice delayed bytes."""
     ports = dict(zip(upstreams, free_ports(len(upstreams)), strict=True))
     mode = "epoll" if injection.prototype else "epollsplice"
     roots: list[int] = []
@@ -151,7 +151,7 @@ def _post(port: int, path: str, body: Mapping[str, Any]) -> None:
     request = urllib.request.Request(
         f"http://127.0.0.1:{port}{path}",
         data=json.dumps(body).encode(),
-        # It refuses what looks like a browser, so the client names itself.
+        # It refuses user agents of browsers, so the client sends its own.
         headers={"Content-Type": "application/json", "User-Agent": "faultkit-bench"},
     )
     urllib.request.urlopen(request, timeout=5).close()

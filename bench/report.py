@@ -1,4 +1,4 @@
-"""`python -m bench`: all benchmarks, and docs/benchmarks.md written anew from their figures."""
+"""`python -m bench`: runs all benchmarks and rewrites docs/benchmarks.md from their figures."""
 
 from __future__ import annotations
 

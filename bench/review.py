@@ -1,7 +1,7 @@
-"""`python -m bench.review`: how long `fault review`'s engine takes for a folder of 300 files.
+"""`python -m bench.review`: the time of `fault review`'s engine for a folder of 300 files.
 
-The files are of Python's standard library, chosen by a fixed seed and copied into a folder of their own. With
-`--rules`, each rule is asked alone over the same facts, and the dearest are named.
+The files are of Python's standard library, chosen by a fixed seed and copied into a new folder. With
+`--rules`, each rule is run alone over the same facts, and the slowest are listed.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from bench.machine import describe
 from faultkit.code.facts import facts_of
 from faultkit.code.review.engine import RULES
 from faultkit.code.review.review_files import ReviewedFile, files_to_review, review_all
-from faultkit.code.source_file import read_source
+from faultkit.code.source_files import read_source
 
 LIBRARY = Path(sysconfig.get_paths()["stdlib"])
 FILES = 300
 LEAST_PER_S = 4.0
-"""Below this, something has become quadratic: a file would take a quarter of a second."""
+"""Files a second; fewer mean that something has become quadratic."""
 _SHOWN = 8
 
 
@@ -39,7 +39,7 @@ def main() -> int:
         _copy(Path(folder), asked.files)
         per_s = _review(folder)
         if asked.rules:
-            _dearest(folder)
+            _slowest_rules(folder)
     return 0 if per_s >= LEAST_PER_S else 1
 
 
@@ -78,8 +78,8 @@ def _review(folder: str) -> float:
     return len(reviewed) / took_s
 
 
-def _dearest(folder: str) -> None:
-    """Seconds for each rule, and for the facts that all of them share."""
+def _slowest_rules(folder: str) -> None:
+    """Return the seconds of each rule, and of the facts that all of them share."""
     spent: dict[str, float] = defaultdict(float)
     for wanted in files_to_review(folder)[0]:
         started = time.perf_counter()

@@ -1,4 +1,4 @@
-"""The arithmetic of the benchmarks: pure functions on samples, which know nothing of proxies."""
+"""The statistics of the benchmarks: pure functions on samples."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 
 def percentile(values: Sequence[float], percent: float) -> float:
-    """The smallest value that at least `percent` of the values do not exceed (nearest rank)."""
+    """Return the smallest value that at least `percent` of the values do not exceed (nearest rank)."""
     if not values:
         raise ValueError("values: expected at least one, got none")
     ordered = sorted(values)
@@ -17,7 +17,7 @@ def percentile(values: Sequence[float], percent: float) -> float:
 
 
 def median(values: Sequence[float]) -> float:
-    """The middle value; between the two middle values where their number is even."""
+    """Return the median; the mean of the two middle values if their number is even."""
     if not values:
         raise ValueError("values: expected at least one, got none")
     ordered = sorted(values)
@@ -34,7 +34,7 @@ def normal_cdf(x: float, mean: float, stddev: float) -> float:
 
 
 def ks_distance(values: Sequence[float], cdf: Callable[[float], float]) -> float:
-    """Kolmogorov and Smirnov's D: the largest gap between the samples' own CDF and the given one."""
+    """Return Kolmogorov and Smirnov's D: the largest gap between the samples' CDF and the given one."""
     count = len(values)
     gap = 0.0
     for index, value in enumerate(sorted(values)):
@@ -44,7 +44,7 @@ def ks_distance(values: Sequence[float], cdf: Callable[[float], float]) -> float
 
 
 def _binomial_tail(hits: int, trials: int, chance: float) -> float:
-    """P(at most `hits`) of `trials` independent draws."""
+    """Return P(at most `hits`) of `trials` independent draws."""
     if chance <= 0:
         return 1.0
     if chance >= 1:
@@ -64,7 +64,7 @@ def _binomial_tail(hits: int, trials: int, chance: float) -> float:
 
 
 def binomial_interval(hits: int, trials: int, confidence: float) -> tuple[float, float]:
-    """Clopper and Pearson's exact interval for the chance behind `hits` out of `trials`."""
+    """Return Clopper and Pearson's exact interval of the probability, from `hits` out of `trials`."""
     if not 0 <= hits <= trials or trials == 0:
         raise ValueError(f"hits: expected 0 to {trials} (and at least one trial), got {hits}")
     tail = (1 - confidence) / 2
@@ -74,7 +74,7 @@ def binomial_interval(hits: int, trials: int, confidence: float) -> tuple[float,
 
 
 def _solve(rising: Callable[[float], float]) -> float:
-    """Where a rising function on [0, 1] crosses zero."""
+    """Return the point where a rising function on [0, 1] crosses zero."""
     low, high = 0.0, 1.0
     for _ in range(50):
         middle = (low + high) / 2
@@ -86,7 +86,7 @@ def _solve(rising: Callable[[float], float]) -> float:
 
 
 def largest_window(at_s: Sequence[float], amounts: Sequence[float], width_s: float) -> float:
-    """The largest sum of amounts that fall into any half-open window of `width_s`."""
+    """Return the largest sum of amounts within any half-open window of `width_s`."""
     first, total, largest = 0, 0.0, 0.0
     for index, at in enumerate(at_s):
         total += amounts[index]
@@ -102,7 +102,7 @@ def amount_before(at_s: Sequence[float], amounts: Sequence[float], end_s: float)
 
 
 def count_levels(values: Sequence[float], flat_within: float, at_least: int) -> int:
-    """How many levels a series of plateaus and ramps goes through.
+    """Return how many levels a series of plateaus and ramps has.
 
     A plateau is a run of `at_least` values within `flat_within` of its first one. Two plateaus of the same
     height in a row are one level, so that a single late value does not make a new one.

@@ -9,8 +9,8 @@ Row: TypeAlias = Sequence[str]
 Table: TypeAlias = tuple[Row, Sequence[Row]]
 
 
-def aligned(head: Row, rows: Sequence[Row]) -> str:
-    """The first column to the left, figures to the right."""
+def aligned_table(head: Row, rows: Sequence[Row]) -> str:
+    """Return the lines of a table: the first column aligned left, figures right."""
     everything = [head, *rows]
     widths = [max(len(row[column]) for row in everything) for column in range(len(head))]
     lines = [
@@ -29,7 +29,7 @@ def markdown(head: Row, rows: Sequence[Row]) -> str:
 
 
 def figure(value: float | None) -> str:
-    """Three digits that count: 12,345 · 234 · 12.3 · 1.23 · 0.123."""
+    """Return a figure with three significant digits: 12,345 · 234 · 12.3 · 1.23 · 0.123."""
     if value is None:
         return "–"
     size = abs(value)

@@ -1,4 +1,4 @@
-"""What pass-through must reach, as one table, and the verdict on measured figures."""
+"""The targets of pass-through as one table, and the verdict on measured figures."""
 
 from __future__ import annotations
 

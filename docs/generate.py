@@ -1,6 +1,6 @@
 """Writes docs/faults.md from the table of faults: `python docs/generate.py`.
 
-Nothing about a single fault is written here. A test compares the page with what this gives.
+No text about a single fault is written here. A test compares the page with the output.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import yaml
 
 from faultkit.cli.fault_flags import Flag, flags_of, switch_of
 from faultkit.faults import CALL_FAULTS, FAULTS, NETWORK_FAULTS
-from faultkit.faults.call.call import ERAS, TRANSPORTS, CallFault
+from faultkit.faults.call_fault import ERAS, TRANSPORTS, CallFault
 from faultkit.faults.fault import Fault, Level, StreamFault
-from faultkit.faults.settings import Setting
+from faultkit.faults.fault_settings import Setting
 from faultkit.mcp.fault_specs import short_form
 
 PAGE = Path(__file__).with_name("faults.md")
@@ -33,13 +33,13 @@ _LEVELS: dict[Level, str] = {
 _HEAD = """\
 # The faults
 
-Made from the table of faults by `python docs/generate.py`: change the table, not this page.
+Generated from the table of faults by `python docs/generate.py`: change the table, not this page.
 `fault faults` shows the same on a terminal, `fault faults --schema` as JSON Schema for editors.
 First come the faults of the [network](#network), which a proxy carries out; then those of [calls](#calls),
 which a mock MCP server or a gateway carries out.
 
-A fault says only what happens. Where and when is said by the rule that carries it. The keys `match`,
-`trigger` and `schedule` are the same for every fault, and all are optional:
+A fault defines what happens; the rule that carries it defines where and when. The keys `match`, `trigger` and
+`schedule` are the same for every fault, and all are optional ([plans.md](plans.md) lists all keys):
 
 ```yaml
 seed: 7
@@ -52,16 +52,16 @@ rules:
     schedule: "start:10s,duration:30s,every:2m"
 ```
 
-Without a `trigger`, a rule of a plan hits everything that it matches. What `side`, `direction`, `trigger` and
-`schedule` mean is in [vocabulary.md](vocabulary.md).
+Without a `trigger`, a rule of a plan hits everything that it matches. [vocabulary.md](vocabulary.md)
+describes `side`, `direction`, `trigger` and `schedule`.
 """
 
 
 _CALLS = """\
 ## Calls
 
-These act on the calls of an MCP client: in `fault mock`, in `fault gateway`, and in whatever else takes a
-plan of calls. In a plan file, `match` says which calls:
+These act on the calls of an MCP client: in `fault mock`, in `fault gateway`, and in suites. In a plan
+file, `match` selects the calls:
 
 ```yaml
 seed: 7
@@ -73,9 +73,9 @@ rules:
     schedule: "start:10s,duration:30s"
 ```
 
-Rules are tried in their order, and the first that acts on a call has it. Without a target, a fault acts on
+Rules are tried in their order, and the first that acts on a call wins. Without a target, a fault acts on
 the methods that its section names: for most, `tools/call` only, so that a client can connect, list and ping.
-A fault that makes no sense on a transport, in an era or on a method is refused when the plan is loaded.
+A fault that cannot act on a transport, in an era or on a method is refused when the plan is loaded.
 
 On a command line a fault is one word, `KIND[:VALUE][,KEY=VALUE…][%PROBABILITY][@TARGET]`:
 
@@ -92,7 +92,8 @@ On a command line a fault is one word, `KIND[:VALUE][,KEY=VALUE…][%PROBABILITY
 
 
 def faults_page() -> str:
-    parts = [_HEAD, "## All of them", _overview(), "A level says what a fault acts on:", _levels()]
+    """Return the page."""
+    parts = [_HEAD, "## All of them", _overview(), "The level is what a fault acts on:", _levels()]
     parts += ["## Network", "These act on what goes through a proxy: `fault run`, `fault scenario run`."]
     parts += [section(fault) for fault in NETWORK_FAULTS.values()]
     parts.append(_CALLS)
@@ -113,7 +114,7 @@ def _levels() -> str:
 
 
 def section(fault: type[Fault]) -> str:
-    """All about one fault."""
+    """Return the section of one network fault."""
     parts = [f"### {fault.kind}", f"{fault.summary} {_bytes(fault)}".strip(), f"Level: {fault.level}."]
     flags = [switch_of(fault), *flags_of(fault)]
     settings = [_setting_row(fault, flag) for flag in flags if flag.path.startswith("with.")]
@@ -132,7 +133,7 @@ def section(fault: type[Fault]) -> str:
 
 
 def call_section(fault: type[CallFault]) -> str:
-    """All about one fault of calls."""
+    """Return the section of one call fault."""
     parts = [f"### {fault.kind}", fault.summary, _places(fault)]
     if fault.settings():
         rows = [_plain_setting_row(fault, name) for name in fault.settings()]
@@ -170,7 +171,7 @@ def _plain_setting_row(fault: type[Fault], name: str) -> tuple[str, ...]:
 
 
 def example(fault: type[Fault]) -> str:
-    """A plan with this fault and nothing else."""
+    """Return a plan with this fault only."""
     rule: dict[str, Any] = {"fault": fault.kind}
     usual = {field.name: field.default for field in fields(fault) if field.default is not None}
     if usual:
@@ -180,7 +181,7 @@ def example(fault: type[Fault]) -> str:
 
 
 def _bytes(fault: type[Fault]) -> str:
-    """What happens to bytes and ends, where the fault touches them at all."""
+    """Return what the fault does to bytes and ends of streams, if anything."""
     return " ".join(_byte_sentences(fault))
 
 

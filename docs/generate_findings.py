@@ -18,7 +18,7 @@ PAGE = Path(__file__).with_name("findings.md")
 _HEAD = """\
 # The findings of `fault review`
 
-Made from the table of rules by `python docs/generate_findings.py`: change the table, not this page.
+Generated from the table of rules by `python docs/generate_findings.py`: change the table, not this page.
 
 `fault review FILE|DIR` runs {count} rules over code and reports what will fail or be slow in production,
 where, and how to fix it. It is offline and deterministic: the same text has the same findings. A rule sees
@@ -39,6 +39,7 @@ more finding never raises the score. A folder has the mean of its files.
 
 
 def findings_page() -> str:
+    """Return the page."""
     weights = ", ".join(f"{weight:g} if {severity}" for severity, weight in WEIGHTS.items())
     parts = [_HEAD.format(count=len(RULES), weights=weights)]
     for kind in KINDS:

@@ -9,17 +9,35 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from faultkit.agents.parse.suite_agents import AGENT, RETRY, SCRIPT_STEP
 from faultkit.agents.parse.suite_contents import SUITE
-from faultkit.agents.parse.suite_tests import AGENT_TEST
+from faultkit.agents.parse.suite_faults import FAULT
+from faultkit.agents.parse.suite_servers import SERVER
+from faultkit.agents.parse.suite_tests import AGENT_TEST, TOOL_TEST
 from faultkit.base.documents.key_tables import KeyTable, markdown_of
+from faultkit.chaos.effects.exhaustion_effect import EXHAUSTION_METADATA
+from faultkit.chaos.effects.partition_effect import PARTITION_METADATA
+from faultkit.chaos.effects.rule_effect import RULE_METADATA
+from faultkit.chaos.experiment.experiment_file import GAME_DAY
+from faultkit.chaos.experiment.experiment_keys import EXPERIMENT, KINDS, STEP
+from faultkit.chaos.steps.expect_keys import COMPARISON, EXPECT_TYPES
 from faultkit.mcp.mock import manifest
-from faultkit.mcp.mock.manifest_responses import RESPONSE
+from faultkit.mcp.mock.manifest_responses import ERROR, RESPONSE
+from faultkit.plan.plan_keys import MATCH, PLAN, RULE, TRIGGER
+from faultkit.plan.schedule import PERIOD
 from faultkit.scenario.http_call import CALL
 from faultkit.scenario.scenario_keys import CONTEXT, EXPECT, SCENARIO, SLO
 from faultkit.scenario.strategy import STRATEGIES
 
 DOCS = Path(__file__).parent
 PAGES: dict[str, dict[str, tuple[KeyTable, str]]] = {
+    "plans.md": {
+        "plan": (PLAN, "key"),
+        "rule": (RULE, "key of a rule"),
+        "match": (MATCH, "key of `match`"),
+        "trigger": (TRIGGER, "key of `trigger`"),
+        "period": (PERIOD, "key of a period"),
+    },
     "scenarios.md": {
         "scenario": (SCENARIO, "key"),
         "call": (CALL, "key of `call`"),
@@ -29,13 +47,44 @@ PAGES: dict[str, dict[str, tuple[KeyTable, str]]] = {
         "slo": (SLO, "key of an objective"),
         "expect": (EXPECT, "key of `expect`"),
     },
-    "suites.md": {"suite": (SUITE, "key"), "agent-test": (AGENT_TEST, "key of a test of an agent")},
+    "suites.md": {
+        "suite": (SUITE, "key"),
+        "server": (SERVER, "key of a server"),
+        "fault": (FAULT, "key of a fault"),
+        "tool-test": (TOOL_TEST, "key of a test of a tool"),
+        "agent-test": (AGENT_TEST, "key of a test of an agent"),
+        "agent": (AGENT, "key of `agent`"),
+        "step": (SCRIPT_STEP, "key of a step of a script"),
+        "retry": (RETRY, "key of `retry`"),
+    },
     "mock.md": {
         "mock_server": (manifest.SERVER, "key of `mock_server`"),
         "tool": (manifest.TOOL, "key of a tool"),
         "response": (RESPONSE, "key of a response"),
+        "error": (ERROR, "key of an error"),
         "resource": (manifest.RESOURCE, "key of a resource"),
         "prompt": (manifest.PROMPT, "key of a prompt"),
+        "argument": (manifest.ARGUMENT, "key of a prompt's argument"),
+        "message": (manifest.MESSAGE, "key of a prompt's message"),
+    },
+    "experiments.md": {
+        "experiment": (EXPERIMENT, "key"),
+        "step": (STEP, "key of a step"),
+        **{
+            name: (KINDS[name].keys, f"key of `{name}`")
+            for name in ("http", "tcp", "python", "mcp", "promql")
+        },
+        "process": (KINDS["process"].keys, "key of `process` and `start`"),
+        "scenario-step": (KINDS["scenario"].keys, "key of `slo` and `scenario`"),
+        "fault": (KINDS["fault"].keys, "key of `fault`"),
+        "resource-exhaustion": (EXHAUSTION_METADATA, "key of `metadata` of `resource_exhaustion`"),
+        "network-partition": (PARTITION_METADATA, "key of `metadata` of `network_partition`"),
+        "rule": (RULE_METADATA, "key of `metadata` of any other fault"),
+        "plan-change": (KINDS["proxy"].keys, "key of `proxy` and `gateway`"),
+        "signal": (KINDS["signal"].keys, "key of `signal`"),
+        "comparison": (COMPARISON, "key of `expect`"),
+        **{name: (table, f"key of `expect` of type `{name}`") for name, table in EXPECT_TYPES.items()},
+        "game-day": (GAME_DAY, "key of a game day"),
     },
 }
 """The tables of each page by the names in their comments, with the titles of their first columns."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from faultkit.agents.kinds.scripted import SHIPPED
-from faultkit.agents.ranking import Standing, rank_agents
-from faultkit.agents.selection import Selection, select
-from faultkit.agents.suite.run_options import Options
+from faultkit.agents.kinds.scripted import SHIPPED_AGENTS
+from faultkit.agents.ranking import AgentStanding, rank_agents
+from faultkit.agents.suite.run_options import RunOptions, Selection, select
 from faultkit.agents.suite_file import load_suite
 from faultkit.agents.suite_runner import run_suites_blocking
 
@@ -23,20 +22,20 @@ _HEAD = """\
 
 
 def suites_page() -> str:
-    """The page with the ranking as it is now."""
+    """Return the page with the current ranking."""
     table = _HEAD + "".join(map(_row, standings()))
     return _BETWEEN.sub(lambda found: found[1] + table + found[2], PAGE.read_text("utf-8"))
 
 
-def standings() -> list[Standing]:
+def standings() -> list[AgentStanding]:
     rows = []
-    for kind in SHIPPED:
+    for kind in SHIPPED_AGENTS:
         chosen = select([load_suite(BATTERY, variables={"agent": kind})], Selection())
-        rows += [(kind, row) for row in run_suites_blocking(chosen, Options()).results.rows]
+        rows += [(kind, row) for row in run_suites_blocking(chosen, RunOptions()).results.rows]
     return rank_agents(rows)
 
 
-def _row(one: Standing) -> str:
+def _row(one: AgentStanding) -> str:
     figures = (one.passed, one.goals, one.honest, one.wasted_calls, one.duplicate_effects, one.early_calls)
     return f"| `{one.agent}` | {one.score:.1f} | {' | '.join(map(str, figures))} |\n"
 

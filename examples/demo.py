@@ -1,6 +1,6 @@
-"""`make demo`: the main job end to end. A real service with a real dependency, healthy, then broken.
+"""`make demo`: an example from end to end. A real service with a real dependency, healthy, then broken.
 
-Everything runs on loopback, in processes of their own: `fault demo run` is the service, and
+Everything runs on loopback, in separate processes: `fault demo run` is the service, and
 `fault scenario run` measures it twice, without the fault and with it, and writes the report.
 """
 
@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from faultkit.scenario.report.report_files import read_report
-from faultkit.scenario.report.report_model import Item
+from faultkit.scenario.report.report_model import ItemReport
 
 OUT = Path("build/demo")
 FAULT = [sys.executable, "-m", "faultkit"]
@@ -70,8 +70,8 @@ def main() -> None:
     _say(f"\nThe report with its charts: {page}  (plain words: fault scenario review {results})")
 
 
-def learnt(item: Item) -> tuple[str, str]:
-    """Two lines, out of what was measured."""
+def learnt(item: ItemReport) -> tuple[str, str]:
+    """Return two lines about the measured figures."""
     if item.verdict == "inconclusive":
         return item.reasons[0], "This machine was too busy to learn anything: close something and try again."
     p95 = next(each for each in item.impact if each.name == "p95")
@@ -94,7 +94,7 @@ def _service(service: int, dependency: int, between: int) -> Iterator[None]:
             assert process.stdout is not None
             if not process.stdout.readline():
                 sys.exit(process.wait())
-            # What it tells about each request goes nowhere, but somebody must take it.
+            # Its output about each request is not needed, but the pipe must be read.
             with subprocess.Popen(["cat"], stdin=process.stdout, stdout=subprocess.DEVNULL):
                 yield
                 process.terminate()

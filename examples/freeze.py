@@ -2,8 +2,8 @@
 
     python -m examples.freeze
 
-The open load goes on asking at 200 requests a second, as users do. The closed one waits for its answers, so
-while the service is frozen it asks nothing, and hardly any request of its own meets the freeze.
+The open load continues to send 200 requests a second, as users do. The closed one waits for its answers, so
+while the service is frozen it sends nothing, and hardly any of its requests meets the freeze.
 """
 
 from __future__ import annotations

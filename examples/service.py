@@ -1,4 +1,4 @@
-"""A small real HTTP/1.1 service: what the demo and the docs put behind the proxy.
+"""A small HTTP/1.1 service, which the demo and the docs put behind the proxy.
 
     python -m examples.service [PORT]
 
@@ -35,7 +35,7 @@ class Service(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: object, client_address: object) -> None:
-        pass  # A client that a fault cut off is no news here.
+        pass  # A fault may cut off a client at any time.
 
 
 def main() -> None:

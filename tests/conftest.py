@@ -1,25 +1,41 @@
-"""What all tests share: a hypothesis profile without deadlines, and an echo server on real sockets."""
+"""What all tests share: hypothesis profiles, a browser, an echo server on real sockets, and PostgreSQL."""
 
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
+import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
 
 from faultkit.base.address import Endpoint
+from tests.report.chromium import Page, browsing, chromium
 
-# Without deadlines: a busy machine is no bug in the code under test.
-settings.register_profile("usual", deadline=None, max_examples=50)
+if TYPE_CHECKING:
+    from tests.postgres import Postgres
+
+# The tests start thousands of processes: without byte code each would compile its imports again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
+
+# A shell that runs the tests in the background ignores SIGINT, and the processes of tests would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Without deadlines: a busy machine is no bug in the code under test. Usual runs try the same examples each
+# time, so that a run fails for what was changed; thorough runs look for new ones.
+settings.register_profile("usual", deadline=None, max_examples=30, derandomize=True)
 settings.register_profile("thorough", deadline=None, max_examples=500)
 settings.load_profile("thorough" if os.environ.get("ALL") else "usual")
 
-_PATIENCE_S = 5.0
+_PATIENCE_S = 20.0
 
 _IMPURE_EVENTS = ("socket.bind", "socket.connect", "subprocess.Popen", "os.fork", "os.posix_spawn")
 
@@ -42,7 +58,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest files, so that at the end no worker waits for another."""
-    items.sort(key=lambda item: "e2e" not in item.path.parts)
+    items.sort(key=lambda item: not {"e2e", "web"} & {*item.path.parts})
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Leave modules and tests out of garbage collection: it would visit them in vain, for many seconds."""
+    gc.disable()
+    result = yield
+    gc.freeze()
+    gc.enable()
+    return result
 
 
 class EchoServer:
@@ -89,6 +115,16 @@ class EchoServer:
             self._connections.discard(connection)
 
 
+@pytest.fixture(scope="module")
+def page() -> Iterator[Page]:
+    """A tab of a Chromium of this test file: a page that another file left open would still complain."""
+    program = chromium()
+    if program is None:
+        pytest.skip("chromium is not installed (Debian: apt-get install chromium)")
+    with browsing(program) as opened:
+        yield opened
+
+
 @pytest.fixture
 def echo() -> Iterator[Endpoint]:
     """Where an echo server listens."""
@@ -103,3 +139,19 @@ def closed_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
     return port
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Postgres]:
+    """A PostgreSQL server, which all tests of a process share."""
+    from tests.postgres import running_postgres
+
+    with running_postgres() as server:
+        yield server
+
+
+@pytest.fixture
+def postgres(postgres_server: Postgres) -> Postgres:
+    """The server without the tables of other tests."""
+    postgres_server.drop_tables()
+    return postgres_server

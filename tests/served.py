@@ -9,7 +9,7 @@ from pathlib import Path
 from faultkit.base.child_process import Parent
 from faultkit.base.errors import FaultkitError, InputError, TargetError
 
-PATIENCE_S = 5.0
+PATIENCE_S = 20.0
 
 
 class Odd(FaultkitError):
@@ -33,16 +33,16 @@ class Counter:
 
     def count_down(self, start: int) -> str:
         for number in range(start, 0, -1):
-            self._parent.tell(number)
+            self._parent.send(number)
         return "lift-off"
 
     def until_stopped(self) -> str:
-        self._parent.tell("waiting")
+        self._parent.send("waiting")
         return "stopped" if self._parent.stopped.wait(PATIENCE_S) else "nobody said stop"
 
     def deaf(self) -> None:
         """A call that hears nothing and does not end."""
-        self._parent.tell("deaf")
+        self._parent.send("deaf")
         while True:
             signal.pause()
 

@@ -1,11 +1,11 @@
-"""Kill whoever takes part in an experiment, at every phase of it, and see whether anything stays broken.
+"""Kills each process of an experiment in each of its phases, and checks that nothing stays broken.
 
     python -m examples.chaos.kill_matrix              all of it, in a few minutes
     python -m examples.chaos.kill_matrix runner       one victim only
 
 A real `fault run` and a real `fault chaos run`: the experiment adds a rule to the proxy, starts a process,
-and asks this script at each phase, which kills the victim before it answers. Then everything must be gone
-within the lease, and `fault chaos recover` must say what happened.
+and calls this script in each phase, which kills the victim before it answers. Then everything must be undone
+within the lease, and `fault chaos recover` must report what happened.
 """
 
 from __future__ import annotations
@@ -60,23 +60,23 @@ EXIT_CODES = {
     **dict.fromkeys(("runner", "runner and guardian"), dict.fromkeys(PHASES, -signal.SIGKILL)),
 }
 HAS_BEGUN = PHASES[1:]
-"""From the method on, there is something to undo."""
+"""Phases from the method on, in which there is something to undo."""
 
 
 @dataclass(slots=True)
 class Told:
-    """What came of one case."""
+    """The result of one case."""
 
     exit_code: int
     gone_s: float | None
-    """How long after the kill nothing was broken any more; None: it never came to that."""
+    """Seconds from the kill until nothing was broken; None: something stayed broken."""
     recovered: dict[str, Any]
-    """What `fault chaos recover` says."""
+    """The output of `fault chaos recover`."""
     problems: list[str] = field(default_factory=list)
 
 
 class Asked(ThreadingHTTPServer):
-    """Whom the experiment asks: it knows the phase by the question, and does something before it answers."""
+    """The server that the experiment calls: each request shows the phase; it acts before it answers."""
 
     daemon_threads = True
 
@@ -128,7 +128,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class Rig:
-    """The proxy, the one who is asked, and folders; shared by all cases."""
+    """The proxy, the server and folders, shared by all cases."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -147,7 +147,7 @@ class Rig:
 
     @property
     def proxy(self) -> subprocess.Popen[bytes]:
-        """One that lives."""
+        """The proxy; it is started again if it has ended."""
         if self._proxy is None or self._proxy.poll() is not None:
             port, control = _free_port(), _free_port()
             self.control = f"127.0.0.1:{control}"
@@ -168,7 +168,7 @@ class Rig:
         )
 
     def rules(self) -> list[str] | None:
-        """Of the proxy; None if it is not there."""
+        """Return the rules of the proxy; None if it is unavailable."""
         asked = Request(f"http://{self.control}/plan", headers={"Authorization": f"Bearer {self.token}"})
         try:
             with urlopen(asked, timeout=5) as answer:
@@ -180,7 +180,7 @@ class Rig:
         return list((self.state / "leases").glob("*.jsonl"))
 
     def sleepers(self) -> list[int]:
-        """Processes that experiments of ours have started and that live."""
+        """Return the running processes that experiments of this script have started."""
         return [pid for pid in _started(self.leases()) if _lives(pid)]
 
     def guardians(self) -> list[int]:
@@ -189,7 +189,7 @@ class Rig:
         return [
             int(pid)
             for pid, said in lines
-            if "faultkit.chaos.safety.guardian" in said and str(self.state) in said
+            if "faultkit.chaos.safety.recovery" in said and str(self.state) in said
         ]
 
     def is_clean(self) -> bool:
@@ -214,7 +214,7 @@ class Rig:
 
 
 def play(rig: Rig, victim: str, phase: str) -> Told:
-    """One case, from a clean state to a clean state."""
+    """Run one case, from a clean state to a clean state."""
     proxy = rig.proxy
     file = rig.folder / "kill-matrix.yaml"
     asked = f"http://127.0.0.1:{rig.asked.server_port}"
@@ -262,7 +262,7 @@ def _problems(told: Told, victim: str, phase: str) -> Iterator[str]:
         yield f"exit code {told.exit_code}, expected {wanted}"
     if told.gone_s is None:
         yield "something stayed broken"
-    # A run that lives on ends its faults when it ends; one that died must be undone within its lease.
+    # A run that survives ends its faults when it ends; one that died must be undone within its lease.
     elif victim == "runner" and told.gone_s > LEASE_S:
         yield f"gone only after {told.gone_s:.1f} s"
     if told.recovered["exit_code"] != 0:
@@ -302,7 +302,7 @@ def _terminate(rig: Rig, runner: subprocess.Popen[bytes], proxy: subprocess.Pope
 
 
 def _kill_both(rig: Rig, runner: subprocess.Popen[bytes], proxy: subprocess.Popen[bytes]) -> None:
-    # The one who would start another guardian must not see that it is gone.
+    # The process that would start another guardian must not notice the kill.
     runner.send_signal(signal.SIGSTOP)
     _kill_guardian(rig, runner, proxy)
     runner.kill()
@@ -319,7 +319,7 @@ _KILLS = {
 
 
 def _started(leases: list[Path]) -> Iterator[int]:
-    """The processes that leases tell of."""
+    """Return the processes that leases name."""
     for file in leases:
         for line in file.read_text("utf-8", "replace").splitlines():
             with contextlib.suppress(ValueError, KeyError, TypeError):

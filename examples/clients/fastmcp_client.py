@@ -23,7 +23,7 @@ ATTEMPTS = 2
 
 
 async def call(client: Any, tool: str, arguments: dict[str, Any]) -> bool:
-    """Whether it was answered at last."""
+    """Call a tool; return whether it was answered in the end."""
     for attempt in range(ATTEMPTS):
         try:
             result = await client.call_tool(tool, arguments, timeout=TIMEOUT_S)
@@ -40,7 +40,7 @@ async def call(client: Any, tool: str, arguments: dict[str, Any]) -> bool:
 
 
 async def quiet(message: object) -> None:
-    """What a server logs is not for this program."""
+    """Ignore log messages of the server."""
 
 
 async def main(words: list[str]) -> int:

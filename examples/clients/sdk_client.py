@@ -17,7 +17,7 @@ ATTEMPTS = 2
 
 
 async def call(client: Client, tool: str, arguments: dict[str, Any]) -> bool:
-    """Whether it was answered at last."""
+    """Call a tool; return whether it was answered in the end."""
     for attempt in range(ATTEMPTS):
         try:
             result = await client.call_tool(tool, arguments, read_timeout_seconds=TIMEOUT_S)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 from bench.configs import haproxy_config, nginx_origin_config, nginx_stream_config
-from bench.events import Reported, parse_events
+from bench.events import ProxySummary, parse_events
 from bench.experiments import EXPERIMENTS, loss_check
 from bench.machine import PROJECT, CpuTimes, Machine, steal_percent
 from bench.relays import NO_FAULT, RELAYS
 from bench.report import document
-from bench.tables import aligned, figure, markdown
+from bench.tables import aligned_table, figure, markdown
 
 from bench import fidelity, proxy
 
@@ -26,11 +26,11 @@ def test_losses_are_counted_and_the_last_lateness_counts() -> None:
         '{"event": "summary", "lateness": {"p50_us": 90.0, "early": 0}}',
         '{"event": "summary", "lateness": {"p50_us": 80.0, "early": 1}}',
     ]
-    assert parse_events(lines) == Reported(losses=2, lateness_p50_us=80.0, early=1)
+    assert parse_events(lines) == ProxySummary(losses=2, lateness_p50_us=80.0, early=1)
 
 
 def test_lines_that_are_no_events_are_passed_over() -> None:
-    assert parse_events(["", "listening", "[1]", "7", '{"event": "inj']) == Reported()
+    assert parse_events(["", "listening", "[1]", "7", '{"event": "inj']) == ProxySummary()
 
 
 def test_haproxy_splices_by_force_only_where_bulk_goes_through() -> None:
@@ -76,7 +76,7 @@ def test_a_figure_has_three_digits_that_count(value: float | None, text: str) ->
 
 
 def test_tables_line_up() -> None:
-    assert aligned(["relay", "x"], [["a", "10"], ["long name", "7"]]) == (
+    assert aligned_table(["relay", "x"], [["a", "10"], ["long name", "7"]]) == (
         "relay       x\n-------------\na          10\nlong name   7"
     )
     assert markdown(["relay", "x"], [["a", "10"]]) == "| relay | x |\n| --- | ---: |\n| a | 10 |"

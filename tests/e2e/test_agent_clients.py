@@ -1,4 +1,4 @@
-"""Clients that nobody wrote for us list and call every tool, over stdio and HTTP, in both eras."""
+"""Independent clients list and call every tool, over stdio and HTTP, in both eras."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ SERVE = (sys.executable, "-m", "faultkit", "agent", "tool")
 ERAS = ("legacy", "2026-07-28")
 
 STDIO_LEGACY, HTTP_MODERN = ("stdio", "legacy"), ("http", "2026-07-28")
-"""Each transport once, and each era once: the other two of the four say the same again."""
+"""Each transport and each era once; the other two combinations add little."""
 
 
 def by_way(*usual: tuple[str, str], of: Sequence[tuple[str, str]]) -> pytest.MarkDecorator:
-    """Those that are not usual are thorough."""
+    """Mark the other combinations as thorough."""
     ways = [pytest.param(*way, marks=() if way in usual else pytest.mark.thorough) for way in of]
     return pytest.mark.parametrize(("transport", "era"), ways)
 
@@ -51,7 +51,7 @@ needs_fastmcp = pytest.mark.skipif(not (FASTMCP / ".ready").exists(), reason=INS
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Of the server: no key, and an index of its own."""
+    """Environment of the server: no key, and an index of its own."""
     kept = {name: os.environ[name] for name in ("HOME", "LANG", "PATH") if name in os.environ}
     return {**kept, "FAULT_INDEX_DIR": str(tmp_path_factory.mktemp("index"))}
 
@@ -64,7 +64,7 @@ def calls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, dict[s
 
 @contextmanager
 def served(environment: dict[str, str]) -> Iterator[str]:
-    """The URL of a server over HTTP."""
+    """Start a server over HTTP and yield its URL."""
     command = [*SERVE, "--transport", "http", "--port", "0"]
     process = subprocess.Popen(command, cwd=PROJECT, env=environment, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
@@ -138,7 +138,7 @@ def test_the_client_of_fastmcp_lists_and_calls_every_tool_at_once(
 
 
 def inspect(home: Path, server: list[str], era: str, *words: str) -> tuple[dict[str, Any], str]:
-    """The result, and what was said besides."""
+    """Return the result and the other output."""
     assert NODE is not None
     named = "legacy" if era == "legacy" else "modern"
     command = [NODE, str(INSPECTOR), "--cli", *server, "--protocol-era", named, "--format", "json", *words]
@@ -175,7 +175,7 @@ ONE_OF_EACH_KIND = (
     "fault_suggest_service_level_objectives_slo",
     "fault_run_latency_impact_scenario",
 )
-"""Of what tools answer with: a word, names, a document, a diff, a list, and a report."""
+"""One tool for each kind of answer: a word, names, a document, a diff, a list, and a report."""
 
 
 @pytest.mark.slow
@@ -202,7 +202,7 @@ def test_the_inspector_calls_every_tool(
 
 
 def check_calls(home: Path, server: list[str], era: str, calls: dict[str, dict[str, Any]]) -> None:
-    """Each by a process of its own, two at a time."""
+    """Call each tool in a process of its own, two at a time."""
 
     def call(name: str) -> dict[str, Any]:
         words = ("--method", "tools/call", "--tool-name", name, "--tool-args-json", json.dumps(calls[name]))

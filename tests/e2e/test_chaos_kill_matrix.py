@@ -1,4 +1,4 @@
-"""kill -9 of everybody at every phase: nothing stays broken, and `fault chaos recover` tells the truth."""
+"""kill -9 of each process in each phase: nothing stays broken, and `fault chaos recover` reports it."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ def rig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Rig]:
 
 
 @pytest.mark.parametrize(("victim", "phase"), CASES)
-def test_nothing_stays_broken_and_recover_tells_the_truth(rig: Rig, victim: str, phase: str) -> None:
+def test_nothing_stays_broken_and_recover_reports_it(rig: Rig, victim: str, phase: str) -> None:
     told = play(rig, victim, phase)
     assert told.problems == [], told

@@ -1,4 +1,4 @@
-"""The three tools over real processes, `fault chaos serve` and `fault agent tool`, by the SDK and FastMCP."""
+"""The tools of `fault chaos serve` and `fault agent tool` in real processes, with the SDK and FastMCP."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_the_examples_of_the_seed_over_http_by_fastmcp(env: dict[str, str], tmp_
 
 
 @pytest.mark.thorough
-def test_who_may_only_look_is_offered_only_that(env: dict[str, str], tmp_path: Path) -> None:
+def test_a_read_only_server_offers_only_the_status(env: dict[str, str], tmp_path: Path) -> None:
     async def visit(url: str) -> list[str]:
         with anyio.fail_after(PATIENCE_S):
             async with Client(url) as client:
@@ -150,7 +150,7 @@ def test_a_server_that_dies_leaves_nothing_broken(
         assert birth_of(pid) is not None
         process.send_signal(number)
         process.wait(PATIENCE_S)
-    deadline = time.monotonic() + 5.0
+    deadline = time.monotonic() + 20.0
     while birth_of(pid) is not None or not ledger.views()[0].is_over:
         assert time.monotonic() < deadline, "not within the lease"
         time.sleep(0.02)

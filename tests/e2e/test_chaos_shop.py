@@ -1,4 +1,4 @@
-"""A web shop with a real PostgreSQL behind the proxy: without a fallback it deviates, with one it holds."""
+"""A web shop with a real PostgreSQL behind the proxy: it deviates without a fallback and holds with one."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_with_a_fallback_the_same_shop_holds(env: dict[str, str]) -> None:
     done = run(env, "cut-database-with-fallback", "--experiments", str(EXPERIMENTS), "--json")
     assert done.returncode == 0, done.stderr
     journal = json.loads(done.stdout)
-    # It held because of the fallback, and not because nothing was cut.
+    # It held because of the fallback, not because nothing was cut.
     assert journal["steady_states"]["after"]["probes"][0]["output"]["body"]["stale"] is True
     fresh = {"products": ["apples", "pears"], "stale": False}
     assert products(env["SHOP_WITH_FALLBACK_URL"]) == fresh

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 import pytest
 
-from tests.mcp.gateway.places import FAULT, FEATURES, listening
+from tests.mcp.gateway.gateway_processes import FAULT, FEATURES, listening
 from tests.mcp.node import NODE, PACKAGES, REASON, has_package
 
 PATIENCE_S = 120.0
@@ -27,11 +27,11 @@ ERAS = {
 }
 
 Checks: TypeAlias = dict[str, list[tuple[str, str]]]
-"""What each scenario found: the checks by name, and how they went."""
+"""Return the checks of each scenario by name, with their results."""
 
-# Of a server on pipes nobody can know how it would frame a reply over HTTP: the gateway answers in plain JSON
-# unless something goes before the reply, and what the suite says of streams does not apply then. Blanks
-# around a header's value are the gateway's own affair, and it takes them, unlike the SDK's server.
+# How a stdio server would frame a reply over HTTP is unknown: the gateway answers with a JSON body unless a
+# message precedes the reply, so the suite's checks of streams do not apply. The gateway accepts blanks around
+# a header's value, unlike the SDK's server.
 OF_FRAMING = {
     "server-sse-priming-event",
     "server-sse-retry-field",
@@ -49,7 +49,7 @@ pytestmark = [
 def run_suite(era: str, url: str, folder: Path) -> Checks:
     package, options = ERAS[era]
     suite = [NODE, str(PACKAGES / package / "dist/index.js"), "server", "--url", url, *options]
-    # Its exit code says whether all is well, and that is not what is asked here.
+    # Its exit code says whether all checks passed, which is not compared here.
     subprocess.run([*suite, "-o", str(folder)], capture_output=True, timeout=PATIENCE_S)
     found = {}
     for file in folder.glob("*/checks.json"):

@@ -1,4 +1,4 @@
-"""The Inspector's client through the gateway, by all four ways and in both eras."""
+"""The Inspector's client through the gateway, for all four pairs of transports and both eras."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.mcp.gateway.places import PROJECT, WAYS, Places, all_places
+from tests.mcp.gateway.gateway_processes import PROJECT, WAYS, GatewayTargets, all_places
 from tests.mcp.node import NODE, PACKAGES, REASON, has_package
 
 INSPECTOR = "@modelcontextprotocol/inspector"
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(not has_package(INSPECTOR), r
 
 
 @pytest.fixture(scope="module")
-def places() -> Iterator[Places]:
+def places() -> Iterator[GatewayTargets]:
     with all_places() as found:
         yield found
 
@@ -26,7 +26,7 @@ def places() -> Iterator[Places]:
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 @pytest.mark.parametrize("way", WAYS)
 def test_the_inspector_calls_tools_through_the_gateway(
-    places: Places, way: str, era: str, tmp_path: Path
+    places: GatewayTargets, way: str, era: str, tmp_path: Path
 ) -> None:
     place = places.of(way)
     entry: dict[str, Any] = (

@@ -26,7 +26,7 @@ QUIET = {name: value for name, value in os.environ.items() if not name.startswit
 
 
 class FaultRun:
-    """A `fault run` process whose lines can be waited for."""
+    """A `fault run` process with methods that wait for its output."""
 
     def __init__(self, *args: str) -> None:
         self.process = subprocess.Popen(
@@ -47,11 +47,11 @@ class FaultRun:
         self._lines.put("")
 
     def line(self) -> str:
-        """The next line; empty after the last one."""
+        """Return the next line; empty after the last one."""
         return self._lines.get(timeout=PATIENCE_S).rstrip("\n")
 
     def event(self, name: str) -> dict[str, Any]:
-        """The next event of this name; those before it are passed over."""
+        """Return the next event of this name; earlier ones are skipped."""
         while line := self.line():
             document: dict[str, Any] = json.loads(line)
             if document["event"] == name:
@@ -93,7 +93,7 @@ def port_of(started: dict[str, Any], index: int = 0) -> int:
 
 
 def round_trip_s(port: int, payload: bytes = b"ping") -> float:
-    """How long an echo took, from before the send to its last byte."""
+    """Return the seconds of an echo, from before the send to its last byte."""
     with socket.create_connection(("127.0.0.1", port), PATIENCE_S) as client:
         began = time.monotonic()
         client.sendall(payload)
@@ -121,7 +121,7 @@ def test_latency_is_never_shorter_than_it_was_asked_to_be(echo: Endpoint) -> Non
 
 
 def injections(echo: Endpoint, seed: str) -> list[dict[str, Any]]:
-    """What a run with chance in it injects on eight connections, one after the other."""
+    """Return what a run with random rules injects on eight connections, one after the other."""
     faults = (
         "--with-latency",
         "--latency-mean",
@@ -227,7 +227,7 @@ def test_tail_is_one_line_an_event(echo: Endpoint) -> None:
     assert rest[4:6] == ["connections: 1, 4 B up, 4 B down", "injected: latency 1"]
 
 
-def test_when_nobody_watches_it_says_little(echo: Endpoint) -> None:
+def test_without_a_terminal_it_prints_little(echo: Endpoint) -> None:
     with fault_run(
         "--disable-http-proxy", "--proxy", f"0={echo}", "--seed", "1", "--duration", "100ms"
     ) as run:
@@ -269,7 +269,7 @@ def test_on_a_terminal_there_is_a_live_view(echo: Endpoint) -> None:
         while chunk := os.read(ours, 65536):
             shown += chunk
     except OSError:
-        pass  # Linux says EIO when the last writer has gone.
+        pass  # Linux raises EIO when the last writer has closed.
     os.close(ours)
     assert process.wait(PATIENCE_S) == 0
     assert process.stderr is not None
@@ -282,8 +282,8 @@ def test_on_a_terminal_there_is_a_live_view(echo: Endpoint) -> None:
     assert "ended (duration) after" in text
 
 
-def test_a_taken_forward_proxy_that_nobody_asked_for_is_a_warning(echo: Endpoint) -> None:
-    # The default port may be free here, so it is taken first, if we can have it.
+def test_a_taken_default_forward_proxy_is_a_warning(echo: Endpoint) -> None:
+    # The default port may be free here, so bind it first if possible.
     try:
         holder = socket.create_server(("127.0.0.1", 3180))
     except OSError:
@@ -325,7 +325,7 @@ def test_a_reader_that_leaves_ends_the_run_quietly(echo: Endpoint) -> None:
     try:
         with process.stdout as stream:
             port = port_of(json.loads(stream.readline()))
-        # Only a connection, so that there is something to say: the run may end before it serves it.
+        # A connection, so that there is something to report; the run may end before it serves it.
         socket.create_connection(("127.0.0.1", port), PATIENCE_S).close()
         assert process.wait(PATIENCE_S) == 141
     finally:

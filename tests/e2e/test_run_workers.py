@@ -1,4 +1,5 @@
-"""`fault run --workers 2` as users run it: one command, two processes behind one port, and nothing left."""
+"""`fault run --workers 2` as users run it: one command, two processes that share a port, none left
+running."""
 
 from __future__ import annotations
 
@@ -85,7 +86,7 @@ def test_workers_end_with_a_command_that_is_killed(echo: Endpoint) -> None:
     with fault_run(*to(echo, "--workers", "2")) as run:
         port = port_of(run.event("started"))
         run.process.kill()
-        # The workers have the command's stderr: it ends when the last of them is gone.
+        # The workers inherit the command's stderr: it ends when the last of them has exited.
         assert run.errors() == ""
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.1", port), PATIENCE_S)

@@ -1,4 +1,4 @@
-"""The command lines of seed 003 about its mock, as they are printed there, and what the SDK's client sees."""
+"""The command lines of seed 003 about its mock, as printed there, and the results of the SDK's client."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PRINTED = "mcptest mock --tools-from ./tools.yml --fault hang"
 MODES = ("legacy", "2026-07-28")
 SHORT_S = 0.3
 LONG_S = 10.0
-"""For what is to be answered, on however slow a machine."""
+"""Seconds to wait for an answer, on a slow machine."""
 
 TOOLS = """\
 mock_server:
@@ -40,7 +40,7 @@ mock_server:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where the lines are typed: with tools.yml there, and mcptest as the install puts it on the path."""
+    """Folder in which the lines are run, with tools.yml in it and mcptest on the path."""
     (tmp_path / "tools.yml").write_text(TOOLS)
     script = tmp_path / "bin" / "mcptest"
     script.parent.mkdir()
@@ -61,7 +61,7 @@ def line(fault: str) -> list[str]:
 @asynccontextmanager
 async def connected(folder: Path, fault: str, mode: str) -> AsyncIterator[Client]:
     _, *args = line(fault)
-    # The SDK looks for the program on its own path, not on the one that it hands on.
+    # The SDK looks for the program on its own path, not on the one that it passes on.
     program = str(folder / "bin" / "mcptest")
     server = StdioServerParameters(command=program, args=args, env=environment(folder), cwd=folder)
     async with Client(stdio_client(server), mode=mode, read_timeout_seconds=LONG_S) as client:
@@ -171,7 +171,7 @@ def test_recover_after_two_answers_the_third_call(folder: Path, mode: str) -> No
 
 
 def talked(folder: Path, command: list[str], *messages: dict[str, Any]) -> list[Any]:
-    """What the mock says to lines on its stdin: texts of calls, or the ids of other replies."""
+    """Return the mock's answers to lines on its stdin: texts of calls, or the ids of other replies."""
     done = subprocess.run(
         command,
         input=b"".join(json.dumps(each).encode() + b"\n" for each in messages),

@@ -1,4 +1,5 @@
-"""The Inspector tells a tool that failed from a call that could not be made, on both transports and eras."""
+"""The Inspector distinguishes a failed tool from a call that could not be made, on both transports and
+eras."""
 
 from __future__ import annotations
 

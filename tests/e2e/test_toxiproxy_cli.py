@@ -1,4 +1,4 @@
-"""`fault toxiproxy` as a process: its flags, its config file, and its ends."""
+"""`fault toxiproxy` as a process: its flags, its config file, and its exit."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from tests.proxy.toxiproxy.harness import Api, connect, read_exactly, text_of, u
 
 FAULT = [sys.executable, "-m", "faultkit", "toxiproxy"]
 Refused = Callable[..., tuple[int, str]]
-"""Runs a command line in this process: its exit code, and what it says on stderr."""
+"""Run a command line in this process; return its exit code and stderr."""
 
 
 @contextmanager
 def running(*flags: str, end_by: signal.Signals = signal.SIGTERM) -> Iterator[tuple[Api, str]]:
-    """The command with a port of its own; it must end well by the signal."""
+    """Start the command on a port of its own; it must exit with 0 on the signal."""
     process = subprocess.Popen([*FAULT, "--port", "0", *flags], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None
@@ -34,7 +34,7 @@ def running(*flags: str, end_by: signal.Signals = signal.SIGTERM) -> Iterator[tu
         assert found, line
         yield Api(Endpoint("127.0.0.1", int(found[1]))), line
         process.send_signal(end_by)
-        assert process.wait(timeout=5) == 0
+        assert process.wait(timeout=20) == 0
     finally:
         process.kill()
         process.communicate()
@@ -64,7 +64,7 @@ def test_proxies_of_the_config_file_are_open_when_it_says_so(tmp_path: Path) -> 
         config = tmp_path / "toxiproxy.json"
         wanted = {"name": "db", "listen": "127.0.0.1:0", "upstream": text_of(origin), "enabled": True}
         config.write_text(json.dumps([wanted]))
-        # One hyphen is how flags of the original are written.
+        # Flags of the original have one hyphen.
         with running("-config", str(config), "-seed=7", "-proxy-metrics") as (api, line):
             assert line.endswith(", proxies 1, seed 7\n")
             with connect(api.ok("GET", "/proxies/db")["listen"]) as client:
@@ -82,7 +82,7 @@ def test_it_listens_where_clients_look_for_it() -> None:
 def test_a_port_in_use_is_no_target() -> None:
     with upstream() as taken:
         host, port = taken.getsockname()
-        # As a process: it is the exit code that a script sees.
+        # As a process, because scripts see its exit code.
         command = [*FAULT, "--port", str(port)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=False)
     assert done.returncode == 3

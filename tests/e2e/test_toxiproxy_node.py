@@ -1,4 +1,4 @@
-"""The client toxiproxy-node-client, as it is, drives our server; the steps are in drive.mjs."""
+"""The unmodified client toxiproxy-node-client controls `fault toxiproxy`; the steps are in drive.mjs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client toxiproxy-python, as it is, drives our server; what it sets up is checked by traffic."""
+"""The unmodified client toxiproxy-python controls `fault toxiproxy`; the effect is checked by traffic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/client-behaviour.md is what clients do: part of it is run anew, with the real client of the SDK."""
+"""docs/client-behaviour.md is current: part of it is measured again with the real client of the SDK."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from faultkit.faults import CALL_FAULTS
+from tests.mcp.faults.call_places import EVERYWHERE
+from tests.mcp.faults.clients.case_run import observe_all
 from tests.mcp.faults.clients.cases import ALL, CASES
-from tests.mcp.faults.clients.peers import Sdk
-from tests.mcp.faults.clients.run import observe_all
-from tests.mcp.faults.place import EVERYWHERE
+from tests.mcp.faults.clients.client_libraries import Sdk
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "client-behaviour.md"
@@ -36,7 +36,7 @@ PROMPT = (
     "unknown_result_type",
     "stale_cache_hints",
 )
-"""What a client does with these does not hang on how fast anything is, but for a timeout that is far off."""
+"""Faults whose effect on a client does not depend on speed, except through a long timeout."""
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def page() -> str:
 
 
 @pytest.mark.filterwarnings("default")
-def test_the_page_says_what_the_client_of_the_sdk_does_today(page: str) -> None:
+def test_the_page_matches_the_current_client_of_the_sdk(page: str) -> None:
     generator = runpy.run_path(str(DOCS / "generate_client_behaviour.py"))
     found = asyncio.run(observe_all(Sdk(), [(case, place) for case, place in ALL if case.kind in PROMPT]))
     section = page.partition("\n## mcp\n")[2].partition("\n## ")[0]
@@ -54,7 +54,7 @@ def test_the_page_says_what_the_client_of_the_sdk_does_today(page: str) -> None:
     assert [row for row in rows if row not in section] == [], AGAIN
 
 
-def test_the_page_tells_with_which_client_it_was_made(page: str) -> None:
+def test_the_page_names_the_versions_of_the_clients(page: str) -> None:
     assert f"\n## mcp\n\n{Sdk().versions()}; Python " in page, AGAIN
 
 

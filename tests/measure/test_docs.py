@@ -1,7 +1,7 @@
-"""What the docs say is so: plans parse, command lines are accepted, examples run, links lead somewhere.
+"""The docs are correct: plans parse, command lines are accepted, examples run, links have targets.
 
-The pages are read as they stand. What is checked is found by the language of a code block: yaml, python,
-and for command lines bash, console (lines with a `$`) and none.
+The pages are read as they are. The language of a code block decides how it is checked: yaml, python, and for
+command lines bash, console (lines with a `$`) and none.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ BLOCKS = [block for page in PAGES for block in blocks_of(page)]
 
 
 def commands_of(block: Block) -> list[str]:
-    """The command lines of a block, joined where they go on after a backslash."""
+    """Yield the command lines of a block, joined where a backslash continues them."""
     lines = block.text.replace("\\\n", " ").splitlines()
     if block.language == "console":
         return [line.removeprefix("$ ") for line in lines if line.startswith("$ ")]
@@ -73,7 +73,7 @@ def commands_of(block: Block) -> list[str]:
 
 
 def words_of(command: str) -> list[str]:
-    """What follows `fault`, without variables before it and pipes after it; nothing for another command."""
+    """Return the arguments of `fault`, without variables before it and pipes after it; empty for others."""
     begin = re.match(r"(?:[A-Z_]+=\S+ )*fault ?", command)
     if begin is None:
         return []
@@ -91,14 +91,14 @@ FAULT_LINES = [
 YAML = [block for block in BLOCKS if block.language == "yaml"]
 SCENARIOS = [block for block in YAML if block.text.startswith("title:")]
 EXPERIMENTS = [block for block in YAML if block.page == DOCS / "chaos.md"]
-"""Held to their word by tests/cli/chaos/test_chaos_docs.py."""
+"""Held to their word by tests/cli/test_chaos_docs.py."""
 PLANS = [block for block in YAML if block not in SCENARIOS and block not in EXPERIMENTS]
 SCRIPTS = [block for block in BLOCKS if block.language == "python" and block.page != WALK_THROUGH]
 
 
 @pytest.fixture
 def beside_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with the README's plan.yaml, and none of this shell's variables."""
+    """Return a folder with the README's plan.yaml, without variables of this shell."""
     for name in tuple(os.environ):
         if name.startswith("FAULT_"):
             monkeypatch.delenv(name)
@@ -112,7 +112,7 @@ def _readme_plan() -> str:
 
 
 def parsed(words: list[str]) -> click.Context:
-    """The command line as click takes it. Nothing is run."""
+    """Parse the command line as click does, without running it."""
     ctx = click.Context(fault, info_name="fault")
     name, command, rest = fault.resolve_command(ctx, list(words))
     assert command is not None
@@ -145,7 +145,7 @@ def test_every_command_line_in_the_docs_is_accepted(words: list[str]) -> None:
 
 
 def _shown_to_fail(words: list[str]) -> bool:
-    """Its output in the README is an error."""
+    """Return whether the README shows an error as its output."""
     return any(words_of(command) == words for command, _ in _failures())
 
 
@@ -156,7 +156,7 @@ def _failures() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("command", "message"), _failures())
-def test_every_error_in_the_docs_is_what_the_command_says(
+def test_every_error_in_the_docs_is_the_output_of_the_command(
     command: str, message: str, beside_plan: Path
 ) -> None:
     done = subprocess.run(
@@ -198,7 +198,7 @@ def test_links_between_the_docs_lead_somewhere(page: Path) -> None:
         assert not anchor or anchor in _anchors(target), link
 
 
-def test_the_page_of_faults_is_what_the_table_gives() -> None:
+def test_the_page_of_faults_matches_the_table() -> None:
     page = runpy.run_path(str(DOCS / "generate.py"))["faults_page"]()
     assert (DOCS / "faults.md").read_text("utf-8") == page, "run `python docs/generate.py`"
 
@@ -229,7 +229,7 @@ def test_the_readme_begins_with_targets_of_the_makefile_and_names_them_all() -> 
     assert {target for block in of_blocks for target in block} == targets
 
 
-def test_the_readmes_first_run_says_what_the_readme_shows(closed_port: int) -> None:
+def test_the_readmes_first_run_prints_what_the_readme_shows(closed_port: int) -> None:
     shown = [block.text for block in BLOCKS if block.page == README and block.language == "console"]
     begin, asked, end = (text.splitlines() for text in shown[:3])
     service = _started([sys.executable, "-m", "examples.service"])
@@ -237,7 +237,7 @@ def test_the_readmes_first_run_says_what_the_readme_shows(closed_port: int) -> N
         assert service.stdout is not None
         upstream = service.stdout.readline().strip()
         ports = {"34000": str(closed_port), "8080": upstream}
-        # The forward proxy's usual port may be taken on this machine; what it says is the same on any.
+        # The default port of the forward proxy may be taken; the output is the same on any port.
         words = [_with_ports(word, ports) for word in words_of(begin[0].removeprefix("$ "))]
         run = _started([sys.executable, "-m", "faultkit", *words, "--proxy-address", "127.0.0.1:0"])
         with run, _ended(run):
@@ -256,7 +256,7 @@ def _started(command: list[str]) -> subprocess.Popen[str]:
 
 
 class _ended:
-    """Ends a process when the block is left, and after a while in any case: nobody waits for ever."""
+    """End a process at the end of the block, or after a time limit, so that no test hangs."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self._process = process
@@ -287,7 +287,7 @@ def test_the_readmes_drawn_delays_are_those_of_the_vocabulary() -> None:
     assert f"== {drawn[0]}\n" in (DOCS / "vocabulary.md").read_text("utf-8")
 
 
-# --- the walk-through of a new fault ---------------------------------------------------------------
+# The walk-through of a new fault
 
 
 def _walk_blocks(language: str) -> list[str]:
@@ -296,7 +296,7 @@ def _walk_blocks(language: str) -> list[str]:
 
 @pytest.fixture
 def copy_with_new_faults(tmp_path: Path) -> Path:
-    """A copy of the source to which the page has been applied."""
+    """Return a copy of the source to which the page has been applied."""
     shutil.copytree(PROJECT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
     for text in _walk_blocks("python"):
         name = text.splitlines()[0].removeprefix("# ")

@@ -1,4 +1,4 @@
-"""The shipped scenarios against the real demo service: they pass and fail as their README says."""
+"""The example scenarios against the real demo service pass and fail as their README states."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ROWS = re.findall(
 
 @pytest.fixture(scope="module")
 def ports() -> Iterator[dict[str, int]]:
-    """A running demo: its port, that of its dependency, and the one between them."""
+    """Run the demo; yield its port, the port of its dependency, and the proxy port between them."""
     listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
     service, dependency, between = (listener.getsockname()[1] for listener in listeners)
     for listener in listeners:
@@ -52,13 +52,13 @@ def test_the_readme_has_a_row_for_every_scenario() -> None:
 
 
 @pytest.mark.parametrize(("name", "outcome", "code"), ROWS, ids=[name for name, _, _ in ROWS])
-def test_a_scenario_ends_as_the_readme_says(
+def test_a_scenario_ends_as_the_readme_states(
     name: str, outcome: str, code: str, ports: dict[str, int], tmp_path: Path
 ) -> None:
     text = (FOLDER / name).read_text("utf-8")
     for written, port in ports.items():
         text = text.replace(f":{written}", f":{port}").replace(f'"{written}=', f'"{port}=')
-    # Where nothing hangs on the length, shorter than shipped, for the sake of those who wait for the tests.
+    # Shorter than shipped where the duration does not matter, to save time.
     (tmp_path / name).write_text(re.sub(r"duration: 8s$", "duration: 4s", text, flags=re.MULTILINE), "utf-8")
     for _ in range(ATTEMPTS):
         ran = subprocess.run(
@@ -70,7 +70,7 @@ def test_a_scenario_ends_as_the_readme_says(
             timeout=PATIENCE_S,
         )
         (item,) = json.loads((tmp_path / "results.json").read_text("utf-8"))["scenarios"][0]["items"]
-        # On a machine too busy to tell, it says so, and one tries again.
+        # On a busy machine the run may be inconclusive, and is tried again.
         if item["verdict"] != "inconclusive":
             break
     else:

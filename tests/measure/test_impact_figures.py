@@ -1,4 +1,4 @@
-"""Each impact tool against measurements that are not ours, ended half-way, and many at once.
+"""Each impact tool compared with independent measurements, cancelled half-way, and run in parallel.
 
 The independent measurement is the app's own: it times each request that it gets and each call that it makes.
 """
@@ -17,14 +17,14 @@ from typing import Any
 
 import pytest
 
-from faultkit.agent_tools.framework.tool import ToolResult
+from faultkit.agent_tools.tool import ToolResult
 from faultkit.base.errors import RunError
 from tests.agent_tools.impact_app import TOOLS, App, Asked, app, call_of, perform, run
 from tests.agent_tools.test_stdio import FAULT, Served, served
 
 PATIENCE_S = 20.0
 NEAR_MS = 100.0
-"""What may be between a client and an app on a machine that has other things to do."""
+"""Tolerance between the times of a client and an app on a busy machine."""
 STRENGTHS: dict[str, dict[str, Any]] = {
     "latency": {"latency": 150, "deviation": 30},
     "jitter": {"amplitude": 150, "frequency": 20},
@@ -33,10 +33,10 @@ STRENGTHS: dict[str, dict[str, Any]] = {
     "blackhole": {},
     "http_error": {"status_code": 503, "probability": 0.5},
 }
-"""Strong enough to be seen; some by chance, so that requests differ."""
+"""Settings strong enough to be visible; some act at random, so that requests differ."""
 
 HIT_REQUESTS = ("blackhole", "http_error")
-"""The others hit answers, of requests that have come through."""
+"""Tools whose fault hits requests; the others hit the answers of requests that were delivered."""
 
 each_tool = pytest.mark.parametrize("kind", TOOLS)
 
@@ -52,7 +52,7 @@ def failed(asked: Sequence[Asked]) -> int:
 
 
 def let_through(kind: str, asked: Sequence[Asked]) -> int:
-    """How many calls of the app its dependency must have heard of."""
+    """Return how many calls of the app its dependency must have received."""
     return len(asked) - (failed(asked) if kind in HIT_REQUESTS else 0)
 
 
@@ -77,7 +77,7 @@ def test_the_figures_are_those_that_the_app_measured_itself(kind: str, closed_po
     check_figures(found["figures"], during)
     (errors,) = (each for each in found["impact"] if each["name"] == "errors")
     assert errors["fault"] == pytest.approx(100 * failed(during) / 15)
-    # The objective is judged by what a client sees: at least those that took the app so long.
+    # The objective is judged by the client's times, which are at least those of the app.
     [slo] = found["slos"]
     slow = sum(each.took_ms >= 50 or each.outgoing_status != 200 for each in during)
     assert (slo["total"], slow <= slo["over"] <= 15) == (15, True)
@@ -86,7 +86,7 @@ def test_the_figures_are_those_that_the_app_measured_itself(kind: str, closed_po
 
 
 def check_figures(figures: dict[str, Any], asked: Sequence[Asked]) -> None:
-    """A client waits for the app, and a little longer."""
+    """Check that a client waits as long as the app, and a little longer."""
     took_ms = sorted(each.took_ms for each in asked)
     assert (figures["requests"], figures["errors"]) == (len(asked), failed(asked))
     for name, measured in (
@@ -98,8 +98,8 @@ def check_figures(figures: dict[str, Any], asked: Sequence[Asked]) -> None:
         assert measured <= figures[name] < measured + NEAR_MS, name
 
 
-def test_what_went_into_a_blackhole_never_comes_out_of_it(closed_port: int) -> None:
-    """Not even when the run is over and the app still waits."""
+def test_a_blackhole_never_releases_its_bytes(closed_port: int) -> None:
+    """The bytes are not released when the run is over and the app still waits either."""
     with (
         app() as dependency,
         app(f"http://127.0.0.1:{closed_port}", outgoing_timeout_s=PATIENCE_S) as service,
@@ -116,30 +116,30 @@ def test_what_went_into_a_blackhole_never_comes_out_of_it(closed_port: int) -> N
         until = time.monotonic() + PATIENCE_S / 2
         while len(service.asked) < 3 and time.monotonic() < until:
             time.sleep(0.01)
-    # That the proxy is gone was news to the app: its own limit is further away.
+    # The app noticed the end of the proxy: its own time limit is longer.
     assert [each.outgoing_status for each in service.asked] == [None] * 3
     assert found["figures"]["errors"] == 3
     assert dependency.came_s == []
 
 
-# --- ended half-way -----------------------------------------------------------------------------
+# Ended half-way
 
 
 @pytest.mark.parametrize(
     "kind",
     [
-        # One that hits requests, and one that hits answers: it is the run that ends, whatever its fault.
+        # One that hits requests and one that hits answers: cancelling does not depend on the fault.
         pytest.param(kind, marks=() if kind in ("latency", "blackhole") else pytest.mark.thorough)
         for kind in TOOLS
     ],
 )
 def test_a_cancelled_run_is_over_within_a_second(kind: str) -> None:
-    """One of three has to be: how long a busy machine takes is not the tool's doing."""
+    """Require one of three tries to be fast enough, because a busy machine may delay any of them."""
     assert any(over_after_s(kind) < 1.0 for _ in range(3))
 
 
 def over_after_s(kind: str) -> float:
-    """Seconds from the cancelling until the run has ended; by then, all that it had is gone."""
+    """Return the seconds from the cancellation to the end of the run; check that it left nothing behind."""
     [port] = free_ports(1)
     began, cancelled = threading.Event(), threading.Event()
     with app() as dependency, app(f"http://127.0.0.1:{port}") as service, ThreadPoolExecutor(1) as threads:
@@ -192,13 +192,13 @@ def over_after_cancelling_s(server: Served, id: int) -> float:
             pass
         server.send({"jsonrpc": "2.0", "id": -id, "method": "ping"})
         while server.receive().get("id") != -id:
-            pass  # Progress that was on its way; of the call itself there is no answer.
+            pass  # Progress sent before the cancellation; the call itself gets no answer.
     assert max(service.came_s) <= over_s
     return over_s - told_s
 
 
 def children(pid: int | str = "self") -> set[str]:
-    """Processes of ours that it has started and that still run: a load or a proxy would be among them."""
+    """Return the child processes that still run, such as a load worker or a proxy."""
     tasks = Path(f"/proc/{pid}/task")
     found = {child for task in tasks.iterdir() for child in (task / "children").read_text().split()}
     return {child for child in found if "faultkit" in command_of(child)}
@@ -211,7 +211,7 @@ def command_of(pid: str) -> str:
         return ""
 
 
-# --- many at once -------------------------------------------------------------------------------
+# Many at once
 
 
 def test_ten_runs_at_once_each_have_the_figures_of_their_own_app() -> None:

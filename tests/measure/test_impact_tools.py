@@ -1,4 +1,4 @@
-"""The impact tools on a real app: whom the fault hits, what is reported, and what is left behind."""
+"""The impact tools on a real app: where the fault acts, the report, and cleaning up."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import pytest
 import trustme
 from jsonschema import Draft202012Validator
 
-from faultkit.agent_tools.framework.load_limits import LoadLimits
-from faultkit.agent_tools.framework.tool import Services
-from faultkit.agent_tools.impact.impact_tools import OUTPUT
+from faultkit.agent_tools.impact_tools import OUTPUT
+from faultkit.agent_tools.load_limits import LoadLimits
+from faultkit.agent_tools.tool import Services
 from faultkit.base.errors import FaultkitError, InputError, RunError, TargetError
 from tests.agent_tools.impact_app import TOOLS, App, app, call_of, perform, run
 from tests.proxy.origin import serving
@@ -33,11 +33,11 @@ def is_free(port: int) -> bool:
 
 
 def held(verdict: str) -> bool:
-    """A machine that is too busy says so, and that is no failure of the tool."""
+    """Accept an inconclusive verdict on a busy machine: that is no failure of the tool."""
     return verdict in ("passed", "inconclusive")
 
 
-# --- whom it hits, and what is told of it ---------------------------------------------------------
+# Where the fault acts, and the report
 
 
 def test_without_proxies_the_client_is_hit_and_the_app_is_not() -> None:
@@ -69,7 +69,7 @@ def test_with_proxies_the_calls_of_the_app_are_hit_and_the_figures_are_those_of_
     assert [each.outgoing_status for each in service.asked] == [200] * 20
     assert min(each.outgoing_ms or 0 for each in during) >= 120
     assert median(each.outgoing_ms or 0 for each in before) < 120
-    # Each request takes the client longer than the app, by what is between them; not by another fault.
+    # Each request takes the client longer than the app, by the overhead between them, not by another fault.
     took_ms = sorted(each.took_ms for each in during)
     assert took_ms[0] <= found["figures"]["min_ms"]
     assert median(took_ms) <= found["figures"]["p50_ms"] < median(took_ms) + 120
@@ -81,7 +81,7 @@ def test_with_proxies_the_calls_of_the_app_are_hit_and_the_figures_are_those_of_
 
 
 def behind(port: int, outgoing_timeout_s: float = 5.0) -> contextlib.AbstractContextManager[App]:
-    """An app that reaches its dependency through this port."""
+    """Run an app that reaches its dependency through this port."""
     return app(f"http://127.0.0.1:{port}", outgoing_timeout_s)
 
 
@@ -135,7 +135,7 @@ def test_bandwidth_is_in_bytes_a_second(closed_port: int) -> None:
     }
 
 
-def test_jitter_changes_what_the_app_waits(closed_port: int) -> None:
+def test_jitter_changes_the_waits_of_the_app(closed_port: int) -> None:
     with app() as dependency, behind(closed_port) as service:
         found = run_between("jitter", closed_port, service, dependency, amplitude=200, baseline=False)
     waited = [each.outgoing_ms or 0 for each in service.asked]
@@ -173,10 +173,10 @@ def test_an_https_app_and_an_https_dependency(
     assert min(each.outgoing_ms or 0 for each in service.asked) >= 80
 
 
-# --- the answer ---------------------------------------------------------------------------------
+# The answer
 
 
-def test_the_text_is_the_report_and_the_data_are_as_the_schema_says() -> None:
+def test_the_text_is_the_report_and_the_data_fit_the_schema() -> None:
     told: list[tuple[float, float | None, str]] = []
     services = Services()
     with app() as service:
@@ -203,7 +203,7 @@ def test_the_text_is_the_report_and_the_data_are_as_the_schema_says() -> None:
     assert told[-1] == (0.6, 0.6, f"done: {result.structured['verdict']}")
 
 
-def test_an_app_that_does_not_use_the_proxies_is_told_how_to(closed_port: int) -> None:
+def test_an_app_that_does_not_use_the_proxies_gets_advice(closed_port: int) -> None:
     with app() as dependency, app(dependency.url) as service:
         found = run_between("latency", closed_port, service, dependency, baseline=False)
     assert (found["verdict"], found["injected"]) == ("not exercised", 0)
@@ -215,7 +215,7 @@ def test_an_app_that_does_not_use_the_proxies_is_told_how_to(closed_port: int) -
     Draft202012Validator(OUTPUT).validate(found)
 
 
-# --- what goes wrong ----------------------------------------------------------------------------
+# Errors
 
 
 def test_a_taken_port_is_an_error_at_once_that_names_its_map(closed_port: int) -> None:
@@ -248,7 +248,7 @@ def test_a_taken_port_is_an_error_at_once_that_names_its_map(closed_port: int) -
         ({"url": "http://nobody.invalid/"}, TargetError, "url: cannot reach nobody.invalid"),
     ],
 )
-def test_what_cannot_be_run_is_told_by_the_name_of_its_argument(
+def test_errors_of_a_run_name_the_argument(
     given: dict[str, Any], kind: type[FaultkitError], problem: str
 ) -> None:
     with pytest.raises(kind) as raised:
@@ -275,7 +275,7 @@ def test_an_operator_allows_more_or_less() -> None:
     assert service.asked == []
 
 
-# --- many, and none any more --------------------------------------------------------------------
+# Many runs at once, and cancelled ones
 
 
 def test_a_cancelled_run_ends_its_traffic_and_frees_its_ports(closed_port: int) -> None:
@@ -321,6 +321,6 @@ def test_ten_runs_at_once_each_meet_their_own_fault_only() -> None:
 
 def test_every_tool_has_a_function_of_its_own() -> None:
     assert {TOOLS[kind].run for kind in TOOLS} == {
-        f"faultkit.agent_tools.impact.impact_run:{kind}" for kind in TOOLS
+        f"faultkit.agent_tools.impact_functions:{kind}" for kind in TOOLS
     }
     assert list(TOOLS) == ["latency", "jitter", "bandwidth", "packet_loss", "blackhole", "http_error"]

@@ -1,4 +1,4 @@
-"""What the engine measures of servers that answer, and of those that do not: scripted, on real sockets."""
+"""Measurements of the load engine, with scripted servers on real sockets that answer or fail."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from faultkit.load.load import Load, Target
 from faultkit.load.response import Failure
 from faultkit.load.route import route_of
 from faultkit.load.segment import call_once
-from faultkit.proxy.eventloop import Loop, SelectorsPoller
+from faultkit.proxy.event_loop import Loop, SelectorsPoller
 from tests.load.servers import (
     OK,
     PATIENCE_S,
@@ -46,14 +46,14 @@ def test_a_call_that_is_answered_has_its_parts_in_order() -> None:
     assert isnan(sample.tls_s)
 
 
-def test_a_name_is_resolved_and_the_time_is_told() -> None:
+def test_the_time_of_resolving_a_name_is_measured() -> None:
     with serving(answering(OK)) as server:
         sample = call_once(Target("GET", f"http://localhost:{server.port}/"))
     assert (sample.status, sample.failure) == (200, Failure.NONE)
     assert 0 < sample.dns_s < sample.total_s
 
 
-def test_a_name_that_nobody_has_is_a_failure_of_its_own() -> None:
+def test_an_unknown_name_is_a_failure_of_class_dns() -> None:
     sample = call_once(Target("GET", "http://no-such-host.invalid/"))
     assert (sample.status, sample.failure) == (0, Failure.DNS)
 
@@ -65,7 +65,7 @@ def test_a_name_is_resolved_once_a_run() -> None:
     assert [row.failure for row in rows] == [0, 0, 0]
 
 
-def test_a_port_where_nobody_listens(closed_port: int) -> None:
+def test_a_closed_port_is_a_refused_connection(closed_port: int) -> None:
     sample = call_once(Target("GET", f"http://127.0.0.1:{closed_port}/"))
     assert (sample.status, sample.failure) == (0, Failure.REFUSED)
     assert isnan(sample.connect_s)
@@ -222,7 +222,7 @@ def test_a_connection_that_never_comes_about_is_a_timeout() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=0) as listener, contextlib.ExitStack() as stack:
         for _ in range(
             3
-        ):  # Nobody accepts, so the queue is full, and the kernel leaves the next one waiting.
+        ):  # No connection is accepted, so the queue is full, and the kernel leaves the next one waiting.
             waiting = stack.enter_context(socket.socket())
             waiting.setblocking(False)
             waiting.connect_ex(listener.getsockname())
@@ -234,7 +234,7 @@ def test_a_connection_that_never_comes_about_is_a_timeout() -> None:
 
 
 def test_requests_for_which_this_machine_has_no_descriptor_are_dropped_and_no_failures() -> None:
-    class Nobody:
+    class IdleClient:
         def over(self, now: float) -> None:
             pass
 
@@ -248,7 +248,7 @@ def test_requests_for_which_this_machine_has_no_descriptor_are_dropped_and_no_fa
         resource.setrlimit(resource.RLIMIT_NOFILE, (spare + 2, hard))
         try:
             for _ in range(10):
-                engine.ask(Nobody(), None)
+                engine.ask(IdleClient(), None)
         finally:
             resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         started, dropped = engine.started, engine.dropped
@@ -276,7 +276,7 @@ def test_a_timeout_ends_one_request_and_not_its_neighbours() -> None:
     assert rows[0].total_s >= 1.0
 
 
-# --- kept connections -----------------------------------------------------------------------------
+# Kept connections
 
 
 def test_without_keep_alive_every_request_has_a_connection_of_its_own() -> None:
@@ -293,7 +293,7 @@ def test_without_keep_alive_every_request_has_a_connection_of_its_own() -> None:
     assert connections == [0, 1, 2]
 
 
-def test_a_server_that_says_it_will_close_gets_no_second_request() -> None:
+def test_a_server_that_announces_to_close_gets_no_second_request() -> None:
     requests = []
 
     def serve(connection: socket.socket, number: int) -> None:
@@ -355,10 +355,10 @@ def test_a_server_that_gives_up_on_a_request_is_a_failure_on_a_kept_connection_t
     with serving(serve) as server:
         first, second = in_turn(target_of(server), 2)
     assert (first.failure, second.failure) == (Failure.NONE, failure)
-    assert connections == [0], "the request was taken, so nobody may send it twice"
+    assert connections == [0], "the request was taken, so it must not be sent twice"
 
 
-def test_bytes_that_nobody_asked_for_end_an_idle_connection() -> None:
+def test_unexpected_bytes_end_an_idle_connection() -> None:
     connections = []
     first_is_over, junk_is_there = threading.Event(), threading.Event()
 
@@ -378,7 +378,7 @@ def test_bytes_that_nobody_asked_for_end_an_idle_connection() -> None:
     assert connections == [0, 1]
 
 
-# --- other loops, and defects ---------------------------------------------------------------------
+# Other loops, and defects
 
 
 def test_the_engine_runs_on_the_poller_of_other_platforms() -> None:
@@ -417,7 +417,7 @@ class DefectiveEngine(Engine):
 
 
 def broken_run(engine: Engine) -> str:
-    """What the engine has to say of it. It ends by itself: nobody stops the loop, except to fail the test."""
+    """Return the error of the engine. It must end without being stopped; a time limit fails the test."""
     loop = engine.loop
     engine.ask(Defective(), None)
     loop.call_at(loop.clock() + PATIENCE_S, lambda at: loop.stop(), None)
@@ -456,7 +456,7 @@ def test_a_defect_where_timeouts_are_looked_at_ends_the_run_as_well() -> None:
         assert "a defect" in broken_run(DefectiveEngine(route, loop, loop.clock()))
 
 
-def test_the_url_is_what_the_server_sees() -> None:
+def test_the_server_receives_the_url_unchanged() -> None:
     seen = []
 
     def serve(connection: socket.socket, number: int) -> None:

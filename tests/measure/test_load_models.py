@@ -1,4 +1,4 @@
-"""Open and closed loads: who asks when, what is dropped, and what a frozen server looks like to both."""
+"""Open and closed loads: when requests start, which are dropped, and the figures of a frozen server."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from faultkit.load.load_models import start_load
 from faultkit.load.response import Failure
 from faultkit.load.route import route_of
 from faultkit.load.samples import Sample, Samples
-from faultkit.load.summary import summarize
-from faultkit.proxy.eventloop import Loop
+from faultkit.proxy.event_loop import Loop
+from tests.load.rows import summarize
 from tests.load.servers import OK, Run, answering, read_request, serving, target_of
 
 
@@ -57,14 +57,14 @@ def test_workers_share_a_schedule() -> None:
 
 
 class Freezer:
-    """A server that answers ten requests at once, and then nobody until it is thawed."""
+    """A server that answers ten requests at once, and then none until it is thawed."""
 
     def __init__(self) -> None:
         self._count = 0
         self._lock = threading.Lock()
         self._thawed = threading.Event()
         self.frozen: list[int] = []
-        """The requests that found it frozen."""
+        """The number of requests that arrived while it was frozen."""
 
     def thaw(self) -> None:
         self._thawed.set()
@@ -81,7 +81,7 @@ class Freezer:
 
 
 def test_a_frozen_server_is_felt_by_every_arrival_of_an_open_load() -> None:
-    """It thaws only once 30 requests have come: if missing answers held arrivals back, it never would."""
+    """The server thaws after 30 requests, which never arrive if missing answers hold arrivals back."""
     freezer = Freezer()
     connections = []
 
@@ -104,7 +104,7 @@ def test_a_frozen_server_is_felt_by_every_arrival_of_an_open_load() -> None:
 
 
 def test_a_frozen_server_is_felt_by_one_request_only_of_a_closed_client() -> None:
-    """The client does not ask while it waits, so all the other requests of that time are missing."""
+    """The client sends nothing while it waits, so all other requests of that time are missing."""
     freezer = Freezer()
     ticks: list[None] = []
 
@@ -119,7 +119,7 @@ def test_a_frozen_server_is_felt_by_one_request_only_of_a_closed_client() -> Non
     assert [row.failure for row in rows] == [0] * len(rows)
     assert freezer.frozen == [11]
     assert all(row.intended <= row.started for row in rows)
-    # It was busy at the tick, so it meant to ask no earlier than it did.
+    # The client was busy at the tick, so the intended start is the actual one.
     assert rows[11].intended == rows[11].started >= rows[10].started + rows[10].total_s
 
 
@@ -142,7 +142,7 @@ def test_arrivals_that_find_too_many_under_way_are_dropped_and_counted() -> None
         run = Run(target_of(server), Load(0.2, 100.0, most_in_flight=4), stopped=look)
     assert (run.counts.started, run.counts.dropped) == (4, 16)
     assert [row.failure for row in run.rows()] == [0, 0, 0, 0]
-    # Those under way at the end of the duration were waited for.
+    # Requests in flight at the end of the duration were waited for.
     assert run.end.total_s >= 0.3
 
 
@@ -223,7 +223,7 @@ def test_a_paced_client_waits_for_its_tick_and_does_not_make_up_for_missed_ones(
 
 
 class LeapingLoop(Loop):
-    """As if this thread had stood still: its clock leaps over `leap_s` as soon as one request is over."""
+    """Simulate a thread that stood still: the clock leaps by `leap_s` when one request is over."""
 
     def __init__(self, leap_s: float) -> None:
         self.leapt_s = 0.0
@@ -250,7 +250,7 @@ class LeapingLoop(Loop):
             self.close()
 
 
-def test_a_free_client_that_is_woken_late_was_meant_to_ask_at_its_tick() -> None:
+def test_the_intended_start_of_a_free_client_that_wakes_late_is_its_tick() -> None:
     """Ticks are at 0, 50 and 100 s; the clock leaps to 105 s, when two of them have come."""
     with serving(answering(OK)) as server:
         rows = LeapingLoop(105.0).run_load(target_of(server), Load(105.1, 0.02, 1, "closed"))
@@ -284,7 +284,7 @@ def test_many_clients_share_one_schedule_from_its_first_tick_on() -> None:
     )
 
 
-def test_a_run_that_is_stopped_keeps_what_it_has() -> None:
+def test_a_stopped_run_keeps_its_results() -> None:
     seen = []
     stop = threading.Event()
 

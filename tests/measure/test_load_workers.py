@@ -1,4 +1,4 @@
-"""Loads from processes of their own: parts that make a whole, progress, stopping, and what goes wrong."""
+"""Loads from worker processes: their sums, progress, stopping, and errors."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_there_are_never_more_workers_than_clients() -> None:
     assert 1 <= result.tally.requests <= 2
 
 
-def test_a_run_begins_when_it_is_told_to() -> None:
+def test_a_run_begins_at_the_given_time() -> None:
     begin_at = time.monotonic() + 1.0
     with serving(answering(OK)) as server:
         result = run_load(target_of(server), Load(0.05, 20.0), begin_at=begin_at)
@@ -81,7 +81,7 @@ def test_dropped_arrivals_of_all_workers_are_counted() -> None:
     assert result.dropped == result.tally.dropped > 0
 
 
-def test_progress_is_told_on_the_way() -> None:
+def test_progress_is_reported_during_a_run() -> None:
     seen: list[Progress] = []
     with serving(answering(OK)) as server:
         run_load(target_of(server), Load(0.8, 100.0), on_progress=seen.append)
@@ -92,7 +92,7 @@ def test_progress_is_told_on_the_way() -> None:
     assert seen[-1].p95_ms >= seen[-1].p50_ms > 0
 
 
-def test_a_run_that_is_stopped_keeps_what_was_measured() -> None:
+def test_a_stopped_run_keeps_its_measurements() -> None:
     stop = threading.Event()
 
     def watch(progress: Progress) -> None:
@@ -135,7 +135,7 @@ def test_a_worker_that_dies_ends_the_run_with_an_error() -> None:
 
 
 class Spoilt(float):
-    """A timeout that the engine can set out with, and that fails when it is looked at again."""
+    """A timeout that is valid at the start of a load and raises when it is read again."""
 
     sums = 0
 
@@ -146,7 +146,7 @@ class Spoilt(float):
         return other + float(self)
 
 
-def test_a_defect_in_a_worker_ends_the_run_and_the_log_of_this_process_says_where(
+def test_a_defect_in_a_worker_ends_the_run_and_is_in_the_log_of_this_process(
     caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with (
@@ -199,7 +199,7 @@ def test_the_command_takes_methods_in_small_letters() -> None:
     assert seen == [b"HEAD / "] * 2
 
 
-def test_the_command_refuses_what_makes_no_sense() -> None:
+def test_the_command_refuses_invalid_arguments() -> None:
     command = [sys.executable, "-m", "faultkit.load"]
     for words in (["nowhere"], ["http://127.0.0.1/", "--duration", "-1"]):
         done = subprocess.run([*command, *words], capture_output=True, text=True, check=False, timeout=30)

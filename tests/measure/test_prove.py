@@ -1,4 +1,4 @@
-"""Proofs on real processes."""
+"""Proofs with real processes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from faultkit.base.address import Endpoint, ProxyMap
 from faultkit.base.errors import InputError, RunError, TargetError
 from faultkit.base.network import why_unreachable
 from faultkit.cli.main import invoke
-from faultkit.code.proof.prove import Proof, ProofSettings, _Way, prove
-from faultkit.code.proof.running_service import RunningService
-from faultkit.code.proof.service import Upstream, service_of
+from faultkit.code.proof.prove import Proof, ProofSettings, _UpstreamRoute, prove
+from faultkit.code.proof.service import RunningService, Upstream, service_of
 
 HANGS = """
 import os
@@ -74,7 +73,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_version_that_hangs_and_one_that_answers_are_told_apart(file: Path) -> None:
+def test_a_version_that_hangs_and_one_that_answers_are_distinguished(file: Path) -> None:
     old = file.read_text()
     proof = prove(str(file), old, BOUNDED, QUICK)
     by_fault = {each.fault: each for each in proof.compared}
@@ -85,7 +84,7 @@ def test_a_version_that_hangs_and_one_that_answers_are_told_apart(file: Path) ->
     for each in proof.compared:
         assert each.before.upstream_requests == each.before.requests
     assert proof.upstreams == ("UPSTREAM_URL: a stand-in on this machine",)
-    # On a busy machine the load engine may find its own figures wanting, and says so.
+    # On a busy machine the figures of the load engine may be inconclusive.
     assert black.judgement in ("improved", "inconclusive")
     assert file.read_text() == old
 
@@ -106,7 +105,7 @@ def test_a_fault_that_never_acts_is_no_proof(file: Path) -> None:
         ("raise SystemExit('cannot go on')", "cannot go on"),
     ],
 )
-def test_a_service_that_does_not_start_says_why(file: Path, text: str, words: str) -> None:
+def test_a_service_that_does_not_start_is_reported_with_its_reason(file: Path, text: str, words: str) -> None:
     text = f"import os\nU = os.environ['A_URL']\n{text}\ndef app(environ, start): ..."
     file.write_text(text)
     with pytest.raises(TargetError, match=words):
@@ -162,7 +161,9 @@ async def app(scope, receive, send):
         ("await asyncio.sleep(600)", "does not serve after 1.5 s"),
     ],
 )
-def test_a_service_that_never_serves_is_told_from_one_that_is_slow(file: Path, work: str, words: str) -> None:
+def test_a_service_that_never_serves_is_distinguished_from_a_slow_one(
+    file: Path, work: str, words: str
+) -> None:
     text = LIFESPAN.replace("WORK", work)
     service = service_of(text, str(file))
     with pytest.raises(TargetError, match=words):
@@ -192,10 +193,10 @@ def test_the_changed_version_stands_where_the_old_one_does_and_may_print(
     assert "http_proxy" not in body.lower()
 
 
-def test_a_service_ends_with_whoever_started_it(file: Path) -> None:
+def test_a_service_ends_with_its_parent(file: Path) -> None:
     code = (
         "import os, sys; from pathlib import Path\n"
-        "from faultkit.code.proof.running_service import RunningService\n"
+        "from faultkit.code.proof.service import RunningService\n"
         "from faultkit.code.proof.service import service_of\n"
         "file = Path(sys.argv[1]); service = service_of(file.read_text(), str(file))\n"
         "running = RunningService(file, service, {}, sys.executable).__enter__()\n"
@@ -212,10 +213,10 @@ def test_a_service_ends_with_whoever_started_it(file: Path) -> None:
 
 def test_an_upstream_is_asked_by_its_own_name_and_path() -> None:
     upstream = Upstream("UPSTREAM_URL", "https://example.com/v1")
-    given = _Way(upstream, "https://api.example.org/v2", "http://127.0.0.1:1")
+    given = _UpstreamRoute(upstream, "https://api.example.org/v2", "http://127.0.0.1:1")
     assert given.url == f"http://127.0.0.1:{given.map.listen.port}/v2"
     assert given.map == ProxyMap(given.map.listen, Endpoint("api.example.org", 443), True, "http", True)
-    stand_in = _Way(upstream, None, "http://127.0.0.1:1")
+    stand_in = _UpstreamRoute(upstream, None, "http://127.0.0.1:1")
     assert stand_in.url == f"http://127.0.0.1:{stand_in.map.listen.port}/v1"
     assert stand_in.map.upstream == Endpoint("127.0.0.1", 1)
 
@@ -243,7 +244,7 @@ def test_a_module_of_a_package_keeps_its_imports(tmp_path: Path) -> None:
         (["--python", "/no/such/python"], "cannot start /no/such/python"),
     ],
 )
-def test_bad_options_are_told(
+def test_invalid_options_are_errors(
     file: Path, args: list[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file.write_text(SEED_APP)
@@ -264,5 +265,5 @@ def test_the_seeds_app_misses_its_objectives_and_the_changed_one_answers_in_boun
         assert 0 < each["after"]["requests"] == each["after"]["answered"]
         assert "500" not in each["after"]["statuses"]
     assert [each["fault"] for each in proof["faults"]] == ["healthy", "blackhole", "latency of 2 s"]
-    # On a busy machine the load engine may find its own figures wanting, and says so.
+    # On a busy machine the figures of the load engine may be inconclusive.
     assert (code, proof["judgement"]) in ((0, "improved"), (1, "inconclusive"))

@@ -51,7 +51,7 @@ def fault(folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
 
 
 def said(folder: Path, *args: str) -> tuple[int, str, str]:
-    """As `fault`, in this process: where it is not the process that is looked at."""
+    """Run `fault` in this process, for tests that do not examine the process itself."""
     with pytest.MonkeyPatch.context() as patched:
         patched.chdir(folder)
         for name in os.environ.keys() - QUIET.keys():
@@ -70,7 +70,7 @@ def results(folder: Path) -> Any:
     return json.loads((folder / "results.json").read_text("utf-8"))
 
 
-def test_what_held_ends_with_0_and_leaves_its_reports(tmp_path: Path) -> None:
+def test_a_passing_run_ends_with_0_and_writes_its_reports(tmp_path: Path) -> None:
     with serving() as origin:
         write(tmp_path, origin.endpoint, BROKEN, SINGLE, "status: 503")
         names = ["r.md", "r.html", "r.xml", "r.txt", "r.yaml"]
@@ -96,7 +96,7 @@ def test_a_gate_that_was_missed_ends_with_1_and_the_table_shows_the_truth(tmp_pa
     assert "| few errors | ❌ |" in (tmp_path / "report.md").read_text("utf-8")
 
 
-def test_a_missed_slo_that_nobody_gated_is_shown_and_does_not_fail(tmp_path: Path) -> None:
+def test_a_missed_slo_without_a_gate_is_shown_and_does_not_fail(tmp_path: Path) -> None:
     with serving() as origin:
         write(tmp_path, origin.endpoint, BROKEN, SINGLE, "status: 503")
         ran = fault(tmp_path, "run", "a.yaml")
@@ -155,7 +155,7 @@ def test_a_target_that_is_not_there_ends_with_3_and_leaves_a_partial_report(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_run_reports_what_it_has_and_ends_with_130(tmp_path: Path, number: int) -> None:
+def test_an_interrupted_run_writes_its_partial_report_and_ends_with_130(tmp_path: Path, number: int) -> None:
     with serving() as origin:
         write(
             tmp_path, origin.endpoint, SLOW, "{mode: load, duration: 60s, clients: 1, rps: 20}", "status: 200"

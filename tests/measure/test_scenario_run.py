@@ -1,4 +1,4 @@
-"""Scenarios run for real: a service, proxies in a process of their own, load, and the report of it all."""
+"""Real runs of scenarios: a service, proxies in a separate process, load, and the report."""
 
 from __future__ import annotations
 
@@ -18,20 +18,27 @@ from faultkit.faults.stream.latency import Latency
 from faultkit.load.load import Load
 from faultkit.load.slo import Slo
 from faultkit.plan import Match, Rule, Trigger, parse_schedule
-from faultkit.scenario.report.report_model import Item as ItemReport
-from faultkit.scenario.run_events import CallProgress, Event, ItemBegan, ItemEnded, LoadProgress, PhaseBegan
+from faultkit.scenario.report.report_model import ItemReport
+from faultkit.scenario.run_events import (
+    CallProgress,
+    ItemBegan,
+    ItemEnded,
+    LoadProgress,
+    PhaseBegan,
+    RunEvent,
+)
 from faultkit.scenario.scenario_model import (
-    Call,
-    Expect,
-    Item,
+    Expectation,
+    HttpCall,
     LoadStrategy,
-    Repeat,
+    RepeatStrategy,
     Scenario,
-    Single,
+    ScenarioItem,
+    SingleStrategy,
     Strategy,
     WrittenFault,
 )
-from faultkit.scenario.scenario_run import Outcome, Settings, run_scenarios
+from faultkit.scenario.scenario_run import RunOutcome, RunSettings, run_scenarios
 from tests.proxy.origin import Origin, serving
 from tests.proxy.wires import listening
 
@@ -39,14 +46,14 @@ SLOW = WrittenFault("latency", Rule("latency", Latency(mean_ms=40.0)))
 REFUSING = WrittenFault("httperror", Rule("http_error", HttpError(status=503)))
 
 
-ONCE = Single()
-OK = Expect(status=200)
-GATE = Expect(all_slo_are_valid=True)
-USUAL = Settings()
+ONCE = SingleStrategy()
+OK = Expectation(status=200)
+GATE = Expectation(all_slo_are_valid=True)
+USUAL = RunSettings()
 
 
 def held(ran: ItemReport) -> bool:
-    """Passed, or it would have, had this machine not been too busy to say so."""
+    """Return whether the item passed, or is inconclusive only because this machine is busy."""
     return ran.verdict == "passed" or (
         ran.verdict == "inconclusive" and all("late" in reason for reason in ran.reasons)
     )
@@ -56,15 +63,17 @@ def url(origin: Origin) -> str:
     return f"http://{origin.endpoint}/x"
 
 
-def item(url: str, *faults: WrittenFault, strategy: Strategy = ONCE, expect: Expect = OK) -> Item:
-    return Item(Call("GET", url, timeout_s=5.0), faults, strategy, expect=expect)
+def item(
+    url: str, *faults: WrittenFault, strategy: Strategy = ONCE, expect: Expectation = OK
+) -> ScenarioItem:
+    return ScenarioItem(HttpCall("GET", url, timeout_s=5.0), faults, strategy, expect=expect)
 
 
 def load(seconds: float, rate: float) -> LoadStrategy:
     return LoadStrategy(Load(seconds, rate, keep_alive=False), 1, rate)
 
 
-def run(item: Item, settings: Settings = USUAL, **others: object) -> ItemReport:
+def run(item: ScenarioItem, settings: RunSettings = USUAL, **others: object) -> ItemReport:
     outcome = run_scenarios([Scenario("one", (item,))], settings, **others)  # type: ignore[arg-type]
     (ran,) = outcome.report.items
     return ran
@@ -81,7 +90,7 @@ def test_a_single_call_meets_the_fault() -> None:
 
 
 def test_repeat_steps_the_fault_and_its_baseline_call_has_none() -> None:
-    repeat = Repeat(step=30.0, count=3, stepped=((0, "mean_ms"),), add_baseline_call=True)
+    repeat = RepeatStrategy(step=30.0, count=3, stepped=((0, "mean_ms"),), add_baseline_call=True)
     with serving() as origin:
         ran = run(item(url(origin), SLOW, strategy=repeat))
     assert [(call.baseline, call.stepped_value) for call in ran.calls] == [
@@ -96,19 +105,21 @@ def test_repeat_steps_the_fault_and_its_baseline_call_has_none() -> None:
 
 
 def test_failfast_ends_a_repeat_at_the_first_miss() -> None:
-    expect = Expect(status=204)
-    repeat = Repeat(step=0.0, count=3, stepped=())
+    expect = Expectation(status=204)
+    repeat = RepeatStrategy(step=0.0, count=3, stepped=())
     with serving() as origin:
         patient = run(item(url(origin), SLOW, strategy=repeat, expect=expect))
-        hasty = run(item(url(origin), SLOW, strategy=Repeat(0.0, 3, (), failfast=True), expect=expect))
+        hasty = run(
+            item(url(origin), SLOW, strategy=RepeatStrategy(0.0, 3, (), failfast=True), expect=expect)
+        )
     assert (len(patient.calls), patient.expectation_failures, held(patient)) == (3, 3, False)
     assert (len(hasty.calls), hasty.expectation_failures, held(hasty)) == (1, 1, False)
 
 
 def test_a_load_runs_without_the_fault_and_then_with_it() -> None:
-    events: list[Event] = []
+    events: list[RunEvent] = []
     with serving() as origin:
-        ran = run(item(url(origin), SLOW, strategy=load(0.5, 40.0)), watch=events.append)
+        ran = run(item(url(origin), SLOW, strategy=load(0.5, 40.0)), notify=events.append)
     assert ran.baseline is not None
     assert (ran.baseline.requests, ran.run.requests) == (20, 20)
     assert ran.run.response.min_ms >= 40
@@ -120,9 +131,9 @@ def test_a_load_runs_without_the_fault_and_then_with_it() -> None:
     assert kinds == [ItemBegan, PhaseBegan, PhaseBegan, ItemEnded]
 
 
-def test_without_a_baseline_there_is_no_impact_to_tell() -> None:
+def test_without_a_baseline_there_is_no_impact() -> None:
     with serving() as origin:
-        ran = run(item(url(origin), SLOW, strategy=load(0.2, 20.0)), Settings(baseline=False))
+        ran = run(item(url(origin), SLOW, strategy=load(0.2, 20.0)), RunSettings(baseline=False))
     assert (ran.baseline, ran.impact, len(origin.seen)) == (None, (), 4)
 
 
@@ -131,7 +142,7 @@ def test_a_fault_that_acts_by_the_clock_begins_with_the_load() -> None:
     with serving() as origin:
         ran = run(
             item(url(origin), WrittenFault("latency", middle), strategy=load(1.0, 40.0)),
-            Settings(baseline=False),
+            RunSettings(baseline=False),
         )
     assert ran.faults[0].windows == ((0.5, 1.0),)
     assert 10 <= ran.faults[0].injected <= 30  # Nominally 20; requests near the edge may be either.
@@ -145,13 +156,13 @@ def test_http_faults_act_on_plain_calls() -> None:
     assert ran.run.failures == {"status_5xx": 1}
 
 
-def test_faults_on_a_map_that_nobody_uses_are_not_exercised() -> None:
+def test_faults_on_an_unused_map_are_not_exercised() -> None:
     with serving() as origin, listening() as unused:
         dependency = Endpoint("127.0.0.1", unused.getsockname()[1])
-        given = Item(
-            Call("GET", url(origin)),
+        given = ScenarioItem(
+            HttpCall("GET", url(origin)),
             (SLOW,),
-            expect=Expect(status=200),
+            expect=Expectation(status=200),
             maps=(ProxyMap(Endpoint("127.0.0.1", 0), dependency),),
         )
         ran = run(given)
@@ -160,11 +171,13 @@ def test_faults_on_a_map_that_nobody_uses_are_not_exercised() -> None:
 
 
 def test_upstreams_that_do_not_cover_the_call_leave_it_alone() -> None:
-    given = Settings(listen=Endpoint("127.0.0.1", 0))
+    given = RunSettings(listen=Endpoint("127.0.0.1", 0))
     with serving() as origin:
         call = item(url(origin), SLOW)
         ran = run(
-            Item(call.call, call.faults, expect=call.expect, upstreams=UpstreamSet.parse(["other.test"])),
+            ScenarioItem(
+                call.call, call.faults, expect=call.expect, upstreams=UpstreamSet.parse(["other.test"])
+            ),
             given,
         )
     assert (ran.verdict, ran.run.errors) == ("not exercised", 0)
@@ -175,7 +188,7 @@ def test_slos_of_an_item_gate_only_if_asked_and_those_of_the_settings_always() -
     with serving() as origin:
         told = run(replace(item(url(origin), SLOW), slos=(promised,)))
         asked = run(replace(item(url(origin), SLOW, expect=GATE), slos=(promised,)))
-        gated = run(item(url(origin), SLOW, expect=GATE), Settings(slos=(promised,)))
+        gated = run(item(url(origin), SLOW, expect=GATE), RunSettings(slos=(promised,)))
     assert held(told)
     assert told.slos[0].passed is False
     for failed in (asked, gated):
@@ -190,15 +203,15 @@ def test_a_gate_without_an_objective_is_refused_before_anything_is_run() -> None
 
 
 def test_a_service_that_fails_without_faults_fails_its_baseline_call() -> None:
-    repeat = Repeat(0.0, 3, (), failfast=True, add_baseline_call=True)
+    repeat = RepeatStrategy(0.0, 3, (), failfast=True, add_baseline_call=True)
     with serving() as origin:
-        ran = run(item(url(origin), strategy=repeat, expect=Expect(status=204)))
+        ran = run(item(url(origin), strategy=repeat, expect=Expectation(status=204)))
     assert (ran.verdict, len(ran.calls)) == ("failed", 1)
     assert ran.reasons == ("the baseline call, without faults, missed it: status: expected 204, got 200",)
 
 
-def test_a_failure_of_ours_ends_the_run_and_keeps_what_was_done() -> None:
-    def kill_plane(event: Event) -> None:
+def test_an_internal_failure_ends_the_run_and_keeps_finished_items() -> None:
+    def kill_plane(event: RunEvent) -> None:
         if isinstance(event, LoadProgress):
             os.kill(_plane(), signal.SIGKILL)
 
@@ -215,55 +228,55 @@ def test_a_failure_of_ours_ends_the_run_and_keeps_what_was_done() -> None:
 
 
 def _plane() -> int:
-    """The first of our children is the plane; load workers come later."""
+    """Return the process of the plane: the first child; load workers start later."""
     children = Path("/proc/self/task").glob("*/children")
     return min(int(pid) for each in children for pid in each.read_text().split())
 
 
 def test_the_same_seed_injects_the_same_delays() -> None:
     chancy = WrittenFault("latency", Rule("latency", Latency(mean_ms=50.0, stddev_ms=20.0)))
-    repeat = Repeat(step=0.0, count=2, stepped=())
+    repeat = RepeatStrategy(step=0.0, count=2, stepped=())
     with serving() as origin:
-        runs = [run(item(url(origin), chancy, strategy=repeat), Settings(seed=seed)) for seed in (7, 7)]
+        runs = [run(item(url(origin), chancy, strategy=repeat), RunSettings(seed=seed)) for seed in (7, 7)]
     assert runs[0].faults == runs[1].faults
 
 
-def test_a_target_that_is_not_there_is_told_and_the_others_are_run() -> None:
+def test_an_unavailable_target_is_reported_and_the_others_are_run() -> None:
     with listening() as gone:
         port = gone.getsockname()[1]
     with serving() as origin:
         scenario = Scenario("two", (item(f"http://127.0.0.1:{port}/", SLOW), item(url(origin), SLOW)))
-        outcome = run_scenarios([scenario], Settings())
+        outcome = run_scenarios([scenario], RunSettings())
     missing, there = outcome.report.items
     assert missing.verdict == "unfinished"
     assert held(there)
     assert str(outcome.trouble) == f"cannot reach 127.0.0.1:{port}: Connection refused"
     assert outcome.report.partial == str(outcome.trouble)
-    assert not outcome.report.held
+    assert not outcome.report.all_passed
 
 
-def test_a_port_that_is_taken_is_told() -> None:
+def test_a_taken_port_is_reported() -> None:
     with serving() as origin, listening() as taken:
         port = taken.getsockname()[1]
         outcome = run_scenarios(
-            [Scenario("one", (item(url(origin), SLOW),))], Settings(listen=Endpoint("127.0.0.1", port))
+            [Scenario("one", (item(url(origin), SLOW),))], RunSettings(listen=Endpoint("127.0.0.1", port))
         )
     assert isinstance(outcome.trouble, TargetError)
     assert f"cannot listen on 127.0.0.1:{port}" in str(outcome.trouble)
 
 
-def stopped(given: Item, when: type[Event]) -> Outcome:
+def stopped(given: ScenarioItem, when: type[RunEvent]) -> RunOutcome:
     stop = threading.Event()
 
-    def watch(event: Event) -> None:
+    def watch(event: RunEvent) -> None:
         if isinstance(event, when):
             stop.set()
 
-    return run_scenarios([Scenario("one", (given, given))], Settings(), watch, stop)
+    return run_scenarios([Scenario("one", (given, given))], RunSettings(), watch, stop)
 
 
 @pytest.mark.parametrize("when", [PhaseBegan, LoadProgress])
-def test_a_load_that_is_stopped_keeps_what_it_measured_and_says_so(when: type[Event]) -> None:
+def test_a_stopped_load_keeps_its_figures_and_is_unfinished(when: type[RunEvent]) -> None:
     with serving() as origin:
         outcome = stopped(item(url(origin), SLOW, strategy=load(30.0, 20.0)), when)
     (ran,) = outcome.report.items
@@ -272,7 +285,7 @@ def test_a_load_that_is_stopped_keeps_what_it_measured_and_says_so(when: type[Ev
 
 def test_a_repeat_that_is_stopped_keeps_its_calls() -> None:
     with serving() as origin:
-        repeat = Repeat(step=0.0, count=50, stepped=(), wait_s=0.01)
+        repeat = RepeatStrategy(step=0.0, count=50, stepped=(), wait_s=0.01)
         outcome = stopped(item(url(origin), SLOW, strategy=repeat), CallProgress)
     (ran,) = outcome.report.items
     assert (ran.verdict, len(ran.calls)) == ("unfinished", 1)
@@ -288,7 +301,7 @@ def test_rules_for_one_map_leave_the_other_alone() -> None:
 def test_each_item_has_its_own_luck_and_the_same_one_again() -> None:
     chancy = WrittenFault("httperror", replace(REFUSING.rule, trigger=Trigger(probability=0.5)))
     with serving() as origin:
-        given = item(url(origin), chancy, strategy=Repeat(0.0, 8, ()))
+        given = item(url(origin), chancy, strategy=RepeatStrategy(0.0, 8, ()))
         runs = [run_scenarios([Scenario("luck", (given,) * 2)], USUAL).report.items for _ in range(2)]
     met = [[tuple(call.status for call in ran.calls) for ran in items] for items in runs]
     assert met[0] == met[1]
@@ -298,7 +311,7 @@ def test_each_item_has_its_own_luck_and_the_same_one_again() -> None:
 def test_the_schedule_of_a_repeat_counts_from_its_first_call() -> None:
     late = Rule("http_error", HttpError(status=503), schedule=parse_schedule("start:300ms"))
     with serving() as origin:
-        repeat = Repeat(step=0.0, count=5, stepped=(), wait_s=0.1)
+        repeat = RepeatStrategy(step=0.0, count=5, stepped=(), wait_s=0.1)
         ran = run(item(url(origin), WrittenFault("httperror", late), strategy=repeat))
     assert (ran.calls[0].status, ran.calls[-1].status) == (200, 503)
 
@@ -314,12 +327,12 @@ def test_a_call_that_is_stopped_does_not_wait_for_its_answer() -> None:
 def test_a_target_that_dies_mid_run_is_refused_and_does_not_answer_502() -> None:
     with serving() as origin:
 
-        def die(event: Event) -> None:
+        def die(event: RunEvent) -> None:
             if isinstance(event, LoadProgress) and event.progress.done > 3:
                 origin.shutdown()
                 origin.server_close()
 
-        ran = run(item(url(origin), SLOW, strategy=load(1.5, 20.0)), Settings(baseline=False), watch=die)
+        ran = run(item(url(origin), SLOW, strategy=load(1.5, 20.0)), RunSettings(baseline=False), notify=die)
     assert ran.run.failures.get("refused", 0) > 0
     assert "status_5xx" not in ran.run.failures
     assert 502 not in ran.run.statuses

@@ -1,4 +1,4 @@
-"""The client scripts of the document that this server has to suit, run as they are printed there.
+"""The client scripts of the original's document, run as printed there.
 
 Each with the library for which it was written, in a network of its own: no key, no internet, and the upstream
 of the demo app on this machine.
@@ -45,7 +45,7 @@ TWIN_PLAYS = {
     "score performance": Play("fault_score_performance.py", FUNCTION),
     "suggest performance": Play("fault_suggest_better_function_performance.py", (*FUNCTION, "0.9")),
 }
-"""Line by line those about reliability, but for one word."""
+"""The same lines as those about reliability, except for one word."""
 IMPACT_PLAYS = {
     "blackhole": Play("inject-blackhole.py", APP_AND_UPSTREAM, with_app=True),
     "latency": Play("inject-latency.py", (*APP_AND_UPSTREAM, "300"), with_app=True),
@@ -74,7 +74,7 @@ each_kind = pytest.mark.parametrize(
 
 @pytest.fixture(scope="module")
 def impact(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
-    """They wait most of the time: all together take as long as one."""
+    """Run the scripts in parallel: they wait most of the time."""
     if why := why_no_stage():
         pytest.skip(why)
     return run_all(IMPACT_PLAYS, tmp_path_factory.mktemp("impact"), at_once=len(IMPACT_PLAYS))
@@ -86,10 +86,10 @@ def answer_of(ran: Ran) -> str:
     return text
 
 
-# --- about code ---------------------------------------------------------------------------------
+# About code
 
 
-def test_the_index_script_ends_with_done_and_leaves_its_log_where_it_said(code: dict[str, Ran]) -> None:
+def test_the_index_script_ends_with_done_and_writes_the_named_log(code: dict[str, Ran]) -> None:
     assert answer_of(code["index"]) == "done"
     assert "fault_index_source_code: done in" in (code["index"].folder / "fault.log").read_text()
 
@@ -171,7 +171,7 @@ def test_the_e2e_script_prints_score_explanation_dependencies_and_a_diff_that_ap
 
 
 def applied(diff: str, path: Path, before: str) -> str:
-    """By git, with which a reader of the document would do it."""
+    """Apply a patch with git, as a reader of the document would."""
     path.write_text(before)
     command = ["git", "apply", "--verbose", "-"]
     done = subprocess.run(command, input=diff, cwd=path.parent, capture_output=True, text=True, timeout=20)
@@ -179,7 +179,7 @@ def applied(diff: str, path: Path, before: str) -> str:
     return path.read_text()
 
 
-# --- about a running app ------------------------------------------------------------------------
+# About a running app
 
 REPORT = r"""# Scenarios Report
 Start: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{9} UTC
@@ -211,7 +211,7 @@ End: \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{9} UTC
 \| 95% @ 200ms \| (?P<slo_95>.+) \| 95% < 200ms \| .+ \| \d+ \([\d.]+%\) \|
 ---
 """  # noqa: E501
-"""Line by line what the document's sample has; ours may say more in between."""
+"""The lines of the document's sample; our output may have more in between."""
 
 
 def read_report(text: str, lines: Sequence[str] = tuple(REPORT.splitlines())) -> dict[str, str]:
@@ -228,11 +228,11 @@ def report_of(ran: Ran) -> dict[str, Any]:
     assert (ran.code, "Traceback" in ran.errors) == (0, False), ran.errors
     found = read_report(ran.out)
     if found["verdict"] == "Inconclusive":
-        # A machine that is too busy says so, and that is no failure of the tool.
+        # On a busy machine the run may be inconclusive: that is no failure of the tool.
         assert re.search(r"\*\*Reasons\*\*:\n\n(- .+ more than \d+ ms late.*\n)+", ran.out), ran.out
     else:
         assert found["verdict"] == "Passed", ran.out
-    # Every call of the app was one of the upstream's, through the port that the script names.
+    # Every call of the app reached the upstream through the port that the script names.
     assert set(ran.asked) == {("/todos/1", "jsonplaceholder.typicode.com")}
     assert "- proxy: 127.0.0.1:34000 → localhost:443" in ran.out
     return {name: float(value) if re.fullmatch(r"[\d.]+", value) else value for name, value in found.items()}
@@ -252,7 +252,7 @@ def test_the_blackhole_script_ends_with_a_report_of_calls_that_all_failed(impact
     found = report_of(impact["blackhole"])
     assert (found["fault"], found["timeout"]) == ("blackhole", 5000)
     assert (found["requests"], found["errors"], found["errors_percent"]) == (30, 30, 100)
-    # What went into the hole never came out of it: the upstream knows of the baseline only.
+    # The blackhole released nothing: the upstream received the requests of the baseline only.
     assert len(impact["blackhole"].asked) == 30
     assert (found["slo_99"], found["slo_95"]) == ("❌", "❌")
 
@@ -272,7 +272,7 @@ def test_the_bandwidth_script_ends_with_a_report_of_bytes_a_second(impact: dict[
     assert (found["fault"], found["clients"], found["rps"]) == ("bandwidth", 5, 2)
     assert (found["requests"], found["errors"], len(impact["bandwidth"].asked)) == (100, 0, 200)
     assert "Rate: 1024 Bps" in found["description"]
-    # TLS's first words and the request are more than 500 bytes, at 1024 a second.
+    # The TLS handshake and the request are more than 500 bytes, at 1024 a second.
     assert found["p50_ms"] >= 500
 
 

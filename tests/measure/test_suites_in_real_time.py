@@ -7,26 +7,25 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.agents.execute.real_toolbox import scaled
+from faultkit.agents.execute.real_toolbox import scaled_verdict
 from faultkit.agents.execute.upstreams import listen
-from faultkit.agents.kinds.scripted import SHIPPED
-from faultkit.agents.selection import Selection, key_of, select
-from faultkit.agents.suite.results import Results, Row
-from faultkit.agents.suite.run_options import Options
+from faultkit.agents.kinds.scripted import SHIPPED_AGENTS
+from faultkit.agents.suite.results import ResultRow, SuiteResults
+from faultkit.agents.suite.run_options import RunOptions, Selection, key_of, select
 from faultkit.agents.suite_file import load_suite
 from faultkit.agents.suite_runner import run_suites, run_suites_blocking
 from faultkit.base.address import LOOPBACK_NAMES
-from faultkit.faults.call.call import Drip, KeepAlive, Send, Verdict
+from faultkit.faults.call_fault import Drip, KeepAlive, Send, Verdict
 from faultkit.mcp.injector import Injector
-from faultkit.mcp.mock.mock_service import MockService
-from faultkit.mcp.mock.mock_source import load_source
+from faultkit.mcp.mock.manifest import load_source
+from faultkit.mcp.mock.mock_server import MockService
 from faultkit.mcp.wire.http_front import HttpFront
 from faultkit.plan import Plan
-from tests.agents.execute.written import HEAD, TOOLS, program, row, run, server_code, write
+from tests.agents.execute.suite_runs import HEAD, TOOLS, program, row, run, server_code, write
 
 SCALE = 10.0
 PATIENCE_MS = 3000
-"""300 ms in truth: what is not to be late comes within a few, even on a busy machine."""
+"""300 ms of real time: a reply without delay takes a few, even on a busy machine."""
 ATTEMPTS = 3
 FAULTS = {
     "hang": "search",
@@ -52,7 +51,7 @@ def battery(folder: Path) -> Path:
     for number, (spec, tool) in enumerate(FAULTS.items()):
         lines.append(f'  - {{ name: f{number}, spec: "{spec}@{tool}" }}')
     lines.append("agents:")
-    for kind in SHIPPED:
+    for kind in SHIPPED_AGENTS:
         for number, tool in enumerate(FAULTS.values()):
             goal = "{ tool: search, fallback: { tool: grep } }"
             if tool == "order":
@@ -69,8 +68,8 @@ def battery(folder: Path) -> Path:
     return suite
 
 
-def judged(row: Row) -> tuple[object, ...]:
-    """Everything but times."""
+def judged(row: ResultRow) -> tuple[object, ...]:
+    """Return the results without times."""
     (run,) = row.runs
     gate, metrics = run.gate, run.metrics
     assert gate is not None
@@ -97,14 +96,14 @@ def test_real_and_virtual_verdicts_agree_for_every_shipped_agent_and_every_kind_
     tmp_path: Path,
 ) -> None:
     suite = load_suite(battery(tmp_path))
-    virtual = run_suites_blocking(select([suite], Selection()), Options()).results
+    virtual = run_suites_blocking(select([suite], Selection()), RunOptions()).results
     expected = {row.name: judged(row) for row in virtual.rows if row.runs}
-    assert len(expected) == len(SHIPPED) * len(FAULTS)
-    # What another program on this machine has delayed is on time when it is tried again.
+    assert len(expected) == len(SHIPPED_AGENTS) * len(FAULTS)
+    # A try that another program on this machine delayed is repeated.
     names, different = frozenset(key_of(suite, test.name) for test in suite.agents), dict[str, object]()
     for _ in range(ATTEMPTS):
         chosen = select([suite], Selection(names=names))
-        real = run_suites_blocking(chosen, Options(clock="scaled", scale=SCALE, parallel=12)).results
+        real = run_suites_blocking(chosen, RunOptions(clock="scaled", scale=SCALE, parallel=12)).results
         assert {row.runs[0].clock for row in real.rows if row.runs} == {"scaled"}
         found = {row.name: judged(row) for row in real.rows if row.runs}
         assert len(found) == len(names)
@@ -115,7 +114,7 @@ def test_real_and_virtual_verdicts_agree_for_every_shipped_agent_and_every_kind_
     assert different == {}
 
 
-def test_a_live_server_in_real_time_is_asked_given_up_and_told_so(tmp_path: Path) -> None:
+def test_a_call_of_a_live_server_in_real_time_times_out_and_is_cancelled(tmp_path: Path) -> None:
     log = tmp_path / "log"
     code = server_code().replace(
         "message = json.loads(line)", f"message = json.loads(line); open({str(log)!r}, 'a').write(line)"
@@ -139,7 +138,7 @@ agents:
     assert "(real) after 1 detection(s)" in gate.message
     assert done.trace.calls[0].end_ms == done.trace.calls[0].start_ms + 300
     assert done.trace.calls[1].start_ms >= 300
-    # It reached the server twice, and the first one was called off there.
+    # It reached the server twice, and the first call was cancelled there.
     asked = log.read_text()
     assert asked.count('"tools/call"') == 2
     assert asked.count("notifications/cancelled") == 1
@@ -156,10 +155,10 @@ OVER_HTTP = {
 
 
 def test_over_http_a_fault_is_the_same_in_virtual_and_in_real_time(tmp_path: Path) -> None:
-    """A server with a URL is spoken to by HTTP in both."""
+    """A server with a URL is called over HTTP in both."""
     (tmp_path / "tools.yml").write_text(TOOLS)
 
-    async def main() -> tuple[Results, Results]:
+    async def main() -> tuple[SuiteResults, SuiteResults]:
         mock = MockService(load_source(str(tmp_path / "tools.yml")), Injector(Plan(), "shop"))
         async with listen(HttpFront(mock, hosts=LOOPBACK_NAMES)) as url:
             lines = [f"servers: {{ shop: {{ url: '{url}' }} }}", "faults:"]
@@ -172,8 +171,8 @@ def test_over_http_a_fault_is_the_same_in_virtual_and_in_real_time(tmp_path: Pat
             ]
             (tmp_path / "suite.yml").write_text("\n".join(lines) + "\n")
             chosen = select([load_suite(tmp_path / "suite.yml")], Selection())
-            virtual = await run_suites(chosen, Options())
-            real = await run_suites(chosen, Options(clock="scaled", scale=SCALE))
+            virtual = await run_suites(chosen, RunOptions())
+            real = await run_suites(chosen, RunOptions(clock="scaled", scale=SCALE))
         await mock.stop()
         return virtual, real
 
@@ -197,7 +196,7 @@ agents:
     )
     gate = row(run(write(tmp_path, body), clock="scaled", scale=20.0), "a (recovery)")
     first, second = gate.runs[0].trace.calls
-    # A timer may ring a thousandth of a second early.
+    # A timer may fire a millisecond early.
     assert second.start_ms - first.start_ms >= 3000 - 20 * 2
 
 
@@ -234,8 +233,8 @@ tools:
 
 def test_every_wait_of_a_verdict_is_so_many_times_shorter() -> None:
     frames = (Send({}, 4.0), Drip({}, 2, 6.0, 8.0), KeepAlive(10.0, 12.0, 14.0))
-    fast = scaled(Verdict(delay_s=2.0, frames=lambda reply: frames), 2.0)
+    fast = scaled_verdict(Verdict(delay_s=2.0, frames=lambda reply: frames), 2.0)
     assert fast.frames is not None
     assert fast.delay_s == 1.0
     assert fast.frames(None) == (Send({}, 2.0), Drip({}, 2, 3.0, 4.0), KeepAlive(5.0, 6.0, 7.0))
-    assert scaled(Verdict(delay_s=2.0), 4.0) == Verdict(delay_s=0.5)
+    assert scaled_verdict(Verdict(delay_s=2.0), 4.0) == Verdict(delay_s=0.5)

@@ -1,4 +1,4 @@
-"""A call of each tool that ends well, and what every client must have got from all of them."""
+"""A successful call of each tool, and the results that every client must get."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any
 
 from jsonschema import Draft202012Validator
 
-from faultkit.agent_tools.tool_table import AGENT_TOOLS, TOOLS
+from faultkit.agent_tools.tool_catalog import AGENT_TOOLS, TOOLS
 
 DEMO_APP = Path(__file__).parents[1] / "seed_000" / "app" / "app.py"
 
 
 def calls_of(folder: Path, url: str) -> dict[str, dict[str, Any]]:
-    """Arguments by tool; `url` is of an app that runs."""
+    """Return arguments by tool; `url` is that of a running app."""
     file = folder / "app.py"
     shutil.copy(DEMO_APP, file)
     snippet = {"snippet": DEMO_APP.read_text(), "lang": "python"}
@@ -41,7 +41,7 @@ def check_listed(names: list[str]) -> None:
 
 
 def check(name: str, text: str, structured: Any) -> None:
-    """`text` is the one content there is; `structured` the same as data."""
+    """Check a result: `text` is its only content, `structured` the same as data."""
     Draft202012Validator(TOOLS[name].output).validate(structured)
     if name == "fault_index_source_code":
         assert (text, structured["status"], structured["files"]) == ("done", "done", 1)

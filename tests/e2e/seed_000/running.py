@@ -1,4 +1,4 @@
-"""Runs client scripts of the seed, each on a stage of its own, and gives what came of them."""
+"""Runs client scripts of the seed, each on a stage of its own, and returns their results."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KEEP = {"HOME", "LANG", "LC_ALL", "PATH"}
 
 @dataclass(frozen=True, slots=True)
 class Play:
-    """A script and what it is called with; `repair` is the one call that is written anew, if any."""
+    """A script and its arguments; `repair` replaces one call in it, if any."""
 
     script: str
     arguments: tuple[str, ...]
@@ -43,7 +43,7 @@ class Ran:
     out: str
     errors: str
     asked: tuple[tuple[str, str], ...]
-    """What the upstream was asked for: paths and Hosts."""
+    """Paths and Hosts of the requests that the upstream received."""
     folder: Path
 
 
@@ -56,7 +56,7 @@ def can_have_own_network() -> bool:
 
 @cache
 def why_no_stage() -> str | None:
-    """What keeps scripts that name their ports from being run here."""
+    """Return why scripts with fixed ports cannot be run here."""
     if can_have_own_network():
         return None
     for port in (stage.UPSTREAM_PORT, stage.APP_PORT, 34000):
@@ -68,7 +68,7 @@ def why_no_stage() -> str | None:
 
 
 def run_all(plays: Mapping[str, Play], folder: Path, at_once: int) -> dict[str, Ran]:
-    """Where all have to share this machine's ports, one after the other."""
+    """True if the scripts have to share this machine's ports, and run one after the other."""
     with ThreadPoolExecutor(at_once if can_have_own_network() else 1) as threads:
         running = {name: threads.submit(run, play, folder / name) for name, play in plays.items()}
         return {name: each.result() for name, each in running.items()}
@@ -113,14 +113,14 @@ def script_of(play: Play, folder: Path) -> Path:
 
 
 def environment() -> dict[str, str]:
-    """No key: a variable that is not there at all is none that the scripts' configuration can hold."""
+    """Environment without a key: the configuration of the scripts cannot hold an unset variable."""
     kept = {name: value for name, value in os.environ.items() if name in KEEP}
-    # Wide, or the e2e script breaks the lines of a diff.
+    # A wide terminal, because the e2e script would wrap the lines of a diff.
     return {**kept, "OPENAI_API_KEY": "", "COLUMNS": "4000", "PYTHONWARNINGS": "ignore"}
 
 
 def texts_of(printed: str) -> list[str]:
-    """The texts of a list of contents, as `print` shows it."""
+    """Return the texts of a list of contents as `print` shows it."""
     found = ast.parse(printed.strip(), mode="eval").body
     assert isinstance(found, ast.List)
     return [_text_of(each) for each in found.elts]

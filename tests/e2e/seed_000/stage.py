@@ -1,8 +1,8 @@
-"""Where a client script of the seed is run: the demo app of the seed, its upstream, and `fault` on the path.
+"""The environment of a client script of the seed: the seed's demo app, its upstream, and `fault` on the path.
 
-The scripts name the ports 9090, 34000 and 443. As a program of its own, this can be given a network of its
-own, in which those are free and nothing else can be reached. It prints what the script and the upstream had
-to say as JSON.
+The scripts use the ports 9090, 34000 and 443. This is a program of its own, so that it can run in a network
+namespace in which those are free and nothing else can be reached. It prints the output of the script and the
+requests of the upstream as JSON.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import trustme
 APP_PORT, UPSTREAM_PORT = 9090, 443
 APP_URL, UPSTREAM_URL = f"http://localhost:{APP_PORT}", "https://localhost"
 PROXY_URL = "http://localhost:34000"
-"""Where the app calls its upstream, as the document says."""
+"""Address at which the app calls its upstream, as documented."""
 AUTHORITY = "ca.pem"
 PATIENCE_S = 120.0
 _TODO = {"userId": 1, "id": 1, "title": "delectus aut autem", "completed": False}
@@ -36,7 +36,7 @@ _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 1  # See netdevice(7).
 
 
 class Upstream(ThreadingHTTPServer):
-    """Over TLS, on the port that the scripts write behind the upstream's name."""
+    """The upstream over TLS, on the port that the scripts use."""
 
     daemon_threads = True
     request_queue_size = 128
@@ -45,7 +45,7 @@ class Upstream(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", UPSTREAM_PORT), _Handler)
         self.asked: list[tuple[str, str]] = []
         """Path and Host of each request."""
-        # A handshake that a fault holds up must not keep others waiting: it is left to the thread of each.
+        # A handshake that a fault delays must not block others, so each runs in its own thread.
         self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
 
     def handle_error(self, request: object, client_address: object) -> None:
@@ -98,7 +98,7 @@ def demo_app(folder: Path) -> Iterator[None]:
     # It makes a TLS context for each request, over plain HTTP as well. With one authority to read instead of
     # all of the web's, that takes it no time, and five of them can run at once.
     env = {**os.environ, "UPSTREAM_URL": PROXY_URL, "SSL_CERT_FILE": str(folder / AUTHORITY)}
-    # That its upstream fails is what the scripts are about: it may complain as much as it wants.
+    # The scripts make its upstream fail, so its error output is expected.
     process = subprocess.Popen(
         command, cwd=folder, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -120,7 +120,7 @@ def _wait_for(port: int, process: subprocess.Popen[bytes]) -> None:
 
 
 def put_on_path(folder: Path) -> Path:
-    """`fault` as it is, told whose certificates to trust: the scripts pass few variables on to it."""
+    """Write a `fault` command that trusts the stage's certificates: the scripts pass few variables to it."""
     place = folder / "bin" / "fault"
     place.parent.mkdir()
     authority = shlex.quote(str(folder / AUTHORITY))
@@ -131,7 +131,7 @@ def put_on_path(folder: Path) -> Path:
 
 
 def raise_loopback() -> None:
-    """In a new network it is down."""
+    """Bring up the loopback interface, which is down in a new network namespace."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         asked = fcntl.ioctl(any_socket, _GET_FLAGS, struct.pack("16sh14x", b"lo", 0))
         flags = struct.unpack("16sh14x", asked)[1]
@@ -150,7 +150,7 @@ def main(words: Sequence[str]) -> None:
     env = {
         **os.environ,
         "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
-        # What is indexed, and the log of --verbose, go where they can be looked at.
+        # The index and the log of --verbose are written where the test can read them.
         "HOME": str(place),
         "TMPDIR": str(place),
     }
