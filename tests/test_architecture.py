@@ -115,7 +115,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "anyio": ("agent_tools/*", "demo/*"),
     "chaoslib": ("chaos/experiment/toolkit_child.py",),
     "click": ("cli/*",),
-    "httptools": ("base/http/*", "load/*", "mcp/wire/*"),
+    "httptools": ("base/http/*", "load/*"),
     "httpx": ("demo/*",),
     "hypothesis": ("testing/*",),
     "jsonpath2": ("chaos/*",),

@@ -6,7 +6,7 @@ import pytest
 
 from faultkit.base.errors import InputError
 from faultkit.llm.model_settings import AskBudget, LlmSettings, llm_settings
-from faultkit.llm.providers import EMBED_DIMENSIONS, PROVIDERS, provider_of
+from faultkit.llm.providers import EMBED_DIMENSIONS, PROVIDERS, is_on_this_machine, provider_of
 
 KEYS = {provider.key_env: f"{provider.name}-key" for provider in PROVIDERS}
 
@@ -219,3 +219,19 @@ def test_a_wrong_number_is_told_although_the_rules_answer(given: dict[str, str],
     with pytest.raises(InputError) as caught:
         llm_settings({}, client="rules", **given)
     assert caught.value.path == named
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://localhost:11434/v1", True),
+        ("http://LOCALHOST/v1", True),
+        ("http://127.0.0.1:1/v1", True),
+        ("http://[::1]:1/v1", True),
+        ("http://localhost.example.com/v1", False),
+        ("http://127.0.0.1.example.com/v1", False),
+        ("https://api.openai.com/v1", False),
+    ],
+)
+def test_only_urls_of_this_machine_bypass_the_proxy(url: str, expected: bool) -> None:
+    assert is_on_this_machine(url) is expected

@@ -16,7 +16,7 @@ from typing import Any
 
 from faultkit.agent_tools.tool import IMPORT_LOCK, REQUIRED, Argument, Tool
 from faultkit.base.errors import FaultkitError, InputError
-from faultkit.base.text import did_you_mean
+from faultkit.base.text import did_you_mean, shortened
 
 LANGUAGE_NAMES = (
     "python, javascript, typescript, tsx, go, rust, java, ruby, c, cpp, csharp, php, kotlin, swift, scala, "
@@ -183,8 +183,7 @@ def brief_json(value: Any) -> str:
         written = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError, RecursionError):
         written = type(value).__name__
-    cut = written if len(written) <= _SHOWN else f"{written[: _SHOWN - 1]}…"
-    return cut.encode("utf-8", "replace").decode()
+    return shortened(written, _SHOWN).encode("utf-8", "replace").decode()
 
 
 def suggestion(value: Any, known: Iterable[str]) -> str:

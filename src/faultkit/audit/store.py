@@ -19,6 +19,7 @@ from faultkit.audit.filter import Filter
 from faultkit.audit.log_file import LogFile
 from faultkit.audit.row import PAYLOAD_FIELDS, ROW_FIELDS, AuditEntry, AuditRow, Payload
 from faultkit.base.errors import RunError, TargetError
+from faultkit.base.text import one_line
 
 MOST_IN_MEMORY = 100_000
 """Limit of rows of a store in memory; the oldest are removed."""
@@ -205,7 +206,7 @@ class Store:
 def why(error: SQLAlchemyError) -> str:
     """Return the message of the database, in one line."""
     cause = error.orig if isinstance(error, DBAPIError) else error
-    return " ".join(str(cause).split())[:300] or type(cause).__name__
+    return one_line(str(cause))[:300] or type(cause).__name__
 
 
 def _serialise_writers(connection: Connection) -> None:

@@ -21,6 +21,7 @@ from faultkit.base.process_group import end_group, kill_group
 TERM_S = 2.0
 """Seconds between SIGTERM and SIGKILL."""
 _LAST_S = 1.0
+"""Seconds in which a program's pipes must close after its end, and a killed program must end."""
 _MOST_BYTES = 1 << 20
 """Bytes kept of each output, counted from its end."""
 _STDOUT, _STDERR = 1, 2
@@ -78,7 +79,9 @@ class Program(asyncio.SubprocessProtocol):
         pipe.close()
 
     async def ended(self) -> None:
-        """Wait until it has exited and all its output has been read."""
+        """Wait until it has exited, end what is left of its group, and read the rest of its output.
+
+        A process that has left the group may hold the pipes open; it is waited for no longer than _LAST_S."""
         await self._exited.wait()
         # Children that outlive it may hold its pipes open; their output does not count as its own.
         if self._transport is not None:

@@ -1,8 +1,8 @@
 """A histogram of times, for runs with too many requests to keep each time: buckets like HdrHistogram. Pure.
 
 Times are whole microseconds; 2,048 of them have buckets of their own, and each doubling beyond has
-1,024 buckets more, so a time is known to three digits. Only buckets in use are kept, hence no
-longest time and nothing is clamped. All state is whole numbers: merging loses nothing, and its
+1,024 buckets more, so a time is known to three digits. Only buckets in use are kept, so there is no upper
+limit and no time is clamped. All state is whole numbers: merging loses nothing, and its
 order does not matter.
 """
 
@@ -17,7 +17,7 @@ from math import fsum, sqrt
 from typing import overload
 
 _BITS = 11
-"""A bucket's number keeps so many leading bits of the time: 2 × 10³ needs eleven."""
+"""A bucket's number keeps this number of leading bits of the time: 2 × 10³ needs eleven."""
 _HALF = 1 << (_BITS - 1)
 _MICROS = 1_000_000
 

@@ -40,7 +40,7 @@ async def end_group(
 ) -> None:
     """End a group by SIGTERM, or by SIGKILL if the leader does not end within `term_s` seconds.
 
-    `ends_within` waits for at most so many seconds and returns whether the leader has ended; its end by
+    `ends_within` waits for at most that many seconds and returns whether the leader has ended; its end by
     SIGKILL is awaited for `kill_s` seconds. Whatever the leader left behind is killed, also if this is
     cancelled."""
     try:

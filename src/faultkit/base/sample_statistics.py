@@ -97,7 +97,7 @@ def percentile_ranks(count: int, percent: float, confidence: float = CONFIDENCE)
 
 
 def bounds_percentile(effective: float, percent: float, confidence: float = CONFIDENCE) -> bool:
-    """Return whether so many values bound this percentile on both sides."""
+    """Return whether this number of values bounds this percentile on both sides."""
     low, high = percentile_ranks(int(effective), percent, confidence)
     return low >= 1 and high <= int(effective)
 

@@ -2,7 +2,7 @@
 
 The only module that lists such names. It has several lists because callers differ in what a mistake costs:
 
-    ORIGINAL_SECRET_KEYS  the twelve of the original: the header tool and the audit log hide exactly these
+    ORIGINAL_SECRET_KEYS  the twelve of the Go failure server: the header tool and the audit log hide these
     SOUNDS_SECRET         for reports, where one word masked too many is better than one key shown
     ENVIRONMENT_SECRET    variables whose values must not be written to a recording
     CODE_SECRET           names in source code, as a regular expression, before code is sent to a model
@@ -85,7 +85,7 @@ def sounds_secret(name: str) -> bool:
 
 
 def is_secret_key(name: str) -> bool:
-    """Return whether the name contains one of the twelve of the original, in any usual spelling."""
+    """Return whether the name contains one of the twelve of the Go failure server, in any spelling."""
     plain = name.lower().replace("-", "_")
     return any(key in plain or key.replace("_", "") in plain for key in ORIGINAL_SECRET_KEYS)
 

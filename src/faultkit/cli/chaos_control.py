@@ -154,7 +154,6 @@ _LEASE_STATES = {
     "running": "it is running",
 }
 _NAMELESS = "a lease whose first line cannot be read"
-_BY_GUARDIAN = "undone by the guardian"
 
 
 @click.command(
@@ -173,12 +172,10 @@ def recover_command(
     The report includes faults that a guardian process has undone already. Running this twice does no harm.
     """
     from faultkit.chaos.safety.ledger import Ledger
-    from faultkit.chaos.safety.recovery import recover
+    from faultkit.chaos.safety.recovery import BY_GUARDIAN, recover
 
     ledger = Ledger(state_dir(state))
-    guarded = [
-        view for view in ledger.views() if view.is_over and (view.ended or "").startswith(_BY_GUARDIAN)
-    ]
+    guarded = [view for view in ledger.views() if view.is_over and (view.ended or "").startswith(BY_GUARDIAN)]
     recovered = recover(ledger, also_running=also_running)
     _audit_recovery(ledger, store)
     report = {

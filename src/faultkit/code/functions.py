@@ -13,7 +13,7 @@ from itertools import groupby
 from textwrap import dedent
 
 from faultkit.base.errors import InputError
-from faultkit.base.text import close_names
+from faultkit.base.text import close_names, one_line
 from faultkit.code.languages.bash_php_ruby import BASH, PHP, RUBY
 from faultkit.code.languages.c_family import CPP, CSHARP, C
 from faultkit.code.languages.dialect import Dialect, FunctionKind, Parts, text_of
@@ -271,7 +271,7 @@ def parameter_name(node: Node) -> str:
         if inner is None and node.type in _INSIDE and node.named_child_count:
             inner = node.named_children[_INSIDE[node.type]]
         if inner is None:
-            return " ".join(text_of(node).split())
+            return one_line(text_of(node))
         node = inner
 
 

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import anyio.lowlevel
 import httpx
 
+from faultkit.base.text import one_line
+
 MOST_BYTES = 1024 * 1024
 
 
@@ -60,7 +62,7 @@ class UpstreamCaller:
         except (TimeoutError, httpx.TimeoutException):
             return failed(f"no answer from {url} within {self._timeout_s:g} s", timed_out=True)
         except (httpx.HTTPError, httpx.InvalidURL, OSError, ssl.SSLError, ValueError) as error:
-            reason = " ".join(str(error).split()) or type(error).__name__
+            reason = one_line(str(error)) or type(error).__name__
             return failed(f"no answer from {url}: {reason}")
         return UpstreamAnswer(status, content, time.perf_counter() - began)
 

@@ -88,7 +88,7 @@ class StreamFilter:
 
     Laws, checked for every fault in the table by `faultkit.testing`:
     the `at` of what comes out never decreases and is never before the `at` of what went in;
-    bytes keep their order and are all there, unless the fault `loses_bytes`;
+    bytes keep their order and are all there, unless the fault `loses_bytes`; none are added;
     an end that goes in lets an end come out, unless the fault `withholds_end`;
     after Close or Reset nothing comes out, after Eof only those two.
     In return, what is fed never goes back in time, and no event at or after `wake_at` is fed before

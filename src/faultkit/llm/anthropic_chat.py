@@ -28,11 +28,10 @@ from faultkit.llm.failure import (
     body_of,
     count_at,
     failure_of,
-    is_loopback,
     text_at,
     value_at,
 )
-from faultkit.llm.providers import ModelEndpoint
+from faultkit.llm.providers import ModelEndpoint, is_on_this_machine
 
 _ANSWER_TOOL = "answer"
 _ENDS: dict[str, CompletionEnd] = {
@@ -55,7 +54,7 @@ class AnthropicChat:
             http_client=anthropic.DefaultAsyncHttpxClient(
                 # A key is for the host that the user named, not for one that it redirects to.
                 follow_redirects=False,
-                trust_env=not is_loopback(endpoint.base_url),
+                trust_env=not is_on_this_machine(endpoint.base_url),
             ),
         )
 

@@ -10,9 +10,9 @@ import math
 from collections.abc import Mapping
 from email.utils import mktime_tz, parsedate_tz
 from types import ModuleType
-from typing import Any, Literal, NoReturn, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from faultkit.base.address import LOOPBACK_HOSTS
+from faultkit.base.documents.jsonc import refuse_constant
 from faultkit.base.rng import Rng
 from faultkit.base.text import untrusted_line
 from faultkit.llm.providers import ModelEndpoint
@@ -234,17 +234,6 @@ def arguments_in(written: object) -> tuple[dict[str, Any], str]:
     if not isinstance(value, dict):
         return {}, f"invalid arguments: expected a JSON object, got {_quoted(json.dumps(value))}"
     return value, ""
-
-
-def is_loopback(base_url: str) -> bool:
-    """Return whether a URL names this machine, which no proxy can reach."""
-    authority = base_url.partition("://")[2].partition("/")[0]
-    return authority.startswith(LOOPBACK_HOSTS)
-
-
-def refuse_constant(constant: str) -> NoReturn:
-    """Raise ValueError: NaN and Infinity, which Python's parser accepts, are no JSON."""
-    raise ValueError(f"{constant} is no JSON")
 
 
 def _quoted(text: str) -> str:

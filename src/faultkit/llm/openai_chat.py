@@ -28,11 +28,10 @@ from faultkit.llm.failure import (
     body_of,
     count_at,
     failure_of,
-    is_loopback,
     text_at,
     value_at,
 )
-from faultkit.llm.providers import ModelEndpoint
+from faultkit.llm.providers import ModelEndpoint, is_on_this_machine
 
 _ENDS: dict[str, CompletionEnd] = {"length": "cut", "content_filter": "refused"}
 _RETURNED_MEMBERS = ("content", "reasoning_details")
@@ -72,7 +71,7 @@ class OpenaiChat:
             http_client=openai.DefaultAsyncHttpxClient(
                 # A key is for the host that the user named, not for one that it redirects to.
                 follow_redirects=False,
-                trust_env=not is_loopback(endpoint.base_url),
+                trust_env=not is_on_this_machine(endpoint.base_url),
                 event_hooks={} if is_openai else {"request": [drop_other_headers]},
             ),
         )

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from faultkit.base.documents.jsonc import refuse_constant
 from faultkit.base.text import one_line
-from faultkit.llm.failure import refuse_constant
 
 _FENCES = re.compile(r"`{3,}")
 

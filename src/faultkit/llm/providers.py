@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypeAlias
 from urllib.parse import urlsplit
 
+from faultkit.base.address import is_local_name
 from faultkit.base.errors import InputError
 from faultkit.base.text import did_you_mean
 
@@ -156,6 +157,11 @@ def base_url_of(provider: Provider, env: Mapping[str, str]) -> str:
     except ValueError:
         raise wrong from None
     return text.rstrip("/")
+
+
+def is_on_this_machine(base_url: str) -> bool:
+    """Return whether a URL names this machine, which no proxy can reach."""
+    return is_local_name(urlsplit(base_url).hostname or "")
 
 
 def _ollama_url(text: str) -> str:

@@ -47,7 +47,7 @@ class Load:
     keep_alive: bool = True
     """True: connections are reused; otherwise each request has a new one."""
     most_in_flight: int = 1000
-    """Limit of an open load: an arrival that finds so many under way is dropped, and counted."""
+    """Limit of an open load: an arrival that finds this many under way is dropped, and counted."""
 
     def __post_init__(self) -> None:
         for name, value, fits, expected in (

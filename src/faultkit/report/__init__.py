@@ -1,7 +1,7 @@
 """Reports: the data model of a page, and one writer for each format. It imports only `faultkit.base`.
 
 A report is made in two steps. Its owner (`scenario.report`, `chaos.report`, `agents.report`, `mcp.probe`,
-`code.rules`) knows what has to be reported and builds the values of a format; this package writes them:
+`code.review`) knows what has to be reported and builds the values of a format; this package writes them:
 
 | format        | values                            | writer                          |
 |---------------|-----------------------------------|---------------------------------|

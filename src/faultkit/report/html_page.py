@@ -73,7 +73,8 @@ def _body(page: Page) -> Iterator[Markup | None]:
 def _header(page: Page) -> Markup:
     counts = [each for each in page.counts if each.count]
     chips = [
-        element("li", element("b", f"{each.count:,}"), f" {each.label}", class_=each.mood) for each in counts
+        element("li", element("b", f"{each.count:,}"), f" {each.label}", class_=each.verdict_class)
+        for each in counts
     ]
     spoken = ", ".join(f"{each.count} {each.label}" for each in counts)
     return element(
@@ -82,11 +83,11 @@ def _header(page: Page) -> Markup:
         element("h1", page.title),
         element(
             "div",
-            element("p", page.headline, class_=f"headline {page.mood}"),
+            element("p", page.headline, class_=f"headline {page.verdict_class}"),
             element("ul", *chips, class_="chips") if chips and page.show_counts else None,
             class_="glance",
         ),
-        stacked_bar([(each.mood, each.label, each.count) for each in counts], f"Verdicts: {spoken}")
+        stacked_bar([(each.verdict_class, each.label, each.count) for each in counts], f"Verdicts: {spoken}")
         if counts
         else None,
         _facts(page.facts) if page.facts else None,
@@ -111,7 +112,7 @@ def _card(card: Card) -> Markup:
         "details",
         element("summary", badge_markup(card.badge), element("h3", card.title)),
         element("div", *map(_block, card.blocks), class_="inside"),
-        class_=f"card {card.badge.mood}",
+        class_=f"card {card.badge.verdict_class}",
         id=card.anchor,
         open=not card.is_folded,
     )
@@ -218,7 +219,7 @@ def badge_markup(given: Badge) -> Markup:
         "span",
         element("span", given.sign, class_="sign", aria_hidden="true"),
         given.label,
-        class_=f"badge {given.mood}",
+        class_=f"badge {given.verdict_class}",
     )
 
 

@@ -12,15 +12,15 @@ from typing import Literal, TypeAlias
 
 from faultkit.report.markup import Markup
 
-Mood: TypeAlias = Literal["passed", "failed", "inconclusive", "not-exercised", "unfinished"]
-"""The colour of a verdict. The names are classes of the style sheet."""
+VerdictClass: TypeAlias = Literal["passed", "failed", "inconclusive", "not-exercised", "unfinished"]
+"""A verdict as a class of the style sheet, which gives it its colour."""
 
 
 @dataclass(frozen=True, slots=True)
 class Badge:
     """A verdict as a sign and a word: colour alone is invisible to some readers."""
 
-    mood: Mood
+    verdict_class: VerdictClass
     sign: str
     label: str
 
@@ -29,7 +29,7 @@ class Badge:
 class VerdictCount:
     """How many items of the report have a verdict."""
 
-    mood: Mood
+    verdict_class: VerdictClass
     label: str
     count: int
 
@@ -183,7 +183,7 @@ class Page:
     title: str
     headline: str
     """The verdict in a few words."""
-    mood: Mood
+    verdict_class: VerdictClass
     tool: str
     """The program and version that made the report."""
     footer: str

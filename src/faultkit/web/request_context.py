@@ -15,6 +15,7 @@ from faultkit.audit.access.identity import Identity
 from faultkit.audit.access.rate_limits import RateLimiter
 from faultkit.audit.store import Store
 from faultkit.audit.writer import AuditWriter
+from faultkit.base.documents.jsonc import refuse_constant
 from faultkit.base.errors import InputError
 from faultkit.base.http.http_server import HttpRequest, ResponseWriter
 from faultkit.mcp.failures.failure_service import FailureService, ServeSettings
@@ -100,7 +101,7 @@ class RequestContext:
         if kind != "application/json":
             raise HttpError(415, f'content-type: expected application/json, got "{kind[:60]}"')
         try:
-            found = json.loads(raw.decode("utf-8"), parse_constant=_no_constant)
+            found = json.loads(raw.decode("utf-8"), parse_constant=refuse_constant)
         except (ValueError, RecursionError) as error:
             raise InputError("body", f"expected JSON: {str(error)[:100]}") from None
         if not isinstance(found, dict):
@@ -115,10 +116,6 @@ class RequestContext:
             return await asyncio.wait_for(asked, DATABASE_S)
         except TimeoutError:
             raise HttpError(503, f"the database did not answer within {DATABASE_S:g} s") from None
-
-
-def _no_constant(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON number")
 
 
 _TYPES = {dict: "an object", list: "a list", str: "a text", bool: "a boolean", type(None): "null"}

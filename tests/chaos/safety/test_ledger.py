@@ -124,6 +124,15 @@ def test_a_failing_undo_does_not_stop_the_others_and_is_left_for_recover(tmp_pat
     assert marks(tmp_path).read_text() == "done\n"
 
 
+def test_a_lease_that_recover_cannot_undo_does_not_say_that_it_did(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path)
+    lease = ledger.open("me", guarded=False)
+    lease.intend(command("false"))
+    (recovered,) = recover(ledger, also_running=True)
+    assert not recovered.ok
+    assert ledger.view(lease.id).ended == "not undone by recover"
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_when_the_owner_dies_the_guardian_undoes_last_first(
     tmp_path: Path, owners: Callable[..., tuple[subprocess.Popen[str], str, str]], number: signal.Signals

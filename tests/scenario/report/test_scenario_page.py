@@ -117,7 +117,7 @@ def verdicts(*given: Verdict) -> Report:
 
 
 @pytest.mark.parametrize(
-    ("report", "headline", "mood"),
+    ("report", "headline", "verdict_class"),
     [
         (verdicts("passed"), "Passed", "passed"),
         (verdicts("failed"), "Failed", "failed"),
@@ -129,8 +129,8 @@ def verdicts(*given: Verdict) -> Report:
         (EMPTY, "Nothing was run", "inconclusive"),
     ],
 )
-def test_the_headline_sums_up_the_verdicts(report: Report, headline: str, mood: str) -> None:
-    assert f'<p class="headline {mood}">{headline}</p>' in render_html(report)
+def test_the_headline_sums_up_the_verdicts(report: Report, headline: str, verdict_class: str) -> None:
+    assert f'<p class="headline {verdict_class}">{headline}</p>' in render_html(report)
 
 
 def test_the_head_counts_every_verdict() -> None:

@@ -1,4 +1,4 @@
-"""The score of one recovery, from its points in time, and the share of many runs that passed. Pure.
+"""What one recovery was, from its points in time, and the share of many runs that passed. Pure.
 
 `score_recovery` is total: it raises for no input.
 """
@@ -27,7 +27,9 @@ class RecoveryObservation:
 
 @dataclass(frozen=True, slots=True)
 class RecoveryReport:
-    """The score of one recovery."""
+    """Whether and when one failure was noticed and recovered from.
+
+    The score of 0 to 100 that ranks agents is computed from it in `agents.ranking`."""
 
     detected: bool
     recovered: bool

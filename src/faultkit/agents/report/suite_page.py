@@ -38,7 +38,6 @@ from faultkit.report.page_model import (
     Facts,
     Folded,
     Group,
-    Mood,
     Overview,
     Page,
     Preformatted,
@@ -47,11 +46,12 @@ from faultkit.report.page_model import (
     Table,
     Tile,
     Tiles,
+    VerdictClass,
     VerdictCount,
 )
 from faultkit.report.timeline import Bar, Lane, Mark, Timeline, draw_timeline
 
-_MOODS: dict[RowStatus, Mood] = {
+_VERDICT_CLASSES: dict[RowStatus, VerdictClass] = {
     "passed": "passed",
     "failed": "failed",
     "not_exercised": "not-exercised",
@@ -87,7 +87,7 @@ def suite_page(results: SuiteResults) -> Page:
         kind="suite report",
         title=title,
         headline=_headline(results),
-        mood="failed" if failing else "passed" if results.ok and results.rows else "inconclusive",
+        verdict_class="failed" if failing else "passed" if results.ok and results.rows else "inconclusive",
         tool=f"faultkit {__version__}",
         footer="Times of calls are those of the clock that the run had; what a test took is wall-clock time.",
         facts=pairs_with_value(
@@ -99,7 +99,7 @@ def suite_page(results: SuiteResults) -> Page:
             ]
         ),
         counts=[
-            VerdictCount(_MOODS[status], STATUS_WORDS[status], count)
+            VerdictCount(_VERDICT_CLASSES[status], STATUS_WORDS[status], count)
             for status, count in count_statuses(results.rows).items()
         ],
         notes=[
@@ -155,7 +155,7 @@ def _overview_row(number: int, row: ResultRow) -> Sequence[str]:
 
 def _badge(row: ResultRow) -> Badge:
     status = status_of(row)
-    return Badge(_MOODS[status], SIGNS[status], STATUS_WORDS[status])
+    return Badge(_VERDICT_CLASSES[status], SIGNS[status], STATUS_WORDS[status])
 
 
 def _sections(results: SuiteResults) -> Iterator[Section]:

@@ -148,7 +148,7 @@ class _Parser:
         if found is None:
             self._fail("a value")
         try:
-            plain = json.loads(found[0], parse_constant=_refuse_constant)
+            plain = json.loads(found[0], parse_constant=refuse_constant)
         except ValueError:
             self._fail("a value")
         self._at = found.end()
@@ -214,8 +214,13 @@ class _Parser:
         raise ValueError(f"line {self._line()}: expected {expected}, got {got}") from None
 
 
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(name)
+class NoJsonConstant(ValueError):
+    """NaN or Infinity, which Python's parser accepts and JSON does not have (RFC 8259, section 6)."""
+
+
+def refuse_constant(name: str) -> NoReturn:
+    """Raise NoJsonConstant: the `parse_constant` of every decoder of JSON from outside."""
+    raise NoJsonConstant(f"{name} is no JSON")
 
 
 def _follow(root: JsoncValue, path: Sequence[str]) -> tuple[JsoncValue, list[str]]:

@@ -35,7 +35,7 @@ _WORK = bytes(1 << 20)
 """Input of the CPU burner. Large enough that hashlib releases the GIL, so that each thread uses a core."""
 _TURN_S = 0.02
 _LATE_S = 1.0
-"""The parent ends the child in time; the kernel does it so many seconds later."""
+"""The parent ends the child in time; the kernel does it this many seconds later."""
 _M_ARENA_MAX = -8
 _PAGE_BYTES = mmap.PAGESIZE
 

@@ -23,7 +23,6 @@ from faultkit.report.page_model import (
     Card,
     Drawing,
     Facts,
-    Mood,
     Page,
     Paragraph,
     Section,
@@ -31,6 +30,7 @@ from faultkit.report.page_model import (
     Tile,
     Tiles,
     Titled,
+    VerdictClass,
 )
 from faultkit.report.timeline import Bar, Lane, Mark, Timeline, draw_timeline
 
@@ -193,7 +193,7 @@ def _junit_case(run: ExperimentRun, title: str) -> JUnitCase:
 # --- HTML ------------------------------------------------------------------------------------------
 
 
-_MOODS: dict[str, Mood] = {
+_VERDICT_CLASSES: dict[str, VerdictClass] = {
     "held": "passed",
     "deviated": "failed",
     "rollback_failed": "failed",
@@ -201,7 +201,7 @@ _MOODS: dict[str, Mood] = {
     "aborted": "unfinished",
     "invalid": "unfinished",
 }
-_SIGNS: dict[Mood, str] = {"passed": "✓", "failed": "✕", "inconclusive": "?", "unfinished": "…"}
+_SIGNS: dict[VerdictClass, str] = {"passed": "✓", "failed": "✕", "inconclusive": "?", "unfinished": "…"}
 _KEYS = (
     ("look", "check met"),
     ("missed", "check not met"),
@@ -218,8 +218,10 @@ def render_chaos_html(report: ChaosReport) -> str:
 
 def chaos_page(report: ChaosReport) -> Page:
     """Return the page of a report."""
-    moods = [_MOODS[run.outcome] for run in report.runs] + ["unfinished" for _ in report.not_run]
-    worst_first: tuple[Mood, ...] = ("failed", "inconclusive", "unfinished")
+    verdict_classes = [_VERDICT_CLASSES[run.outcome] for run in report.runs] + [
+        "unfinished" for _ in report.not_run
+    ]
+    worst_first: tuple[VerdictClass, ...] = ("failed", "inconclusive", "unfinished")
     if len(report.runs) == 1 and not report.not_run:
         headline = OUTCOMES[report.runs[0].outcome]
     else:
@@ -229,7 +231,9 @@ def chaos_page(report: ChaosReport) -> Page:
         kind="chaos report",
         title=report.title,
         headline=headline,
-        mood=next((mood for mood in worst_first if mood in moods), "passed"),
+        verdict_class=next(
+            (verdict_class for verdict_class in worst_first if verdict_class in verdict_classes), "passed"
+        ),
         tool=report.tool,
         footer="",
         facts=[("Started", utc_text(report.runs[0].started_at))] if report.runs else (),
@@ -239,8 +243,12 @@ def chaos_page(report: ChaosReport) -> Page:
 
 
 def _card(run: ExperimentRun) -> Card:
-    mood = _MOODS[run.outcome]
-    return Card(run.name, Badge(mood, _SIGNS[mood], run.outcome.replace("_", " ")), list(_blocks(run)))
+    verdict_class = _VERDICT_CLASSES[run.outcome]
+    return Card(
+        run.name,
+        Badge(verdict_class, _SIGNS[verdict_class], run.outcome.replace("_", " ")),
+        list(_blocks(run)),
+    )
 
 
 def _blocks(run: ExperimentRun) -> Iterator[Block]:

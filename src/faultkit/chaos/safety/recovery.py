@@ -37,6 +37,8 @@ _POLL_S = 1.0
 _REACTION_S = 10.0
 """Time that an owner has to roll back by itself after the switch was pulled."""
 _MOST_ATTEMPTS = 3
+BY_GUARDIAN = "undone by the guardian"
+"""Begins the reason with which a lease ends whose effects the guardian has undone."""
 
 
 # --- fault chaos recover ---------------------------------------------------------------------------
@@ -73,7 +75,8 @@ def recover(ledger: Ledger, *, also_running: bool = False) -> list[RecoveredLeas
         if state != "running" or also_running:
             undone = tuple(ledger.undo_left(view.id, by="recover"))
             if view.ended is None:
-                unwritten = ledger.end(view.id, "undone by recover")
+                is_undone = all(result.ok for _, result in undone)
+                unwritten = ledger.end(view.id, "undone by recover" if is_undone else "not undone by recover")
         recovered.append(RecoveredLease(view, state, undone, unwritten))
     return recovered
 
@@ -92,8 +95,9 @@ def guard(state_dir: Path, id: str) -> None:
         if attempt:
             time.sleep(_POLL_S)
         if all(result.ok for _, result in ledger.undo_left(id, by="guardian")):
-            break
-    ledger.end(id, f"undone by the guardian: {why}")
+            ledger.end(id, f"{BY_GUARDIAN}: {why}")
+            return
+    ledger.end(id, f"not {BY_GUARDIAN}: {why}")
 
 
 def _wait(ledger: Ledger, switch: KillSwitch, id: str) -> str:

@@ -20,6 +20,7 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 from faultkit.base.process_group import kill_group, signal_group
+from faultkit.base.text import one_line
 from faultkit.chaos.safety.process_identity import birth_of, boot_id, group_is_alive, is_same_process
 from faultkit.chaos.safety.undo import UndoResult
 from faultkit.proxy.control.control_client import ControlClient, Unreachable, rule_path
@@ -290,4 +291,4 @@ def _scratch_file() -> IO[bytes]:
 
 
 def _short(output: bytes) -> str:
-    return " ".join(output.decode("utf-8", "replace").split())[:_LONGEST_MESSAGE]
+    return one_line(output.decode("utf-8", "replace"))[:_LONGEST_MESSAGE]

@@ -30,6 +30,7 @@ from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.documents.values import TEXT_SCHEMA, text, whole_number
 from faultkit.base.errors import InputError
 from faultkit.base.process_group import kill_group
+from faultkit.base.text import one_line
 from faultkit.chaos.safety.process_identity import birth_of, boot_id
 from faultkit.chaos.safety.undo import Undo
 from faultkit.chaos.steps.step_work import (
@@ -136,7 +137,7 @@ class Command:
     async def act(self, context: StepContext) -> Any:
         output = await self.perform(context)
         if output["status"] != 0:
-            stderr = " ".join(output["stderr"].split())[:200]
+            stderr = one_line(output["stderr"])[:200]
             problem = f"{self.argv[0]} ended with {output['status']}"
             raise StepFailed(f"{problem}: {stderr}" if stderr else problem)
         return output

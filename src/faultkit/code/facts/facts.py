@@ -244,7 +244,7 @@ class Facts:
     def calls_in_routes(self, call: Call, levels: int = 2) -> Iterator[tuple[Call, Scope]]:
         """Yield the calls in request handlers that lead to a call, each with its handler.
 
-        That is the call itself, or calls of functions of this text that make it, through so many levels.
+        That is the call itself, or calls of functions of this text that make it, at most `levels` deep.
         Websocket routes are left out: once they are open, they have no status to answer with.
         """
         route = self.route_of(call)

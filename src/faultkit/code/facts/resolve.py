@@ -29,6 +29,7 @@ rule: the resolver prefers a missed finding to a false one.
 
 from __future__ import annotations
 
+from faultkit.base.text import one_line
 from faultkit.code.facts.collect import CollectedNodes, RawBinding, RawCall, RawScope, span, unwrap, value_of
 from faultkit.code.facts.fact_values import (
     Access,
@@ -304,7 +305,7 @@ class Resolver:
                 if base is None:
                     break
             else:
-                text = " ".join(text_of(node).split())
+                text = one_line(text_of(node))
                 plain = node.type in grammar.names or text in grammar.self_names
                 is_self = text in grammar.self_names or (scope is not None and text == self._receiver(scope))
                 parts.append("self" if is_self and text else text if plain or len(text) < 40 else _UNKNOWN)

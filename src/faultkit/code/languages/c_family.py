@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from faultkit.base.text import one_line
 from faultkit.code.languages.dialect import (
     Dialect,
     FunctionKind,
@@ -55,7 +56,7 @@ def _c_name(node: Node) -> Parts:
         return ()
     if name.type == "template_function":
         name = name.child_by_field_name("name")
-    return (*scopes, _OPERATOR_SPACE.sub("operator", " ".join(text_of(name).split())))
+    return (*scopes, _OPERATOR_SPACE.sub("operator", one_line(text_of(name))))
 
 
 def _c_parameters(node: Node) -> Iterable[Node]:

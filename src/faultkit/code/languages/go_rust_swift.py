@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from faultkit.base.text import one_line
 from faultkit.code.languages.dialect import (
     Dialect,
     FunctionKind,
@@ -95,7 +96,7 @@ def _rust_scope(node: Node) -> Parts:
         name = name.child_by_field_name(_RUST_WRAPPERS[name.type])
     if name is None or name.type.endswith("identifier"):
         return name_parts(text_of(name))
-    return (" ".join(text_of(name).split()),)
+    return (one_line(text_of(name)),)
 
 
 RUST = Dialect(

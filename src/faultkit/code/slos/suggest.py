@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from faultkit.base.errors import InputError
+from faultkit.base.text import shortened
 from faultkit.code.languages import Language, language_named
 from faultkit.code.slos import indicators
 from faultkit.code.slos.costs import (
@@ -385,5 +386,4 @@ def _named(found: list[Dependency]) -> str:
 
 
 def _joined(*sentences: str) -> str:
-    text = " ".join(each for each in sentences if each)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return shortened(" ".join(each for each in sentences if each), LONGEST)

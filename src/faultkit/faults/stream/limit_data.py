@@ -1,4 +1,4 @@
-"""Limit data: exactly so many bytes pass, then the connection closes.
+"""Limit data: exactly the given number of bytes passes, then the connection closes.
 
 Close comes with the last byte that passes. With a limit of 0 it comes in place of the first byte, so that the
 other direction can still be used before that.

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Any, Literal, NoReturn, TypeAlias, TypeGuard
+from typing import Any, Literal, TypeAlias, TypeGuard
+
+from faultkit.base.documents.jsonc import NoJsonConstant, refuse_constant
 
 Kind: TypeAlias = Literal["request", "notification", "response", "batch", "invalid"]
 Id: TypeAlias = str | int
@@ -165,14 +167,6 @@ NAMED_BY = {
 """Methods with a target, and the parameter that names it."""
 
 
-class _NoConstant(ValueError):
-    """NaN or Infinity, which Python's parser accepts and JSON does not have."""
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise _NoConstant(f"{name} is no JSON")
-
-
 def _reason(error: Exception) -> str:
     if isinstance(error, RecursionError):
         return "it is nested too deeply"
@@ -180,11 +174,11 @@ def _reason(error: Exception) -> str:
         return "it is not UTF-8"
     if isinstance(error, json.JSONDecodeError):
         return f"{error.msg} at character {error.pos}"
-    if isinstance(error, _NoConstant):
+    if isinstance(error, NoJsonConstant):
         return str(error)
     # The only error left: Python's limit for the digits of an integer.
     return "a number has too many digits"
 
 
-_DECODER = json.JSONDecoder(parse_constant=_no_constant)
+_DECODER = json.JSONDecoder(parse_constant=refuse_constant)
 _ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, check_circular=False)

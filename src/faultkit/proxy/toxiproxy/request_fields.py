@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping
 
 from faultkit.base.documents.checks import shown
+from faultkit.base.documents.jsonc import refuse_constant
 
 MOST_WHOLE = 2**63 - 1
 """The original keeps whole numbers in 64 bits."""
@@ -21,15 +22,11 @@ def parse_json(raw: bytes) -> object:
     if not raw.strip():
         raise bad_body("expected JSON, got nothing")
     try:
-        return json.loads(raw, parse_constant=_reject_constant)
+        return json.loads(raw, parse_constant=refuse_constant)
     except RecursionError:
         raise bad_body("expected JSON, got brackets nested too deep") from None
     except ValueError as error:
         raise bad_body(f"expected JSON, got something else ({error})") from None
-
-
-def _reject_constant(name: str) -> object:
-    raise ValueError(f"{name} is no JSON")
 
 
 def mapping(value: object, name: str = "body") -> Mapping[str, object]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote, quote_plus
 
-from faultkit.base.text import printable_line
+from faultkit.base.text import one_line, printable_line
 from faultkit.scenario.openapi.openapi_document import ReferenceResolver
 from faultkit.scenario.openapi.request_example import Examples
 
@@ -230,7 +230,7 @@ def body_of(
     chosen = min(offered, key=_rank)
     media = content[chosen]
     _, instead, write = _WRITERS[_rank(chosen)]
-    sent_type = instead or " ".join(chosen.split())
+    sent_type = instead or one_line(chosen)
     return sent_type, write(media_example(media, resolver, examples), media, examples)
 
 
@@ -271,7 +271,7 @@ def _multipart(value: Any, media: Mapping[str, Any], examples: Examples) -> str:
 
 
 def _part_head(name: str, part: Any, schema: Mapping[str, Any]) -> list[str]:
-    safe = " ".join(name.split()).replace("\\", "\\\\").replace('"', "%22")
+    safe = one_line(name).replace("\\", "\\\\").replace('"', "%22")
     head = f'Content-Disposition: form-data; name="{safe}"'
     if schema.get("format") in _FILE_FORMATS or "contentMediaType" in schema or "contentEncoding" in schema:
         media_type = schema.get("contentMediaType", "application/octet-stream")

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get
 
 import yaml
 
-from faultkit.base.documents.checks import field_error, mapping, sequence, shown
+from faultkit.base.documents.checks import field_error, join_path, mapping, sequence, shown
 from faultkit.base.errors import InputError
 from faultkit.scenario.report.report_model import VERSION, Report
 
@@ -96,8 +96,8 @@ def _read_dataclass(cls: type[T], document: object, path: str) -> T:
     needed = [f.name for f in fields(cls) if f.default is MISSING]  # type: ignore[arg-type]
     for name in needed:
         if name not in given:
-            raise InputError(_path_below(path, name), "expected a value, got nothing")
-    values = {name: _read(types[name], value, _path_below(path, name)) for name, value in given.items()}
+            raise InputError(join_path(path, name), "expected a value, got nothing")
+    values = {name: _read(types[name], value, join_path(path, name)) for name, value in given.items()}
     try:
         return cls(**values)
     except ValueError as error:
@@ -109,10 +109,6 @@ def _field_types(cls: Any) -> dict[str, Any]:
     """Return the field types of a dataclass; cached, because annotations are texts and slow to evaluate."""
     hints = get_type_hints(cls)
     return {field.name: hints[field.name] for field in fields(cls)}
-
-
-def _path_below(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
 
 
 def _read(type_: Any, value: object, path: str) -> object:
@@ -148,7 +144,7 @@ def _read_dict(arguments: tuple[Any, ...], value: object, path: str) -> object:
     if not isinstance(value, Mapping):
         raise InputError(path, f"expected a mapping, got {shown(value)}")
     kind, inner = arguments
-    return {_key(kind, key, path): _read(inner, each, f"{path}.{key}") for key, each in value.items()}
+    return {_key(kind, key, path): _read(inner, each, join_path(path, key)) for key, each in value.items()}
 
 
 def _key(kind: Any, key: object, path: str) -> object:

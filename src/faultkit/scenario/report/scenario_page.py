@@ -28,7 +28,6 @@ from faultkit.report.page_model import (
     Drawing,
     Facts,
     Group,
-    Mood,
     Overview,
     Page,
     Paragraph,
@@ -37,6 +36,7 @@ from faultkit.report.page_model import (
     Tile,
     Tiles,
     Titled,
+    VerdictClass,
     VerdictCount,
 )
 from faultkit.report.svg import window_bar
@@ -69,7 +69,7 @@ from faultkit.scenario.report.wording import (
     strategy_text,
 )
 
-_VERDICT_MOODS: dict[Verdict, Mood] = {
+_VERDICT_CLASSES: dict[Verdict, VerdictClass] = {
     "passed": "passed",
     "failed": "failed",
     "inconclusive": "inconclusive",
@@ -123,7 +123,7 @@ def scenario_page(report: Report) -> Page:
         kind="resilience report",
         title=title,
         headline=_headline(report),
-        mood="failed"
+        verdict_class="failed"
         if verdicts["failed"]
         else "passed"
         if report.all_passed and report.items
@@ -135,7 +135,7 @@ def scenario_page(report: Report) -> Page:
             ("Ended", utc_text(report.ended_at)),
             ("Seed", str(report.seed)),
         ],
-        counts=[VerdictCount(_VERDICT_MOODS[verdict], verdict, verdicts[verdict]) for verdict in VERDICTS],
+        counts=[VerdictCount(_VERDICT_CLASSES[verdict], verdict, verdicts[verdict]) for verdict in VERDICTS],
         show_counts=len(report.items) > 1,
         notes=notes,
         overview=_overview(report) if len(report.items) > 1 else None,
@@ -186,7 +186,7 @@ def _overview_row(number: int, item: ItemReport) -> Sequence[str]:
 
 
 def _badge(item: ItemReport) -> Badge:
-    return Badge(_VERDICT_MOODS[item.verdict], _VERDICT_SIGNS[item.verdict], VERDICTS[item.verdict])
+    return Badge(_VERDICT_CLASSES[item.verdict], _VERDICT_SIGNS[item.verdict], VERDICTS[item.verdict])
 
 
 def _call(item: ItemReport) -> tuple[str, ...]:

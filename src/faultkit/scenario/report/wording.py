@@ -13,7 +13,7 @@ from math import ceil, floor
 from typing import Any
 
 from faultkit.base.numbers import NO_NUMBER, decimals, duration, percentage, percentile_name, shortest
-from faultkit.base.text import count_of, printable_line
+from faultkit.base.text import count_of, printable_line, shortened
 from faultkit.base.units import format_duration
 from faultkit.faults.fault import Fault, StreamFault
 from faultkit.load.slo import Slo, SloResult
@@ -270,8 +270,7 @@ def _value(value: object, unit: str) -> str:
     if isinstance(value, float):
         return (f"{value:.2f}" if unit in ("ms", "µs", "Hz") else shortest(value)) + unit
     if isinstance(value, str):
-        line = printable_line(value)
-        return line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
+        return shortened(printable_line(value), _LONGEST)
     return f"{value}{unit}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from faultkit.base.text import one_line
 from faultkit.code.facts import Call, Facts, Step, Value
 from faultkit.code.rules.rule import CERTAIN, JAVA, JAVASCRIPT, LIKELY, PYTHON, Hit, Rule, Severity
 
@@ -32,7 +33,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
         if len(step.sides) != 2:
             continue
         if _is_deadline(step, clocks, facts):
-            shown = " ".join(facts.text(step.span).split())[:60]
+            shown = one_line(facts.text(step.span))[:60]
             yield Hit(step.span, f"{shown} is a deadline by the wall clock; use {better}", LIKELY, mild)
         if step.word != "-":
             continue
@@ -43,7 +44,7 @@ def _check(facts: Facts) -> Iterator[Hit]:
             if left.span.start <= call.span.start < left.span.end and _alone(call, left.text)
         ]
         if (reads or _plain(left.text) in names) and _plain(right.text) in names:
-            shown = " ".join(facts.text(step.span).split())[:60]
+            shown = one_line(facts.text(step.span))[:60]
             yield Hit(step.span, f"{shown} is a duration by the wall clock; use {better}", sure, mild)
 
 

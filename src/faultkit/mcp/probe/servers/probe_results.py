@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from faultkit.base.text import one_line
 from faultkit.faults.call_fault import Era, Transport
 from faultkit.mcp.wire.message import encode
 
@@ -191,8 +192,8 @@ def _malformed(reply: Mapping[str, Any]) -> str:
 
 def shortened(raw: bytes) -> str:
     """Return the text on one line, without its middle if it is long."""
-    text = " ".join(raw[: 4 * _MOST_CHARACTERS].decode("utf-8", "replace").split())
+    text = one_line(raw[: 4 * _MOST_CHARACTERS].decode("utf-8", "replace"))
     if len(raw) <= 4 * _MOST_CHARACTERS and len(text) <= _MOST_CHARACTERS:
         return text
-    end = " ".join(raw[-4 * _END_CHARACTERS :].decode("utf-8", "replace").split())[-_END_CHARACTERS:]
+    end = one_line(raw[-4 * _END_CHARACTERS :].decode("utf-8", "replace"))[-_END_CHARACTERS:]
     return f"{text[:_END_CHARACTERS]} … ({len(raw):,} bytes) … {end}"
