@@ -25,9 +25,12 @@ if TYPE_CHECKING:
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# A shell that runs the tests in the background ignores SIGINT, and the processes of tests would inherit that.
+# A shell's background ignores SIGINT, `nohup` ignores SIGHUP, and the processes of tests would inherit that.
+# SIGHUP gets a handler that does nothing instead of the default, so that a hangup does not end the tests.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda number, frame: None)
 
 # Without deadlines: a busy machine is no bug in the code under test. Usual runs try the same examples each
 # time, so that a run fails for what was changed; thorough runs look for new ones.
