@@ -205,7 +205,7 @@ def test_a_duration_ends_the_run_by_itself(echo: Endpoint) -> None:
 
 def test_a_schedule_is_told_as_it_goes_on_and_off(echo: Endpoint) -> None:
     sched = ("--latency-sched", "start:25%,duration:25%")
-    with fault_run(*to(echo, "--duration", "400ms", "--with-latency", *sched)) as run:
+    with fault_run(*to(echo, "--duration", "4s", "--with-latency", *sched)) as run:
         events = run.rest()
     assert [event["active"] for event in events if event["event"] == "rules"] == [["latency"], []]
 

@@ -194,7 +194,7 @@ def test_a_number_that_is_infinite_is_tried_as_clients_say_it(server: Served) ->
     answer = server.client.post(path, content='{"arguments":{"milliseconds":NaN}}', headers=kind)
     assert (answer.status_code, answer.json()["error"]) == (
         400,
-        "body: expected JSON: NaN is not a JSON number",
+        "body: expected JSON: NaN is no JSON",
     )
 
 
