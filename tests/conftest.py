@@ -138,7 +138,7 @@ def echo() -> Iterator[Endpoint]:
 
 @pytest.fixture
 def closed_port() -> int:
-    """A port on which nobody listens just now."""
+    """A port on which no server listens just now."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port: int = listener.getsockname()[1]
     return port

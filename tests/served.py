@@ -38,7 +38,7 @@ class Counter:
 
     def until_stopped(self) -> str:
         self._parent.send("waiting")
-        return "stopped" if self._parent.stopped.wait(PATIENCE_S) else "nobody said stop"
+        return "stopped" if self._parent.stopped.wait(PATIENCE_S) else "no stop was requested"
 
     def deaf(self) -> None:
         """A call that hears nothing and does not end."""
@@ -56,7 +56,7 @@ class Counter:
         raise Odd(1, 2)
 
     def key(self) -> None:
-        raise KeyError("nobody")
+        raise KeyError("absent")
 
     def open_file(self) -> object:
         return open(os.devnull)  # It cannot be sent, which is the point.

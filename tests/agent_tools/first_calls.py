@@ -12,7 +12,7 @@ from faultkit.agent_tools.tool_catalog import TOOLS
 from faultkit.agent_tools.tool_runner import ToolFailure, ToolRunner
 from tests.e2e.agent_clients.calls import calls_of
 
-NOBODY = "http://127.0.0.1:9/"
+NO_SERVER = "http://127.0.0.1:9/"
 """URL without a server, so that an impact tool fails at once and sends no load."""
 
 
@@ -29,7 +29,7 @@ async def main(folder: Path) -> None:
             print(outcome.text)  # noqa: T201
 
     async with anyio.create_task_group() as group:
-        for name, arguments in calls_of(folder, NOBODY).items():
+        for name, arguments in calls_of(folder, NO_SERVER).items():
             group.start_soon(call, name, arguments)
 
 

@@ -40,7 +40,7 @@ def wait(call: ToolCall) -> ToolResult:
     call.progress(1, None, "waiting")
     began[key].set()
     if not call.cancelled.wait(PATIENCE_S):
-        return ToolResult("nobody cancelled it", {"key": key})
+        return ToolResult("it was not cancelled", {"key": key})
     call.progress(2, None, "tidying up")
     ended[key].set()
     raise RunError("cancelled as asked")
@@ -77,7 +77,7 @@ def infinite(call: ToolCall) -> ToolResult:
 
 
 def chatty(call: ToolCall) -> ToolResult:
-    print("a print that nobody asked for")  # noqa: T201
+    print("a stray print")  # noqa: T201
     return ToolResult("said", {})
 
 

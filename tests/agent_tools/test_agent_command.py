@@ -30,8 +30,8 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [
-        ("agent --llm-client nobody tool", 2, "error: --llm-client: expected auto, rules, or one of "),
-        ("agent tool --llm-client nobody", 2, "error: --llm-client: expected auto, rules, or one of "),
+        ("agent --llm-client absent tool", 2, "error: --llm-client: expected auto, rules, or one of "),
+        ("agent tool --llm-client absent", 2, "error: --llm-client: expected auto, rules, or one of "),
         ("agent --llm-client open-router tool", 2, "error: OPENROUTER_API_KEY: expected an API key"),
         ("agent tool --allow-target a..b", 2, "error: --allow-target: expected a host, host:port"),
         ("agent tool --allow-target http://a/", 2, "error: --allow-target: expected a host, host:port"),

@@ -65,8 +65,8 @@ def test_status_of_one_experiment_counts_only_that_one(server: Server) -> None:
     assert [each["experiment_name"] for each in told["results"]] == ["a"]
     both = server.ok("chaos_status", {})
     assert (both["total_runs"], both["success_rate"], both["success_percent"]) == (2, 0.5, 50.0)
-    nobody = server.ok("chaos_status", {"experiment_name": "nobody", "include_results": True})
-    assert (nobody["total_runs"], nobody["registered_experiments"], nobody["results"]) == (0, 0, [])
+    absent = server.ok("chaos_status", {"experiment_name": "absent", "include_results": True})
+    assert (absent["total_runs"], absent["registered_experiments"], absent["results"]) == (0, 0, [])
 
 
 def test_history_outlives_the_server(server: Server) -> None:

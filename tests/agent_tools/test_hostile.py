@@ -37,7 +37,7 @@ def values_of(tool: Tool) -> st.SearchStrategy[dict[str, Any]]:
         "lang": st.sampled_from(["python", "go", "java", "tsx", "c", "klingon"]),
         "snippet": st.sampled_from(CODE) | st.text(max_size=200),
         "file": st.just(__file__),
-        "func": st.sampled_from(["values_of", "nobody", "f:3", ":", "a" * 999]),
+        "func": st.sampled_from(["values_of", "absent", "f:3", ":", "a" * 999]),
         "score": st.floats() | st.just("0.3"),
         "target_score": st.floats() | st.just("1"),
         "concerns": st.lists(st.sampled_from(["threat", "reliability", "x"]), max_size=3),

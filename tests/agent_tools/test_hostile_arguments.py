@@ -113,7 +113,7 @@ def bad(place: Path) -> dict[str, st.SearchStrategy[Any]]:
     files = sorted(str(path) for path in place.iterdir())
     nonsense: dict[str, list[Any]] = {
         "file": [*files, f"file://{files[0]}", str(place), "/dev/zero", "/proc/self/mem", f"{place}/%00"],
-        "func": ["nobody", ":", "index:99999999999999999999", "a" * 999],
+        "func": ["absent", ":", "index:99999999999999999999", "a" * 999],
         "lang": ["klingon", "go", "rust", "tsx", "bash"],
         "url": [
             "http://192.0.2.1/",

@@ -149,10 +149,10 @@ def test_the_error_names_the_argument_what_came_and_the_way_out() -> None:
 
 
 def test_a_name_without_an_address_cannot_be_reached() -> None:
-    with pytest.raises(TargetError, match=r"^url: cannot reach nobody.test: the name cannot be resolved"):
-        LoadLimits().check_target("http://nobody.test/", resolve)
+    with pytest.raises(TargetError, match=r"^url: cannot reach absent.test: the name cannot be resolved"):
+        LoadLimits().check_target("http://absent.test/", resolve)
     with pytest.raises(TargetError, match="it has no address"):
-        LoadLimits().check_target("http://nobody.test/", lambda host, port: ())
+        LoadLimits().check_target("http://absent.test/", lambda host, port: ())
 
 
 def test_the_systems_resolver_knows_this_machine() -> None:

@@ -47,7 +47,7 @@ def play(scene: Callable[[], Awaitable[Any]]) -> Any:
     return anyio.run(bounded)
 
 
-async def nobody(done: float, of: float | None, message: str) -> None:
+async def ignore_progress(done: float, of: float | None, message: str) -> None:
     pass
 
 
@@ -57,7 +57,7 @@ async def happened(event: threading.Event) -> None:
 
 def outcome_of(name: str, given: dict[str, Any] | None = None) -> Any:
     async def scene() -> Any:
-        return await ToolRunner(Services()).run(SAMPLES[name], given or {}, nobody)
+        return await ToolRunner(Services()).run(SAMPLES[name], given or {}, ignore_progress)
 
     return play(scene)
 
@@ -81,7 +81,7 @@ def test_an_error_for_users_is_an_outcome() -> None:
 def test_an_error_that_quotes_a_long_argument_is_cut() -> None:
     async def scene() -> Any:
         tool = replace(SAMPLES["echo"], run="faultkit.base.errors:" + "x" * 9000)
-        return await ToolRunner(Services()).run(tool, {"word": "hi"}, nobody)
+        return await ToolRunner(Services()).run(tool, {"word": "hi"}, ignore_progress)
 
     found = play(scene)
     assert (len(found.text), found.text[-1]) == (LONGEST_PROBLEM, "…")
@@ -133,7 +133,7 @@ def test_several_calls_run_at_a_time() -> None:
         calls = ToolRunner(Services())
         async with anyio.create_task_group() as group:
             for key in keys:
-                group.start_soon(calls.run, SAMPLES["deaf"], {"key": key}, nobody)
+                group.start_soon(calls.run, SAMPLES["deaf"], {"key": key}, ignore_progress)
             for key in keys:
                 await happened(began[key])
             for key in keys:
@@ -172,10 +172,10 @@ def test_a_call_that_waits_for_its_turn_is_cancelled_at_once_and_never_begins(
     async def scene() -> None:
         calls = ToolRunner(Services())
         async with anyio.create_task_group() as group:
-            group.start_soon(calls.run, SAMPLES["deaf"], {"key": first}, nobody)
+            group.start_soon(calls.run, SAMPLES["deaf"], {"key": first}, ignore_progress)
             await happened(began[first])
             async with anyio.create_task_group() as waiting:
-                waiting.start_soon(calls.run, SAMPLES["deaf"], {"key": second}, nobody)
+                waiting.start_soon(calls.run, SAMPLES["deaf"], {"key": second}, ignore_progress)
                 await anyio.wait_all_tasks_blocked()
                 waiting.cancel_scope.cancel()
             release[first].set()
@@ -191,7 +191,7 @@ def test_a_tool_that_ignores_cancellation_is_abandoned_and_logged(caplog: pytest
     async def scene() -> None:
         calls = ToolRunner(Services(), end_s=0.05)
         async with anyio.create_task_group() as group:
-            group.start_soon(calls.run, SAMPLES["deaf"], {"key": key}, nobody)
+            group.start_soon(calls.run, SAMPLES["deaf"], {"key": key}, ignore_progress)
             await happened(began[key])
             group.cancel_scope.cancel()
         assert not ended[key].is_set()
@@ -211,7 +211,7 @@ def test_when_the_server_stops_calls_end_and_still_answer() -> None:
         found = []
 
         async def call() -> None:
-            found.append(await calls.run(SAMPLES["wait"], {"key": key}, nobody))
+            found.append(await calls.run(SAMPLES["wait"], {"key": key}, ignore_progress))
 
         async with anyio.create_task_group() as group:
             group.start_soon(call)
@@ -224,7 +224,7 @@ def test_when_the_server_stops_calls_end_and_still_answer() -> None:
 
 def test_a_report_after_the_end_of_the_loop_is_ignored() -> None:
     async def scene() -> ProgressReporter:
-        return ProgressReporter(nobody)
+        return ProgressReporter(ignore_progress)
 
     progress = play(scene)
     progress.report(1, None, "too late")

@@ -37,7 +37,7 @@ def ids(rows: tuple[AuditRow, ...]) -> list[int]:
 def test_an_empty_store_has_nothing(store: Store) -> None:
     assert store.events().rows == ()
     assert store.events().total == 0
-    assert store.get("nobody") is None
+    assert store.get("absent") is None
     assert store.last_seq() == 0
     assert stats_of(store).all.calls == 0
     assert store.prune(NOON_US) == 0
@@ -315,7 +315,7 @@ def test_rows_between_two_places_are_counted(store: Store) -> None:
 def test_rows_of_several_writers_become_visible_in_order(store: Store) -> None:
     """Readers of the live stream rely on these positions, and must not miss a row."""
     if store.name == "memory:":
-        pytest.skip("a store in memory has one connection: nobody else can write to it")
+        pytest.skip("a store in memory has one connection: no other writer is possible")
 
     def write(first: int) -> None:
         for number in range(first, first + 40):

@@ -43,7 +43,7 @@ class Gate:
         self.asked.release()
         assert self.open.wait(PATIENCE_S)
         if self.away:
-            raise StoreUnavailable("gate: nobody is home")
+            raise StoreUnavailable("gate: closed")
         self.batches.append(len(entries))
         self.store.append(entries)
 
@@ -193,7 +193,7 @@ def test_with_block_callers_are_slowed_long_before_there_is_no_room(
         gate.open.set()
         thread.join(PATIENCE_S)
         assert added == list(range(8))
-        assert writer.state() == WriterState(waiting=6, dropped=2, away="gate: nobody is home")
+        assert writer.state() == WriterState(waiting=6, dropped=2, away="gate: closed")
         gate.away = False
     assert written(gate.store) == list(range(6))
 
@@ -205,13 +205,13 @@ def test_even_with_block_calls_do_not_wait_for_an_unavailable_database(gate: Gat
         for number in range(8):
             writer.add(entry(number))
         until(lambda: writer.state().away != "")
-        assert writer.state() == WriterState(waiting=3, dropped=5, away="gate: nobody is home")
+        assert writer.state() == WriterState(waiting=3, dropped=5, away="gate: closed")
         gate.away = False
         assert writer.flush(PATIENCE_S)
         assert writer.state() == WriterState(written=3, dropped=5)
     assert written(gate.store) == [0, 1, 2]
     assert said == [
-        "audit: rows wait for the database: gate: nobody is home",
+        "audit: rows wait for the database: gate: closed",
         "audit: the database is back, and rows are written",
     ]
 

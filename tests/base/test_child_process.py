@@ -83,7 +83,7 @@ def test_errors_of_ours_arrive_with_their_fields(child: ChildProcess) -> None:
 def test_other_errors_arrive_as_text_with_the_place_as_a_note(child: ChildProcess) -> None:
     with pytest.raises(RunError) as caught:
         child.call("key")
-    assert str(caught.value) == "KeyError: 'nobody'"
+    assert str(caught.value) == "KeyError: 'absent'"
     assert "in key" in caught.value.__notes__[0]
     assert failure(child, "odd") == (RunError, "Odd: 1 and 2")
     missing = "AttributeError: 'Counter' object has no attribute 'nothing'"

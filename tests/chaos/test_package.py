@@ -18,5 +18,5 @@ def test_every_public_name_can_be_imported(name: str) -> None:
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:
-    with pytest.raises(AttributeError, match=r"^module 'faultkit\.chaos' has no attribute 'nobody'$"):
-        faultkit.chaos.nobody  # noqa: B018
+    with pytest.raises(AttributeError, match=r"^module 'faultkit\.chaos' has no attribute 'absent'$"):
+        faultkit.chaos.absent  # noqa: B018

@@ -40,7 +40,7 @@ def test_results_come_back_newest_first_by_name_and_with_their_journals(store: S
     assert history.journal(kept[1].seq) == {"status": "completed", "faultkit": {"seed": 7}}
     assert history.totals() == Totals(3, 2)
     assert history.totals("a").success_rate == 0.5
-    assert history.totals("nobody") == Totals(0, 0)
+    assert history.totals("absent") == Totals(0, 0)
 
 
 def test_older_results_make_room_and_are_still_counted(store: Store) -> None:

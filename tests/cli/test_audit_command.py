@@ -104,7 +104,7 @@ BAD: tuple[tuple[tuple[str, ...], str], ...] = (
     (("export", "--format", "xml"), "error: Invalid value for '--format'"),
     (("prune",), "error: Missing option '--older-than'"),
     (("prune", "--older-than", "x"), "error: --older-than: expected a time"),
-    (("show", "nobody"), "error: ID: expected the id of a call"),
+    (("show", "absent"), "error: ID: expected the id of a call"),
 )
 
 

@@ -85,11 +85,11 @@ def test_an_unavailable_store_is_wrong_input_and_not_an_unmet_steady_state(
 def test_the_error_for_a_repeated_name_has_its_line(capsys: pytest.CaptureFixture[str]) -> None:
     write("one")
     Path("chaos/two.yaml").write_text("# the same\n" + Path("chaos/one.yaml").read_text())
-    Path("chaos/zday.yaml").write_text("gameday: x\nexperiments:\n  - one\n  - nobody\n")
+    Path("chaos/zday.yaml").write_text("gameday: x\nexperiments:\n  - one\n  - absent\n")
     assert invoke(["chaos", "validate"]) == 2
     said = capsys.readouterr().err
     assert "chaos/two.yaml: line 2: name: expected a name that no other experiment has" in said
-    assert 'chaos/zday.yaml: line 4: experiments[1]: unknown experiment "nobody"' in said
+    assert 'chaos/zday.yaml: line 4: experiments[1]: unknown experiment "absent"' in said
 
 
 def test_reports_are_written_by_their_extension(capsys: pytest.CaptureFixture[str]) -> None:

@@ -188,7 +188,7 @@ def test_a_file_that_changed_meanwhile_is_left_alone(app: Path) -> None:
             "error: --target-score: expected a number from 0 to 1, got nan",
         ),
         (["app.py", "--lang", "cobol"], "error: lang: expected one of python"),
-        (["app.py", "--llm-client", "nobody"], "error: --llm-client: expected auto, rules, or one of openai"),
+        (["app.py", "--llm-client", "absent"], "error: --llm-client: expected auto, rules, or one of openai"),
         (["app.py", "--llm-client", "openai"], "error: OPENAI_API_KEY: expected an API key"),
         (["latin.py"], "error: latin.py: expected UTF-8 text, got another encoding"),
         (["empty.py"], "error: empty.py: expected source code, got an empty file"),

@@ -84,7 +84,7 @@ WRONG: tuple[tuple[tuple[str, ...], str], ...] = (
     (("create", "x", "--expires", "2020-01-01"), "--expires: expected a time in the future"),
     (("create", "x", "--expires", "soon"), "--expires: expected how long from now"),
     (("create", "x", "--scope", "write"), "Invalid value for '--scope'"),
-    (("revoke", "nobody"), "NAME: expected a key that is in use"),
+    (("revoke", "absent"), "NAME: expected a key that is in use"),
 )
 
 

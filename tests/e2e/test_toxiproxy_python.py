@@ -146,7 +146,7 @@ def test_wrong_toxics_and_names_raise_what_the_client_has_for_them(proxy: Any) -
     with pytest.raises(exceptions.InvalidToxic):
         proxy.add_toxic(type="latency", stream="sideways")
     with pytest.raises(exceptions.NotFound):
-        proxy.destroy_toxic("nobody")
+        proxy.destroy_toxic("absent")
 
 
 def test_populate_and_reset(client: Any, origin: socket.socket) -> None:

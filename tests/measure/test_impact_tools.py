@@ -245,7 +245,7 @@ def test_a_taken_port_is_an_error_at_once_that_names_its_map(closed_port: int) -
             InputError,
             "proxies[1]: expected each map to listen elsewhere",
         ),
-        ({"url": "http://nobody.invalid/"}, TargetError, "url: cannot reach nobody.invalid"),
+        ({"url": "http://absent.invalid/"}, TargetError, "url: cannot reach absent.invalid"),
     ],
 )
 def test_errors_of_a_run_name_the_argument(

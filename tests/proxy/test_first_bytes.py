@@ -126,9 +126,9 @@ def test_first_bytes_wait_for_an_upstream_that_is_late(make_poller: Callable[[],
 
 @both_pollers
 def test_first_bytes_for_an_upstream_that_refuses_end_in_a_reset(make_poller: Callable[[], Poller]) -> None:
-    with socket.socket() as nobody, Plane(poller=make_poller()) as plane:
-        nobody.bind((LOOPBACK, 0))
-        wanted = endpoint_of(nobody)
+    with socket.socket() as unused, Plane(poller=make_poller()) as plane:
+        unused.bind((LOOPBACK, 0))
+        wanted = endpoint_of(unused)
         proxy = plane.open_proxy(ProxySpec("refused", Endpoint(LOOPBACK, 0), wanted))
         with pytest.raises((ConnectionResetError, BrokenPipeError)), connect(proxy) as client:
             client.sendall(b"anybody there?")

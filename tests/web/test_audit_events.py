@@ -194,10 +194,10 @@ def test_one_call_has_its_request_and_response(log: Served) -> None:
     assert row["payload"]["response_error"] == {"code": -31002, "data": {"roll": 0.25, "failed": True}}
     assert row["parameters"] == {"seed": "abc", "call_id": 5}
     assert "payload" not in log.json(f"{EVENTS}/{entry(5).row.id}")
-    missing = log.get(f"{EVENTS}/nobody")
+    missing = log.get(f"{EVENTS}/absent")
     assert (missing.status_code, missing.json()) == (
         404,
-        {"error": 'expected the id of a call, got "nobody"'},
+        {"error": 'expected the id of a call, got "absent"'},
     )
 
 

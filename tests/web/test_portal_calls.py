@@ -121,7 +121,7 @@ def test_replays_are_few() -> None:
         assert 1 <= int(late.headers["retry-after"]) <= 12
         assert late.json()["error"].startswith("too many replays: the next one in ")
         # A replay that is refused for another reason does not count, and that reason comes first.
-        assert replay(server, "nobody").status_code == 404
+        assert replay(server, "absent").status_code == 404
 
 
 REPLAYS: tuple[tuple[AuditEntry, str], ...] = (

@@ -138,7 +138,7 @@ def test_a_page_from_elsewhere_cannot_make_a_browser_call(server: Served) -> Non
     assert (row.error_category, row.success) == ("origin", False)
     assert server.client.post(path, json=body, headers={"origin": server.url}).status_code == 200
     assert server.client.post(path, json=body, headers=OURS).status_code == 200
-    assert server.client.delete(f"{ADMIN}/keys/nobody").status_code == 403
+    assert server.client.delete(f"{ADMIN}/keys/absent").status_code == 403
 
 
 def test_a_foreign_host_is_refused_everywhere(server: Served) -> None:

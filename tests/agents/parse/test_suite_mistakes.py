@@ -148,7 +148,7 @@ MISTAKES: dict[str, tuple[str, list[str]]] = {
         f"{SERVERS}agents:\n  - {{name: a, model: claude-x, agent: naive, prompt: Do it.}}\n",
         ["line 4: agents[0].agent: expected only one of model, models, agent, got model too"],
     ),
-    "a model of nobody": (
+    "a model of no provider": (
         f"{SERVERS}agents:\n  - {{name: a, model: llama, prompt: Do it.}}\n",
         [
             "line 4: agents[0].model: expected claude-…, gpt-…, chatgpt-…, o3 and the like, gemini-…, "
@@ -334,7 +334,7 @@ def test_a_fault_or_a_server_with_a_mistake_is_still_known_by_its_name(tmp_path:
         """\
         servers: {shop: {mock: tools.yml, bad: 1}}
         faults: [{name: gone, target: {tool: search}, kind: hagn}]
-        agents: [{name: one, agent: nobody, servers: [shop], inject: [gone]}]
+        agents: [{name: one, agent: absent, servers: [shop], inject: [gone]}]
         """,
     )
     assert [problem.split(": ")[2] for problem in problems] == [

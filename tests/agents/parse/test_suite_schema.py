@@ -124,7 +124,7 @@ ONLY_THE_PARSER_KNOWS = {
     "a default server that is not there",
     "a fault name twice",
     "a setting twice",
-    "a model of nobody",
+    "a model of no provider",
     "a model twice",
     "a goal that is not there",
     "an unknown fault",

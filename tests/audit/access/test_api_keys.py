@@ -122,7 +122,7 @@ def test_a_name_is_in_use_until_its_key_is_revoked(store: Store) -> None:
 
 def test_what_is_not_in_use_cannot_be_revoked(store: Store) -> None:
     add_key(store, CI)
-    assert not revoke_key(store, "nobody", NOON_US)
+    assert not revoke_key(store, "absent", NOON_US)
     assert revoke_key(store, "ci", NOON_US)
     assert not revoke_key(store, "ci", NOON_US + 1)
     assert [key.revoked_us for key in all_keys(store)] == [NOON_US]

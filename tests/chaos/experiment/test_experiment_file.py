@@ -184,8 +184,8 @@ HEAD = "name: x\nsteady_state: [{tcp: 1}]\n"
             "x.yaml: line 3: method[0].slo.inline.items: expected a list of at least one item, got nothing",
         ),
         (
-            HEAD + "method: [{http: 'http://${NOBODY}/'}]\n",
-            "x.yaml: line 3: method[0].http: expected the variable NOBODY to be set, or ${NOBODY:-otherwise}",
+            HEAD + "method: [{http: 'http://${ABSENT}/'}]\n",
+            "x.yaml: line 3: method[0].http: expected the variable ABSENT to be set, or ${ABSENT:-otherwise}",
         ),
         (
             HEAD + "method: []\nlimits: {max_duration: 60}\n",

@@ -132,9 +132,9 @@ def test_remove_returns_whether_there_was_one(registry: FaultRegistry) -> None:
 
 
 def test_injecting_an_unregistered_fault_is_an_error(registry: FaultRegistry) -> None:
-    with pytest.raises(InputError, match=r'^name: there is no fault named "nobody"$'):
-        registry.inject("nobody")
-    assert registry.maybe("nobody") is None
+    with pytest.raises(InputError, match=r'^name: there is no fault named "absent"$'):
+        registry.inject("absent")
+    assert registry.maybe("absent") is None
 
 
 @pytest.mark.parametrize("call_id", [True, 1.5, b"x"])

@@ -273,8 +273,8 @@ def test_a_fault_is_registered_injected_and_removed_afterwards(stage: Stage) -> 
     output = journal.document["run"][1]["output"]
     assert (output["was_triggered"], output["effect"]["message"]) == (True, "no db")
     assert "slow" not in stage.registry
-    journal = run_method(stage, [{"name": "a", "fault": {"inject": "nobody"}}])
-    assert journal.result.action_error == 'a: there is no fault named "nobody"'
+    journal = run_method(stage, [{"name": "a", "fault": {"inject": "absent"}}])
+    assert journal.result.action_error == 'a: there is no fault named "absent"'
 
 
 def test_a_fault_that_was_there_is_there_again(stage: Stage) -> None:

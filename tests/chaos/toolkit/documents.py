@@ -129,7 +129,7 @@ CASES: dict[str, dict[str, Any]] = {
             action(
                 "post", {"type": "http", "url": SERVER + "/500", "method": "POST", "arguments": {"a": "1"}}
             ),
-            action("nobody", {"type": "http", "url": "http://127.0.0.1:1/", "timeout": [0.5, 0.5]}),
+            action("absent", {"type": "http", "url": "http://127.0.0.1:1/", "timeout": [0.5, 0.5]}),
         ],
         [
             probe("status", {"type": "http", "url": SERVER + "/200", "timeout": 5}, tolerance=200),

@@ -45,7 +45,7 @@ CASES = [
     bad("socket-without-timeout", _PY, "import ftplib\ndef get():\n    with ftplib.FTP(host) as f:\n        f.nlst()", 3),
     good("socket-without-timeout", _PY, "import smtplib\ndef send(m):\n    with smtplib.SMTP(host, 25, timeout=10) as s:\n        s.send_message(m)"),
     good("socket-without-timeout", _PY, "import smtplib\ndef send(m):\n    with smtplib.SMTP(host, 25, me, 10) as s:\n        s.send_message(m)"),
-    # Sent, and nobody looks at what came of it.
+    # Sent, and the outcome is not looked at.
     bad("unchecked-response-status", _PY, "import requests\ndef tell(u, e):\n    requests.post(u, json=e, timeout=3)", 3),
     bad("unchecked-response-status", _PY, "import httpx\nasync def tell(c: httpx.AsyncClient, e):\n    await c.post(u, json=e)", 3),
     bad("unchecked-response-status", _JS, "async function tell(e) { await fetch(u, {method: 'POST', body: e}); }", 1),
@@ -74,7 +74,7 @@ CASES = [
     _bad_go("socket-without-timeout", "func main() {\n s := &http.Server{Addr: \":80\", Handler: h}\n log.Fatal(s.ListenAndServe())\n}", 2),
     _good_go("socket-without-timeout", "func main() {\n s := &http.Server{Addr: \":80\", ReadHeaderTimeout: 5 * time.Second}\n log.Fatal(s.ListenAndServe())\n}"),
     _good_go("socket-without-timeout", "func main() {\n s := &http.Server{Addr: \":80\"}\n s.ReadTimeout = 5 * time.Second\n log.Fatal(s.ListenAndServe())\n}"),
-    # Printed to a console that nobody reads.
+    # Printed to a console, where it is lost.
     _bad_java("swallowed-error", "void f() { try { go(); } catch (SQLException e) { e.printStackTrace(); } }", 1),
     _good_java("swallowed-error", "void f() { try { go(); } catch (SQLException e) { e.printStackTrace(); throw new IllegalStateException(e); } }"),
     _good_java("swallowed-error", "public static void main(String[] a) { try { go(); } catch (SQLException e) { e.printStackTrace(); } }"),

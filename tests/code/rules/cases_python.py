@@ -247,7 +247,7 @@ CASES = [
     good("swallowed-error", _PY, "try:\n    x = d['a']\nexcept KeyError:\n    pass"),
     good("swallowed-error", _PY, "try:\n    save()\nexcept IOError as e:\n    log.error(e)"),
     good("swallowed-error", _PY, "try:\n    s.close()\nexcept Exception:\n    pass"),
-    good("swallowed-error", _PY, "try:\n    save()\nexcept Conflict:\n    pass  # somebody else was faster"),
+    good("swallowed-error", _PY, "try:\n    save()\nexcept Conflict:\n    pass  # another writer was faster"),
     # broad-catch
     bad("broad-catch", _PY, "try:\n    go()\nexcept Exception:\n    x = None", 3),
     bad("broad-catch", _PY, "try:\n    go()\nexcept:\n    print('no')", 3),

@@ -90,7 +90,7 @@ CASES = [
     _good_go("ignored-error", "func h(w http.ResponseWriter, r *http.Request) {\n n, _ := strconv.Atoi(r.FormValue(\"n\"))\n if n <= 0 { n = 10 }\n list(n)\n}"),
     _good_go("ignored-error", "func f(s string) {\n n, _ := strconv.Atoi(s)\n if n == 0 { n = 10 }\n list(n)\n}"),
     _bad_go("ignored-error", "func f(s string) {\n id, _ := strconv.Atoi(s)\n remove(id)\n}", 2),
-    # Opened and closed at once, and closed by whoever runs the test.
+    # Opened and closed at once, and closed by the test's runner.
     good("file-not-closed", _PY, "def touch(p):\n    open(p, 'w').close()"),
     good("file-not-closed", _PY, "class T(TestCase):\n    def test_a(self):\n        f = open(p)\n        self.addCleanup(f.close)\n        f.read()"),
     good("file-not-closed", _PY, "def f(stack):\n    h = open(p)\n    stack.callback(h.close)\n    h.read()"),
@@ -223,7 +223,7 @@ CASES = [
     good("http-call-without-timeout", _PY, "def f(rows):\n    requests: dict[str, int] = {}\n    for row in rows:\n        requests.setdefault(row, 1)\n    return requests.get(rows[0])"),
     good("http-call-without-timeout", _PY, "def f(requests, key):\n    return requests.get(key)"),
     bad("http-call-without-timeout", _PY, "def f(key):\n    return requests.get(key)", 2),
-    # The file belongs to somebody else, or is given back among others.
+    # The file belongs to another owner, or is returned among others.
     good("file-not-closed", _PY, "import zipfile\ndef f(p):\n    with open(p, 'rb') as raw:\n        z = zipfile.ZipFile(raw)\n        return z.namelist()"),
     good("file-not-closed", _PY, "def f(paths):\n    return [open(p) for p in paths]"),
     bad("file-not-closed", _PY, "import zipfile\ndef f(p):\n    z = zipfile.ZipFile(p)\n    return z.namelist()", 3),

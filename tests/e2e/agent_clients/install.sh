@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs MCP clients that nobody wrote for us, away from the project's own environment: the MCP Inspector
+# Installs MCP clients of other projects, away from the project's own environment: the MCP Inspector
 # (about 90 MB; Node.js 20 or newer) and the newest fastmcp (about 130 MB). The tests in test_agent_clients.py
 # run with what is there. FAULTKIT_AGENT_CLIENTS names another place.
 set -eu

@@ -11,7 +11,7 @@ const PATIENCE_MS = 5000;
 
 const toxiproxy = new Toxiproxy(process.argv[2]);
 
-// The upstream greets with `reply` whoever sends anything, and keeps the connection open.
+// The upstream sends `reply` to each client that sends anything, and keeps the connection open.
 const greeter = net.createServer((socket) => {
   socket.on("error", () => {});
   socket.on("data", () => socket.write("reply"));
@@ -57,7 +57,7 @@ await sees(proxy.listen, "reply", "a proxy without toxics");
 await assert.rejects(toxiproxy.createProxy({ name: "db", listen: "localhost:0", upstream }), /409/);
 assert.deepEqual(Object.keys(await toxiproxy.getAll()), ["db"]);
 assert.deepEqual((await toxiproxy.get("db")).toJson(), proxy.toJson());
-await assert.rejects(toxiproxy.get("nobody"), /404/);
+await assert.rejects(toxiproxy.get("absent"), /404/);
 
 const types = [
   ["latency", { latency: 30, jitter: 5 }, "reply"],

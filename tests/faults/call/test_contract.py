@@ -114,7 +114,7 @@ def test_every_fault_of_calls_keeps_the_laws(kind: str, data: st.DataObject) -> 
     assert first.idle or first.effect or kind == "stale_value", "an injection has an effect"
     assert first.delay_s >= 0
     if first.frames is None:
-        assert first.ask, "a call that nobody is asked about needs frames"
+        assert first.ask, "a call that is not passed to the server needs frames"
         return
     assert second.frames is not None
     given_reply = reply if first.ask else None

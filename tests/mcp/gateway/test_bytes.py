@@ -47,7 +47,7 @@ def test_from_pipes_to_pipes_every_line_stays_as_it_is() -> None:
         ODD_REPLY,
         b'{"jsonrpc":"2.0","method":"notifications/unheard_of","params":{"a" : 1}, "b":2}',
         b'{"jsonrpc":"2.0", "id":"s-1","method":"unknown/question","params":{}}',
-        b'{"jsonrpc":"2.0","id":99,"result":{"nobody":"asked"}}',
+        b'{"jsonrpc":"2.0","id":99,"result":{"absent":"asked"}}',
         b"this is no JSON at all",
         b"\xff\xfe not UTF-8",
         b'{"no":"jsonrpc"}',

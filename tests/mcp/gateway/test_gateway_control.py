@@ -184,7 +184,7 @@ def test_rules_are_added_and_taken_away_by_name() -> None:
             assert at.names() == ["slow", "stuck"]
             status, body = await at.call("PATCH", "/rules/stuck?ttl=7")
             assert (status, body["renewed"], body["expires_in_s"]) == (200, "stuck", 7.0)
-            assert (await at.call("PATCH", "/rules/nobody?ttl=7"))[0] == 404
+            assert (await at.call("PATCH", "/rules/absent?ttl=7"))[0] == 404
             assert (await at.call("DELETE", "/rules/stuck"))[1]["removed"] == "stuck"
             assert (await at.call("DELETE", "/rules/stuck"))[0] == 404
             assert at.names() == ["slow"]

@@ -102,7 +102,7 @@ def test_a_session_is_opened_used_and_ended() -> None:
     ("headers", "body", "status", "code"),
     [
         ([], call("echo"), 400, -32600),
-        ([(SESSION_HEADER, "nobody")], call("echo"), 404, -32001),
+        ([(SESSION_HEADER, "absent")], call("echo"), 404, -32001),
         ([("mcp-protocol-version", "2099-01-01")], call("echo"), 400, -32602),
     ],
 )

@@ -131,7 +131,7 @@ def test_a_port_that_is_taken_is_an_error_and_leaves_nothing(api: Api) -> None:
      ("GET", "/toxics/t"), ("POST", "/toxics/t"), ("PATCH", "/toxics/t"), ("DELETE", "/toxics/t")],
 )  # fmt: skip
 def test_a_proxy_that_is_not_there_is_not_found(api: Api, method: str, path: str) -> None:
-    reply = api.call(method, f"/proxies/nobody{path}", {"type": "noop"})
+    reply = api.call(method, f"/proxies/absent{path}", {"type": "noop"})
     assert (reply.status, reply.json["error"]) == (404, "proxy not found")
 
 
@@ -341,7 +341,7 @@ def test_a_toxics_name_can_be_had_once_a_proxy_whatever_the_stream(api: Api) -> 
 @pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "DELETE"])
 def test_a_toxic_that_is_not_there_is_not_found(api: Api, method: str) -> None:
     new_proxy(api)
-    reply = api.call(method, "/proxies/p/toxics/nobody", {})
+    reply = api.call(method, "/proxies/p/toxics/absent", {})
     assert (reply.status, reply.json["error"]) == (404, "toxic not found")
 
 
