@@ -135,7 +135,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "sqlalchemy": ("audit/*",),
     "starlette": ("agent_tools/*", "demo/*", "proxy/control/*", "proxy/toxiproxy/*"),
     "tree_sitter": ("code/*",),
-    "uvicorn": ("agent_tools/*", "code/proof/*", "demo/*", "proxy/control/*", "proxy/toxiproxy/*"),
+    "uvicorn": ("base/http/asgi_server.py", "code/proof/*", "proxy/control/*", "proxy/toxiproxy/*"),
     "wordllama": ("code/index/*",),
 }
 """The only places where a package may be imported."""

@@ -7,11 +7,9 @@ specification, Transports, "Security Warning"). On any other address a token is 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import hmac
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 
-import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
 from starlette.responses import JSONResponse
@@ -23,6 +21,7 @@ from faultkit.agent_tools.tool_catalog import TOOLS
 from faultkit.agent_tools.tool_runner import ToolRunner
 from faultkit.base.address import LOOPBACK, LOOPBACK_HOSTS, Endpoint, is_local_name
 from faultkit.base.errors import InputError
+from faultkit.base.http.asgi_server import ServerWithoutSignals, uvicorn_config
 from faultkit.base.signals import REASONS, StopReason, handle_signals
 from faultkit.proxy.sockets import listen
 
@@ -57,7 +56,15 @@ class HttpServer:
         app = make_server(calls, tools, instructions).streamable_http_app(
             streamable_http_path=PATH, transport_security=_security(host)
         )
-        self._server = _Uvicorn(_config(Guard(app, token, same_origin=host in _EVERYWHERE)))
+        config = uvicorn_config(
+            Guard(app, token, same_origin=host in _EVERYWHERE),
+            grace_s=_GRACE_S,
+            lifespan="on",
+            log_level="warning",
+            timeout_keep_alive=_KEEP_ALIVE_S,
+        )
+        # Signals are left to this class, which cancels the calls first.
+        self._server = ServerWithoutSignals(config)
 
     def run(self, ready: Callable[[str], None] = lambda url: None) -> StopReason:
         """Serve until the end; return why it ended. `ready` gets the URL once it is served."""
@@ -129,26 +136,4 @@ def _security(host: str) -> TransportSecuritySettings:
     return TransportSecuritySettings(
         allowed_hosts=[form for name in names for form in (name, f"{name}:*")],
         allowed_origins=[form for name in names for form in (f"http://{name}", f"http://{name}:*")],
-    )
-
-
-class _Uvicorn(uvicorn.Server):
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leave signals to HttpServer, which cancels the calls first."""
-        yield
-
-
-def _config(app: ASGIApp) -> uvicorn.Config:
-    return uvicorn.Config(
-        app,
-        loop="asyncio",
-        ws="none",
-        lifespan="on",
-        log_config=None,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        timeout_keep_alive=_KEEP_ALIVE_S,
-        timeout_graceful_shutdown=_GRACE_S,
     )

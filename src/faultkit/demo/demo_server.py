@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from urllib.parse import urlsplit
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -18,19 +16,13 @@ from starlette.types import ASGIApp
 from faultkit.base.address import LOOPBACK, Endpoint
 from faultkit.base.documents.checks import shown
 from faultkit.base.errors import InputError
+from faultkit.base.http.asgi_server import ServerWithoutSignals, uvicorn_config
 from faultkit.demo.demo_service import DemoService, with_request_log
 from faultkit.proxy.sockets import listen
 
 DEFAULT_TIMEOUT_S = 10.0
 _GRACE_S = 2
 _ANY_HOST = {"0.0.0.0": LOOPBACK, "::": "::1"}
-
-
-class _Server(uvicorn.Server):
-    @contextlib.contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Leave signals to the caller: two servers share the process."""
-        yield
 
 
 class DemoServer:
@@ -82,7 +74,7 @@ class DemoServer:
             for server, listener in zip(self._servers, self._listeners, strict=True):
                 group.create_task(self._serve(server, listener))
 
-    async def _serve(self, server: _Server, listener: socket.socket) -> None:
+    async def _serve(self, server: ServerWithoutSignals, listener: socket.socket) -> None:
         try:
             await server.serve(sockets=[listener])
         finally:
@@ -96,19 +88,8 @@ class DemoServer:
         return Endpoint(host, port)
 
 
-def _server(app: ASGIApp) -> _Server:
-    return _Server(
-        uvicorn.Config(
-            app,
-            loop="asyncio",
-            ws="none",
-            log_config=None,
-            log_level="critical",
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=_GRACE_S,
-        )
-    )
+def _server(app: ASGIApp) -> ServerWithoutSignals:
+    return ServerWithoutSignals(uvicorn_config(app, grace_s=_GRACE_S, log_level="critical"))
 
 
 def _check_url(upstream: str) -> None:

@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from faultkit.base.address import Endpoint
 from faultkit.base.errors import InputError
+from faultkit.base.http.asgi_server import uvicorn_config
 from faultkit.plan import Plan
 from faultkit.proxy.control.control_core import (
     EVENTS_BEGIN,
@@ -67,18 +68,8 @@ class ControlServer:
         self._socket = listen("control", listen_on)
         host, port = self._socket.getsockname()[:2]
         self.bound = Endpoint(host, port)
-        config = uvicorn.Config(
-            _Guard(self._app(), self.bound, token.encode()),
-            http="h11",
-            ws="none",
-            lifespan="off",
-            loop="asyncio",
-            log_config=None,
-            access_log=False,
-            server_header=False,
-            timeout_graceful_shutdown=1,
-        )
-        self._server = uvicorn.Server(config)
+        app = _Guard(self._app(), self.bound, token.encode())
+        self._server = uvicorn.Server(uvicorn_config(app, grace_s=1, http="h11", lifespan="off"))
         self._thread = threading.Thread(target=self._serve, name="fault-control", daemon=True)
 
     def __enter__(self) -> ControlServer:

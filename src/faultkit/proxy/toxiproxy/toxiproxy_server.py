@@ -22,6 +22,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from faultkit import __version__
 from faultkit.base.address import LOOPBACK, Endpoint, is_local_name
 from faultkit.base.errors import InputError, TargetError
+from faultkit.base.http.asgi_server import uvicorn_config
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.toxiproxy.registry import Registry, Traffic
 from faultkit.proxy.toxiproxy.request_fields import Refusal, parse_json
@@ -45,20 +46,10 @@ class ToxiproxyServer:
         self._plane.start()
         self._registry = Registry(self._plane, self.seed)
         app = build_app(self._registry, local_only=is_local_name(bound_host))
-        self._server = uvicorn.Server(
-            uvicorn.Config(
-                app,
-                loop="asyncio",
-                ws="none",
-                lifespan="off",
-                log_config=None,
-                log_level="warning",
-                access_log=False,
-                server_header=False,
-                timeout_keep_alive=_KEEP_ALIVE_S,
-                timeout_graceful_shutdown=_GRACE_S,
-            )
+        config = uvicorn_config(
+            app, grace_s=_GRACE_S, lifespan="off", log_level="warning", timeout_keep_alive=_KEEP_ALIVE_S
         )
+        self._server = uvicorn.Server(config)
 
     def populate(self, config: Path) -> int:
         """Open the proxies of a file, a JSON list as the API's /populate takes; returns how many."""
