@@ -191,6 +191,7 @@ def test_calls_that_arrive_wait_while_one_is_being_read(browser: Browser, served
     browser.click(".fresh")
     rows_are(browser, "lorem", "lorem")
     browser.press("Escape")
+    browser.until("document.querySelector('.detail').hidden")
     browser.click(".live")
     browser.until("document.querySelector('.live').dataset.state === 'paused'")
     assert browser.fragment == "#/calls?tool=lorem&source=mcp&live=off"
