@@ -118,7 +118,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "httptools": ("base/http/*", "load/*"),
     "httpx": ("demo/*",),
     "hypothesis": ("testing/*",),
-    "jsonpath2": ("chaos/*",),
+    "jsonpath2": ("chaos/steps/json_path.py",),
     "jwt": ("audit/access/*",),
     "libcst": ("code/changes/*",),
     "mcp": ("agent_tools/*",),

@@ -99,12 +99,11 @@ def test_php_is_read_with_and_without_its_tag() -> None:
         assert (syntax.has_errors, len(syntax.nodes_of(["function_definition"]))) == (False, 1)
 
 
-def test_a_missing_grammar_is_a_clear_error() -> None:
+def test_a_missing_grammar_names_its_module_so_that_the_command_can_name_the_extra() -> None:
     absent = replace(PYTHON, wheel="tree-sitter-not-there")
-    with pytest.raises(RunError) as caught:
+    with pytest.raises(ModuleNotFoundError) as caught:
         parse(b"", absent)
-    text = "Python cannot be read: its grammar is not installed (pip install tree-sitter-not-there)"
-    assert str(caught.value) == text
+    assert caught.value.name == "tree_sitter_not_there"
 
 
 def test_a_grammar_that_does_not_fit_is_a_clear_error() -> None:

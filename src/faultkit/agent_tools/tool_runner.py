@@ -207,12 +207,25 @@ def _perform(
     except FaultkitError as error:
         outcome = _failed(tool, given, message_with_example(tool, error))
     except BaseException as error:  # SystemExit as well: a tool must not end the server.
-        _log.error("%s: unexpected error", tool.name, exc_info=error)
-        problem = f"unexpected {type(error).__name__}: {' '.join(str(error).split())}"
-        outcome = _failed(tool, given, problem)
+        outcome = _failed(tool, given, _missing_extra(tool, error) or _unexpected(tool, error))
     how = "failed" if isinstance(outcome, ToolFailure) else "done"
     _log.info("%s: %s in %.0f ms", tool.name, how, 1000 * (time.monotonic() - began))
     return outcome
+
+
+def _missing_extra(tool: Tool, error: BaseException) -> str:
+    """Return the sentence that names the extra of a package that is not installed, or an empty text."""
+    if not isinstance(error, ImportError):
+        return ""
+    from faultkit.base.installation import explain_import
+
+    missing = explain_import(error, f"the tool {tool.name}")
+    return "" if missing is None else str(missing)
+
+
+def _unexpected(tool: Tool, error: BaseException) -> str:
+    _log.error("%s: unexpected error", tool.name, exc_info=error)
+    return f"unexpected {type(error).__name__}: {' '.join(str(error).split())}"
 
 
 def _failed(tool: Tool, given: Mapping[str, Any], problem: str) -> ToolFailure:

@@ -20,6 +20,7 @@ from faultkit.audit.filter import param_holds
 from faultkit.audit.log_file import MEMORY, STORE_FORM, LogFile, default_store
 from faultkit.audit.store import MOST_IN_MEMORY, Store, why
 from faultkit.base.errors import InputError, TargetError
+from faultkit.base.text import one_line
 
 _CONNECT_S = 5
 _SILENCE_MS = 10_000
@@ -100,8 +101,12 @@ def _open_url(name: str, create: bool) -> Store:
             pool_pre_ping=True,
             connect_args={"connect_timeout": _CONNECT_S, "tcp_user_timeout": _SILENCE_MS},
         )
-    except ImportError:
-        raise InputError("store", "PostgreSQL needs psycopg: pip install 'faultkit[postgres]'") from None
+    except ImportError as error:
+        from faultkit.base.installation import require_extra
+
+        require_extra("postgres", f"the store {shown}")
+        # It is installed, but finds no libpq.
+        raise InputError("store", f"expected psycopg to work: {one_line(str(error))}") from None
     _prepare(engine, shown, create)
     return Store(engine, shown)
 

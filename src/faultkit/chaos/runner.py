@@ -42,14 +42,17 @@ async def run_experiment(
     dry_run: bool = False,
     stopping: asyncio.Event | None = None,
 ) -> Journal:
-    """Run an experiment and return its journal. Never raises for what the experiment does.
+    """Run an experiment and return its journal. Never raises for what the experiment does; raises
+    MissingExtra for one of Chaos Toolkit if its library is not installed.
 
     If it is cancelled, it rolls back first; `on_event` and the lease still get the events. The caller ends
     the lease."""
     stopping = stopping or asyncio.Event()
     if isinstance(experiment, ToolkitExperiment):
+        from faultkit.base.installation import require_extra
         from faultkit.chaos.experiment.toolkit_runner import ToolkitRunner
 
+        require_extra("toolkit", f'the Chaos Toolkit experiment "{experiment.name}"')
         toolkit = ToolkitRunner(experiment, lease, kill_switch, limits, on_event, dry_run, stopping)
         task = asyncio.create_task(toolkit.run())
     else:

@@ -1,7 +1,12 @@
-"""Groups of commands whose modules are imported only when one is called, so that `--help` is fast."""
+"""Groups of commands whose modules are imported only when one is called, so that `--help` is fast.
+
+A command that ends with an ImportError, whether its module or something in it cannot be imported, says which
+extra it needs (`base.installation`)."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -24,6 +29,20 @@ class LazyCommand(NamedTuple):
         return command
 
 
+@contextmanager
+def _explained(who: Callable[[], str]) -> Iterator[None]:
+    """Raise MissingExtra in place of an ImportError for a package that an extra brings."""
+    try:
+        yield
+    except ImportError as error:
+        from faultkit.base.installation import explain_import
+
+        missing = explain_import(error, who())
+        if missing is None:
+            raise
+        raise missing from error
+
+
 class LazyGroup(click.Group):
     """A click group whose help needs none of its commands' modules."""
 
@@ -35,7 +54,15 @@ class LazyGroup(click.Group):
         return list(self.entries)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        return self.entries[name].load() if name in self.entries else None
+        if name not in self.entries:
+            return None
+        with _explained(lambda: f"{ctx.command_path} {name}"):
+            return self.entries[name].load()
+
+    def invoke(self, ctx: click.Context) -> Any:
+        # The innermost group explains first: `fault agent tool`, not `fault agent`.
+        with _explained(lambda: f"{ctx.command_path} {ctx.invoked_subcommand}"):
+            return super().invoke(ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

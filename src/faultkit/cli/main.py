@@ -9,6 +9,7 @@ port is taken, 4 the run could not finish, 130 interrupted, 141 the reader of st
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import sys
@@ -172,5 +173,7 @@ def main() -> NoReturn:
             # A character that the terminal's encoding lacks becomes a question mark, and no error.
             stream.reconfigure(errors="replace")
     if "_FAULT_COMPLETE" in os.environ:
-        fault.main(prog_name="fault")  # Prints a completion script or suggestions, and exits.
+        with contextlib.suppress(FaultkitError):  # A command without its extra: there is nothing to suggest.
+            fault.main(prog_name="fault")  # Prints a completion script or suggestions, and exits.
+        end_process(0)
     end_process(invoke())

@@ -42,7 +42,10 @@ class ChatClient(Protocol):
 
 
 def open_client(endpoint: ModelEndpoint) -> ChatClient:
-    """Return the client of an endpoint."""
+    """Return the client of an endpoint. Raises MissingExtra if the client libraries are not installed."""
+    from faultkit.base.installation import require_extra
+
+    require_extra("llm", f"a language model of {endpoint.provider.name}")
     if endpoint.provider.client == "anthropic":
         from faultkit.llm.anthropic_chat import AnthropicChat
 

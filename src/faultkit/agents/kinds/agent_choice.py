@@ -93,7 +93,8 @@ def model_agent(
 ) -> ChosenAgent:
     """Return the agent for one run of a test with a model.
 
-    Raises InputError if no provider has the model, its key is missing, or its cassette cannot be read.
+    Raises InputError if no provider has the model, its key is missing, its cassette cannot be read, or the
+    client libraries are not installed.
     """
     spec = test.agent
     assert isinstance(spec, ModelAgent)
@@ -134,6 +135,10 @@ def _chat_of(
     name = endpoint.provider.name
     if path.exists() and not options.record:
         return "cassette", CassettePlayer(path, test.name), name
+    from faultkit.base.installation import require_extra
+
+    # Before the run: inside it, a missing package would be one more failure of the agent.
+    require_extra("llm", f"the model {spec.model}")
     return "recording" if options.record else "provider", ProviderChat(endpoint), name
 
 

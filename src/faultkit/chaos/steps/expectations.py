@@ -17,6 +17,7 @@ from typing import Any, Protocol
 
 from faultkit.base.documents.checks import shown
 from faultkit.base.text import shortened
+from faultkit.chaos.steps.json_path import find
 from faultkit.chaos.steps.process_steps import find_function
 
 _LONGEST = 120
@@ -242,13 +243,6 @@ def as_json(value: Any) -> Any:
         except ValueError:
             return value
     return value
-
-
-def find(path: str, value: Any) -> list[Any]:
-    """Return the values at a JSON path. Raises ValueError for a bad path."""
-    from jsonpath2.path import Path
-
-    return [match.current_value for match in Path.parse_str(path).match(value)]
 
 
 def brief(value: Any) -> str:

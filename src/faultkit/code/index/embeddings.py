@@ -75,9 +75,7 @@ class WordEmbedder:
 def _word_model() -> Any:
     found = importlib.util.find_spec("wordllama")
     if found is None or not found.submodule_search_locations:
-        raise RunError(
-            "offline embeddings cannot be made: the package is not installed (pip install wordllama)"
-        )
+        raise ModuleNotFoundError("No module named 'wordllama'", name="wordllama")
     folder = Path(next(iter(found.submodule_search_locations)))
     root = logging.getLogger()
     before = list(root.handlers), root.level

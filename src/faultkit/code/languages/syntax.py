@@ -165,9 +165,6 @@ def walk(top: Node, enters: Callable[[Node], bool] | None = None) -> Iterator[No
 def _grammar(language: Language) -> tree_sitter.Language:
     try:
         return tree_sitter.Language(getattr(import_module(language.module), language.loader)())
-    except ImportError:
-        fix = f"pip install {language.wheel}"
-        raise RunError(f"{language.title} cannot be read: its grammar is not installed ({fix})") from None
     except (AttributeError, ValueError) as error:
         raise RunError(f"{language.title} cannot be read: {language.wheel} does not fit: {error}") from None
 
