@@ -41,12 +41,16 @@ class Extra:
     packages: tuple[Package, ...] = ()
     includes: tuple[str, ...] = ()
     """Other extras that come with it."""
+    about_mb: int = 0
+    """Size that it adds to the core, with all that its packages need: measured on Linux, see
+    docs/dependencies.md."""
 
 
 def _package(name: str, at_least: str, *modules: str, below: str = "") -> Package:
     return Package(name, at_least, modules or (name.lower().replace("-", "_"),), below)
 
 
+LEAST_PYTHON = (3, 11)
 CORE: tuple[Package, ...] = (
     _package("click", "8.1.7"),
     _package("google-re2", "1.1.20250722", "re2"),

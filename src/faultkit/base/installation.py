@@ -86,22 +86,6 @@ def installed_version(package: Package) -> str | None:
         return None
 
 
-def size_of(package: Package) -> int | None:
-    """Return the bytes of a package's own files; None if it is not installed."""
-    try:
-        files = metadata.files(package.name)
-    except metadata.PackageNotFoundError:
-        return None
-    return None if files is None else sum(_size(Path(str(file.locate()))) for file in files)
-
-
-def _size(path: Path) -> int:
-    try:
-        return path.stat().st_size
-    except OSError:
-        return 0
-
-
 def is_complete(extra: str) -> bool:
     """Return whether all packages of an extra are installed."""
     return all(is_installed(package) for package in packages_of(extra))

@@ -66,6 +66,9 @@ COMMANDS: dict[str, LazyCommand] = {
     "toxiproxy": LazyCommand(
         "faultkit.cli.toxiproxy:command", "Serve the Toxiproxy API, as a drop-in replacement."
     ),
+    "doctor": LazyCommand(
+        "faultkit.cli.doctor:command", "Show what is installed and missing, and check this machine."
+    ),
 }
 
 

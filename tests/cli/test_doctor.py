@@ -1,0 +1,142 @@
+"""`fault doctor`: its checks, its report, its JSON, and its exit code."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from faultkit.base import installation
+from faultkit.base.extras import CORE, EXTRAS
+from faultkit.cli import doctor
+from faultkit.cli.main import COMMANDS, invoke
+
+
+def hide(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    def is_installed(package: installation.Package) -> bool:
+        return package.name not in names
+
+    monkeypatch.setattr(doctor, "is_installed", is_installed)
+    monkeypatch.setattr(installation, "is_installed", is_installed)
+
+
+def test_a_sound_core_exits_with_0_and_lists_every_package_and_extra(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert invoke(["doctor"]) == 0
+    out = capsys.readouterr().out
+    words = {line.split()[0] for line in out.splitlines() if line}
+    assert {package.name for package in CORE} | set(EXTRAS) <= words
+    assert out.endswith("The core is sound.\n")
+
+
+def test_the_json_has_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["doctor", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["sound"] is True
+    assert [package["name"] for package in document["core"]] == [package.name for package in CORE]
+    assert all(package["fits"] for package in document["core"])
+    assert [extra["name"] for extra in document["extras"]] == list(EXTRAS)
+    assert {check["name"] for check in document["checks"]} == {
+        "python",
+        "system",
+        "core",
+        "open files",
+        "listen on 127.0.0.1",
+        "listen on ::1",
+        "usual ports",
+    }
+
+
+def test_a_missing_extra_is_no_fault_and_is_shown_with_its_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hide(monkeypatch, *(package.name for package in EXTRAS["toolkit"].packages), "openai")
+    assert invoke(["doctor", "--json"]) == 0
+    states = {each["name"]: each for each in json.loads(capsys.readouterr().out)["extras"]}
+    assert states["toolkit"]["state"] == "missing"
+    assert states["toolkit"]["install"].endswith("[toolkit]'")
+    assert states["llm"]["state"] == "incomplete"
+    assert (states["code"]["state"], states["code"]["install"]) == ("installed", "")
+    assert invoke(["doctor"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert any(line.startswith("toolkit would add about ") and "chaostoolkit-lib" in line for line in lines)
+
+
+def test_a_missing_package_of_the_core_exits_with_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hide(monkeypatch, "PyYAML")
+    assert invoke(["doctor"]) == 1
+    out = capsys.readouterr().out
+    assert "bad  core                 PyYAML: " in out
+    assert out.endswith("The core is not sound: see the lines that begin with bad.\n")
+
+
+def test_a_package_that_is_too_old_exits_with_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    versions = {"sqlalchemy": "2.0.1"}
+    monkeypatch.setattr(doctor, "installed_version", lambda package: versions.get(package.name, "99"))
+    assert invoke(["doctor"]) == 1
+    assert "sqlalchemy 2.0.36 or newer, got 2.0.1: " in capsys.readouterr().out
+
+
+def test_an_old_python_and_another_system_are_bad(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor.sys, "version_info", (3, 10, 9))
+    assert doctor.python_check().level == "bad"
+    monkeypatch.setattr(doctor.os, "name", "nt")
+    assert doctor.platform_check().level == "bad"
+
+
+def test_a_low_limit_of_open_files_is_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    import resource
+
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (256, 4096))
+    check = doctor.file_check()
+    assert (check.level, check.says) == (
+        "note",
+        "at most 256, two for each connection of a proxy; `ulimit -n` raises it, up to 4096",
+    )
+    monkeypatch.setattr(resource, "getrlimit", lambda which: (resource.RLIM_INFINITY,) * 2)
+    assert doctor.file_check() == doctor.Check("open files", "ok", "no limit")
+
+
+def test_a_taken_port_is_a_note_with_the_command_that_would_use_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        monkeypatch.setattr(doctor, "USUAL_PORTS", {port: "fault serve"})
+        check = list(doctor.port_checks())[-1]
+    assert (check.level, check.says) == (
+        "note",
+        f"taken: {port} (fault serve); the commands take others by a flag",
+    )
+
+
+def test_an_address_that_cannot_be_bound_is_bad(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(doctor.socket, "create_server", refuse)
+    checks = list(doctor.port_checks())
+    assert [check.level for check in checks] == ["bad", "note", "note"]
+    assert checks[0].says == "cannot listen on 127.0.0.1:0: operation not permitted"
+
+
+def test_the_usual_ports_are_the_defaults_of_the_commands() -> None:
+    def commands(command: click.Command) -> Iterator[click.Command]:
+        yield command
+        if isinstance(command, click.Group):
+            for name in command.list_commands(click.Context(command)):
+                inner = command.get_command(click.Context(command), name)
+                assert inner is not None
+                yield from commands(inner)
+
+    flags = {f"127.0.0.1:{port}": port for port in doctor.USUAL_PORTS}
+    for port, name in doctor.USUAL_PORTS.items():
+        params = [each for every in commands(COMMANDS[name.split()[1]].load()) for each in every.params]
+        given = {each.default for each in params} | {getattr(each, "flag_value", None) for each in params}
+        assert port in given | {flags.get(str(each)) for each in given}, name
