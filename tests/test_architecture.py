@@ -112,11 +112,10 @@ IMPURE = {
 
 HOMES: dict[str, tuple[str, ...]] = {
     "anthropic": ("llm/*",),
-    "anyio": ("agent_tools/*", "demo/*"),
+    "anyio": ("agent_tools/*",),
     "chaoslib": ("chaos/experiment/toolkit_child.py",),
     "click": ("cli/*",),
     "httptools": ("base/http/*", "load/*"),
-    "httpx": ("demo/*",),
     "hypothesis": ("testing/*",),
     "jsonpath2": ("chaos/steps/json_path.py",),
     "jwt": ("audit/access/*",),

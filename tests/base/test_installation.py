@@ -110,6 +110,13 @@ def test_a_missing_package_of_an_extra_is_one_sentence(without: Any) -> None:
     assert error.exit_code == 2
 
 
+def test_a_command_that_needs_more_names_the_extra_that_brings_all(without: Any) -> None:
+    without("tree-sitter")
+    missing = ModuleNotFoundError("no", name="tree_sitter")
+    assert str(explain_import(missing, "fault index", "index")).endswith(": pip install 'faultkit[index]'")
+    assert str(explain_import(missing, "fault x", "llm")).endswith(": pip install 'faultkit[code]'")
+
+
 def test_a_missing_package_of_the_core_is_one_sentence(without: Any) -> None:
     without("PyYAML")
     error = explain_import(ModuleNotFoundError("no", name="yaml"), "fault run")

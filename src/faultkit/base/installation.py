@@ -30,14 +30,17 @@ class MissingExtra(InputError):
     """A package that a command needs is not installed, or not in a version that fits."""
 
 
-def explain_import(error: ImportError, who: str) -> MissingExtra | None:
+def explain_import(error: ImportError, who: str, whole: str = "") -> MissingExtra | None:
     """Return the error for a user whose command ended with this one; None if Faultkit has all it needs.
 
-    who: the command or tool that needed the package"""
+    who:   the command or tool that needed the package
+    whole: the extra that brings all that it needs, to be named if the package is a part of it"""
     known = owner_of(error.name or "")
     if known is None:
         return None
     package, extra = known
+    if extra is not None and whole and package in packages_of(whole):
+        extra = EXTRAS[whole]
     if not is_installed(package):
         return _missing(package, extra, who)
     version = installed_version(package)

@@ -20,6 +20,8 @@ class LazyCommand(NamedTuple):
     """The click command, as `module:attribute`."""
     summary: str
     """The command's line in the help of its group."""
+    extra: str = ""
+    """The extra that brings all that the command needs, if that is more than the core."""
 
     def load(self) -> click.Command:
         """Import the command's module and return the command."""
@@ -27,20 +29,6 @@ class LazyCommand(NamedTuple):
         command = getattr(import_module(module), attribute)
         assert isinstance(command, click.Command)
         return command
-
-
-@contextmanager
-def _explained(who: Callable[[], str]) -> Iterator[None]:
-    """Raise MissingExtra in place of an ImportError for a package that an extra brings."""
-    try:
-        yield
-    except ImportError as error:
-        from faultkit.base.installation import explain_import
-
-        missing = explain_import(error, who())
-        if missing is None:
-            raise
-        raise missing from error
 
 
 class LazyGroup(click.Group):
@@ -56,13 +44,29 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in self.entries:
             return None
-        with _explained(lambda: f"{ctx.command_path} {name}"):
+        with self._explained(ctx, lambda: name):
             return self.entries[name].load()
 
     def invoke(self, ctx: click.Context) -> Any:
         # The innermost group explains first: `fault agent tool`, not `fault agent`.
-        with _explained(lambda: f"{ctx.command_path} {ctx.invoked_subcommand}"):
+        with self._explained(ctx, lambda: ctx.invoked_subcommand):
             return super().invoke(ctx)
+
+    @contextmanager
+    def _explained(self, ctx: click.Context, command: Callable[[], str | None]) -> Iterator[None]:
+        """Raise MissingExtra in place of an ImportError for a package that an extra brings."""
+        try:
+            yield
+        except ImportError as error:
+            from faultkit.base.installation import explain_import
+
+            name = command() or ""
+            entry = self.entries.get(name)
+            who = f"{ctx.command_path} {name}".strip()
+            missing = explain_import(error, who, "" if entry is None else entry.extra)
+            if missing is None:
+                raise
+            raise missing from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

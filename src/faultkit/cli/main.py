@@ -42,11 +42,14 @@ COMMANDS: dict[str, LazyCommand] = {
     ),
     "slo": LazyCommand("faultkit.cli.advice:slo_command", "Suggest service level objectives for a function."),
     "index": LazyCommand(
-        "faultkit.cli.code_search:index_command", "Index a project's code for search, or update its index."
+        "faultkit.cli.code_search:index_command",
+        "Index a project's code for search, or update its index.",
+        "index",
     ),
     "search": LazyCommand(
         "faultkit.cli.code_search:search_command",
         "Search a project's index for code, by meaning or by words.",
+        "index",
     ),
     "agent": LazyCommand("faultkit.cli.agent:command", "Serve Faultkit's tools to coding agents over MCP."),
     "mock": LazyCommand("faultkit.cli.mock:mock_command", "Serve the tools of a file over MCP, with faults."),

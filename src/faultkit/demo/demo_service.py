@@ -50,11 +50,10 @@ class DemoService:
     @contextlib.asynccontextmanager
     async def _lifespan(self, app: Starlette) -> AsyncIterator[None]:
         self._caller = UpstreamCaller(self._timeout_s)
-        await self._caller.warm_up()
         try:
             yield
         finally:
-            await self._caller.close()
+            self._caller.close()
 
     async def hello(self, request: Request) -> Response:
         return HTMLResponse(HELLO)

@@ -7,16 +7,18 @@ NO_PROXY are honoured, for addresses of this machine too.
 from __future__ import annotations
 
 import asyncio
-import ssl
+import re
 import time
 from dataclasses import dataclass
 
-import anyio.lowlevel
-import httpx
-
+from faultkit.base.errors import InputError
+from faultkit.base.http.http_client import ConnectionLost, HttpClient
+from faultkit.base.http.http_proxy import environment_proxy
 from faultkit.base.text import one_line
 
 MOST_BYTES = 1024 * 1024
+_HEADERS = (("accept", "*/*"), ("user-agent", "faultkit-demo"))
+_CHARSET = re.compile(r"charset=\"?([\w.:-]+)", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +39,11 @@ class UpstreamAnswer:
 
 
 class UpstreamCaller:
-    """An HTTP client that is opened and closed with the service."""
+    """The clients of the service's upstreams, one for each URL."""
 
     def __init__(self, timeout_s: float) -> None:
         self._timeout_s = timeout_s
-        limits = httpx.Limits(max_keepalive_connections=0)
-        self._client = httpx.AsyncClient(timeout=timeout_s, limits=limits, follow_redirects=False)
-
-    async def warm_up(self) -> None:
-        """Import what the first call would import, so that it takes no longer than the others."""
-        await anyio.lowlevel.checkpoint()
+        self._clients: dict[str, HttpClient] = {}
 
     async def get(self, url: str) -> UpstreamAnswer:
         """Send a GET request and return its outcome."""
@@ -56,24 +53,34 @@ class UpstreamCaller:
             return UpstreamAnswer(None, problem, time.perf_counter() - began, timed_out)
 
         try:
-            # The client's own limits are per step: a response that trickles would pass them all.
             async with asyncio.timeout(self._timeout_s):
                 status, content = await self._fetch(url)
-        except (TimeoutError, httpx.TimeoutException):
+        except TimeoutError:
             return failed(f"no answer from {url} within {self._timeout_s:g} s", timed_out=True)
-        except (httpx.HTTPError, httpx.InvalidURL, OSError, ssl.SSLError, ValueError) as error:
-            reason = one_line(str(error)) or type(error).__name__
-            return failed(f"no answer from {url}: {reason}")
+        except (ConnectionLost, InputError, OSError) as error:
+            return failed(f"no answer from {url}: {one_line(str(error)) or type(error).__name__}")
         return UpstreamAnswer(status, content, time.perf_counter() - began)
 
     async def _fetch(self, url: str) -> tuple[int, str]:
-        async with self._client.stream("GET", url) as answer:
-            body = bytearray()
-            async for chunk in answer.aiter_bytes():
-                body += chunk
-                if len(body) > MOST_BYTES:
-                    raise ValueError(f"the answer has more than {MOST_BYTES} bytes")
-        return answer.status_code, body.decode(answer.encoding or "utf-8", "replace")
+        reply = await self._client(url).request("GET", _HEADERS, b"")
+        try:
+            body = await reply.body(MOST_BYTES)
+        finally:
+            reply.close()
+        named = _CHARSET.search(reply.headers.get("content-type", ""))
+        try:
+            return reply.status, body.decode(named[1] if named else "utf-8", "replace")
+        except LookupError:  # A charset that Python does not know.
+            return reply.status, body.decode("utf-8", "replace")
 
-    async def close(self) -> None:
-        await self._client.aclose()
+    def _client(self, url: str) -> HttpClient:
+        client = self._clients.get(url)
+        if client is None:
+            client = HttpClient(url, proxy_for=environment_proxy, most_kept=0, connect_s=self._timeout_s)
+            self._clients[url] = client
+        return client
+
+    def close(self) -> None:
+        """Close every connection."""
+        for client in self._clients.values():
+            client.close()

@@ -10,12 +10,16 @@ import asyncio
 import select
 import ssl
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 import httptools
 
 from faultkit.base.http.http_server import Headers
-from faultkit.base.http.http_url import parse_url
+from faultkit.base.http.http_url import HttpUrl, parse_url
+
+if TYPE_CHECKING:
+    from faultkit.base.http.http_proxy import HttpProxy
 
 CONNECT_S = 10.0
 _MOST_KEPT = 64
@@ -81,9 +85,24 @@ class HttpReply:
 class HttpClient:
     """A client of one origin, with a pool of connections."""
 
-    def __init__(self, url: str, *, verify: bool = True) -> None:
-        """Raises InputError if the URL is not an HTTP URL."""
+    def __init__(
+        self,
+        url: str,
+        *,
+        verify: bool = True,
+        proxy_for: Callable[[HttpUrl], HttpProxy | None] = lambda url: None,
+        most_kept: int = _MOST_KEPT,
+        connect_s: float = CONNECT_S,
+    ) -> None:
+        """Raises InputError if the URL is not an HTTP URL.
+
+        proxy_for: returns the proxy to connect through, or None
+        most_kept: idle connections that are kept for the next requests
+        connect_s: seconds that a connection may take to open"""
         self.address = parse_url(url)
+        self._proxy = proxy_for(self.address)
+        self._most_kept = most_kept
+        self._connect_s = connect_s
         self.host, self.port, self.target = self.address.host, self.address.port, self.address.target
         self._tls: ssl.SSLContext | None = None
         if self.address.scheme == "https":
@@ -101,7 +120,13 @@ class HttpClient:
 
         Raises ConnectionLost; OSError or TimeoutError if the server cannot be reached."""
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers)
-        head = f"{method} {target or self.target} HTTP/1.1\r\nhost: {self.address.authority}\r\n{lines}"
+        asked = target or self.target
+        if self._proxy is not None and self._tls is None:
+            # RFC 9112 §3.2.2: a proxy is asked for the whole URL.
+            asked = f"http://{self.address.authority}{asked}"
+            if self._proxy.authorization:
+                lines += f"proxy-authorization: {self._proxy.authorization}\r\n"
+        head = f"{method} {asked} HTTP/1.1\r\nhost: {self.address.authority}\r\n{lines}"
         if body or method in ("POST", "PUT", "PATCH"):
             head += f"content-length: {len(body)}\r\n"
         raw = f"{head}\r\n".encode("latin-1", "replace") + body
@@ -123,16 +148,27 @@ class HttpClient:
     async def _connect(self) -> _Connection:
         loop = asyncio.get_running_loop()
         name = self.host if self._tls is not None else None
-        async with asyncio.timeout(CONNECT_S):
+        async with asyncio.timeout(self._connect_s):
+            if self._proxy is not None and self._tls is not None:
+                from faultkit.base.http.http_proxy import open_tunnel
+
+                tunnel = await open_tunnel(self._proxy, self.address)
+                _, connection = await loop.create_connection(
+                    lambda: _Connection(self), sock=tunnel, ssl=self._tls, server_hostname=name
+                )
+                return connection
+            host, port = (
+                (self.host, self.port) if self._proxy is None else (self._proxy.host, self._proxy.port)
+            )
             _, connection = await loop.create_connection(
-                lambda: _Connection(self), self.host, self.port, ssl=self._tls, server_hostname=name
+                lambda: _Connection(self), host, port, ssl=self._tls, server_hostname=name
             )
         return connection
 
     def done(self, connection: _Connection) -> None:
         """Take back a connection: keep it for the next request, or drop it."""
         self._busy.discard(connection)
-        if connection.is_open and len(self._idle) < _MOST_KEPT:
+        if connection.is_open and len(self._idle) < self._most_kept:
             self._idle.append(connection)
         else:
             connection.drop()
