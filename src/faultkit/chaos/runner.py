@@ -30,6 +30,14 @@ if TYPE_CHECKING:
     from faultkit.chaos.named_faults.fault_registry import FaultRegistry
 
 
+def require_library(experiment: AnyExperiment) -> None:
+    """Raise MissingExtra for an experiment of Chaos Toolkit if its library is not installed."""
+    if isinstance(experiment, ToolkitExperiment):
+        from faultkit.base.installation import require_extra
+
+        require_extra("toolkit", f'the Chaos Toolkit experiment "{experiment.name}"')
+
+
 async def run_experiment(
     experiment: AnyExperiment,
     *,
@@ -49,10 +57,9 @@ async def run_experiment(
     the lease."""
     stopping = stopping or asyncio.Event()
     if isinstance(experiment, ToolkitExperiment):
-        from faultkit.base.installation import require_extra
         from faultkit.chaos.experiment.toolkit_runner import ToolkitRunner
 
-        require_extra("toolkit", f'the Chaos Toolkit experiment "{experiment.name}"')
+        require_library(experiment)
         toolkit = ToolkitRunner(experiment, lease, kill_switch, limits, on_event, dry_run, stopping)
         task = asyncio.create_task(toolkit.run())
     else:

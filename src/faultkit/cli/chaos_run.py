@@ -84,11 +84,14 @@ def run_command(
     """
     from faultkit.chaos.game_day import run_game_day
     from faultkit.chaos.report.experiment_formats import journal_json, render_chaos_text
+    from faultkit.chaos.runner import require_library
 
     paths = (*reports, *([journal] if journal else []))
     _check_paths(reports, journal)
     settings = chaos_settings(chaos, source="cli")
     day = _game_day(which, together, settings.experiments)
+    for experiment in day.experiments:
+        require_library(experiment)
     with _open_session(settings) as session:
         session.check_switch()
         stop = threading.Event()

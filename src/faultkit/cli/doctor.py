@@ -16,7 +16,7 @@ from faultkit import __version__
 from faultkit.base.extras import CORE, EXTRAS, LEAST_PYTHON, Extra, Package, packages_of
 from faultkit.base.installation import install_command, installed_version, installer, is_installed
 from faultkit.base.network import cannot_listen
-from faultkit.base.text import count_of
+from faultkit.base.text import and_list, count_of
 from faultkit.cli.shared_options import CONTROL_PORT, columns, json_option, print_json
 
 USUAL_PORTS: dict[int, str] = {
@@ -32,6 +32,8 @@ USUAL_PORTS: dict[int, str] = {
 """Ports that commands listen on unless told otherwise."""
 _FEW_FILES = 1024
 """An open-file limit below this is remarked on: a connection through the proxy takes two."""
+
+_MOST_NAMED = 4
 
 Level = Literal["ok", "note", "bad"]
 
@@ -200,10 +202,25 @@ def _report(
     if lacking:
         yield ""
     for each in lacking:
-        names = ", ".join(_lack(package) for package in each.packages if not package.fits)
-        yield f"{each.name} would add about {each.about_mb} MB ({names}): {each.install}"
+        yield f"{each.name} would add {and_list(list(_additions(each)))}, about {each.about_mb} MB: {each.install}"
     yield ""
     yield "The core is sound." if sound else "The core is not sound: see the lines that begin with bad."
+
+
+def _additions(extra: ExtraState) -> Iterator[str]:
+    """Yield what an extra lacks: other extras by their names, and a few of its own packages."""
+    inner = {package.name for name in extra.includes for package in packages_of(name)}
+    lacking = [package for package in extra.packages if not package.fits]
+    own = [_lack(package) for package in lacking if package.name not in inner]
+    yield from own if len(own) <= _MOST_NAMED else own[: _MOST_NAMED - 1]
+    if len(own) > _MOST_NAMED:
+        yield f"{len(own) - _MOST_NAMED + 1} other packages"
+    names = {package.name for package in lacking}
+    yield from (
+        f'the extra "{name}"'
+        for name in extra.includes
+        if names & {package.name for package in packages_of(name)}
+    )
 
 
 def _package_row(package: PackageState) -> tuple[str, str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -10,33 +11,39 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from faultkit.base.extras import CORE, packages_of
-
 HERE = Path(__file__).parent
+PROJECT = tomllib.loads((HERE.parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
 MOST_PACKAGES = 30
 
 
-def distributions_of(names: list[str]) -> set[str]:
-    """Return the packages with these names, and all that they need here."""
-    found: set[str] = set()
-    left = [canonicalize_name(name) for name in names]
+@cache
+def distributions_of(*extras: str) -> frozenset[str]:
+    """Return the packages of an installation with these extras: those of pyproject.toml, and their needs."""
+    optional = PROJECT["optional-dependencies"]
+    left = [Requirement(text) for text in PROJECT["dependencies"]]
+    left += [Requirement(f"faultkit[{name}]") for name in extras]
+    found: set[tuple[str, str]] = set()
     while left:
-        name = left.pop()
-        if name in found:
-            continue
-        found.add(name)
-        for text in metadata.requires(name) or ():
-            need = Requirement(text)
-            if need.marker is None or need.marker.evaluate({"extra": ""}):
-                left.append(canonicalize_name(need.name))
-    return found
+        need = left.pop()
+        name = canonicalize_name(need.name)
+        for extra in ("", *need.extras):
+            if (name, extra) in found:
+                continue
+            found.add((name, extra))
+            if name == "faultkit":
+                left += [Requirement(text) for text in optional.get(extra, ())]
+                continue
+            for text in metadata.requires(name) or ():
+                further = Requirement(text)
+                if further.marker is None or further.marker.evaluate({"extra": extra}):
+                    left.append(further)
+    return frozenset({name for name, _ in found} | {"faultkit"})
 
 
 @cache
 def hidden_modules(*extras: str) -> frozenset[str]:
     """Return the modules that an installation with these extras lacks."""
-    packages = [*CORE, *(package for extra in extras for package in packages_of(extra))]
-    kept = distributions_of([package.name for package in packages]) | {"faultkit"}
+    kept = distributions_of(*extras)
     by_module = metadata.packages_distributions()
     return frozenset(
         module for module, owners in by_module.items() if not kept & set(map(canonicalize_name, owners))

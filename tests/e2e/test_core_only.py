@@ -1,0 +1,367 @@
+"""Every command in an environment with the core alone: it works, or says in one line which extra it needs."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import click
+import pytest
+from mcp.client.client import Client
+from mcp.client.stdio import StdioServerParameters
+
+from faultkit.agent_tools.tool_catalog import AGENT_TOOLS
+from faultkit.base.extras import CORE, EXTRAS
+from faultkit.cli.main import fault
+from tests.chaos.toolkit.documents import experiment
+from tests.e2e.core_only import MOST_PACKAGES, distributions_of, environment, hidden_modules
+
+PROJECT = Path(__file__).parents[2]
+PATIENCE_S = 60.0
+FAULT = [sys.executable, "-m", "faultkit"]
+WHOLE_COMMAND = {
+    "functions": "code",
+    "review": "code",
+    "improve": "code",
+    "slo": "code",
+    "index": "index",
+    "search": "index",
+}
+"""Commands that can do nothing without an extra, not even show their help."""
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+EXPERIMENT = """\
+name: nothing
+steady_state:
+  - {name: it is there, process: ["true"], expect: {all: [{target: status, equals: 0}]}}
+method:
+  - {name: nothing, process: ["true"]}
+"""
+JSON_PATH = """\
+name: documents
+steady_state:
+  - name: the document is right
+    process: [echo, '{"items": [{"n": 1}, {"n": 2}]}']
+    expect: {type: jsonpath, path: PATH, target: stdout, count: 2}
+method:
+  - {name: nothing, process: ["true"]}
+"""
+MODEL_SUITE = """\
+servers: {incidents: {mock: TOOLS}}
+agents:
+  - {name: a model, model: gpt-4o-mini, prompt: go, expect: [{target: final_response, contains: x}]}
+"""
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str]:
+    return environment(tmp_path)
+
+
+def run(env: dict[str, str], folder: Path, *args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [*FAULT, *args], env=env, cwd=folder, input=stdin, capture_output=True, text=True, timeout=PATIENCE_S
+    )
+    assert "Traceback" not in done.stdout + done.stderr
+    assert "unexpected " not in done.stdout + done.stderr
+    return done
+
+
+def assert_names_extra(done: subprocess.CompletedProcess[str], who: str, extra: str) -> None:
+    """Check that a command ended with the one line."""
+    assert done.stdout == ""
+    sentence = f'error: {who} needs the extra "{extra}" ({EXTRAS[extra].purpose}), which is not installed: '
+    assert done.stderr.startswith(sentence), done.stderr
+    assert re.fullmatch(rf".*install .*\[{extra}\]'", done.stderr.removeprefix(sentence).rstrip("\n"))
+    assert done.stderr.count("\n") == 1
+    assert done.returncode == 2
+
+
+def test_the_core_has_few_packages() -> None:
+    assert len(distributions_of()) <= MOST_PACKAGES
+
+
+def test_the_environment_has_no_package_of_an_extra() -> None:
+    hidden = hidden_modules()
+    modules = {name for extra in EXTRAS.values() for each in extra.packages for name in each.modules}
+    assert modules <= hidden
+    assert not hidden & {name for package in CORE for name in package.modules}
+
+
+def paths_of(command: click.Command, *path: str) -> Iterator[tuple[str, ...]]:
+    yield path
+    if isinstance(command, click.Group):
+        ctx = click.Context(command)
+        for name in command.list_commands(ctx):
+            inner = command.get_command(ctx, name)
+            assert inner is not None
+            yield from paths_of(inner, *path, name)
+
+
+def test_every_command_shows_its_help_or_names_its_extra(env: dict[str, str], tmp_path: Path) -> None:
+    paths = list(paths_of(fault))
+    program = (
+        "import contextlib, io, json, sys\n"
+        "from faultkit.cli.main import invoke\n"
+        "said = []\n"
+        "for path in json.load(sys.stdin):\n"
+        "    out, err = io.StringIO(), io.StringIO()\n"
+        "    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):\n"
+        "        code = invoke([*path, '--help'])\n"
+        "    said.append([code, out.getvalue(), err.getvalue()])\n"
+        "print(json.dumps(said))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env=env,
+        cwd=tmp_path,
+        input=json.dumps(paths),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=True,
+    )
+    for path, (code, out, err) in zip(paths, json.loads(done.stdout), strict=True):
+        extra = WHOLE_COMMAND.get(path[0]) if path else None
+        if extra is None:
+            assert (code, err) == (0, ""), path
+            assert out.startswith("Usage: fault"), path
+        else:
+            assert_names_extra(
+                subprocess.CompletedProcess([], code, out, err), f"fault {' '.join(path)}", extra
+            )
+
+
+@pytest.mark.parametrize(
+    ("args", "who", "extra"),
+    [
+        (["functions", "app.py"], "fault functions", "code"),
+        (["review", "."], "fault review", "code"),
+        (["improve", "app.py"], "fault improve", "code"),
+        (["slo", "app.py"], "fault slo", "code"),
+        (["index", "."], "fault index", "index"),
+        (["search", "retries"], "fault search", "index"),
+        (["agent", "tool"], "fault agent tool", "agent"),
+        (["agent", "tool", "--transport", "http", "--port", "0"], "fault agent tool", "agent"),
+        (["chaos", "serve"], "fault chaos serve", "agent"),
+        (
+            ["serve", "--transport", "http", "--oidc-issuer", "https://id.test", "--oidc-audience", "us"],
+            "fault serve",
+            "oidc",
+        ),
+        (["serve", "--store", "postgresql://me@db/a"], "the store postgresql://me@db/a", "postgres"),
+        (["audit", "list", "--store", "postgresql://me@db/a"], "the store postgresql://me@db/a", "postgres"),
+        (["keys", "list", "--store", "postgresql://me@db/a"], "the store postgresql://me@db/a", "postgres"),
+        (["chaos", "run", "toolkit.json"], 'the Chaos Toolkit experiment "toolkit"', "toolkit"),
+        (["chaos", "run", "filter.yaml"], "fault chaos run", "toolkit"),
+    ],
+)
+def test_a_command_without_its_extra_says_so_in_one_line(
+    args: list[str], who: str, extra: str, env: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "app.py").write_text("def f():\n    pass\n")
+    (tmp_path / "toolkit.json").write_text(json.dumps(experiment("toolkit", [])))
+    (tmp_path / "filter.yaml").write_text(JSON_PATH.replace("PATH", '"$.items[*][?(@.n > 0)]"'))
+    assert_names_extra(run(env, tmp_path, *args), who, extra)
+
+
+def test_a_suite_with_a_model_says_so_in_the_result_of_that_test(env: dict[str, str], tmp_path: Path) -> None:
+    """As for a missing key: tests with other agents run all the same."""
+    (tmp_path / "model.yml").write_text(MODEL_SUITE.replace("TOOLS", str(PROJECT / "examples/tools.yml")))
+    done = run({**env, "OPENAI_API_KEY": "none"}, tmp_path, "test", "model.yml")
+    sentence = (
+        'a model: the model gpt-4o-mini needs the extra "llm" (ask language models), which is not installed: '
+    )
+    assert sentence in done.stdout
+    assert done.returncode == run(env, tmp_path, "test", "model.yml").returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("has", "variables", "args", "who", "extra"),
+    [
+        ("code", {}, ["index", "."], "fault index", "index"),
+        ("code", {"OPENAI_API_KEY": "none"}, ["improve", "app.py"], "a language model of openai", "llm"),
+        ("index", {"QDRANT_URL": "http://127.0.0.1:1"}, ["index", "."], "fault index", "qdrant"),
+    ],
+)
+def test_a_command_with_one_extra_names_the_other_that_an_option_needs(
+    has: str, variables: dict[str, str], args: list[str], who: str, extra: str, tmp_path: Path
+) -> None:
+    (tmp_path / "app.py").write_text(
+        "import requests\n\ndef f():\n    return requests.get('http://a.test')\n"
+    )
+    assert_names_extra(run(environment(tmp_path, has) | variables, tmp_path, *args), who, extra)
+
+
+@pytest.mark.parametrize(
+    ("extra", "args", "said"),
+    [
+        ("code", ["functions", "app.py"], "f"),
+        ("code", ["review", "app.py"], "1 file: "),
+        ("code", ["slo", "app.py", "f"], ""),
+        ("index", ["index", "."], "1 indexed"),
+        ("toolkit", ["chaos", "run", "filter.yaml"], "The steady state held"),
+    ],
+)
+def test_an_extra_is_enough_for_its_command(extra: str, args: list[str], said: str, tmp_path: Path) -> None:
+    (tmp_path / "app.py").write_text("def f():\n    pass\n")
+    (tmp_path / "filter.yaml").write_text(JSON_PATH.replace("PATH", '"$.items[*][?(@.n > 0)]"'))
+    done = run(environment(tmp_path, extra), tmp_path, *args)
+    assert done.returncode == 0, done.stderr
+    assert said in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "said"),
+    [
+        (["faults", "latency"], 0, "latency"),
+        (["doctor"], 0, "The core is sound."),
+        (["test", str(PROJECT / "examples/shipped-agents.yml")], 0, "9 passed"),
+        (["scenario", "validate", str(PROJECT / "examples/scenarios")], 0, "valid: 8 scenarios"),
+        (["scenario", "generate", "--spec-file", "openapi.json", "--scenario", "made.yaml"], 0, ""),
+        (["chaos", "run", "own.yaml"], 0, "The steady state held"),
+        (["chaos", "run", "path.yaml"], 0, "The steady state held"),
+        (["chaos", "status"], 0, ""),
+        (["keys", "create", "ci"], 0, "fk_"),
+        (["audit", "list", "--store", "audit.db"], 2, "no file"),
+        (["agent", "install", "codex", "--scope", "user"], 0, "[mcp_servers."),
+        (["profile", "--timeout", "5s", "--", "true", "{server}"], 4, ""),
+        (["edge", "--only", "EDGE-001", "--", *FAULT, "mock", "--tools-from", "tools.yml"], 0, "EDGE-001"),
+    ],
+)
+def test_a_command_of_the_core_works(
+    args: list[str], code: int, said: str, env: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "own.yaml").write_text(EXPERIMENT)
+    (tmp_path / "path.yaml").write_text(JSON_PATH.replace("PATH", '"$.items[*].n"'))
+    (tmp_path / "tools.yml").write_text((PROJECT / "examples/tools.yml").read_text())
+    (tmp_path / "openapi.json").write_text(json.dumps(OPENAPI))
+    done = run(env, tmp_path, *args)
+    assert done.returncode == code, done.stderr
+    assert said in done.stdout + done.stderr
+
+
+OPENAPI = {
+    "openapi": "3.1.0",
+    "info": {"title": "Shop", "version": "1"},
+    "servers": [{"url": "http://127.0.0.1:1"}],
+    "paths": {"/items": {"get": {"responses": {"200": {"description": "ok"}}}}},
+}
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["mock", "--tools-from", "tools.yml"],
+        ["gateway", "--", *FAULT, "mock", "--tools-from", "tools.yml"],
+        ["serve"],
+    ],
+    ids=lambda args: args[0],
+)
+def test_a_server_of_the_core_answers_over_stdio(
+    args: list[str], env: dict[str, str], tmp_path: Path
+) -> None:
+    (tmp_path / "tools.yml").write_text((PROJECT / "examples/tools.yml").read_text())
+    done = run(env, tmp_path, *args, stdin=json.dumps(HELLO) + "\n")
+    assert json.loads(done.stdout.splitlines()[0])["result"]["serverInfo"]
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("args", "path", "said"),
+    [
+        (["toxiproxy", "--port", "0"], "/version", "version"),
+        (["demo", "run", "127.0.0.1", "0", "--upstream-port", "0"], "/ping", "pong"),
+        (["serve", "--transport", "http", "--port", "0"], "/portal/", "<!doctype html>"),
+        (
+            ["run", "--disable-http-proxy", "--proxy", "0=127.0.0.1:PORT", "--control", "127.0.0.1:0"],
+            "/health",
+            "",
+        ),
+    ],
+    ids=lambda value: value[0] if isinstance(value, list) else None,
+)
+def test_a_server_of_the_core_answers_over_http(
+    args: list[str], path: str, said: str, env: dict[str, str], tmp_path: Path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as upstream:
+        port = str(upstream.getsockname()[1])
+        process = subprocess.Popen(
+            [*FAULT, *(each.replace("PORT", port) for each in args)],
+            env=env,
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        try:
+            assert process.stdout is not None
+            url = next(
+                found[0]
+                for line in process.stdout
+                if (found := re.search(r"http://[\d.a-z]+:[1-9]\d*", line))
+            )
+            if said:
+                request = urllib.request.Request(url + path, headers={"host": url.removeprefix("http://")})
+                opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+                with opener.open(request, timeout=PATIENCE_S) as answer:
+                    assert said.lower() in answer.read().decode().lower()
+        finally:
+            process.send_signal(signal.SIGTERM)
+            rest = process.communicate(timeout=PATIENCE_S)[0]
+    assert "Traceback" not in rest
+    assert process.returncode in (0, 143)
+
+
+def test_agent_tool_lists_all_tools_and_says_in_a_result_which_extra_it_needs(tmp_path: Path) -> None:
+    """With `mcp` itself, and nothing of what the tools need."""
+    lacking = environment(tmp_path, "agent")
+    parts = {
+        name for extra in ("code", "index", "llm") for each in EXTRAS[extra].packages for name in each.modules
+    }
+    lacking["FAULTKIT_TEST_HIDDEN_MODULES"] += "," + ",".join(parts)
+    file = tmp_path / "app.py"
+    file.write_text("def f():\n    pass\n")
+
+    async def visit() -> tuple[list[str], Any]:
+        parameters = StdioServerParameters(
+            command=FAULT[0], args=[*FAULT[1:], "agent", "tool"], env=lacking, cwd=tmp_path
+        )
+        with anyio.fail_after(PATIENCE_S):
+            async with Client(parameters, mode="legacy") as client:
+                listed = await client.list_tools()
+                result = await client.call_tool("fault_list_function_names", {"file": str(file)})
+                return [tool.name for tool in listed.tools], result
+
+    names, result = anyio.run(visit)
+    assert names == list(AGENT_TOOLS)
+    assert result.is_error
+    text = result.content[0].text
+    assert text.startswith('the tool fault_list_function_names needs the extra "code" (')
+    assert text.endswith("[code]'")
+
+
+def test_doctor_lists_the_missing_extras(env: dict[str, str], tmp_path: Path) -> None:
+    document = json.loads(run(env, tmp_path, "doctor", "--json").stdout)
+    assert document["sound"]
+    assert {each["state"] for each in document["extras"]} == {"missing"}
+    assert all(each["install"].endswith(f"[{each['name']}]'") for each in document["extras"])
+    assert os.path.samefile(document["prefix"], sys.prefix)
