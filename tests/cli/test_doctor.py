@@ -63,7 +63,10 @@ def test_a_missing_extra_is_no_fault_and_is_shown_with_its_command(
     assert (states["code"]["state"], states["code"]["install"]) == ("installed", "")
     assert invoke(["doctor"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert any(line.startswith("toolkit would add about ") and "chaostoolkit-lib" in line for line in lines)
+    toolkit, llm = EXTRAS["toolkit"].about_mb, EXTRAS["llm"].about_mb
+    assert any(line.startswith(f"toolkit would add chaostoolkit-lib, about {toolkit} MB: ") for line in lines)
+    assert any(line.startswith(f"llm would add openai, about {llm} MB: ") for line in lines)
+    assert any(line.startswith('agent would add the extra "llm", about ') for line in lines)
 
 
 def test_a_missing_package_of_the_core_exits_with_1(

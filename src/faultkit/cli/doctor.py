@@ -202,7 +202,8 @@ def _report(
     if lacking:
         yield ""
     for each in lacking:
-        yield f"{each.name} would add {and_list(list(_additions(each)))}, about {each.about_mb} MB: {each.install}"
+        additions = and_list(list(_additions(each)))
+        yield f"{each.name} would add {additions}, about {each.about_mb} MB: {each.install}"
     yield ""
     yield "The core is sound." if sound else "The core is not sound: see the lines that begin with bad."
 
