@@ -17,7 +17,8 @@ from faultkit.base.extras import CORE, EXTRAS, LEAST_PYTHON, Package, owner_of, 
 from faultkit.code.languages import LANGUAGES
 
 PACKAGE = Path(faultkit.__file__).parent
-PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 TOOLS_OF_THE_USER = {
     "pytest": "the plugins are only imported by pytest itself",
     "hypothesis": "faultkit.testing is for people who have it already",
@@ -86,6 +87,15 @@ def test_every_package_of_the_table_is_imported() -> None:
     packages = [*CORE, *packages_of("all")]
     unused = {package.name for package in packages if not used & set(package.modules)}
     assert unused == set(by_name_only)
+
+
+def test_the_page_of_dependencies_has_every_package_and_extra() -> None:
+    page = (ROOT / "docs/dependencies.md").read_text("utf-8")
+    packages = [package.name for package in (*CORE, *packages_of("all"))]
+    grammars = [name for name in packages if name.startswith("tree-sitter-")]
+    assert f"tree-sitter and {len(grammars)} grammars" in page
+    assert [name for name in packages if name not in page and name not in grammars] == []
+    assert [name for name in EXTRAS if f"| `{name}` |" not in page] == []
 
 
 def test_a_module_belongs_to_one_package() -> None:

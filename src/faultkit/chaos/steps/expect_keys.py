@@ -146,7 +146,13 @@ EXPECT_TYPES: Mapping[str, KeyTable] = {
     ),
     "jsonpath": KeyTable(
         _TYPE,
-        Key("path", _read_json_path, TEXT_SCHEMA, help="The path.", required=_JSON_PATH_FORM),
+        Key(
+            "path",
+            _read_json_path,
+            TEXT_SCHEMA,
+            help="The path, such as `$.items[*].name`. Filters and functions need the extra `toolkit`.",
+            required=_JSON_PATH_FORM,
+        ),
         Key("expect", _read_any, help="The value, or a list of all values, that the path must find."),
         Key("count", _read_count, {"type": "integer"}, help="How many values the path must find."),
         _TARGET,
