@@ -33,7 +33,11 @@ def parse_proxy(written: str) -> HttpProxy:
     parts = urlsplit(url)
     if parts.scheme != "http":
         raise InputError("proxy", f"expected a URL that begins with http://, got {parts.scheme}://…")
-    address = parse_url(url)
+    try:
+        address = parse_url(url)
+    except InputError:
+        # Not shown: it may hold a password.
+        raise InputError("proxy", "expected an address such as http://127.0.0.1:3180") from None
     if parts.username is None:
         return HttpProxy(address.host, address.port)
     user = f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()

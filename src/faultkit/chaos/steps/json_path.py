@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 Selector = Callable[[Any], Iterable[Any]]
@@ -48,7 +48,7 @@ def _found(parts: tuple[tuple[bool, Selector], ...], value: Any) -> Iterator[Any
             yield from _found(parts, each)
 
 
-@cache
+@lru_cache(maxsize=256)
 def _parse(path: str) -> tuple[tuple[bool, Selector], ...]:
     """Return the parts of a path: whether each is asked for at any depth, and what it selects."""
     at = _skip(path, 0)
