@@ -198,7 +198,13 @@ def test_a_suite_with_a_model_says_so_in_the_result_of_that_test(env: dict[str, 
     ("has", "variables", "args", "who", "extra"),
     [
         ("code", {}, ["index", "."], "fault index", "index"),
-        ("code", {"OPENAI_API_KEY": "none"}, ["improve", "app.py"], "a language model of openai", "llm"),
+        (
+            "code",
+            {"OPENAI_API_KEY": "none"},
+            ["improve", "app.py"],
+            "a language model of openai (`--llm-client rules` needs none)",
+            "llm",
+        ),
         ("index", {"QDRANT_URL": "http://127.0.0.1:1"}, ["index", "."], "fault index", "qdrant"),
     ],
 )

@@ -18,6 +18,7 @@ from faultkit.base.errors import RunError
 from faultkit.base.rng import Rng
 from faultkit.llm.conversation import AnswerFormat, Completion, Conversation, ModelError, Vectors
 from faultkit.llm.failure import ProviderFailure, describe_failure, pause_s
+from faultkit.llm.model_settings import CLIENT, RULES
 from faultkit.llm.providers import ModelEndpoint
 
 T = TypeVar("T")
@@ -45,7 +46,9 @@ def open_client(endpoint: ModelEndpoint) -> ChatClient:
     """Return the client of an endpoint. Raises MissingExtra if the client libraries are not installed."""
     from faultkit.base.installation import require_extra
 
-    require_extra("llm", f"a language model of {endpoint.provider.name}")
+    # The client may have been chosen by a key in the environment, which is there for something else.
+    offline = f"`{CLIENT[0]} {RULES}` needs none"
+    require_extra("llm", f"a language model of {endpoint.provider.name} ({offline})")
     if endpoint.provider.client == "anthropic":
         from faultkit.llm.anthropic_chat import AnthropicChat
 
