@@ -41,12 +41,10 @@ def explain_import(error: ImportError, who: str, whole: str = "") -> MissingExtr
     package, extra = known
     if extra is not None and whole and package in packages_of(whole):
         extra = EXTRAS[whole]
-    if not is_installed(package):
-        return _missing(package, extra, who)
     version = installed_version(package)
-    if version is None or package.accepts(version):
-        return None
-    return _missing(package, extra, who, version)
+    if version and not package.accepts(version):
+        return _missing(package, extra, who, version)
+    return None if is_installed(package) else _missing(package, extra, who)
 
 
 def require_extra(name: str, who: str) -> None:

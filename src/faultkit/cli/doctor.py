@@ -104,9 +104,11 @@ def command(ctx: click.Context, as_json: bool) -> None:
 
 def package_state(package: Package) -> PackageState:
     """Return what is there of a package."""
-    version = installed_version(package) or "" if is_installed(package) else None
-    fits = version is not None and (not version or package.accepts(version))
-    return PackageState(package.name, version, package.wanted, fits)
+    version = installed_version(package) or ""
+    if version and not package.accepts(version):
+        return PackageState(package.name, version, package.wanted, fits=False)
+    is_there = is_installed(package)
+    return PackageState(package.name, version if is_there else None, package.wanted, is_there)
 
 
 def extra_state(extra: Extra) -> ExtraState:
