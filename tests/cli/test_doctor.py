@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
+import sys
 from collections.abc import Iterator
 
 import click
 import pytest
 
 from faultkit.base import installation
-from faultkit.base.extras import CORE, EXTRAS
+from faultkit.base.extras import CORE, EXTRAS, Package
 from faultkit.cli import doctor
 from faultkit.cli.main import COMMANDS, invoke
 
 
 def hide(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
-    def is_installed(package: installation.Package) -> bool:
+    def is_installed(package: Package) -> bool:
         return package.name not in names
 
     monkeypatch.setattr(doctor, "is_installed", is_installed)
@@ -89,9 +91,9 @@ def test_a_package_that_is_too_old_exits_with_1(
 
 
 def test_an_old_python_and_another_system_are_bad(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor.sys, "version_info", (3, 10, 9))
+    monkeypatch.setattr(sys, "version_info", (3, 10, 9))
     assert doctor.python_check().level == "bad"
-    monkeypatch.setattr(doctor.os, "name", "nt")
+    monkeypatch.setattr(os, "name", "nt")
     assert doctor.platform_check().level == "bad"
 
 
@@ -123,7 +125,7 @@ def test_an_address_that_cannot_be_bound_is_bad(monkeypatch: pytest.MonkeyPatch)
     def refuse(*args: object, **kwargs: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
-    monkeypatch.setattr(doctor.socket, "create_server", refuse)
+    monkeypatch.setattr(socket, "create_server", refuse)
     checks = list(doctor.port_checks())
     assert [check.level for check in checks] == ["bad", "note", "note"]
     assert checks[0].says == "cannot listen on 127.0.0.1:0: operation not permitted"

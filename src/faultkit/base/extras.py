@@ -38,12 +38,12 @@ class Extra:
 
     name: str
     purpose: str
+    about_mb: int
+    """Size that it adds to the core, with all that its packages need: measured on Linux, see
+    docs/dependencies.md."""
     packages: tuple[Package, ...] = ()
     includes: tuple[str, ...] = ()
     """Other extras that come with it."""
-    about_mb: int = 0
-    """Size that it adds to the core, with all that its packages need: measured on Linux, see
-    docs/dependencies.md."""
 
 
 def _package(name: str, at_least: str, *modules: str, below: str = "") -> Package:
@@ -71,6 +71,7 @@ EXTRAS: dict[str, Extra] = {
         Extra(
             "code",
             "read, review and change source code",
+            54,
             (
                 _package("libcst", "1.5"),
                 _package("pathspec", "0.12.1"),
@@ -96,6 +97,7 @@ EXTRAS: dict[str, Extra] = {
         Extra(
             "index",
             "search a project's code by meaning, offline",
+            233,
             (
                 _package("numpy", "2.1"),
                 _package("qdrant-edge-py", "0.9", "qdrant_edge", below="0.10"),
@@ -106,35 +108,41 @@ EXTRAS: dict[str, Extra] = {
         Extra(
             "qdrant",
             "keep the index of a project's code on a Qdrant server",
+            261,
             (_package("qdrant-client", "1.13"),),
             includes=("index",),
         ),
         Extra(
             "llm",
             "ask language models",
+            47,
             (_package("anthropic", "0.50"), _package("openai", "1.60")),
         ),
         Extra(
             "toolkit",
             "run experiments of Chaos Toolkit",
+            5,
             (_package("chaostoolkit-lib", "1.42", "chaoslib", "jsonpath2"),),
         ),
         Extra(
             "oidc",
             "check tokens of an OpenID Connect provider",
+            16,
             (_package("PyJWT", "2.10.1", "jwt", "cryptography"),),
         ),
-        Extra("postgres", "keep the audit log in PostgreSQL", (_package("psycopg", "3.2.10"),)),
-        Extra("serve", "`fault serve` for a team: tokens and PostgreSQL", includes=("oidc", "postgres")),
+        Extra("postgres", "keep the audit log in PostgreSQL", 26, (_package("psycopg", "3.2.10"),)),
+        Extra("serve", "`fault serve` for a team: tokens and PostgreSQL", 42, includes=("oidc", "postgres")),
         Extra(
             "agent",
             "serve tools to coding agents over MCP",
+            289,
             (_package("mcp", "2.3", "mcp", "mcp_types", below="3"),),
             includes=("code", "index", "llm"),
         ),
         Extra(
             "all",
             "everything",
+            345,
             includes=("agent", "code", "index", "llm", "oidc", "postgres", "qdrant", "serve", "toolkit"),
         ),
     )

@@ -60,6 +60,7 @@ def _parse(path: str) -> tuple[tuple[bool, Selector], ...]:
         is_deep = path.startswith("..", at)
         dots = 2 if is_deep else int(path[at] == ".")
         at = _skip(path, at + dots)
+        selector: Selector
         if dots and path.startswith("*", at):
             selector, at = _children, at + 1
         elif dots and (name := _NAME.match(path, at)):
@@ -82,6 +83,7 @@ def _skip(path: str, at: int) -> int:
 def _bracket(path: str, at: int) -> tuple[Selector, int]:
     """Parse `[…]` from its bracket on; return what it selects and the place after it."""
     chosen: list[Selector] = []
+    selector: Selector
     while True:
         at = _skip(path, at + 1)
         if path.startswith("*", at):
