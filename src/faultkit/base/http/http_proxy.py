@@ -8,10 +8,7 @@ import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
-from urllib.request import (
-    getproxies_environment,
-    proxy_bypass_environment,  # type: ignore[attr-defined]
-)
+from urllib.request import getproxies_environment, proxy_bypass_environment  # type: ignore[attr-defined]
 
 from faultkit.base.address import url_host
 from faultkit.base.errors import InputError
