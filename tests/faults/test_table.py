@@ -42,6 +42,14 @@ def test_each_file_of_a_fault_folder_is_one_fault(folder: str) -> None:
     assert files - {"__init__"} == faults
 
 
+def test_a_fault_has_the_name_of_its_file_and_is_imported_when_it_is_looked_up() -> None:
+    assert [fault.kind for fault in FAULTS.values()] == list(FAULTS)
+    assert FAULTS["latency"] is NETWORK_FAULTS["latency"]
+    assert "latency" not in CALL_FAULTS
+    with pytest.raises(KeyError):
+        FAULTS["latencies"]
+
+
 def test_a_kind_is_of_one_level_only() -> None:
     assert not NETWORK_FAULTS.keys() & CALL_FAULTS.keys()
     assert {fault.level for fault in CALL_FAULTS.values()} == {"call"}

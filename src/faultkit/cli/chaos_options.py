@@ -126,9 +126,9 @@ def chaos_settings(options: ChaosOptions, *, source: str, transport: str = "") -
 
 def read_limits(file: str | None) -> Limits:
     """Read a limits file; without one, return the default limits."""
+    from faultkit.base.documents.yaml_text import read_document
     from faultkit.base.files import read_text
     from faultkit.chaos.safety.chaos_limits import limits_of
-    from faultkit.plan import read_document
 
     document = None if file is None else read_document(read_text(file), file)
     return limits_of(document, os.environ, file or "limits")

@@ -5,12 +5,27 @@ extra it needs (`base.installation`)."""
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import click
+
+
+@contextmanager
+def without_garbage_collection() -> Iterator[None]:
+    """Turn the garbage collector off for a block of imports.
+
+    Imports make many objects and no garbage: collections would take a tenth of their time and more."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 class LazyCommand(NamedTuple):
@@ -26,7 +41,8 @@ class LazyCommand(NamedTuple):
     def load(self) -> click.Command:
         """Import the command's module and return the command."""
         module, _, attribute = self.target.partition(":")
-        command = getattr(import_module(module), attribute)
+        with without_garbage_collection():
+            command = getattr(import_module(module), attribute)
         assert isinstance(command, click.Command)
         return command
 

@@ -6,6 +6,7 @@ process with 130, and prints no traceback.
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import NoReturn
 
@@ -20,8 +21,10 @@ Usage: mcptest mock OPTIONS     the same as `fault mock`
 def fault() -> NoReturn:
     """Run `fault` with the arguments of this process, and exit."""
     try:
+        gc.disable()  # Imports make many objects and no garbage.
         from faultkit.cli.main import main
 
+        gc.enable()
         main()
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)

@@ -133,7 +133,7 @@ def _rule_flags(fault: type[Fault]) -> Iterator[Flag]:
 
 def fault_options(command: Decorated) -> Decorated:
     """Add the flags of every fault to a click command."""
-    for fault in reversed(NETWORK_FAULTS.values()):
+    for fault in reversed(tuple(NETWORK_FAULTS.values())):
         for flag in reversed((switch_of(fault), *flags_of(fault))):
             command = _option(flag, fault.kind)(command)
     return command

@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from faultkit.base.errors import InputError
+from faultkit.cli.command_groups import without_garbage_collection
 from faultkit.cli.shared_options import CALL_SEED_HELP, add_options, seed_option
 
 if TYPE_CHECKING:
@@ -79,9 +80,7 @@ def serve_mock(
     """Serve until the client disconnects or a stop signal arrives."""
     if front == "stdio":
         refuse_unused_flags(HTTP_FRONT_FLAGS, "--front http")
-    # Imported modules and the manifest live as long as the process: collecting garbage in them wastes time.
-    gc.disable()
-    try:
+    with without_garbage_collection():
         from faultkit.base.signals import run_async
         from faultkit.mcp.mock.mock_server import MockJob, check_mock_job, run_mock
         from faultkit.plan import Plan
@@ -94,9 +93,7 @@ def serve_mock(
             job = replace(job, plan=written.plan)
             with written.naming_places():
                 check_mock_job(job)
-    finally:
-        gc.enable()
-    gc.freeze()
+    gc.freeze()  # Modules and the manifest live as long as the process: later collections need not visit them.
     run_async(run_mock(job, lambda line: click.echo(line, err=True)))
 
 

@@ -6,13 +6,13 @@ import gc
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from faultkit.cli.command_groups import without_garbage_collection
 from faultkit.cli.shared_options import add_options
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class ToolServer:
         instructions: str | None = None,
     ) -> int:
         """Serve the tools until the client or a signal ends it; return the exit code."""
-        with _without_garbage_collection():
+        with without_garbage_collection():
             from faultkit.agent_tools.tool_runner import ToolRunner
 
             if transport == "http":
@@ -78,6 +78,7 @@ class ToolServer:
             else:
                 from faultkit.agent_tools.stdio_server import run_stdio
 
+        gc.freeze()  # Modules live as long as the process: later collections need not visit them.
         calls = ToolRunner(services)
         _redirect_library_logs(is_stdout_ours=transport != "stdio")
         if transport == "http":
@@ -114,17 +115,3 @@ def _redirect_library_logs(*, is_stdout_ours: bool) -> None:
         log.handlers[:] = own_log.handlers
         log.setLevel(max(own_log.level, logging.INFO))
         log.propagate = False
-
-
-@contextmanager
-def _without_garbage_collection() -> Iterator[None]:
-    """Turn the garbage collector off for a block of imports, and exempt what they made from it afterwards.
-
-    The imports of a tool server take about a second and make no garbage: collections would take a tenth of
-    that."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()  # Modules live as long as the process: later collections need not visit them.
-        gc.enable()

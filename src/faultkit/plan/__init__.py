@@ -3,7 +3,6 @@
 Only `faultkit.plan.plan_file` reads a file. Nothing here knows sockets, clocks or event loops.
 """
 
-from faultkit.base.documents.yaml_text import read_document
 from faultkit.plan.match import Direction, Flow, Match, Side, escape_glob, flows
 from faultkit.plan.plan import (
     Plan,
@@ -49,6 +48,5 @@ __all__ = [
     "parse_rule",
     "parse_schedule",
     "plan_schema",
-    "read_document",
     "read_plan",
 ]

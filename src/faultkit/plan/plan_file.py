@@ -1,6 +1,7 @@
 """Plans from YAML text and files. The only module of the package that reads a file.
 
 `faultkit.base.documents.yaml_text` turns text into data, `faultkit.plan.plan_keys` turns data into a plan.
+The first is imported when a text is read, because most runs have no plan file and YAML takes long to import.
 """
 
 from __future__ import annotations
@@ -8,7 +9,6 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from faultkit.base.documents.yaml_text import placed, read_document
 from faultkit.base.errors import InputError
 from faultkit.base.files import read_text
 from faultkit.plan.plan import Plan
@@ -25,6 +25,8 @@ class PlanFile:
 
     def placed(self, error: InputError) -> InputError:
         """Return the same error with file and line; its path is one of the plan."""
+        from faultkit.base.documents.yaml_text import placed
+
         return placed(error, self.text, self.source)
 
 
@@ -42,6 +44,8 @@ def load_plan_file(path: str | os.PathLike[str]) -> PlanFile:
 
 def read_plan(text: str, source: str = "plan") -> Plan:
     """Return the plan of a YAML or JSON text; errors begin with `source`."""
+    from faultkit.base.documents.yaml_text import placed, read_document
+
     document = read_document(text, source)
     try:
         return parse_plan(document)

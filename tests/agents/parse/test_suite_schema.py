@@ -16,8 +16,8 @@ from faultkit.agents.parse.suite_servers import SERVER
 from faultkit.agents.parse.suite_tests import AGENT_TEST
 from faultkit.agents.suite_file import read_suite
 from faultkit.base.documents.key_tables import KeyTable
+from faultkit.base.documents.yaml_text import read_document
 from faultkit.faults import CALL_FAULTS
-from faultkit.plan import read_document
 from tests.agents.parse.suite_files import SERVERS, problems_of
 from tests.agents.parse.test_suite_file import EXAMPLES
 from tests.agents.parse.test_suite_mistakes import MISTAKES

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from faultkit.base.address import url_host
-from faultkit.base.http.callers import allowed_hosts
 from faultkit.base.network import cannot_listen
 from faultkit.base.signals import AsyncStopSignal
 from faultkit.base.tasks import TaskSet
@@ -193,6 +192,7 @@ async def _serve_http(
     mock: MockService, job: MockJob, signals: AsyncStopSignal, say: Callable[[str], None]
 ) -> str:
     # Imported late: a client that starts the mock on stdio waits for every import.
+    from faultkit.base.http.callers import allowed_hosts
     from faultkit.mcp.wire.http_front import HttpFront
 
     front = HttpFront(mock, hosts=allowed_hosts(job.host))

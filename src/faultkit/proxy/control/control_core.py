@@ -29,8 +29,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 from faultkit.base.address import LOOPBACK_NAMES, Endpoint
+from faultkit.base.documents.yaml_text import read_document
 from faultkit.base.errors import InputError, RunError
-from faultkit.plan import Plan, Rule, dump_plan, dump_rule, parse_plan, parse_rule, read_document
+from faultkit.plan import Plan, Rule, dump_plan, dump_rule, parse_plan, parse_rule
 
 NEVER = math.inf
 

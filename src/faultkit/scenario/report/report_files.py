@@ -6,9 +6,9 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from faultkit.base.documents.yaml_text import read_document
 from faultkit.base.errors import InputError
 from faultkit.base.files import check_output_path, write_output
-from faultkit.plan import read_document
 from faultkit.scenario.report.report_model import Report
 from faultkit.scenario.report.results_document import from_document, to_json, to_yaml
 from faultkit.scenario.report.scenario_junit import render_junit
