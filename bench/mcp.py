@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from bench import machine
 from bench.load import LoadError
@@ -49,6 +49,7 @@ Samples = dict[str, dict[str, list[Metrics]]]
 
 @dataclass
 class Result:
+    targets: ClassVar[tuple[Target, ...]] = TARGETS
     machine: machine.Machine
     rounds: int
     steal_percent: float = 0.0
@@ -56,7 +57,7 @@ class Result:
     skipped: list[str] = field(default_factory=list)
 
     def verdicts(self) -> list[tuple[Target, float | None, str]]:
-        reached = [(target, target.reached(self.figures)) for target in TARGETS]
+        reached = [(target, target.reached(self.figures)) for target in self.targets]
         return [(target, figure, target.word(figure)) for target, figure in reached]
 
     def missed(self) -> bool:

@@ -136,6 +136,11 @@ def memory_bytes(pids: Sequence[int]) -> int:
     return sum(_proc_bytes(pid, "smaps_rollup", "Pss:") for pid in pids)
 
 
+def resident_bytes(pids: Sequence[int]) -> int:
+    """Return the resident set size, in which pages that other programs share count in full."""
+    return sum(_proc_bytes(pid, "status", "VmRSS:") for pid in pids)
+
+
 def peak_memory_bytes(pids: Sequence[int]) -> int:
     return sum(_proc_bytes(pid, "status", "VmHWM:") for pid in pids)
 

@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 
-from bench import fidelity, load_engines, mcp, proxy
+from bench import fidelity, load_engines, mcp, proxy, start
 from bench.cells import CELLS
 from bench.machine import PROJECT
 from bench.options import parser
@@ -51,9 +51,10 @@ def write_document(
     faithful: fidelity.Result,
     asking: load_engines.Result | None = None,
     calling: mcp.Result | None = None,
+    starting: start.Result | None = None,
 ) -> None:
     DOCUMENT.parent.mkdir(exist_ok=True)
-    DOCUMENT.write_text(document(passing, faithful, asking, calling))
+    DOCUMENT.write_text(document(passing, faithful, asking, calling, starting))
     shutil.copyfile(fidelity.CARD, CARD)
 
 
@@ -62,6 +63,7 @@ def document(
     faithful: fidelity.Result,
     asking: load_engines.Result | None = None,
     calling: mcp.Result | None = None,
+    starting: start.Result | None = None,
 ) -> str:
     beside = [result for result in (asking, calling) if result]
     parts = [
@@ -78,6 +80,7 @@ def document(
         markdown(*fidelity.check_table(faithful)),
         *([load_engines.section(asking)] if asking else []),
         *([mcp.section(calling)] if calling else []),
+        *([start.section(starting)] if starting else []),
         *_notes([*passing.skipped, *faithful.skipped, *(note for each in beside for note in each.skipped)]),
     ]
     return "\n\n".join(part.strip() for part in parts) + "\n"
@@ -105,6 +108,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print()
         calling = mcp.run(options)
         mcp.print_result(calling)
+        print()
+        starting = start.run(options)
+        start.print_result(starting)
     except StartError as error:
         print(f"bench: {error}", file=sys.stderr)
         return 3
@@ -113,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     fidelity.write_card(faithful)
     if OURS in passing.relays and faithful.ours():
-        write_document(passing, faithful, asking, calling)
+        write_document(passing, faithful, asking, calling, starting)
     else:
         print(f"bench: {DOCUMENT.name} is left as it is: faultkit itself was not measured", file=sys.stderr)
     if options.json:
@@ -122,11 +128,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
             "fidelity": faithful.to_json(),
             "load_engines": asking.to_json(),
             "mcp": calling.to_json(),
+            "start": starting.to_json(),
         }
         options.json.write_text(json.dumps(figures, indent=2) + "\n")
     missed = [v for v in passing.verdicts() if v.word == "MISS"]
     missed_some = bool(missed) or any(check.word == "MISS" for check in faithful.ours())
-    return 1 if missed_some or asking.missed() or calling.missed() else 0
+    return 1 if missed_some or any(each.missed() for each in (asking, calling, starting)) else 0
 
 
 if __name__ == "__main__":

@@ -93,7 +93,7 @@ def serve_mock(
             job = replace(job, plan=written.plan)
             with written.naming_places():
                 check_mock_job(job)
-    gc.freeze()  # Modules and the manifest live as long as the process: later collections need not visit them.
+    gc.freeze()  # Modules and the manifest stay: later collections need not visit them.
     run_async(run_mock(job, lambda line: click.echo(line, err=True)))
 
 
