@@ -1,15 +1,20 @@
-# `make demo` and `make test` are the two commands to begin with. Each sets up what it needs in .venv.
+# `make demo` and `make test` are the two commands to begin with. `make demo` sets up the core in .venv-demo, the others
+# everything in .venv.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DEMO := .venv-demo
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 
 .PHONY: demo quick test measure check format bench clean
 
-demo: $(READY)
-	@$(BIN)/python -m examples.demo
+demo: $(DEMO)/.ready
+	@$(DEMO)/bin/python -m examples.demo
+
+$(DEMO)/.ready: pyproject.toml
+	@$(PYTHON) examples/demo_setup.py $(DEMO)
 
 # Tests of what computes. `--pure` fails a test that opens a socket or starts a process.
 QUICK := $(addprefix tests/,base faults plan report testing scenario/report agents/matchers agents/parse \
@@ -58,4 +63,4 @@ $(READY): pyproject.toml
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist bench/out
+	rm -rf $(VENV) $(DEMO) build dist bench/out

@@ -6,6 +6,7 @@ Everything runs on loopback, in separate processes: `fault demo run` is the serv
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import sys
@@ -67,7 +68,8 @@ def main() -> None:
     _say("What was learnt:")
     for line in learnt(read_report(results).items[0]):
         _say(f"  {line}")
-    _say(f"\nThe report with its charts: {page}  (plain words: fault scenario review {results})")
+    for line in where_next(page, results):
+        _say(line)
 
 
 def learnt(item: ItemReport) -> tuple[str, str]:
@@ -83,6 +85,20 @@ def learnt(item: ItemReport) -> tuple[str, str]:
         f"{p95.fault:.0f} ms ({p95.low:+.0f} to {p95.high:+.0f} ms).",
         f"The service waits for its dependency and hides nothing: {errors}, but {promise}.",
     )
+
+
+def where_next(page: Path, results: Path) -> list[str]:
+    """Return what to look at and to do after the demo, with the `fault` of this environment."""
+    fault = os.path.relpath(Path(sys.executable).with_name("fault"))
+    proxy = '--proxy "34000=http://127.0.0.1:8080"'
+    return [
+        "\nWhere to go next:",
+        f"  the report with its charts, in a browser   {page}",
+        f"  the report in plain words                  {fault} scenario review {results}",
+        "  break something of your own: what listens on port 8080 is 300 ms slower on port 34000 with",
+        f"    {fault} run --with-latency --latency-mean 300 {proxy}",
+        "  five jobs, and how to install               README.md",
+    ]
 
 
 @contextmanager

@@ -31,7 +31,10 @@ from faultkit.scenario.scenario_file import read_scenarios
 PROJECT = Path(__file__).parents[2]
 DOCS = PROJECT / "docs"
 README = PROJECT / "README.md"
-PAGES = [README, PROJECT / "CHANGELOG.md", *sorted(DOCS.glob("*.md"))]
+CONTRIBUTING = PROJECT / "CONTRIBUTING.md"
+PAGES = [README, CONTRIBUTING, PROJECT / "CHANGELOG.md", *sorted(DOCS.glob("*.md"))]
+GUIDE = DOCS / "README.md"
+FIRST_RUN = DOCS / "run.md"
 WALK_THROUGH = DOCS / "adding-a-fault.md"
 WRITTEN_BY_BENCH = {DOCS / "benchmarks.md", DOCS / "fidelity.svg"}
 PATIENCE_S = 5.0
@@ -98,17 +101,17 @@ SCRIPTS = [block for block in BLOCKS if block.language == "python" and block.pag
 
 @pytest.fixture
 def beside_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with the README's plan.yaml, without variables of this shell."""
+    """Return a folder with the plan.yaml of the docs, without variables of this shell."""
     for name in tuple(os.environ):
         if name.startswith("FAULT_"):
             monkeypatch.delenv(name)
-    (tmp_path / "plan.yaml").write_text(_readme_plan())
+    (tmp_path / "plan.yaml").write_text(_plan_yaml())
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def _readme_plan() -> str:
-    return next(block.text for block in PLANS if block.page == README)
+def _plan_yaml() -> str:
+    return next(block.text for block in PLANS if block.page == FIRST_RUN)
 
 
 def parsed(words: list[str]) -> click.Context:
@@ -145,7 +148,7 @@ def test_every_command_line_in_the_docs_is_accepted(words: list[str]) -> None:
 
 
 def _shown_to_fail(words: list[str]) -> bool:
-    """Return whether the README shows an error as its output."""
+    """Return whether a page shows an error as its output."""
     return any(words_of(command) == words for command, _ in _failures())
 
 
@@ -203,34 +206,38 @@ def test_the_page_of_faults_matches_the_table() -> None:
     assert (DOCS / "faults.md").read_text("utf-8") == page, "run `python docs/generate.py`"
 
 
-def test_the_readme_names_every_fault() -> None:
-    table = re.search(r"\n## Faults\n(.+?)\n##", README.read_text("utf-8"), flags=re.DOTALL)
+def test_the_guide_names_every_fault() -> None:
+    table = re.search(r"\n## Faults\n(.+?)\n##", GUIDE.read_text("utf-8"), flags=re.DOTALL)
     assert table is not None
     named = {name for name in re.findall(r"`([a-z_]+)`", table[1]) if name in FAULTS}
     assert named == set(FAULTS)
 
 
-def test_the_readme_begins_with_targets_of_the_makefile_and_names_them_all() -> None:
+def test_the_guide_names_every_page() -> None:
+    assert set(_links(GUIDE)) >= {page.name for page in DOCS.glob("*.md") if page != GUIDE}
+
+
+def test_the_readme_is_short_and_has_five_jobs() -> None:
+    text = README.read_text("utf-8")
+    assert len(text.splitlines()) <= 100
+    jobs = text.partition("## Five jobs")[2].partition("\n## ")[0]
+    assert (len(re.findall(r"^\*\*", jobs, flags=re.MULTILINE)), jobs.count("```bash")) == (5, 5)
+
+
+def test_the_readme_begins_with_the_demo_and_contributors_see_every_target_of_the_makefile() -> None:
     makefile = (PROJECT / "Makefile").read_text("utf-8")
     phony = re.search(r"^\.PHONY: (.+)$", makefile, flags=re.MULTILINE)
     assert phony is not None
     targets = set(phony[1].split())
     assert targets <= set(re.findall(r"^([a-z]+):", makefile, flags=re.MULTILINE))
-    of_blocks = [
-        [
-            words[1]
-            for command in commands_of(block)
-            if (words := shlex.split(command, comments=True))[0] == "make"
-        ]
-        for block in BLOCKS
-        if block.page == README and block.language == "bash"
-    ]
-    assert of_blocks[0] == ["demo", "test"]
-    assert {target for block in of_blocks for target in block} == targets
+    begins = next(block for block in BLOCKS if block.page == README)
+    assert commands_of(begins) == ["make demo"]
+    shown = [commands_of(block) for block in BLOCKS if block.page == CONTRIBUTING]
+    assert {command.split()[1] for command in shown[0]} == targets
 
 
-def test_the_readmes_first_run_prints_what_the_readme_shows(closed_port: int) -> None:
-    shown = [block.text for block in BLOCKS if block.page == README and block.language == "console"]
+def test_the_first_run_prints_what_its_page_shows(closed_port: int) -> None:
+    shown = [block.text for block in BLOCKS if block.page == FIRST_RUN and block.language == "console"]
     begin, asked, end = (text.splitlines() for text in shown[:3])
     service = _started([sys.executable, "-m", "examples.service"])
     with service, _ended(service):
@@ -281,8 +288,8 @@ def _without_numbers(line: str) -> str:
     return re.sub(r"\d+(\.\d+)*", "N", line)
 
 
-def test_the_readmes_drawn_delays_are_those_of_the_vocabulary() -> None:
-    drawn = re.findall(r'"value":([0-9.]+)', README.read_text("utf-8"))
+def test_the_drawn_delays_are_those_of_the_vocabulary() -> None:
+    drawn = re.findall(r'"value":([0-9.]+)', FIRST_RUN.read_text("utf-8"))
     assert len(drawn) == 2
     assert f"== {drawn[0]}\n" in (DOCS / "vocabulary.md").read_text("utf-8")
 
