@@ -26,13 +26,14 @@ def main() -> None:
     if sys.version_info < LEAST and uv is None:
         sys.exit("Faultkit needs Python 3.11 or newer; `make demo PYTHON=…` names one")
     _say(f"Setting up {folder} with {'uv' if uv else 'venv and pip'}: the core packages only, once.")
-    for step, command in _commands(folder, uv):
-        _run(step, command)
+    for step, command in commands(folder, uv):
+        run(step, command)
     (folder / ".ready").touch()
     _say(f"Ready after {time.monotonic() - began_s:.0f} s.\n")
 
 
-def _commands(folder: Path, uv: str | None) -> list[tuple[str, list[str]]]:
+def commands(folder: Path, uv: str | None) -> list[tuple[str, list[str]]]:
+    """Return the steps, each with its command."""
     python = str(folder / "bin" / "python")
     if uv is not None:
         own = sys.executable if sys.version_info >= LEAST else ">=3.11"
@@ -48,28 +49,24 @@ def _commands(folder: Path, uv: str | None) -> list[tuple[str, list[str]]]:
     ]
 
 
-def _run(step: str, command: list[str]) -> None:
+def run(step: str, command: list[str]) -> None:
     """Run a command, show its last line while it runs, and print all its lines if it fails."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     lines: list[str] = []
-
-    def read() -> None:
-        assert process.stdout is not None
-        lines.extend(iter(process.stdout.readline, ""))
-
-    reader = threading.Thread(target=read, daemon=True)
-    reader.start()
     began_s = time.monotonic()
-    while reader.is_alive():
-        reader.join(_REDRAW_S)
-        _show(f"{step}, {time.monotonic() - began_s:.0f} s: {_last(lines)}")
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
+        reader = threading.Thread(target=lines.extend, args=(iter(process.stdout.readline, ""),), daemon=True)
+        reader.start()
+        while reader.is_alive():
+            reader.join(_REDRAW_S)
+            _show(f"{step}, {time.monotonic() - began_s:.0f} s: {last_line(lines)}")
     _show("")
-    if process.wait():
+    if process.returncode:
         sys.stdout.writelines(lines)
         sys.exit(f"{step} failed: {' '.join(command)}")
 
 
-def _last(lines: list[str]) -> str:
+def last_line(lines: list[str]) -> str:
     """Return the last line that says something, without what does not fit."""
     said = next((line.strip() for line in reversed(lines) if line.strip()), "")
     return said.partition(" (from")[0][: shutil.get_terminal_size().columns - 40]
