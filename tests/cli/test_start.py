@@ -24,6 +24,7 @@ LINES = {
         "asyncio",
         "ssl",
         "yaml",
+        "faultkit.faults.call_fault",
     ),
     f"mock --tools-from {TOOLS}": ("httptools", "faultkit.faults.stream"),
 }

@@ -14,9 +14,13 @@ table below. YAML, command-line flags, schemas, help and docs follow from the ro
 
 from __future__ import annotations
 
-from faultkit.faults.call_fault import CallFault
+from typing import TYPE_CHECKING
+
 from faultkit.faults.fault import Fault
 from faultkit.faults.fault_table import FaultTable
+
+if TYPE_CHECKING:
+    from faultkit.faults.call_fault import CallFault
 
 NETWORK_FAULTS: FaultTable[Fault] = FaultTable(
     "stream.latency",

@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Container
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, cast
 
 from faultkit.base.documents.checks import shown
-from faultkit.faults.call_fault import CallFault
 from faultkit.faults.fault import Fault, Level
 from faultkit.plan.match import Match, is_http_method
 from faultkit.plan.schedule import Schedule
 from faultkit.plan.trigger import Trigger
+
+if TYPE_CHECKING:
+    from faultkit.faults.call_fault import CallFault
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +37,8 @@ class Rule:
                 f"name: expected printable text without blanks around it, got {shown(self.name)}"
             )
         self._check_levels()
-        if isinstance(self.fault, CallFault):
-            _check_call(self.match, self.fault)
+        if self.fault.level == "call":
+            _check_call(self.match, cast("CallFault", self.fault))
         elif self.fault.level == "http":
             for method in self.match.methods:
                 if not is_http_method(method):
