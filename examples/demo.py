@@ -97,7 +97,7 @@ def where_next(page: Path, results: Path) -> list[str]:
         f"  the report in plain words                  {fault} scenario review {results}",
         "  break something of your own: what listens on port 8080 is 300 ms slower on port 34000 with",
         f"    {fault} run --with-latency --latency-mean 300 {proxy}",
-        "  five jobs, and how to install               README.md",
+        "  five jobs, and how to install              README.md",
     ]
 
 

@@ -170,7 +170,7 @@ def end_process(code: int) -> NoReturn:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
-    gc.freeze()  # Collections at exit need not visit what is there: after `--help` they took a tenth of the time.
+    gc.freeze()  # Collections at exit need not visit what is there: that took a tenth of `--help`.
     sys.exit(code)
 
 
