@@ -222,6 +222,8 @@ def test_the_readme_is_short_and_has_five_jobs() -> None:
     assert len(text.splitlines()) <= 100
     jobs = text.partition("## Five jobs")[2].partition("\n## ")[0]
     assert (len(re.findall(r"^\*\*", jobs, flags=re.MULTILINE)), jobs.count("```bash")) == (5, 5)
+    pictures = re.findall(r'<img src="([^"]+)"', text)
+    assert [(PROJECT / picture).stat().st_size < 100_000 for picture in pictures] == [True]
 
 
 def test_the_readme_begins_with_the_demo_and_contributors_see_every_target_of_the_makefile() -> None:
