@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.cli.command_groups import without_garbage_collection
+from faultkit.cli.entry import without_garbage_collection
 
 TOOLS = Path(__file__).parents[2] / "examples" / "tools.yml"
 HEAVY = (

@@ -5,27 +5,13 @@ extra it needs (`base.installation`)."""
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import click
 
-
-@contextmanager
-def without_garbage_collection() -> Iterator[None]:
-    """Turn the garbage collector off for a block of imports.
-
-    Imports make many objects and no garbage: collections would take a tenth of their time and more."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
+from faultkit.cli.entry import without_garbage_collection
 
 
 class LazyCommand(NamedTuple):

@@ -10,7 +10,6 @@ port is taken, 4 the run could not finish, 130 interrupted, 141 the reader of st
 from __future__ import annotations
 
 import contextlib
-import gc
 import io
 import os
 import sys
@@ -170,7 +169,6 @@ def end_process(code: int) -> NoReturn:
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
-    gc.freeze()  # Collections at exit need not visit what is there: that took a tenth of `--help`.
     sys.exit(code)
 
 
