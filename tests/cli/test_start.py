@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-
-from faultkit.cli.entry import without_garbage_collection
 
 TOOLS = Path(__file__).parents[2] / "examples" / "tools.yml"
 HEAVY = (
@@ -42,15 +39,3 @@ print(code, found, file=sys.stderr)
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
     assert done.stderr.splitlines()[-1] == "0 []", done.stderr
-
-
-@pytest.mark.parametrize("enabled", [True, False])
-def test_the_garbage_collector_is_as_before_after_imports(enabled: bool) -> None:
-    was_enabled = gc.isenabled()
-    try:
-        (gc.enable if enabled else gc.disable)()
-        with without_garbage_collection():
-            assert not gc.isenabled()
-        assert gc.isenabled() == enabled
-    finally:
-        (gc.enable if was_enabled else gc.disable)()

@@ -5,13 +5,14 @@ extra it needs (`base.installation`)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import click
 
-from faultkit.cli.entry import without_garbage_collection
+from faultkit.base.garbage import without_garbage_collection
 
 
 class LazyCommand(NamedTuple):

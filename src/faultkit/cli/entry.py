@@ -1,4 +1,4 @@
-"""The console scripts `fault` and `mcptest`, and what makes them start and end faster.
+"""The console scripts `fault` and `mcptest`.
 
 This module imports neither Faultkit nor click before a script runs: Ctrl-C during the imports then ends the
 process with 130, and prints no traceback.
@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import NoReturn
 
 _INTERRUPTED = 130
@@ -20,23 +18,11 @@ Usage: mcptest mock OPTIONS     the same as `fault mock`
 """
 
 
-@contextmanager
-def without_garbage_collection() -> Iterator[None]:
-    """Turn the garbage collector off for a block of imports.
-
-    Imports make many objects and no garbage: collections would take a tenth of their time and more."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
-
-
 def fault() -> NoReturn:
     """Run `fault` with the arguments of this process, and exit."""
     try:
+        from faultkit.base.garbage import without_garbage_collection
+
         with without_garbage_collection():
             from faultkit.cli.main import main
 

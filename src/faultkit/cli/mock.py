@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from faultkit.base.errors import InputError
-from faultkit.cli.entry import without_garbage_collection
+from faultkit.base.garbage import without_garbage_collection
 from faultkit.cli.shared_options import CALL_SEED_HELP, add_options, seed_option
 
 if TYPE_CHECKING:

@@ -19,12 +19,13 @@ from typing import TYPE_CHECKING
 
 from faultkit.base.address import Endpoint
 from faultkit.base.errors import TargetError
+from faultkit.base.garbage import undisturbed
 from faultkit.base.network import why_unreachable
 from faultkit.base.signals import StopSignal
 from faultkit.cli.run_output import RunEnding, RunOutput, StartedRun
 from faultkit.plan import Plan
 from faultkit.proxy.data_plane import DataPlane, ProxySpec
-from faultkit.proxy.plane import Plane, undisturbed
+from faultkit.proxy.plane import Plane
 
 if TYPE_CHECKING:
     from faultkit.proxy.control.control_server import ControlServer

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from faultkit.cli.entry import without_garbage_collection
+from faultkit.base.garbage import without_garbage_collection
 from faultkit.cli.shared_options import add_options
 
 if TYPE_CHECKING:

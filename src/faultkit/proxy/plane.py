@@ -6,12 +6,10 @@ to the loop's thread and waits for the result. Plans and specs are plain data.
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from typing import TypeVar
@@ -32,8 +30,6 @@ _CHECK_THREAD_S = 1.0
 _MOST_EVENTS = 200_000
 _THREAD_SWITCH_S = 0.0005
 """Python's default of 5 ms would let a busy control thread make every release that much late."""
-_GC_THRESHOLDS = (50_000, 50, 100)
-"""The garbage collector's pauses would make releases late, and reference cycles are rare here."""
 
 Result = TypeVar("Result")
 
@@ -258,20 +254,6 @@ class Plane:
             services.budget.held,
             self._dropped,
         )
-
-
-@contextlib.contextmanager
-def undisturbed() -> Iterator[None]:
-    """Keep the garbage collector away from all present objects, and let it run rarely."""
-    thresholds = gc.get_threshold()
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*_GC_THRESHOLDS)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*thresholds)
-        gc.unfreeze()
 
 
 def _load_layers(spec: ProxySpec) -> None:

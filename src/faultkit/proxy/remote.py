@@ -21,11 +21,12 @@ from typing import Any
 from faultkit.base.address import Endpoint
 from faultkit.base.child_process import ChildProcess, Parent
 from faultkit.base.errors import InputError, RunError
+from faultkit.base.garbage import undisturbed
 from faultkit.faults.fault import StreamFault
 from faultkit.faults.fault_data import dump_fault
 from faultkit.plan import Plan, Rule, check_network_plan, check_network_rule
 from faultkit.proxy.data_plane import ALONE, Lateness, ProxySpec, Snapshot, Worker, merge_snapshots
-from faultkit.proxy.plane import Plane, undisturbed
+from faultkit.proxy.plane import Plane
 from faultkit.proxy.plane_events import PlaneEvent, RulesChanged
 
 MOST_WORKERS = 64
