@@ -214,7 +214,8 @@ def test_the_guide_names_every_fault() -> None:
 
 
 def test_the_guide_names_every_page() -> None:
-    assert set(_links(GUIDE)) >= {page.name for page in DOCS.glob("*.md") if page != GUIDE}
+    text = GUIDE.read_text("utf-8")
+    assert [page.name for page in DOCS.glob("*.md") if page != GUIDE and page.name not in text] == []
 
 
 def test_the_readme_is_short_and_has_five_jobs() -> None:
