@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import resource
 import socket
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from bench.mcp_servers import stdio_server
 from bench.options import progress
 from bench.processes import (
     StartError,
+    cpu_ns,
     end_on_sigterm,
     free_ports,
     memory_bytes,
@@ -48,8 +50,9 @@ METHOD = f"""\
 Each command is started anew, {_STARTS} times a round, in turns with the others and with a bare interpreter;
 byte code is there. `fault --help` counts to its end; `fault run`, with a TCP map and its HTTP forward proxy,
 until both ports accept a connection; `fault mock` over stdio, with the tools of `examples/tools.yml`, until
-`initialize` is answered. Memory is that of the same processes, idle for {_IDLE_S:g} s: the resident set (RSS)
-counts pages that other programs share in full, the proportional set (PSS) in part. The limits are for the RSS.
+`initialize` is answered. CPU time is beside it, because a busy machine does not change it much. Memory is that
+of the same processes, idle for {_IDLE_S:g} s: the resident set (RSS) counts pages that other programs share in
+full, the proportional set (PSS) in part. Limits are for the RSS.
 """
 TARGETS: tuple[Target, ...] = (
     Target("`fault --help`, × a bare interpreter", READY, HELP, "seconds", BARE, 6, False),
@@ -75,17 +78,25 @@ class Programs:
 
 
 def _once(command: Sequence[str]) -> Metrics:
-    began_s = time.perf_counter()
+    before_s, began_s = _children_cpu_s(), time.perf_counter()
     subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-    return {"seconds": time.perf_counter() - began_s}
+    return {"seconds": time.perf_counter() - began_s, "cpu_s": _children_cpu_s() - before_s}
 
 
-def _idle(seconds: float, pid: int) -> Metrics:
-    """Return the time, and the memory a moment later."""
+def _children_cpu_s() -> float:
+    """Return the CPU time of all children that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _idle(began_s: float, pid: int) -> Metrics:
+    """Return the time until now, and the memory a moment later."""
+    seconds, cpu_s = time.perf_counter() - began_s, cpu_ns([pid]) / 1e9
     time.sleep(_IDLE_S)
     pids = with_children([pid])
     return {
         "seconds": seconds,
+        "cpu_s": cpu_s,
         "rss_mb": resident_bytes(pids) / _MB,
         "pss_mb": memory_bytes(pids) / _MB,
     }
@@ -108,14 +119,14 @@ def _run(programs: Programs) -> Metrics:
         began_s = time.perf_counter()
         with running(command, log) as process:
             wait_for_ports(ports, process, RUN, log)
-            return _idle(time.perf_counter() - began_s, process.pid)
+            return _idle(began_s, process.pid)
 
 
 def _mock(programs: Programs) -> Metrics:
     began_s = time.perf_counter()
     command = [programs.fault, "mock", "--tools-from", str(_TOOLS)]
     with stdio_server(command, programs.folder / "mock.log") as (pid, _):
-        return _idle(time.perf_counter() - began_s, pid)
+        return _idle(began_s, pid)
 
 
 SUBJECTS: dict[str, Callable[[Programs], Metrics]] = {BARE: _bare, HELP: _help, RUN: _run, MOCK: _mock}
@@ -160,10 +171,14 @@ def _measure_all(programs: Programs, options: argparse.Namespace) -> dict[str, l
 def ready_table(result: Result) -> Table:
     ready = result.figures[READY]
     rows = [
-        [name, f"{ready[name]['seconds']:.3f}", figure(ready[name]["seconds"] / ready[BARE]["seconds"])]
-        for name in ready
+        [
+            name,
+            *(f"{metrics[metric]:.3f}" for metric in ("seconds", "cpu_s")),
+            figure(metrics["seconds"] / ready[BARE]["seconds"]),
+        ]
+        for name, metrics in ready.items()
     ]
-    return ["Until it is ready", "s", "× bare"], rows
+    return ["Until it is ready", "s", "CPU s", "× bare"], rows
 
 
 def memory_table(result: Result) -> Table:

@@ -25,10 +25,10 @@ def _result(help_s: float, run_s: float, mock_mb: float) -> Result:
     result = Result(Machine(2, "Linux 6.1", "3.11.7", 1024), rounds=3)
     result.figures = {
         READY: {
-            BARE: {"seconds": 0.01},
-            HELP: {"seconds": help_s},
-            RUN: {"seconds": run_s},
-            MOCK: {"seconds": 0.2},
+            BARE: {"seconds": 0.01, "cpu_s": 0.009},
+            HELP: {"seconds": help_s, "cpu_s": 0.04},
+            RUN: {"seconds": run_s, "cpu_s": 0.1},
+            MOCK: {"seconds": 0.2, "cpu_s": 0.1},
         },
         MEMORY: {
             RUN: {"rss_mb": 25.0, "pss_mb": 17.0},
@@ -54,7 +54,8 @@ def test_every_target_is_of_a_command_that_is_started() -> None:
 
 def test_times_are_also_shown_as_multiples_of_a_bare_interpreter() -> None:
     _, rows = ready_table(_result(0.05, 0.2, 30.0))
-    assert rows[:3] == [[BARE, "0.010", "1.00"], [HELP, "0.050", "5.00"], [RUN, "0.200", "20.0"]]
+    assert rows[0] == [BARE, "0.010", "0.009", "1.00"]
+    assert rows[1:3] == [[HELP, "0.050", "0.040", "5.00"], [RUN, "0.200", "0.100", "20.0"]]
 
 
 def test_memory_is_shown_as_resident_and_as_proportional_set() -> None:
