@@ -50,9 +50,9 @@ METHOD = f"""\
 Each command is started anew, {_STARTS} times a round, in turns with the others and with a bare interpreter;
 byte code is there. `fault --help` counts to its end; `fault run`, with a TCP map and its HTTP forward proxy,
 until both ports accept a connection; `fault mock` over stdio, with the tools of `examples/tools.yml`, until
-`initialize` is answered. CPU time is beside it, because a busy machine does not change it much. Memory is that
-of the same processes, idle for {_IDLE_S:g} s: the resident set (RSS) counts pages that other programs share in
-full, the proportional set (PSS) in part. Limits are for the RSS.
+`initialize` is answered. CPU time is beside it, because a busy machine does not change it much. Memory is
+that of the same processes, idle for {_IDLE_S:g} s: the resident set (RSS) counts pages that other programs
+share in full, the proportional set (PSS) in part. Limits are for the RSS.
 """
 TARGETS: tuple[Target, ...] = (
     Target("`fault --help`, × a bare interpreter", READY, HELP, "seconds", BARE, 6, False),
