@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 DEMO := .venv-demo
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 
-.PHONY: demo quick test measure check format bench clean
+.PHONY: demo quick test measure smoke check format bench clean
 
 demo: $(DEMO)/.ready
 	@$(DEMO)/bin/python -m examples.demo
@@ -42,6 +42,10 @@ test: $(READY)
 measure: $(READY)
 	$(BIN)/pytest $(SPREAD) -m "$(MARKS)" $(MEASURE) || \
 	$(BIN)/pytest --last-failed --last-failed-no-failures none -m "$(MARKS)" $(MEASURE)
+
+# Each command once, with the lowest versions and on the interpreters that are found, in environments of their own.
+smoke:
+	bash tests/smoke.sh
 
 check: $(READY)
 	$(BIN)/ruff format --check .

@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
-import signal
-import socket
 import subprocess
 import sys
-import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +20,9 @@ from mcp.client.stdio import StdioServerParameters
 from faultkit.agent_tools.tool_catalog import AGENT_TOOLS
 from faultkit.base.extras import CORE, EXTRAS
 from faultkit.cli.main import fault
-from tests.chaos.toolkit.documents import experiment
 from tests.e2e.core_only import MOST_PACKAGES, distributions_of, environment, hidden_modules
+from tests.smoke import FAULT, PATIENCE_S, PROJECT, SERVERS, STEPS, Step, run, take, write_files
 
-PROJECT = Path(__file__).parents[2]
-PATIENCE_S = 60.0
-FAULT = [sys.executable, "-m", "faultkit"]
 WHOLE_COMMAND = {
     "functions": "code",
     "review": "code",
@@ -38,32 +32,6 @@ WHOLE_COMMAND = {
     "search": "index",
 }
 """Commands that can do nothing without an extra, not even show their help."""
-HELLO = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
-}
-EXPERIMENT = """\
-name: nothing
-steady_state:
-  - {name: it is there, process: ["true"], expect: {all: [{target: status, equals: 0}]}}
-method:
-  - {name: nothing, process: ["true"]}
-"""
-JSON_PATH = """\
-name: documents
-steady_state:
-  - name: the document is right
-    process: [echo, '{"items": [{"n": 1}, {"n": 2}]}']
-    expect: {type: jsonpath, path: PATH, target: stdout, count: 2}
-method:
-  - {name: nothing, process: ["true"]}
-"""
 MODEL_SUITE = """\
 servers: {incidents: {mock: TOOLS}}
 agents:
@@ -71,18 +39,15 @@ agents:
 """
 
 
+def _title(value: Any) -> str | None:
+    if isinstance(value, Step):
+        return value.title.replace(str(PROJECT), ".")
+    return value.__name__ if callable(value) else None
+
+
 @pytest.fixture
 def env(tmp_path: Path) -> dict[str, str]:
     return environment(tmp_path)
-
-
-def run(env: dict[str, str], folder: Path, *args: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [*FAULT, *args], env=env, cwd=folder, input=stdin, capture_output=True, text=True, timeout=PATIENCE_S
-    )
-    assert "Traceback" not in done.stdout + done.stderr
-    assert "unexpected " not in done.stdout + done.stderr
-    return done
 
 
 def assert_names_extra(done: subprocess.CompletedProcess[str], who: str, extra: str) -> None:
@@ -177,9 +142,7 @@ def test_every_command_shows_its_help_or_names_its_extra(env: dict[str, str], tm
 def test_a_command_without_its_extra_says_so_in_one_line(
     args: list[str], who: str, extra: str, env: dict[str, str], tmp_path: Path
 ) -> None:
-    (tmp_path / "app.py").write_text("def f():\n    pass\n")
-    (tmp_path / "toolkit.json").write_text(json.dumps(experiment("toolkit", [])))
-    (tmp_path / "filter.yaml").write_text(JSON_PATH.replace("PATH", '"$.items[*][?(@.n > 0)]"'))
+    write_files(tmp_path)
     assert_names_extra(run(env, tmp_path, *args), who, extra)
 
 
@@ -211,130 +174,33 @@ def test_a_suite_with_a_model_says_so_in_the_result_of_that_test(env: dict[str, 
 def test_a_command_with_one_extra_names_the_other_that_an_option_needs(
     has: str, variables: dict[str, str], args: list[str], who: str, extra: str, tmp_path: Path
 ) -> None:
-    (tmp_path / "app.py").write_text(
-        "import requests\n\ndef f():\n    return requests.get('http://a.test')\n"
-    )
+    write_files(tmp_path)
     assert_names_extra(run(environment(tmp_path, has) | variables, tmp_path, *args), who, extra)
 
 
-@pytest.mark.parametrize(
-    ("extra", "args", "said"),
-    [
-        ("code", ["functions", "app.py"], "f"),
-        ("code", ["review", "app.py"], "1 file: "),
-        ("code", ["slo", "app.py", "f"], ""),
-        ("index", ["index", "."], "1 indexed"),
-        ("toolkit", ["chaos", "run", "filter.yaml"], "The steady state held"),
-    ],
-)
-def test_an_extra_is_enough_for_its_command(extra: str, args: list[str], said: str, tmp_path: Path) -> None:
-    (tmp_path / "app.py").write_text("def f():\n    pass\n")
-    (tmp_path / "filter.yaml").write_text(JSON_PATH.replace("PATH", '"$.items[*][?(@.n > 0)]"'))
-    done = run(environment(tmp_path, extra), tmp_path, *args)
-    assert done.returncode == 0, done.stderr
-    assert said in done.stdout + done.stderr
+@pytest.mark.parametrize("step", [step for step in STEPS if not step.extra], ids=_title)
+def test_a_command_of_the_core_works(step: Step, env: dict[str, str], tmp_path: Path) -> None:
+    write_files(tmp_path)
+    take(step, env, tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("args", "code", "said"),
-    [
-        (["faults", "latency"], 0, "latency"),
-        (["doctor"], 0, "The core is sound."),
-        (["test", str(PROJECT / "examples/shipped-agents.yml")], 0, "9 passed"),
-        (["scenario", "validate", str(PROJECT / "examples/scenarios")], 0, "valid: 8 scenarios"),
-        (["scenario", "generate", "--spec-file", "openapi.json", "--scenario", "made.yaml"], 0, ""),
-        (["chaos", "run", "own.yaml"], 0, "The steady state held"),
-        (["chaos", "run", "path.yaml"], 0, "The steady state held"),
-        (["chaos", "status"], 0, ""),
-        (["keys", "create", "ci"], 0, "fk_"),
-        (["audit", "list", "--store", "audit.db"], 2, "no file"),
-        (["agent", "install", "codex", "--scope", "user"], 0, "[mcp_servers."),
-        (["profile", "--timeout", "5s", "--", "true", "{server}"], 4, ""),
-        (["edge", "--only", "EDGE-001", "--", *FAULT, "mock", "--tools-from", "tools.yml"], 0, "EDGE-001"),
-    ],
-)
-def test_a_command_of_the_core_works(
-    args: list[str], code: int, said: str, env: dict[str, str], tmp_path: Path
+@pytest.mark.parametrize("step", [step for step in STEPS if step.extra], ids=_title)
+def test_an_extra_is_enough_for_its_command(step: Step, tmp_path: Path) -> None:
+    write_files(tmp_path)
+    env = environment(tmp_path, step.extra)
+    if step.args[0] == "search":
+        run(env, tmp_path, "index", ".")
+    take(step, env, tmp_path)
+
+
+@pytest.mark.parametrize(("extra", "server"), SERVERS, ids=_title)
+def test_a_server_works_with_its_extra_alone(
+    extra: str, server: Callable[[dict[str, str], Path], None], tmp_path: Path
 ) -> None:
-    (tmp_path / "own.yaml").write_text(EXPERIMENT)
-    (tmp_path / "path.yaml").write_text(JSON_PATH.replace("PATH", '"$.items[*].n"'))
-    (tmp_path / "tools.yml").write_text((PROJECT / "examples/tools.yml").read_text())
-    (tmp_path / "openapi.json").write_text(json.dumps(OPENAPI))
-    done = run(env, tmp_path, *args)
-    assert done.returncode == code, done.stderr
-    assert said in done.stdout + done.stderr
-
-
-OPENAPI = {
-    "openapi": "3.1.0",
-    "info": {"title": "Shop", "version": "1"},
-    "servers": [{"url": "http://127.0.0.1:1"}],
-    "paths": {"/items": {"get": {"responses": {"200": {"description": "ok"}}}}},
-}
-
-
-@pytest.mark.parametrize(
-    "args",
-    [
-        ["mock", "--tools-from", "tools.yml"],
-        ["gateway", "--", *FAULT, "mock", "--tools-from", "tools.yml"],
-        ["serve"],
-    ],
-    ids=lambda args: args[0],
-)
-def test_a_server_of_the_core_answers_over_stdio(
-    args: list[str], env: dict[str, str], tmp_path: Path
-) -> None:
-    (tmp_path / "tools.yml").write_text((PROJECT / "examples/tools.yml").read_text())
-    done = run(env, tmp_path, *args, stdin=json.dumps(HELLO) + "\n")
-    assert json.loads(done.stdout.splitlines()[0])["result"]["serverInfo"]
-    assert done.returncode == 0
-
-
-@pytest.mark.parametrize(
-    ("args", "path", "said"),
-    [
-        (["toxiproxy", "--port", "0"], "/version", "version"),
-        (["demo", "run", "127.0.0.1", "0", "--upstream-port", "0"], "/ping", "pong"),
-        (["serve", "--transport", "http", "--port", "0"], "/portal/", "<!doctype html>"),
-        (
-            ["run", "--disable-http-proxy", "--proxy", "0=127.0.0.1:PORT", "--control", "127.0.0.1:0"],
-            "/health",
-            "",
-        ),
-    ],
-    ids=lambda value: value[0] if isinstance(value, list) else None,
-)
-def test_a_server_of_the_core_answers_over_http(
-    args: list[str], path: str, said: str, env: dict[str, str], tmp_path: Path
-) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as upstream:
-        port = str(upstream.getsockname()[1])
-        process = subprocess.Popen(
-            [*FAULT, *(each.replace("PORT", port) for each in args)],
-            env=env,
-            cwd=tmp_path,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        try:
-            assert process.stdout is not None
-            url = next(
-                found[0]
-                for line in process.stdout
-                if (found := re.search(r"http://[\d.a-z]+:[1-9]\d*", line))
-            )
-            if said:
-                request = urllib.request.Request(url + path, headers={"host": url.removeprefix("http://")})
-                opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-                with opener.open(request, timeout=PATIENCE_S) as answer:
-                    assert said.lower() in answer.read().decode().lower()
-        finally:
-            process.send_signal(signal.SIGTERM)
-            rest = process.communicate(timeout=PATIENCE_S)[0]
-    assert "Traceback" not in rest
-    assert process.returncode in (0, 143)
+    write_files(tmp_path)
+    # Code is changed by what a model answers: it has to be read, too.
+    extras = {"": (), "llm": ("llm", "code")}.get(extra, (extra,))
+    server(environment(tmp_path, *extras), tmp_path)
 
 
 def test_agent_tool_lists_all_tools_and_says_in_a_result_which_extra_it_needs(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from functools import cache
 from importlib import metadata
@@ -10,6 +9,8 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from tests.smoke import without_settings
 
 HERE = Path(__file__).parent
 PROJECT = tomllib.loads((HERE.parents[2] / "pyproject.toml").read_text("utf-8"))["project"]
@@ -52,12 +53,7 @@ def hidden_modules(*extras: str) -> frozenset[str]:
 
 def environment(folder: Path, *extras: str) -> dict[str, str]:
     """Return the variables of a process that has the core, these extras, and no settings of the user."""
-    keys = ("_API_KEY", "FAULT_")
-    own = {name: value for name, value in os.environ.items() if not any(key in name for key in keys)}
-    return own | {
-        "HOME": str(folder),
-        "XDG_STATE_HOME": str(folder / "state"),
-        "XDG_CACHE_HOME": str(folder / "cache"),
+    return without_settings(folder) | {
         "PYTHONPATH": str(HERE),
         "FAULTKIT_TEST_HIDDEN_MODULES": ",".join(sorted(hidden_modules(*extras))),
     }
