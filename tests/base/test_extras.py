@@ -27,20 +27,25 @@ TOOLS_OF_THE_USER = {
 """Modules that no extra brings."""
 
 
-def table(packages: tuple[Package, ...]) -> dict[str, str]:
-    return {
-        canonicalize_name(each.name): str(
-            Requirement(f"x>={each.at_least}" + ",<" * bool(each.below) + each.below).specifier
-        )
-        for each in packages
-    }
+def table(packages: tuple[Package, ...]) -> dict[str, tuple[str, str]]:
+    return {canonicalize_name(each.name): range_of(each) for each in packages}
 
 
-def written(requirements: list[str]) -> tuple[dict[str, str], set[str]]:
+def range_of(package: Package) -> tuple[str, str]:
+    """Return the range of versions and the marker, as pyproject.toml has them."""
+    below = f",<{package.below}" if package.below else ""
+    python = package.python_below
+    marker = f'python_version < "{python[0]}.{python[1]}"' if python else ""
+    return str(Requirement(f"x>={package.at_least}{below}").specifier), marker
+
+
+def written(requirements: list[str]) -> tuple[dict[str, tuple[str, str]], set[str]]:
     """Return the packages with their versions, and the extras of Faultkit itself."""
     parsed = [Requirement(each) for each in requirements]
     packages = {
-        str(canonicalize_name(each.name)): str(each.specifier) for each in parsed if each.name != "faultkit"
+        str(canonicalize_name(each.name)): (str(each.specifier), str(each.marker or ""))
+        for each in parsed
+        if each.name != "faultkit"
     }
     return packages, {extra for each in parsed if each.name == "faultkit" for extra in each.extras}
 

@@ -7,6 +7,7 @@ installed of it, and what a user is told about the rest, is in `base.installatio
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -20,6 +21,13 @@ class Package:
     modules: tuple[str, ...]
     """The top-level modules that it brings and that Faultkit imports, those of its own needs included."""
     below: str = ""
+    python_below: tuple[int, int] | None = None
+    """The first Python that it has no wheel for. Faultkit does without it there."""
+
+    @property
+    def is_for_this_python(self) -> bool:
+        """Whether it is installed on this version of Python."""
+        return self.python_below is None or sys.version_info < self.python_below
 
     @property
     def wanted(self) -> str:
@@ -46,8 +54,14 @@ class Extra:
     """Other extras that come with it."""
 
 
-def _package(name: str, at_least: str, *modules: str, below: str = "") -> Package:
-    return Package(name, at_least, modules or (name.lower().replace("-", "_"),), below)
+def _package(
+    name: str,
+    at_least: str,
+    *modules: str,
+    below: str = "",
+    python_below: tuple[int, int] | None = None,
+) -> Package:
+    return Package(name, at_least, modules or (name.lower().replace("-", "_"),), below, python_below)
 
 
 LEAST_PYTHON = (3, 11)
@@ -101,7 +115,7 @@ EXTRAS: dict[str, Extra] = {
             (
                 _package("numpy", "2.1"),
                 _package("qdrant-edge-py", "0.9", "qdrant_edge", below="0.10"),
-                _package("wordllama", "0.4"),
+                _package("wordllama", "0.4", python_below=(3, 14)),
             ),
             includes=("code",),
         ),
@@ -150,8 +164,8 @@ EXTRAS: dict[str, Extra] = {
 
 
 def packages_of(extra: str) -> Iterator[Package]:
-    """Yield the packages of an extra and of those that it includes, each once."""
-    return iter(dict.fromkeys(_packages_of(extra)))
+    """Yield the packages of an extra and of those that it includes, each once, for this Python."""
+    return iter(dict.fromkeys(each for each in _packages_of(extra) if each.is_for_this_python))
 
 
 def _packages_of(extra: str) -> Iterator[Package]:

@@ -52,7 +52,7 @@ def require_extra(name: str, who: str) -> None:
 
     who: the command or thing that needs it"""
     for package in EXTRAS[name].packages:
-        if not is_installed(package):
+        if package.is_for_this_python and not is_installed(package):
             raise _missing(package, EXTRAS[name], who)
 
 

@@ -17,10 +17,12 @@ from faultkit.code.index.chunks import Chunk
 from faultkit.code.index.embeddings import (
     FORMS,
     FunctionEmbedder,
+    HashEmbedder,
     WordEmbedder,
     document_vector,
     function_embedder,
     index_of,
+    offline_embedder,
     plain_words,
     query_vector,
     stem,
@@ -40,6 +42,9 @@ CHUNK = Chunk(
 )
 
 
+HASHED_A = {42: 0.7071, 224: 0.7071}
+
+
 def cosine(one: Sequence[float], other: Sequence[float]) -> float:
     return sum(a * b for a, b in zip(one, other, strict=True))
 
@@ -50,8 +55,26 @@ def test_words_of_like_meaning_are_nearer_than_others() -> None:
     assert cosine(error, failure) > cosine(error, banana)
 
 
-def test_every_vector_has_length_one_and_that_of_nothing_is_zero() -> None:
-    embedder = WordEmbedder()
+def test_forms_of_a_word_are_nearer_than_others_without_a_model() -> None:
+    retry, retries, banana = HashEmbedder().embed(["retry", "retries", "banana"])
+    assert cosine(retry, retries) > cosine(retry, banana)
+
+
+def test_a_vector_of_hashes_is_the_same_on_every_machine() -> None:
+    vector = HashEmbedder().embed(["a"])[0]
+    assert {at: round(value, 4) for at, value in enumerate(vector) if value} == HASHED_A
+
+
+def test_hashes_take_the_place_of_the_model_where_it_has_no_wheel(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert isinstance(offline_embedder(), WordEmbedder if sys.version_info < (3, 14) else HashEmbedder)
+    monkeypatch.setattr(sys, "version_info", (3, 14, 0))
+    assert isinstance(offline_embedder(), HashEmbedder)
+
+
+@pytest.mark.parametrize("embedder", [WordEmbedder(), HashEmbedder()], ids=lambda each: each.name)
+def test_every_vector_has_length_one_and_that_of_nothing_is_zero(
+    embedder: WordEmbedder | HashEmbedder,
+) -> None:
     one, other, nothing = embedder.embed(["retry with backoff", "x" * 5000, ""])
     assert len(one) == embedder.dim == 256
     assert math.hypot(*one) == pytest.approx(1.0, abs=1e-5)

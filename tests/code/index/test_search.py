@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from faultkit.base.errors import InputError
-from faultkit.code.index import MODES, Store, WordEmbedder, index_project, search
+from faultkit.code.index import MODES, HashEmbedder, Store, WordEmbedder, index_project, search
 from faultkit.code.index.points import ScoredPoint
 from faultkit.code.index.store import DENSE_WEIGHT, RANK_OFFSET, best_per_function, fuse
 from tests.code.index.support import CountingEmbedder, opened, write
@@ -42,6 +43,13 @@ def test_a_function_is_found_by_what_it_is_called(store: Store, mode: str) -> No
 def test_search_by_meaning_finds_other_words(store: Store) -> None:
     assert search(store, WordEmbedder(), "internet connection", 1, "dense")[0].name == "open_socket"
     assert search(store, WordEmbedder(), "internet connection", 1)[0].name == "open_socket"
+
+
+def test_search_without_a_model_finds_forms_of_words(tmp_path: Path) -> None:
+    write(tmp_path / "project", FILES)
+    with opened(tmp_path / "project", tmp_path / "index") as store:
+        index_project(tmp_path / "project", None, store, HashEmbedder())
+        assert search(store, HashEmbedder(), "opening of sockets", 1, "dense")[0].name == "open_socket"
 
 
 def test_the_limit_is_kept_and_the_best_come_first(store: Store) -> None:

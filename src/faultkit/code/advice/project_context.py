@@ -16,11 +16,13 @@ from faultkit.code import local_path
 from faultkit.code.index import (
     Embedder,
     FunctionEmbedder,
+    HashEmbedder,
     SearchHit,
     WordEmbedder,
     collection_name,
     default_index_dir,
     function_embedder,
+    offline_embedder,
     open_store,
     search,
 )
@@ -110,7 +112,7 @@ def asks_for_embeddings(settings: LlmSettings | None) -> bool:
 def embedder_of(model: LanguageModel | None) -> Embedder:
     """Return the embedder to build an index with. May ask the provider for the length of its vectors."""
     if model is None or not asks_for_embeddings(model.settings):
-        return WordEmbedder()
+        return offline_embedder()
     return function_embedder(_name(model.settings), model.embed, model.settings.embed_dim)
 
 
@@ -127,7 +129,7 @@ def settings_for(manifest: Manifest, asked: LlmSettings | None, env: Mapping[str
                 f"search without it, or {_ANEW}",
             )
         return asked
-    if manifest.embedder == WordEmbedder().name:
+    if manifest.embedder in (WordEmbedder().name, HashEmbedder().name):
         return None
     engine, _, name = manifest.embedder.partition(" ")
     provider = provider_of(engine)

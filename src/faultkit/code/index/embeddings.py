@@ -1,6 +1,7 @@
 """Texts as vectors: dense ones by a model, sparse ones by the weights of their words.
 
-Dense vectors come from the small model in `wordllama`, or from a function of the caller. A `Form` decides
+Dense vectors come from the small model in `wordllama`, or from a function of the caller. Where `wordllama` has no
+wheel, hashes of words and of their letters take its place. A `Form` decides
 which text of a chunk and of a question an embedder receives.
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +21,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from faultkit.base.errors import InputError, RunError
+from faultkit.base.extras import packages_of
 from faultkit.code.index.chunks import Chunk
 
 _PROBE = "the length of this text's vector tells the dimension"
@@ -92,6 +95,48 @@ def _word_model() -> Any:
     # An average needs no padding to the longest text of a batch.
     model.tokenizer.no_padding()
     return model
+
+
+@dataclass(frozen=True, slots=True)
+class HashEmbedder:
+    """Embeds offline without a model: each word and its triples of letters add to dimensions that hashes choose.
+
+    It finds other forms of a word, but no other words for the same thing."""
+
+    name: str = "hashed letters 256, words 1"
+    dim: int = 256
+    parallel: int = 1
+    form: str = "words"
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        return [self._vector(Counter(text.split())) for text in texts]
+
+    def _vector(self, counts: Mapping[str, int]) -> list[float]:
+        vector = [0.0] * self.dim
+        for word, count in counts.items():
+            # As in BM25, a word that is repeated counts more, but not as often as it stands there.
+            weight = math.sqrt(count)
+            for dimension, sign in _hashed_parts(word, self.dim):
+                vector[dimension] += sign * weight
+        length = math.hypot(*vector)
+        return [value / length for value in vector] if length else vector
+
+
+@lru_cache(maxsize=65536)
+def _hashed_parts(word: str, dim: int) -> tuple[tuple[int, float], ...]:
+    """Return dimensions and what a word adds to each: a half for the word, a half for its letters."""
+    marked = f"<{word}>"
+    triples = [marked[at : at + 3] for at in range(len(marked) - 2)] or [marked]
+    parts = [(word, 0.5), *((triple, 0.5 / math.sqrt(len(triples))) for triple in triples)]
+    hashed = [(index_of(text), weight) for text, weight in parts]
+    # The lowest bit is the sign: parts that share a dimension cancel each other out on average.
+    return tuple(((number >> 1) % dim, weight if number & 1 else -weight) for number, weight in hashed)
+
+
+def offline_embedder() -> WordEmbedder | HashEmbedder:
+    """Return the embedder that needs no provider: the one with a model, where that can be installed."""
+    has_model = any(package.name == "wordllama" for package in packages_of("index"))
+    return WordEmbedder() if has_model else HashEmbedder()
 
 
 @dataclass(frozen=True, slots=True)
