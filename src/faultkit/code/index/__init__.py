@@ -42,8 +42,8 @@ __all__ = [
     "collection_name",
     "default_index_dir",
     "function_embedder",
-    "offline_embedder",
     "index_project",
+    "offline_embedder",
     "open_store",
     "search",
 ]

@@ -1,7 +1,7 @@
 """Texts as vectors: dense ones by a model, sparse ones by the weights of their words.
 
-Dense vectors come from the small model in `wordllama`, or from a function of the caller. Where `wordllama` has no
-wheel, hashes of words and of their letters take its place. A `Form` decides
+Dense vectors come from the small model in `wordllama`, or from a function of the caller. Where `wordllama` has
+no wheel, hashes of words and of their letters take its place. A `Form` decides
 which text of a chunk and of a question an embedder receives.
 """
 
@@ -99,7 +99,7 @@ def _word_model() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class HashEmbedder:
-    """Embeds offline without a model: each word and its triples of letters add to dimensions that hashes choose.
+    """Embeds offline without a model: a word and its triples of letters count in dimensions that hashes choose.
 
     It finds other forms of a word, but no other words for the same thing."""
 
