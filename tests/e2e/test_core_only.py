@@ -146,15 +146,13 @@ def test_a_command_without_its_extra_says_so_in_one_line(
     assert_names_extra(run(env, tmp_path, *args), who, extra)
 
 
-def test_a_suite_with_a_model_says_so_in_the_result_of_that_test(env: dict[str, str], tmp_path: Path) -> None:
-    """As for a missing key: tests with other agents run all the same."""
+def test_a_suite_with_a_model_says_so_before_its_first_test(env: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "model.yml").write_text(MODEL_SUITE.replace("TOOLS", str(PROJECT / "examples/tools.yml")))
-    done = run({**env, "OPENAI_API_KEY": "none"}, tmp_path, "test", "model.yml")
-    sentence = (
-        'a model: the model gpt-4o-mini needs the extra "llm" (ask language models), which is not installed: '
-    )
-    assert sentence in done.stdout
-    assert done.returncode == run(env, tmp_path, "test", "model.yml").returncode == 1
+    with_key = run({**env, "OPENAI_API_KEY": "none"}, tmp_path, "test", "model.yml")
+    assert_names_extra(with_key, "the model gpt-4o-mini", "llm")
+    without = run(env, tmp_path, "test", "model.yml")
+    assert "OPENAI_API_KEY" in without.stdout
+    assert without.returncode == 1
 
 
 @pytest.mark.parametrize(

@@ -98,8 +98,7 @@ def model_agent(
     """
     spec = test.agent
     assert isinstance(spec, ModelAgent)
-    others = [each.name for each in suite.agents if isinstance(each.agent, ModelAgent)]
-    path = cassette_path(suite.file, test.name, others)
+    path = _cassette(suite, test)
     source, chat, provider = _chat_of(suite, test, spec, env, options, path)
     price = price_of(provider, spec.model)
     notes: tuple[str, ...] = ()
@@ -113,6 +112,15 @@ def model_agent(
         }
         chat = CassetteRecorder(chat, path, test.name, secrets, Path(suite.file).name)
     return ChosenAgent(ModelLoop(spec.model, chat, price=price, max_tokens=spec.max_tokens), source, notes)
+
+
+def _cassette(suite: Suite, test: AgentTest) -> Path:
+    others = [each.name for each in suite.agents if isinstance(each.agent, ModelAgent)]
+    return cassette_path(suite.file, test.name, others)
+
+
+def _model_options(options: RunOptions) -> ModelOptions:
+    return ModelOptions(options.record, options.allow_stub)
 
 
 def _chat_of(
@@ -142,6 +150,24 @@ def _chat_of(
     return "recording" if options.record else "provider", ProviderChat(endpoint), name
 
 
+def require_clients(suite: Suite, test: AgentTest, options: RunOptions) -> None:
+    """Raise MissingExtra if a test asks a provider and the client libraries are not installed.
+
+    To be called before the first test runs. Another reason why a model cannot be asked, such as a missing key,
+    is left to the result of the test."""
+    spec = test.agent
+    if not isinstance(spec, ModelAgent):
+        return
+    from faultkit.base.installation import MissingExtra
+
+    try:
+        _chat_of(suite, test, spec, options.env, _model_options(options), _cassette(suite, test))
+    except MissingExtra:
+        raise
+    except InputError:
+        pass
+
+
 def agent_of(suite: Suite, test: AgentTest, tools: Sequence[ToolInfo], options: RunOptions) -> ChosenAgent:
     """Return the agent for one run.
 
@@ -150,7 +176,7 @@ def agent_of(suite: Suite, test: AgentTest, tools: Sequence[ToolInfo], options: 
     spec = test.agent
     assert not isinstance(spec, CommandAgent), "programs are run by agent_program"
     if isinstance(spec, ModelAgent):
-        return model_agent(suite, test, options.env, ModelOptions(options.record, options.allow_stub))
+        return model_agent(suite, test, options.env, _model_options(options))
     if isinstance(spec, ScriptAgent):
         script = spec.script
     else:

@@ -1,8 +1,8 @@
 """Texts as vectors: dense ones by a model, sparse ones by the weights of their words.
 
-Dense vectors come from the small model in `wordllama`, or from a function of the caller. Where `wordllama` has
-no wheel, hashes of words and of their letters take its place. A `Form` decides
-which text of a chunk and of a question an embedder receives.
+Dense vectors come from the small model in `wordllama`, or from a function of the caller; where `wordllama` has
+no wheel, from hashes of words and their letters. A `Form` decides which text of a chunk and of a question an
+embedder receives.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _word_model() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class HashEmbedder:
-    """Embeds offline without a model: a word and its triples of letters count in dimensions that hashes choose.
+    """Embeds offline without a model: a word and its triples of letters count in dimensions given by hashes.
 
     It finds other forms of a word, but no other words for the same thing."""
 
