@@ -153,8 +153,8 @@ def _chat_of(
 def require_clients(suite: Suite, test: AgentTest, options: RunOptions) -> None:
     """Raise MissingExtra if a test asks a provider and the client libraries are not installed.
 
-    To be called before the first test runs. Another reason why a model cannot be asked, such as a missing key,
-    is left to the result of the test."""
+    To be called before the first test runs. Other reasons why a model cannot be asked, such as a missing key,
+    are left to the result of the test."""
     spec = test.agent
     if not isinstance(spec, ModelAgent):
         return

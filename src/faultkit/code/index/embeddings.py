@@ -1,7 +1,7 @@
 """Texts as vectors: dense ones by a model, sparse ones by the weights of their words.
 
-Dense vectors come from the small model in `wordllama`, or from a function of the caller; where `wordllama` has
-no wheel, from hashes of words and their letters. A `Form` decides which text of a chunk and of a question an
+Dense vectors come from the small model in `wordllama`, or from a function of the caller; where `wordllama`
+has no wheel, from hashes of words and their letters. A `Form` decides which text of a chunk and of a question an
 embedder receives.
 """
 
