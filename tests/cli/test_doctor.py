@@ -53,6 +53,15 @@ def test_the_json_has_the_same(capsys: pytest.CaptureFixture[str]) -> None:
     }
 
 
+def test_a_package_without_a_wheel_for_this_python_is_not_missed(monkeypatch: pytest.MonkeyPatch) -> None:
+    hide(monkeypatch, "wordllama")
+    assert doctor.extra_state(EXTRAS["index"]).state == "incomplete"
+    assert not installation.is_complete("index")
+    monkeypatch.setattr(sys, "version_info", (3, 14, 0, "final", 0))
+    assert doctor.extra_state(EXTRAS["index"]).state == "installed"
+    assert installation.is_complete("index")
+
+
 def test_a_missing_extra_is_no_fault_and_is_shown_with_its_command(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

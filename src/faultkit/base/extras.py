@@ -7,7 +7,6 @@ installed of it, and what a user is told about the rest, is in `base.installatio
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -24,10 +23,9 @@ class Package:
     python_below: tuple[int, int] | None = None
     """The first Python that it has no wheel for. Faultkit does without it there."""
 
-    @property
-    def is_for_this_python(self) -> bool:
-        """Whether it is installed on this version of Python."""
-        return self.python_below is None or sys.version_info < self.python_below
+    def is_for(self, python: tuple[int | str, ...]) -> bool:
+        """Return whether it is needed on a version of Python, such as `sys.version_info`."""
+        return self.python_below is None or python[:2] < self.python_below
 
     @property
     def wanted(self) -> str:
@@ -164,8 +162,8 @@ EXTRAS: dict[str, Extra] = {
 
 
 def packages_of(extra: str) -> Iterator[Package]:
-    """Yield the packages of an extra and of those that it includes, each once, for this Python."""
-    return iter(dict.fromkeys(each for each in _packages_of(extra) if each.is_for_this_python))
+    """Yield the packages of an extra and of those that it includes, each once."""
+    return iter(dict.fromkeys(_packages_of(extra)))
 
 
 def _packages_of(extra: str) -> Iterator[Package]:

@@ -52,7 +52,7 @@ def require_extra(name: str, who: str) -> None:
 
     who: the command or thing that needs it"""
     for package in EXTRAS[name].packages:
-        if package.is_for_this_python and not is_installed(package):
+        if is_lacking(package):
             raise _missing(package, EXTRAS[name], who)
 
 
@@ -72,6 +72,11 @@ def is_installed(package: Package) -> bool:
     return all(_is_there(module) for module in package.modules)
 
 
+def is_lacking(package: Package) -> bool:
+    """Return whether a package is not installed, though this version of Python needs it."""
+    return package.is_for(sys.version_info) and not is_installed(package)
+
+
 def _is_there(module: str) -> bool:
     try:
         return find_spec(module) is not None
@@ -89,7 +94,7 @@ def installed_version(package: Package) -> str | None:
 
 def is_complete(extra: str) -> bool:
     """Return whether all packages of an extra are installed."""
-    return all(is_installed(package) for package in packages_of(extra))
+    return not any(is_lacking(package) for package in packages_of(extra))
 
 
 def installer(prefix: Path | None = None) -> Installer:

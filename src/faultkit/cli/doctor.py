@@ -113,7 +113,8 @@ def package_state(package: Package) -> PackageState:
 
 def extra_state(extra: Extra) -> ExtraState:
     """Return what is there of an extra, those that it includes counted."""
-    packages = tuple(package_state(package) for package in packages_of(extra.name))
+    needed = [package for package in packages_of(extra.name) if package.is_for(sys.version_info)]
+    packages = tuple(package_state(package) for package in needed)
     lacking = [package for package in packages if not package.fits]
     state: Literal["installed", "missing", "too old", "incomplete"] = "installed"
     if lacking:

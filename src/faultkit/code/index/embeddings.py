@@ -1,8 +1,8 @@
 """Texts as vectors: dense ones by a model, sparse ones by the weights of their words.
 
 Dense vectors come from the small model in `wordllama`, or from a function of the caller; where `wordllama`
-has no wheel, from hashes of words and their letters. A `Form` decides which text of a chunk and of a question an
-embedder receives.
+has no wheel, from hashes of words and their letters. A `Form` decides which text of a chunk and of a question
+an embedder receives.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import importlib.util
 import logging
 import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from faultkit.base.errors import InputError, RunError
-from faultkit.base.extras import packages_of
+from faultkit.base.extras import EXTRAS
 from faultkit.code.index.chunks import Chunk
 
 _PROBE = "the length of this text's vector tells the dimension"
@@ -135,8 +136,8 @@ def _hashed_parts(word: str, dim: int) -> tuple[tuple[int, float], ...]:
 
 def offline_embedder() -> WordEmbedder | HashEmbedder:
     """Return the embedder that needs no provider: the one with a model, where that can be installed."""
-    has_model = any(package.name == "wordllama" for package in packages_of("index"))
-    return WordEmbedder() if has_model else HashEmbedder()
+    model = next(package for package in EXTRAS["index"].packages if package.name == "wordllama")
+    return WordEmbedder() if model.is_for(sys.version_info) else HashEmbedder()
 
 
 @dataclass(frozen=True, slots=True)
