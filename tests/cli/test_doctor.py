@@ -55,6 +55,7 @@ def test_the_json_has_the_same(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_package_without_a_wheel_for_this_python_is_not_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     hide(monkeypatch, "wordllama")
+    monkeypatch.setattr(sys, "version_info", (3, 13, 0, "final", 0))
     assert doctor.extra_state(EXTRAS["index"]).state == "incomplete"
     assert not installation.is_complete("index")
     monkeypatch.setattr(sys, "version_info", (3, 14, 0, "final", 0))
