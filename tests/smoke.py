@@ -293,6 +293,10 @@ def failure_tools(env: dict[str, str], folder: Path) -> None:
     _lists_tools(env, folder, "serve")
 
 
+def chaos_tools(env: dict[str, str], folder: Path) -> None:
+    _lists_tools(env, folder, "chaos", "serve")
+
+
 def _lists_tools(env: dict[str, str], folder: Path, *args: str) -> None:
     hello, listed = speak(
         env,
@@ -345,6 +349,7 @@ SERVERS: tuple[tuple[str, Callable[[dict[str, str], Path], None]], ...] = (
     ("", gateway),
     ("", failure_tools),
     ("agent", agent_tools),
+    ("agent", chaos_tools),
     ("llm", model),
     ("oidc", tokens),
 )
