@@ -41,16 +41,14 @@ def test_a_chart_is_read_with_the_arrow_keys_and_leads_to_its_calls(browser: Bro
     browser.until("document.querySelector('.column')")
     chart = "document.querySelector('.plot')"
     browser.run(f"{chart}.focus()")
-    browser.press("End")
-    said = browser.page.value(f"{chart}.getAttribute('aria-valuetext')")
-    browser.press("ArrowLeft")
-    assert "call" in said
+    for key in ("End", "ArrowLeft", "ArrowRight"):
+        browser.press(key)
     assert browser.page.value("document.querySelector('.reading').hidden") is False
-    # A bucket may have ended since the calls: they are in one of the last two.
-    if said.startswith("0 calls"):
+    # The bucket of the calls may have ended since, and a busy machine may be some buckets behind.
+    for _ in range(10):
+        if not browser.page.value(f"{chart}.getAttribute('aria-valuetext')").startswith("0 calls"):
+            break
         browser.press("ArrowLeft")
-    else:
-        browser.press("ArrowRight")
     browser.press("Enter")
     browser.until("location.hash.startsWith('#/calls?from=')")
     browser.until(f"document.querySelectorAll('{ROWS}').length > 0")
