@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from faultkit.scenario.report.item_evidence import baseline_warning
 from faultkit.scenario.report.report_files import read_report
 from faultkit.scenario.report.report_model import ItemReport
 
@@ -74,16 +75,20 @@ def main() -> None:
 
 def learnt(item: ItemReport) -> tuple[str, str]:
     """Return two lines about the measured figures."""
+    busy = "This machine was too busy to learn anything: close something and try again."
     if item.verdict == "inconclusive":
-        return item.reasons[0], "This machine was too busy to learn anything: close something and try again."
+        return item.reasons[0], busy
+    if unsound := baseline_warning(item):
+        return unsound, busy
     p95 = next(each for each in item.impact if each.name == "p95")
     missed = [result.slo.title for result in item.slos if result.passed is False]
-    promise = f'the promise "{missed[0]}" is broken' if missed else "every promise is kept"
-    errors = "no request failed" if not item.run.errors else f"{item.run.errors} requests failed"
+    errors = "No request failed" if not item.run.errors else f"{item.run.errors} requests failed"
+    promise = f', but the promise "{missed[0]}" is broken' if missed else ", and every promise is kept"
+    more = f": {p95.low:.0f} to {p95.high:.0f} ms more" if p95.shown else ""
     return (
         f"Healthy, 95 % of the answers came within {p95.baseline:.0f} ms; with the slow dependency within "
-        f"{p95.fault:.0f} ms ({p95.low:+.0f} to {p95.high:+.0f} ms).",
-        f"The service waits for its dependency and hides nothing: {errors}, but {promise}.",
+        f"{p95.fault:.0f} ms{more}.",
+        f"The service waits for its dependency and hides nothing. {errors}{promise}.",
     )
 
 

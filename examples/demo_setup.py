@@ -53,17 +53,22 @@ def run(step: str, command: list[str]) -> None:
     """Run a command, show its last line while it runs, and print all its lines if it fails."""
     lines: list[str] = []
     began_s = time.monotonic()
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-        assert process.stdout is not None
-        reader = threading.Thread(target=lines.extend, args=(iter(process.stdout.readline, ""),), daemon=True)
-        reader.start()
-        while reader.is_alive():
-            reader.join(_REDRAW_S)
-            _show(f"{step}, {time.monotonic() - began_s:.0f} s: {last_line(lines)}")
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert process.stdout is not None
+    # The pipe is closed after its end was read: Ctrl-C would otherwise close it under the reader.
+    reader = threading.Thread(target=lines.extend, args=(process.stdout,), daemon=True)
+    reader.start()
+    while reader.is_alive():
+        reader.join(_REDRAW_S)
+        said = last_line(lines)
+        _show(f"{step}, {time.monotonic() - began_s:.0f} s" + (f": {said}" if said else ""))
+    process.stdout.close()
     _show("")
-    if process.returncode:
+    if process.wait():
         sys.stdout.writelines(lines)
-        sys.exit(f"{step} failed: {' '.join(command)}")
+        sys.exit(
+            f"{step} failed: {' '.join(command)}\nSet-up needs a package registry: the network, or a mirror."
+        )
 
 
 def last_line(lines: list[str]) -> str:

@@ -68,6 +68,10 @@ def test_the_command_is_that_of_the_installer(
             "'faultkit[code] @ git+https://git.test/f.git@v1'",
         ),
         (
+            {"url": "https://git.test/f.git", "vcs_info": {"vcs": "git"}, "subdirectory": "python"},
+            "'faultkit[code] @ git+https://git.test/f.git#subdirectory=python'",
+        ),
+        (
             {"url": "file:///tmp/faultkit-1-py3-none-any.whl", "archive_info": {}},
             "'faultkit[code] @ file:///tmp/faultkit-1-py3-none-any.whl'",
         ),

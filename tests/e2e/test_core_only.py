@@ -155,6 +155,21 @@ def test_a_suite_with_a_model_says_so_before_its_first_test(env: dict[str, str],
     assert without.returncode == 1
 
 
+def test_an_entry_for_a_coding_agent_names_the_extra_that_its_command_needs(
+    env: dict[str, str], tmp_path: Path
+) -> None:
+    done = run(env, tmp_path, "agent", "install", "cursor", "--scope", "project", "--write")
+    assert done.returncode == 0
+    assert done.stderr.startswith('warning: fault agent tool needs the extra "agent" (')
+
+
+def test_a_missing_package_of_the_core_is_named_in_one_line(env: dict[str, str], tmp_path: Path) -> None:
+    env["FAULTKIT_TEST_HIDDEN_MODULES"] += ",click"
+    done = run(env, tmp_path, "doctor")
+    assert re.fullmatch(r"error: fault needs click, which is not installed: .*pip install .*\n", done.stderr)
+    assert (done.stdout, done.returncode) == ("", 2)
+
+
 @pytest.mark.parametrize(
     ("has", "variables", "args", "who", "extra"),
     [

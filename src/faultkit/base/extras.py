@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+_PRE_RELEASE = re.compile(r"\d[-_.]?(a|b|c|rc|alpha|beta|pre|preview|dev)", re.IGNORECASE)
+
 
 @dataclass(frozen=True, slots=True)
 class Package:
@@ -33,9 +35,10 @@ class Package:
         return f"{self.at_least} or newer" + (f", below {self.below}" if self.below else "")
 
     def accepts(self, version: str) -> bool:
-        """Return whether a version is in the range."""
-        given = release_of(version)
-        return given >= release_of(self.at_least) and not (self.below and given >= release_of(self.below))
+        """Return whether a version is in the range. A pre-release comes before its release (PEP 440)."""
+        given, least = release_of(version), release_of(self.at_least)
+        is_early = given == least and _PRE_RELEASE.search(version) is not None
+        return given >= least and not is_early and not (self.below and given >= release_of(self.below))
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,6 +175,7 @@ def _requirement(extras: str, source: Mapping[str, object]) -> str:
     if isinstance(repository, dict):
         revision = repository.get("requested_revision")
         at = f"@{revision}" if revision else ""
-        return shlex.quote(f"{NAME}{extras} @ {repository.get('vcs', 'git')}+{url}{at}")
+        below = f"#subdirectory={source['subdirectory']}" if source.get("subdirectory") else ""
+        return shlex.quote(f"{NAME}{extras} @ {repository.get('vcs', 'git')}+{url}{at}{below}")
     # The brackets mean something to some shells.
     return shlex.quote(f"{NAME}{extras} @ {url}") if url else shlex.quote(f"{NAME}{extras}")

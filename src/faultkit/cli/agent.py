@@ -185,6 +185,8 @@ def install_command(
     places = host_configs.Places(sys.platform, str(Path.home()), os.environ)
     file = path or host_configs.config_path(host, scope, places, os.getcwd())
     host_configs.check_name(name)
+    if program is None and not remove:
+        _warn_without_extra()
     if write or remove:
         _change_config(host, file, name, entry if write else None)
         return
@@ -193,6 +195,15 @@ def install_command(
     own_way = host_configs.adding_command(host, scope, name, entry)
     if own_way is not None:
         click.echo(f"or run: {own_way}", err=True)
+
+
+def _warn_without_extra() -> None:
+    from faultkit.base.installation import MissingExtra, require_extra
+
+    try:
+        require_extra("agent", "fault agent tool")
+    except MissingExtra as missing:
+        click.echo(f"warning: {missing}", err=True)
 
 
 def _program(path: str | None) -> list[str]:

@@ -7,7 +7,8 @@ import platform
 import socket
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from importlib import import_module
 from typing import Literal
 
 import click
@@ -16,7 +17,7 @@ from faultkit import __version__
 from faultkit.base.extras import CORE, EXTRAS, LEAST_PYTHON, Extra, Package, packages_of
 from faultkit.base.installation import install_command, installed_version, installer, is_installed
 from faultkit.base.network import cannot_listen
-from faultkit.base.text import and_list, count_of
+from faultkit.base.text import and_list, count_of, one_line
 from faultkit.cli.shared_options import CONTROL_PORT, columns, json_option, print_json
 
 USUAL_PORTS: dict[int, str] = {
@@ -56,6 +57,8 @@ class PackageState:
     """None if it is not installed, and an empty text if it does not tell its version."""
     wanted: str
     fits: bool
+    problem: str = ""
+    """Why it cannot be imported, though it is installed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +84,7 @@ def command(ctx: click.Context, as_json: bool) -> None:
 
     Exits with 0 if everything that the core needs is there, and with 1 if not. Missing extras do not count.
     """
-    core = [package_state(package) for package in CORE]
+    core = [imported_state(package) for package in CORE]
     extras = [extra_state(extra) for extra in EXTRAS.values()]
     checks = [python_check(), platform_check(), core_check(core), file_check(), *port_checks()]
     sound = all(check.level != "bad" for check in checks)
@@ -109,6 +112,19 @@ def package_state(package: Package) -> PackageState:
         return PackageState(package.name, version, package.wanted, fits=False)
     is_there = is_installed(package)
     return PackageState(package.name, version if is_there else None, package.wanted, is_there)
+
+
+def imported_state(package: Package) -> PackageState:
+    """Return what is there of a package, and whether it can be imported."""
+    state = package_state(package)
+    if not state.fits:
+        return state
+    try:
+        for module in package.modules:
+            import_module(module)
+    except Exception as error:  # A broken package may raise anything.
+        return replace(state, fits=False, problem=one_line(f"{type(error).__name__}: {error}"))
+    return state
 
 
 def extra_state(extra: Extra) -> ExtraState:
@@ -143,10 +159,13 @@ def platform_check() -> Check:
 
 def core_check(core: list[PackageState]) -> Check:
     """Check the packages that every installation has."""
+    broken = [_lack(package) for package in core if package.problem]
+    if broken:
+        return Check("core", "bad", "; ".join(broken))
     lacking = [_lack(package) for package in core if not package.fits]
     if not lacking:
         return Check("core", "ok", f"{count_of(len(core), 'package')}, all there")
-    return Check("core", "bad", f"{'; '.join(lacking)}: {install_command()}")
+    return Check("core", "bad", f"lacks {'; '.join(lacking)}: {install_command()}")
 
 
 def file_check() -> Check:
@@ -161,6 +180,8 @@ def file_check() -> Check:
     says = f"at most {soft}, two for each connection of a proxy"
     if soft >= _FEW_FILES:
         return Check("open files", "ok", says)
+    if soft == hard:
+        return Check("open files", "note", f"{says}; only an administrator can raise it")
     most = "unlimited" if hard == resource.RLIM_INFINITY else str(hard)
     return Check("open files", "note", f"{says}; `ulimit -n` raises it, up to {most}")
 
@@ -206,7 +227,8 @@ def _report(
         yield ""
     for each in lacking:
         additions = and_list(list(_additions(each)))
-        yield f"{each.name} would add {additions}, about {each.about_mb} MB: {each.install}"
+        size = f", about {each.about_mb} MB" if each.state == "missing" else ""
+        yield f"{each.name} would add {additions}{size}: {each.install}"
     yield ""
     yield "The core is sound." if sound else "The core is not sound: see the lines that begin with bad."
 
@@ -233,6 +255,9 @@ def _package_row(package: PackageState) -> tuple[str, str, str]:
 
 
 def _lack(package: PackageState) -> str:
+    if package.problem:
+        again = "install it again, with --force-reinstall"
+        return f"{package.name} {package.version} cannot be imported ({package.problem}): {again}"
     if package.version is None:
         return package.name
     return f"{package.name} {package.wanted}, got {package.version}"

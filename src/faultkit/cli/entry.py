@@ -29,6 +29,8 @@ def fault() -> NoReturn:
         main()
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
+    except ImportError as error:
+        _exit_without_package(error)
     finally:
         gc.freeze()  # Collections at exit need not visit what is there: that took a tenth of `--help`.
 
@@ -41,6 +43,19 @@ def mcptest() -> NoReturn:
         end_process(invoke_mcptest(sys.argv[1:]))
     except KeyboardInterrupt:
         sys.exit(_INTERRUPTED)
+    except ImportError as error:
+        _exit_without_package(error)
+
+
+def _exit_without_package(error: ImportError) -> NoReturn:
+    """Exit with one line if a package of the core is missing; raise the error if it has another reason."""
+    from faultkit.base.installation import explain_import
+
+    missing = explain_import(error, "fault")
+    if missing is None:
+        raise error
+    sys.stderr.write(f"error: {missing}\n")
+    sys.exit(_WRONG_INPUT)
 
 
 def invoke_mcptest(args: list[str]) -> int:

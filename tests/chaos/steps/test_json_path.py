@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any
 
@@ -58,6 +59,20 @@ def test_a_bad_path_is_a_value_error_and_prints_nothing(path: str, capfd: pytest
     with pytest.raises(ValueError):
         find(path, SHOP)
     assert capfd.readouterr() == ("", "")
+
+
+def test_a_bad_path_is_shown_in_its_error() -> None:
+    for path in ("$['(']", '$["\\q"]'):
+        with pytest.raises(ValueError, match=re.escape(repr(path))):
+            find(path, SHOP)
+
+
+def test_a_value_with_very_many_levels_is_a_value_error() -> None:
+    value: Any = {"a": 1}
+    for _ in range(2000):
+        value = [value]
+    with pytest.raises(ValueError, match="fewer levels"):
+        find("$..a", value)
 
 
 def test_filters_and_functions_are_those_of_the_library(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ Selector = Callable[[Any], Iterable[Any]]
 
 _NAME = re.compile(r"[_A-Za-z]\w*", re.ASCII)
 _TEXT = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_QUOTED = re.compile(rf"{_TEXT.pattern}|'[^']*'")
 _NUMBER = r"-?(?:0|[1-9]\d*)"
 _SLICE = re.compile(rf"({_NUMBER})?:({_NUMBER})?(?::({_NUMBER})?)?", re.ASCII)
 _INDEX = re.compile(_NUMBER, re.ASCII)
@@ -29,11 +30,14 @@ def find(path: str, value: Any) -> list[Any]:
     """Return the values at a JSON path. Raises ValueError for a bad path.
 
     Raises ImportError for a path with a filter or a function if the extra `toolkit` is not installed."""
-    if _NEEDS_LIBRARY.search(_TEXT.sub("", path)):
+    if _NEEDS_LIBRARY.search(_QUOTED.sub("", path)):
         from jsonpath2.path import Path
 
         return [match.current_value for match in Path.parse_str(path).match(value)]
-    return list(_found(_parse(path), value))
+    try:
+        return list(_found(_parse(path), value))
+    except RecursionError:
+        raise ValueError(f"expected a value with fewer levels for {path!r}") from None
 
 
 def _found(parts: tuple[tuple[bool, Selector], ...], value: Any) -> Iterator[Any]:
@@ -89,7 +93,10 @@ def _bracket(path: str, at: int) -> tuple[Selector, int]:
         if path.startswith("*", at):
             selector, end = _children, at + 1
         elif (text := _TEXT.match(path, at)) is not None:
-            selector, end = _member(json.loads(text[0])), text.end()
+            try:
+                selector, end = _member(json.loads(text[0])), text.end()
+            except ValueError:
+                raise ValueError(f"expected a JSON text at character {at + 1} of {path!r}") from None
         elif (cut := _SLICE.match(path, at)) is not None:
             first, after, step = (None if each is None else int(each) for each in cut.groups())
             selector, end = _slice(first, after, step), cut.end()
