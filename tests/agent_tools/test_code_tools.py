@@ -213,6 +213,20 @@ def test_the_error_of_an_impossible_proof_names_its_requirements(project: Path) 
     assert "expected a service to run" in failed("fault_make_reliability_and_perf_changes", given)
 
 
+def test_code_that_is_run_gets_no_secrets_of_the_environment(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("OPENAI_API_KEY", "FAULT_AGENT_TOKEN", "SHOP_API_KEY", "COLOUR")
+    for name in names:
+        monkeypatch.setenv(name, "set")
+    shown = f"raise SystemExit([name for name in {names} if name in os.environ])\n"
+    (project / "app.py").write_text(f"{APP}\n{shown}", "utf-8")
+    given = {"file": str(project / "app.py"), "verify": True}
+    services = Services(passed_variables=frozenset({"SHOP_API_KEY"}))
+    said = failed("fault_make_reliability_and_perf_changes", given, services)
+    assert "['SHOP_API_KEY', 'COLOUR']" in said
+
+
 def proved(file: Path) -> list[str]:
     """Return the faults of a proof; check that the changed app answers every client under each of them."""
     given = {"file": str(file), "verify": True}

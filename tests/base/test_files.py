@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from faultkit.base.errors import InputError, RunError
-from faultkit.base.files import check_output_path, replace_file, write_output
+from faultkit.base.files import check_output_path, path_within, replace_file, write_output
 
 
 def test_a_file_is_made_or_replaced(tmp_path: Path) -> None:
@@ -49,6 +49,20 @@ def test_what_is_raised_at_the_last_moment_leaves_everything_as_it_was(tmp_path:
         replace_file(file, b"two", before=changed)
     assert file.read_bytes() == b"one"
     assert os.listdir(tmp_path) == ["a"]
+
+
+def test_a_path_is_kept_within_a_folder_with_its_links_resolved(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    (tmp_path / "root2").mkdir()
+    (root / "out").symlink_to(tmp_path / "root2")
+    (tmp_path / "in").symlink_to(root)
+    assert path_within(root / "a" / ".." / "b", root) == str(root / "b")
+    assert path_within(tmp_path / "in" / "b", root) == str(root / "b")
+    assert path_within(root, root) == str(root)
+    for path in (tmp_path, tmp_path / "root2", root / "out" / "b", root / ".." / "b", "/"):
+        with pytest.raises(ValueError, match=f"^expected a path in {root}$"):
+            path_within(path, root)
 
 
 def test_a_folder_that_is_missing_is_an_error(tmp_path: Path) -> None:

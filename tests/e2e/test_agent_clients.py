@@ -21,6 +21,7 @@ import pytest
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters
 
+from tests.agent_tools.bearer_client import bearer_transport
 from tests.agent_tools.impact_app import app
 from tests.e2e.agent_clients.calls import calls_of, check, check_listed
 
@@ -32,6 +33,7 @@ NODE = shutil.which(os.environ.get("FAULTKIT_NODE", "node"))
 INSTALL = "run `sh tests/e2e/agent_clients/install.sh` first"
 PATIENCE_S = 90.0
 SERVE = (sys.executable, "-m", "faultkit", "agent", "tool")
+TOKEN = "open-sesame-1234"
 ERAS = ("legacy", "2026-07-28")
 
 STDIO_LEGACY, HTTP_MODERN = ("stdio", "legacy"), ("http", "2026-07-28")
@@ -53,19 +55,24 @@ needs_fastmcp = pytest.mark.skipif(not (FASTMCP / ".ready").exists(), reason=INS
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Environment of the server: no key, and an index of its own."""
     kept = {name: os.environ[name] for name in ("HOME", "LANG", "PATH") if name in os.environ}
-    return {**kept, "FAULT_INDEX_DIR": str(tmp_path_factory.mktemp("index"))}
+    return {**kept, "FAULT_AGENT_TOKEN": TOKEN, "FAULT_INDEX_DIR": str(tmp_path_factory.mktemp("index"))}
 
 
 @pytest.fixture(scope="module")
-def calls(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, dict[str, Any]]]:
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("project")
+
+
+@pytest.fixture(scope="module")
+def calls(project: Path) -> Iterator[dict[str, dict[str, Any]]]:
     with app() as service:
-        yield calls_of(tmp_path_factory.mktemp("project"), service.url)
+        yield calls_of(project, service.url)
 
 
 @contextmanager
-def served(environment: dict[str, str]) -> Iterator[str]:
+def served(environment: dict[str, str], root: Path) -> Iterator[str]:
     """Start a server over HTTP and yield its URL."""
-    command = [*SERVE, "--transport", "http", "--port", "0"]
+    command = [*SERVE, "--transport", "http", "--port", "0", "--root", str(root)]
     process = subprocess.Popen(command, cwd=PROJECT, env=environment, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     try:
@@ -79,8 +86,8 @@ def served(environment: dict[str, str]) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def url(environment: dict[str, str]) -> Iterator[str]:
-    with served(environment) as url:
+def url(environment: dict[str, str], project: Path) -> Iterator[str]:
+    with served(environment, project) as url:
         yield url
 
 
@@ -101,8 +108,9 @@ def test_the_sdks_client_lists_and_calls_every_tool_at_once(
         check(name, content.text, result.structured_content)
 
     async def visit() -> None:
+        server = command if transport == "stdio" else bearer_transport(url, TOKEN)
         with anyio.fail_after(PATIENCE_S):
-            async with Client(command if transport == "stdio" else url, mode=era) as client:
+            async with Client(server, mode=era) as client:
                 check_listed([tool.name for tool in (await client.list_tools()).tools])
                 async with anyio.create_task_group() as group:
                     for name in calls:
@@ -118,7 +126,7 @@ def test_the_client_of_fastmcp_lists_and_calls_every_tool_at_once(
     transport: str, era: str, url: str, environment: dict[str, str], calls: dict[str, dict[str, Any]]
 ) -> None:
     command = {"command": SERVE[0], "args": SERVE[1:], "env": environment, "cwd": str(PROJECT)}
-    asked = {"server": command if transport == "stdio" else url, "era": era, "calls": calls}
+    asked = {"server": command if transport == "stdio" else url, "token": TOKEN, "era": era, "calls": calls}
     done = subprocess.run(
         [str(FASTMCP / "bin" / "python"), str(Path(__file__).parent / "agent_clients" / "visit_fastmcp.py")],
         input=json.dumps(asked),
@@ -149,9 +157,13 @@ def inspect(home: Path, server: list[str], era: str, *words: str) -> tuple[dict[
     return result, done.stderr
 
 
+def by_url(url: str) -> list[str]:
+    return [url, "--header", f"Authorization: Bearer {TOKEN}"]
+
+
 def inspected(transport: str, url: str, environment: dict[str, str]) -> list[str]:
     if transport == "http":
-        return [url]
+        return by_url(url)
     given = [word for name, value in environment.items() for word in ("-e", f"{name}={value}")]
     return [*SERVE, *given]
 
@@ -183,7 +195,7 @@ ONE_OF_EACH_KIND = (
 def test_the_inspector_calls_a_tool_of_each_kind(
     url: str, calls: dict[str, dict[str, Any]], tmp_path: Path
 ) -> None:
-    check_calls(tmp_path, [url], "2026-07-28", {name: calls[name] for name in ONE_OF_EACH_KIND})
+    check_calls(tmp_path, by_url(url), "2026-07-28", {name: calls[name] for name in ONE_OF_EACH_KIND})
 
 
 @pytest.mark.thorough

@@ -20,10 +20,12 @@ from mcp.client.stdio import StdioServerParameters
 
 from faultkit.chaos.safety.ledger import Ledger
 from faultkit.chaos.safety.process_identity import birth_of
+from tests.agent_tools.bearer_client import bearer_transport
 from tests.agent_tools.chaos_server import KILL_CACHE, seed_examples
 
 PATIENCE_S = 60.0
 FAULT = [sys.executable, "-m", "faultkit"]
+TOKEN = "open-sesame-1234"
 NAMES = ["chaos_inject_fault", "chaos_run_experiment", "chaos_status"]
 
 
@@ -32,7 +34,7 @@ def env(tmp_path: Path) -> dict[str, str]:
     (tmp_path / "chaos").mkdir()
     (tmp_path / "chaos" / "kill-cache.yaml").write_text(KILL_CACHE)
     own = {"FAULT_CHAOS_STATE": str(tmp_path / "state"), "FAULT_STORE": str(tmp_path / "audit.db")}
-    return {**os.environ, **own, "FAULT_CHAOS_LEASE": "5s"}
+    return {**os.environ, **own, "FAULT_CHAOS_LEASE": "5s", "FAULT_CHAOS_TOKEN": TOKEN}
 
 
 @contextmanager
@@ -82,7 +84,7 @@ def test_the_examples_of_the_seed_over_http_by_fastmcp(env: dict[str, str], tmp_
 
     async def visit(url: str) -> None:
         with anyio.fail_after(PATIENCE_S):
-            async with fastmcp.Client(url) as client:
+            async with fastmcp.Client(url, auth=TOKEN) as client:
                 assert [tool.name for tool in await client.list_tools()] == NAMES
                 await seed_by(client)
                 call = {"fault_name": "ghost", "action": "inject"}
@@ -90,7 +92,7 @@ def test_the_examples_of_the_seed_over_http_by_fastmcp(env: dict[str, str], tmp_
                 assert (result.is_error, result.structured_content["status"]) == (True, "error")
 
     async def visit_again(url: str) -> None:
-        async with fastmcp.Client(url) as client:
+        async with fastmcp.Client(url, auth=TOKEN) as client:
             result = await client.call_tool("chaos_status", {})
             assert [fault["name"] for fault in result.structured_content["active_faults"]] == [
                 "slow-database"
@@ -106,7 +108,7 @@ def test_the_examples_of_the_seed_over_http_by_fastmcp(env: dict[str, str], tmp_
 def test_a_read_only_server_offers_only_the_status(env: dict[str, str], tmp_path: Path) -> None:
     async def visit(url: str) -> list[str]:
         with anyio.fail_after(PATIENCE_S):
-            async with Client(url) as client:
+            async with Client(bearer_transport(url, TOKEN)) as client:
                 return [tool.name for tool in (await client.list_tools()).tools]
 
     with over_http(env, tmp_path, "--read-only") as (url, _):
@@ -137,7 +139,7 @@ def test_a_server_that_dies_leaves_nothing_broken(
 
     async def visit(url: str) -> None:
         with anyio.fail_after(PATIENCE_S):
-            async with Client(url) as client:
+            async with Client(bearer_transport(url, TOKEN)) as client:
                 await client.call_tool("chaos_inject_fault", {**hog, **settings, "action": "register"})
                 call = {"fault_name": "hog", "action": "inject"}
                 assert not (await client.call_tool("chaos_inject_fault", call)).is_error

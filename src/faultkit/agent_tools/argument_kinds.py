@@ -12,10 +12,12 @@ import math
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from faultkit.agent_tools.tool import IMPORT_LOCK, REQUIRED, Argument, Tool
 from faultkit.base.errors import FaultkitError, InputError
+from faultkit.base.files import path_within
 from faultkit.base.text import did_you_mean, shortened
 
 LANGUAGE_NAMES = (
@@ -55,12 +57,14 @@ def text(
 
 def file(name: str, description: str, *, default: Any = REQUIRED) -> Argument:
     """Return an argument for the path of an existing file."""
-    return argument(name, {"type": "string"}, description, _read_file, default, '"/home/me/project/app.py"')
+    found = argument(name, {"type": "string"}, description, _read_file, default, '"/home/me/project/app.py"')
+    return replace(found, path_of="a file")
 
 
 def folder(name: str, description: str, *, default: Any = REQUIRED) -> Argument:
     """Return an argument for the path of an existing folder."""
-    return argument(name, {"type": "string"}, description, _read_folder, default, '"/home/me/project"')
+    found = argument(name, {"type": "string"}, description, _read_folder, default, '"/home/me/project"')
+    return replace(found, path_of="a folder")
 
 
 def language(name: str, description: str, *, default: Any = REQUIRED) -> Argument:
@@ -150,14 +154,16 @@ def input_schema(tool: Tool) -> dict[str, Any]:
     }
 
 
-def read_arguments(tool: Tool, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all arguments. Raises one InputError with every mistake."""
+def read_arguments(tool: Tool, given: Mapping[str, Any], root: str | None = None) -> dict[str, Any]:
+    """Return all arguments. Raises one InputError with every mistake.
+
+    root: the folder in which paths must be; None: they may be anywhere"""
     known = {each.name: each for each in tool.arguments}
     problems = [_unknown(name, known) for name in given if name not in known and name not in tool.ignored]
     values: dict[str, Any] = {}
     for each in tool.arguments:
         try:
-            values[each.name] = _read(each, given.get(each.name))
+            values[each.name] = _read(each, given.get(each.name), root)
         except InputError as error:
             # An error in a list begins with the index of the wrong item.
             place = error.path if error.path.startswith("[") else ""
@@ -191,13 +197,25 @@ def suggestion(value: Any, known: Iterable[str]) -> str:
     return did_you_mean(str(value)[:_SHOWN].lower(), known)
 
 
-def _read(each: Argument, value: Any) -> Any:
+def _read(each: Argument, value: Any, root: str | None) -> Any:
     # Models send null or an empty text for arguments that they leave out.
     if each.default is not REQUIRED and (value is None or value == ""):
         return each.default
     if value is None:
         raise ValueError("is required, got nothing")
+    if each.path_of and root is not None:
+        # Checked before anything else looks at the path. What follows uses it with its links resolved.
+        value = _within(root, _absolute(value, each.path_of))
     return each.read(value)
+
+
+def _within(root: str, path: str) -> str:
+    try:
+        return path_within(path, root)
+    except ValueError as error:
+        raise ValueError(
+            f"{error}, the root folder of this server (--root), got {brief_json(path)}"
+        ) from None
 
 
 def _unwrapped(value: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 from faultkit.agent_tools.tool import ToolCall, ToolResult
 from faultkit.base.errors import InputError
+from faultkit.base.files import path_within
 from faultkit.chaos.experiment.experiment_file import AnyExperiment
 from faultkit.chaos.experiment.experiment_model import (
     FAULTKIT_KEY,
@@ -59,12 +60,24 @@ def _register(call: ToolCall, session: ChaosSession) -> dict[str, Any]:
         raise InputError("fault_type", "is required with action register, got nothing")
     keys = ("fault_type", "probability", "duration_seconds", "error_message", "seed", "targets")
     settings = {key: values[key] for key in keys}
+    _check_folder((values["metadata"] or {}).get("folder"), call.services.root)
     fault = parse_chaos_fault(
         {"name": values["fault_name"], **settings, "metadata": values["metadata"] or {}}
     )
     session.register(fault, values["ttl_seconds"])
     seed = session.registry.seed if fault.seed is None else fault.seed
     return {"status": "registered", "fault_name": fault.name, "fault_type": fault.fault_type, "seed": seed}
+
+
+def _check_folder(folder: Any, root: str | None) -> None:
+    """Raise InputError if the folder of a fault is not in the server's root folder."""
+    if not isinstance(folder, str) or root is None:
+        return
+    try:
+        path_within(folder, root)
+    except ValueError as error:
+        problem = f'{error}, the root folder of this server (--root), got "{folder}"'
+        raise InputError("metadata.folder", problem) from None
 
 
 def _inject(call: ToolCall, session: ChaosSession) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import threading
 import time
@@ -14,6 +15,7 @@ from typing import Any, Literal
 
 from faultkit.agent_tools.tool import ToolCall, ToolResult
 from faultkit.base.errors import InputError, RunError
+from faultkit.base.secrets import environment_without_secrets
 from faultkit.code import find_function, list_functions, read_source
 from faultkit.code.advice.answers import ChangeAnswer
 from faultkit.code.advice.project_context import embedder_of
@@ -218,6 +220,9 @@ def analyse(call: ToolCall) -> ToolResult:
 def change_file(call: ToolCall) -> ToolResult:
     """Return changes to a whole file, and a proof of them if asked. The file is not written."""
     values, began = call.values, time.monotonic()
+    if values["verify"] and not call.services.may_run_code:
+        problem = "expected false: this server runs no code, because it was started without --allow-run"
+        raise InputError("verify", f"{problem}, got true")
     with blame_argument("file", values["file"]):
         with report_waiting(call):
             answer = call.services.advisor(values["file"]).change_file(
@@ -240,7 +245,9 @@ def _proof(call: ToolCall, answer: ChangeAnswer, asked_s: float) -> Proof:
     def watch(what: str, step: int, of: int) -> None:
         call.progress(before + step, before + of + 1, what)
 
-    return prove(call.values["file"], answer.old, answer.new, ProofSettings(), watch, call.cancelled)
+    environment = environment_without_secrets(os.environ, call.services.passed_variables)
+    settings = ProofSettings(environment=environment)
+    return prove(call.values["file"], answer.old, answer.new, settings, watch, call.cancelled)
 
 
 # --- index -----------------------------------------------------------------------------------------

@@ -1,13 +1,15 @@
 """MCP over streamable HTTP, for several clients at a time and both eras of the protocol.
 
-On loopback, the Host and Origin headers keep web pages out: a browser does not let a page change them (MCP
-specification, Transports, "Security Warning"). On any other address a token is required.
+Every request needs the token, on loopback too: other users, containers and sandboxed programs of this machine
+can connect there. The Host and Origin headers keep web pages out: a browser does not let a page change them
+(MCP specification, Transports, "Security Warning").
 """
 
 from __future__ import annotations
 
 import asyncio
 import hmac
+import secrets
 from collections.abc import Callable, Mapping
 
 from mcp.server.transport_security import TransportSecuritySettings
@@ -27,6 +29,7 @@ from faultkit.proxy.sockets import listen
 
 PATH = "/mcp"
 _EVERYWHERE = ("0.0.0.0", "::")
+_TOKEN_BYTES = 24
 _GRACE_S, _KEEP_ALIVE_S = 1, 60
 
 
@@ -37,16 +40,16 @@ class HttpServer:
     def __init__(
         self,
         calls: ToolRunner,
+        token: str,
         host: str = LOOPBACK,
         port: int = 0,
-        token: str | None = None,
         tools: Mapping[str, Tool] = TOOLS,
         instructions: str | None = None,
         name: str = "fault agent tool",
     ) -> None:
-        """`name`: the command, for an error about its port. Raises InputError for a missing or bad token."""
+        """`name`: the command, for an error about its port. Raises InputError for a bad token."""
         host = LOOPBACK if host == "localhost" else host.strip("[]")
-        check_token(host, token)
+        check_token(token)
         self._calls = calls
         self._ending: StopReason = "terminate"
         self._listener = listen(name, Endpoint(host, port))
@@ -89,9 +92,9 @@ class HttpServer:
 class Guard:
     """Refuses requests without the token, and all requests of web pages of other sites."""
 
-    def __init__(self, app: ASGIApp, token: str | None, *, same_origin: bool) -> None:
+    def __init__(self, app: ASGIApp, token: str, *, same_origin: bool) -> None:
         self._app = app
-        self._token = None if token is None else token.encode()
+        self._token = token.encode()
         self._same_origin = same_origin
         """True where every Host is accepted: then an Origin has to equal it. Elsewhere the SDK checks
         both."""
@@ -101,7 +104,7 @@ class Guard:
         await (refusal or self._app)(scope, receive, send)
 
     def _refusal(self, headers: Headers) -> JSONResponse | None:
-        if self._token is not None and not self._has_token(headers.get("authorization", "")):
+        if not self._has_token(headers.get("authorization", "")):
             challenge = {"WWW-Authenticate": 'Bearer realm="faultkit"'}
             return JSONResponse({"error": "expected a bearer token that is known"}, 401, challenge)
         origin = headers.get("origin")
@@ -112,18 +115,23 @@ class Guard:
         return None
 
     def _has_token(self, authorization: str) -> bool:
-        assert self._token is not None
         scheme, _, token = authorization.partition(" ")
         return scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), self._token)
 
 
-def check_token(host: str, token: str | None) -> None:
-    """Raise InputError if the host needs a token and has none, or if the token cannot be sent in a header."""
-    if token is None:
-        if not is_local_name(host):
-            problem = f"expected a token, since {host} can be reached from other machines, got none"
-            raise InputError("--token", problem)
-    elif not token or not token.isascii() or not token.isprintable() or " " in token:
+def token_for(host: str, given: str | None) -> str:
+    """Return the given token; without one, a random one on loopback, and an InputError elsewhere."""
+    if given is not None:
+        return given
+    if not is_local_name(host):
+        problem = f"expected a token, since {host} can be reached from other machines, got none"
+        raise InputError("--token", problem)
+    return secrets.token_urlsafe(_TOKEN_BYTES)
+
+
+def check_token(token: str) -> None:
+    """Raise InputError if the token cannot be sent in a header."""
+    if not token or not token.isascii() or not token.isprintable() or " " in token:
         raise InputError("--token", "expected visible ASCII characters, got nothing or others among them")
 
 

@@ -37,6 +37,8 @@ class Argument:
     """Used as it is, not read, if nothing, null or an empty text was sent."""
     example: str = ""
     """JSON text that is shown in the error for a wrong value."""
+    path_of: str = ""
+    """`a file` or `a folder` if its value is the path of one: a server may limit it to its root folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +168,12 @@ class Services:
     """Folder of the indexes; None: the user's cache folder."""
     limits: LoadLimits = field(default_factory=LoadLimits)
     reports: RecentReports = field(default_factory=RecentReports)
+    root: str | None = None
+    """The folder in which all paths of arguments must be; None: any path is allowed."""
+    may_run_code: bool = True
+    """False if clients may not have code run that they name."""
+    passed_variables: frozenset[str] = frozenset()
+    """Environment variables that code which is run gets although their names mean secrets."""
     indexed: str | None = None
     """The folder that was indexed last: code related to a snippet is searched there."""
     chaos: Callable[[], ChaosSettings] | None = None

@@ -201,7 +201,7 @@ def _perform(
     began = time.monotonic()
     outcome: ToolOutcome
     try:
-        values = read_arguments(tool, given)
+        values = read_arguments(tool, given, services.root)
         result = _function(tool.run)(ToolCall(values, services, cancelled, report))
         outcome = ToolResult(_text(result.text), json_safe(result.structured))
     except FaultkitError as error:

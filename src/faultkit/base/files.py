@@ -1,4 +1,4 @@
-"""Text files: read one whole; write one whole or not at all.
+"""Files: read a text whole; write one whole or not at all; keep a path within a folder.
 
 New content goes to a file beside the target, which then takes the target's name in one step (rename(2)), so a
 crash or a full disk leaves what was there before. A symbolic link stays a link: the file that it leads to is
@@ -124,6 +124,16 @@ def _check_unchanged(path: str, target: Path, expected: bytes | None) -> None:
         now = None
     if now != expected:
         raise RunError(f"{path}: it changed meanwhile: nothing was written, try again")
+
+
+def path_within(path: str | os.PathLike[str], root: str | os.PathLike[str]) -> str:
+    """Return the path with its links resolved; raise ValueError if it is not in the folder `root`.
+
+    Whether the path exists is not part of the error, because a caller may not be allowed to know it."""
+    found, top = os.path.realpath(path), os.path.realpath(root)
+    if os.path.commonpath((found, top)) != top:
+        raise ValueError(f"expected a path in {top}")
+    return found
 
 
 def read_text(path: str | os.PathLike[str]) -> str:

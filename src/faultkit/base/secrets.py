@@ -11,7 +11,7 @@ The only module that lists such names. It has several lists because callers diff
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from urllib.parse import unquote_plus
 
 MASK = "xxxxxx"
@@ -94,6 +94,11 @@ def is_secret_variable(name: str) -> bool:
     """Return whether an environment variable of this name holds a secret."""
     lower = name.lower()
     return any(part in lower for part in ENVIRONMENT_SECRET)
+
+
+def environment_without_secrets(env: Mapping[str, str], keep: Collection[str] = ()) -> dict[str, str]:
+    """Return an environment for code that is not trusted: without the secrets, except those in `keep`."""
+    return {name: value for name, value in env.items() if name in keep or not is_secret_variable(name)}
 
 
 def mask_headers(headers: Mapping[str, str] | Iterable[tuple[str, str]]) -> dict[str, str]:

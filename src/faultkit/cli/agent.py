@@ -49,6 +49,18 @@ def command(ctx: click.Context, llm: LlmOptions) -> None:
 
 @click.command("tool", epilog="For example: fault agent tool --transport http --port 7437")
 @SERVER.options
+@click.option(
+    "--allow-run",
+    is_flag=True,
+    help="Over HTTP, allow `verify`, which runs the file that a client names. Over stdio it is allowed.",
+)
+@click.option(
+    "--pass-env",
+    "passed_variables",
+    multiple=True,
+    metavar="NAME",
+    help="Pass the variable NAME on to code that `verify` runs, although it may be a secret. Repeatable.",
+)
 @INDEX_DIR
 @click.option(
     "--allow-target",
@@ -74,6 +86,9 @@ def tool_command(
     host: str,
     port: int,
     token: str | None,
+    root: str | None,
+    allow_run: bool,
+    passed_variables: tuple[str, ...],
     index_dir: str | None,
     allow_targets: tuple[str, ...],
     max_duration: str | None,
@@ -94,9 +109,10 @@ def tool_command(
     settings = llm_settings_from(llm)
     chaos = options_from_environment(os.environ, experiments)
     read_limits(chaos.limits)  # A mistake in them ends the command now, not at the first call of a tool.
-    services = Services(settings, index_dir, limits)
+    services = Services(settings, index_dir, limits, passed_variables=frozenset(passed_variables))
+    services.may_run_code = allow_run or transport == "stdio"
     services.chaos = lambda: chaos_settings(chaos, source="mcp", transport=transport)
-    return SERVER.serve(services, AGENT_TOOLS, transport, host, port, token)
+    return SERVER.serve(services, AGENT_TOOLS, transport, host, port, token, root)
 
 
 def _load_limits(

@@ -247,7 +247,13 @@ _READ_ONLY_TOOLS = ("chaos_status",)
 )
 @chaos_options
 def serve_command(
-    transport: str, host: str, port: int, token: str | None, read_only: bool, chaos: ChaosOptions
+    transport: str,
+    host: str,
+    port: int,
+    token: str | None,
+    root: str | None,
+    read_only: bool,
+    chaos: ChaosOptions,
 ) -> int:
     """Serve chaos_inject_fault, chaos_run_experiment and chaos_status to MCP clients.
 
@@ -260,4 +266,4 @@ def serve_command(
     services = Services(chaos=lambda: settings)
     services.chaos_session()  # A store that cannot be opened ends the command now, not at the first call.
     tools = {name: tool for name, tool in CHAOS_TOOLS.items() if not read_only or name in _READ_ONLY_TOOLS}
-    return SERVER.serve(services, tools, transport, host, port, token, INSTRUCTIONS)
+    return SERVER.serve(services, tools, transport, host, port, token, root, INSTRUCTIONS)

@@ -33,7 +33,7 @@ class ToolServer:
     token_variable: str
 
     def options(self, command: F) -> F:
-        """Add --transport, --host, --port and --token to a command."""
+        """Add --transport, --host, --port, --token and --root to a command."""
         return add_options(
             command,
             click.option(
@@ -54,8 +54,16 @@ class ToolServer:
             click.option(
                 "--token",
                 metavar="TEXT",
-                help="Bearer token that HTTP clients must send; required if HOST is not a loopback address. "
+                help="Bearer token that HTTP clients must send; by default a random one, which is printed. "
+                "Required if HOST is not a loopback address. "
                 f"Other users of this machine can see flags: prefer the variable {self.token_variable}.",
+            ),
+            click.option(
+                "--root",
+                metavar="DIR",
+                type=click.Path(exists=True, file_okay=False),
+                help="Refuse paths outside of DIR in arguments, links resolved. By default the working "
+                "folder over HTTP; over stdio, where the client acts for the user, any path is allowed.",
             ),
         )
 
@@ -67,14 +75,16 @@ class ToolServer:
         host: str,
         port: int,
         token: str | None,
+        root: str | None,
         instructions: str | None = None,
     ) -> int:
         """Serve the tools until the client or a signal ends it; return the exit code."""
+        services.root = os.getcwd() if root is None and transport == "http" else root
         with without_garbage_collection():
             from faultkit.agent_tools.tool_runner import ToolRunner
 
             if transport == "http":
-                from faultkit.agent_tools.http_server import HttpServer
+                from faultkit.agent_tools.http_server import HttpServer, token_for
             else:
                 from faultkit.agent_tools.stdio_server import run_stdio
 
@@ -84,9 +94,11 @@ class ToolServer:
         if transport == "http":
             # An empty --token is passed on and refused: it may come from a shell variable that is not set,
             # and must not mean that no token is needed.
-            required_token = (os.environ.get(self.token_variable) or None) if token is None else token
-            server = HttpServer(calls, host, port, required_token, tools, instructions, self.command)
-            reason = server.run(lambda url: click.echo(f"MCP over HTTP on {url}", err=True))
+            given_token = (os.environ.get(self.token_variable) or None) if token is None else token
+            used_token = token_for(host, given_token)
+            server = HttpServer(calls, used_token, host, port, tools, instructions, self.command)
+            made = "" if given_token is not None else f"\ntoken: {used_token}"
+            reason = server.run(lambda url: click.echo(f"MCP over HTTP on {url}{made}", err=True))
         else:
             if sys.stdin.isatty():
                 click.echo(

@@ -38,6 +38,8 @@ class ProofSettings:
     """The upstream of each variable; a stub where none is given."""
     route: str | None = None
     python: str = sys.executable
+    environment: Mapping[str, str] | None = None
+    """The environment of the service, beside its upstreams; None: that of this process."""
     duration_s: float = 1.0
     """Seconds of each run; calls that are under way at the end are awaited."""
     latency_ms: float = 2000.0
@@ -94,7 +96,9 @@ def prove(
         cases = _cases(settings)
         found: dict[str, list[Figures]] = {name: [] for name, _ in cases}
         for turn, (version, text) in enumerate((("before", None), ("after", new))):
-            with RunningService(file, service, env, settings.python, text=text, stop=stop) as running:
+            with RunningService(
+                file, service, env, settings.python, inherited=settings.environment, text=text, stop=stop
+            ) as running:
                 for number, (name, rules) in enumerate(cases, 1 + turn * len(cases)):
                     watch(f"{version} the change: {name}", number, 2 * len(cases))
                     impact = _impact(running.url, rules, maps, settings)

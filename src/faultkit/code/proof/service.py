@@ -246,14 +246,19 @@ class RunningService:
         env: Mapping[str, str],
         python: str,
         *,
+        inherited: Mapping[str, str] | None = None,
         text: str | None = None,
         stop: threading.Event | None = None,
         start_s: float = START_S,
     ) -> None:
-        """Prepare a version of the service; `text` replaces the contents of the file, if it is given."""
+        """Prepare a version of the service; `text` replaces the contents of the file, if it is given.
+
+        env:       variables of the service
+        inherited: its other variables; None: those of this process"""
         self._file = file.resolve()
         self._service = service
         self._env = env
+        self._inherited = inherited
         self._python = python
         self._text = text
         self._stop = stop or threading.Event()
@@ -285,7 +290,8 @@ class RunningService:
         # When this end closes, however this process ends, the service ends itself.
         self._wire, child_end = socket.socketpair()
         command = [self._python, str(_RUNNER), self._service.interface, str(root), module, str(self._file)]
-        env = {name: value for name, value in os.environ.items() if name.lower() not in _PROXIES}
+        inherited = os.environ if self._inherited is None else self._inherited
+        env = {name: value for name, value in inherited.items() if name.lower() not in _PROXIES}
         with child_end:
             try:
                 self._process = subprocess.Popen(
