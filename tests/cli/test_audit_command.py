@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import getpass
 import io
 import json
 import os
@@ -165,7 +166,14 @@ def test_pruning_removes_what_is_older(log: str, capsys: pytest.CaptureFixture[s
     args = ("prune", "--store", log, "--older-than", "2026-09-21T14:13:20.003Z")
     assert said(capsys, *args)[0] == "2 calls removed\n"
     with open_store(log) as store:
-        assert [row.seq for row in store.all()] == [3]
+        left, pruned = store.all()
+    assert left.seq == 3
+    assert (pruned.tool_name, pruned.source, pruned.user_subject) == (
+        "audit.prune",
+        "admin",
+        getpass.getuser(),
+    )
+    assert pruned.parameters == '{"older_than":"2026-09-21T14:13:20.003000Z","rows":2}'
 
 
 def test_the_log_of_the_server_is_read_by_default(

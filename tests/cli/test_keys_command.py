@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import re
 from pathlib import Path
@@ -71,6 +72,22 @@ def test_revoke_prints_json(store: str, capsys: pytest.CaptureFixture[str]) -> N
     said(capsys, "create", "ci", "--store", store)
     out, _ = said(capsys, "revoke", "ci", "--store", store, "--json")
     assert json.loads(out) == {"name": "ci", "revoked": True}
+
+
+def test_making_and_revoking_a_key_are_in_the_audit_log(
+    store: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(["keys", "create", "ci", "--scope", "read", "--store", store]) == 0
+    assert invoke(["keys", "revoke", "ci", "--store", store]) == 0
+    plain = capsys.readouterr().out.strip()
+    with open_store(store) as log:
+        made, revoked = log.all()
+    assert (made.tool_name, made.source, made.transport) == ("keys.create", "admin", "cli")
+    assert made.user_subject == revoked.user_subject == getpass.getuser()
+    assert made.parameters == '{"name":"ci","scopes":["read"],"expires":null}'
+    assert (revoked.tool_name, revoked.parameters) == ("keys.revoke", '{"name":"ci"}')
+    assert plain.startswith("fk_")
+    assert plain not in f"{made}{revoked}"
 
 
 def test_an_empty_list_is_a_note_on_stderr(store: str, capsys: pytest.CaptureFixture[str]) -> None:

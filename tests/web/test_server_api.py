@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -65,7 +66,7 @@ def test_the_api_returns_the_caller_and_the_tools(server: Served) -> None:
     assert server.json(f"{PORTAL}/me") == {
         "subject": "anonymous",
         "auth_type": "anonymous",
-        "scopes": ["read", "call", "admin"],
+        "scopes": ["read", "call"],
     }
     about = server.json(f"{PORTAL}/server")
     assert (about["name"], about["tools"], about["compat"]) == ("faultkit-serve", 12, "")
@@ -187,7 +188,8 @@ def test_without_a_log_the_tools_are_served_and_the_log_api_is_a_503() -> None:
             answer = bare.get(path)
             assert answer.status_code == 503
             assert answer.json() == {"error": "there is no audit log: the server was started with --no-audit"}
-        assert bare.get(f"{ADMIN}/keys").status_code == 503
+        # Without a store there is no key, and nobody else may manage keys.
+        assert bare.get(f"{ADMIN}/keys").status_code == 403
         tried = bare.post(f"{ADMIN}/tryit/echo", {"arguments": {"message": "hi"}}).json()
         assert (tried["success"], tried["event_id"]) == (True, "")
         assert "faultkit_audit" not in bare.get("/metrics").text
@@ -242,28 +244,63 @@ def test_a_hostile_request_does_not_end_the_server(server: Served) -> None:
 KEYS = f"{ADMIN}/keys"
 
 
-def test_a_key_is_made_used_listed_and_revoked(server: Served) -> None:
+@pytest.fixture(scope="module")
+def by_admin() -> Iterator[Served]:
+    with served() as running:
+        running.client.headers["x-api-key"] = KeyStore(running.store).create("root", ("admin",))[1]
+        yield running
+
+
+def test_a_caller_without_a_key_cannot_manage_keys(server: Served) -> None:
+    answers = (
+        server.get(KEYS),
+        server.post(KEYS, {"name": "persist", "scopes": ["admin"]}),
+        server.client.delete(f"{KEYS}/persist", headers=OURS),
+    )
+    assert [answer.status_code for answer in answers] == [403, 403, 403]
+    assert "persist" not in [key.name for key in KeyStore(server.store).list()]
+    assert server.newest().error_message == 'not allowed: the scope "admin" is missing'
+
+
+def test_what_is_done_with_keys_is_logged_and_is_no_call(by_admin: Served) -> None:
+    by_admin.post(KEYS, {"name": "logged", "scopes": ["read"]})
+    made = by_admin.newest()
+    assert (made.tool_name, made.source, made.user_subject, made.api_key_name) == (
+        "keys.create",
+        "admin",
+        "root",
+        "root",
+    )
+    assert json.loads(made.parameters or "") == {"name": "logged", "scopes": ["read"], "expires": None}
+    by_admin.client.delete(f"{KEYS}/logged", headers=OURS)
+    assert (by_admin.newest().tool_name, by_admin.newest().parameters) == ("keys.revoke", '{"name":"logged"}')
+    assert by_admin.json(f"{AUDIT}/breakdown")["items"] == []
+
+
+def test_a_key_is_made_used_listed_and_revoked(by_admin: Served) -> None:
+    server = by_admin
     made = server.post(KEYS, {"name": "ci", "scopes": ["read"], "expires": "30d"})
     key = made.json()
     assert made.status_code == 201
     assert key["key"].startswith("fk_")
     assert (key["name"], key["scopes"], key["revoked"], key["last_used"]) == ("ci", ["read"], None, None)
     listed = server.json(KEYS)["keys"]
-    assert [each["name"] for each in listed] == ["ci"]
-    assert "key" not in listed[0]
+    [ci] = [each for each in listed if each["name"] == "ci"]
+    assert "key" not in ci
     assert key["key"] not in server.get(KEYS).text
     with_it = {"x-api-key": key["key"]}
     assert server.client.get(f"{PORTAL}/me", headers=with_it).json()["subject"] == "ci"
     taken = server.post(KEYS, {"name": "ci"})
     assert (taken.status_code, taken.json()["error"][:30]) == (409, 'name: a key named "ci" is in u')
     assert server.client.delete(f"{KEYS}/ci", headers=OURS).status_code == 204
-    assert server.json(KEYS)["keys"][0]["revoked"] is not None
+    [ci] = [each for each in server.json(KEYS)["keys"] if each["name"] == "ci"]
+    assert ci["revoked"] is not None
     gone = server.client.delete(f"{KEYS}/ci", headers=OURS)
     assert (gone.status_code, gone.json()) == (404, {"error": 'expected the name of a key in use, got "ci"'})
 
 
-def test_a_key_has_the_scopes_read_and_call_by_default(server: Served) -> None:
-    made = server.post(KEYS, {"name": "usual"}).json()
+def test_a_key_has_the_scopes_read_and_call_by_default(by_admin: Served) -> None:
+    made = by_admin.post(KEYS, {"name": "usual"}).json()
     assert (made["scopes"], made["expires"]) == (["read", "call"], None)
 
 
@@ -286,8 +323,8 @@ BAD: tuple[tuple[dict[str, Any], str], ...] = (
 
 @pytest.mark.parametrize(("body", "problem"), BAD, ids=str)
 def test_a_bad_key_is_an_error_that_names_what_is_wrong(
-    server: Served, body: dict[str, Any], problem: str
+    by_admin: Served, body: dict[str, Any], problem: str
 ) -> None:
-    answer = server.post(KEYS, body)
+    answer = by_admin.post(KEYS, body)
     assert answer.status_code == 400, answer.text
     assert answer.json()["error"].startswith(problem)

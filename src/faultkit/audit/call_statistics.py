@@ -25,7 +25,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from faultkit.audit.audit_sql import events, where_clauses
 from faultkit.audit.filter import Filter
-from faultkit.audit.row import REFUSAL, TIMES
+from faultkit.audit.row import MANAGEMENT, REFUSAL, TIMES
 from faultkit.audit.store import Store
 
 PERCENTS = (50, 95, 99)
@@ -159,8 +159,9 @@ def values_of(store: Store, by: str, limit: int) -> tuple[str, ...]:
 
 
 def _call_clauses(connection: Connection, filter: Filter | None) -> list[ColumnElement[bool]]:
-    """Return the conditions of a filter, without refused requests."""
-    return [*where_clauses(filter or Filter(), connection.dialect.name), events.c.source != REFUSAL]
+    """Return the conditions of a filter, without rows that are not calls."""
+    is_call = events.c.source.not_in((REFUSAL, MANAGEMENT))
+    return [*where_clauses(filter or Filter(), connection.dialect.name), is_call]
 
 
 def _refusals(connection: Connection, filter: Filter | None) -> int:

@@ -21,6 +21,8 @@ REFUSAL = "door"
 """`source` of rows that are not calls but refused requests. Their parameters hold under TIMES how many
 requests the row stands for."""
 TIMES = "times"
+MANAGEMENT = "admin"
+"""`source` and group of rows that are not calls but actions of administrators, such as a new key."""
 ROW_NUMBERS = count(secrets.randbits(61))
 """Numbers for ids. The random start keeps servers that share a log from using the same ones."""
 

@@ -334,6 +334,8 @@ def export_command(store: str, form: str, output: IO[str], **options: Any) -> No
 )
 def prune_command(store: str, older_than: str) -> None:
     """Remove the calls that began before TIME, with their requests and responses."""
+    from faultkit.audit.access.management_rows import management_row
+    from faultkit.audit.row import AuditEntry
     from faultkit.base.times import now_us, parse_time
 
     try:
@@ -342,4 +344,7 @@ def prune_command(store: str, older_than: str) -> None:
         raise InputError("--older-than", str(error)) from None
     with open_existing_store(store) as log:
         count = log.prune(before_us)
+        if count:
+            facts = {"older_than": time_text(before_us), "rows": count}
+            log.append([AuditEntry(management_row("audit.prune", facts))])
     click.echo(f"{count} calls removed")

@@ -7,7 +7,7 @@ from typing import Any
 
 from faultkit import __version__
 from faultkit.audit.access.access_settings import METADATA_PATH, metadata_of
-from faultkit.audit.access.api_keys import KeyStore, NameTaken, key_document, parse_expiry
+from faultkit.audit.access.api_keys import KeyStore, NameTaken, key_document, key_facts, parse_expiry
 from faultkit.audit.access.identity import SCOPES
 from faultkit.base.errors import InputError
 from faultkit.base.times import now_us, time_text
@@ -196,6 +196,7 @@ async def create_key(context: RequestContext) -> SiteReply:
         key, plain = await context.in_thread(_keys(context).create, name, tuple(scopes), expires_us)
     except NameTaken as error:
         raise HttpError(409, str(error)) from None
+    context.log_action("keys.create", key_facts(key))
     return json_reply({**key_document(key), "key": plain}, 201)
 
 
@@ -204,6 +205,7 @@ async def revoke_key(context: RequestContext) -> SiteReply:
     name = context.path_names["name"]
     if "\0" in name or not await context.in_thread(_keys(context).revoke, name):
         raise HttpError(404, f'expected the name of a key in use, got "{name[:60]}"')
+    context.log_action("keys.revoke", {"name": name})
     return SiteReply(204)
 
 

@@ -44,6 +44,11 @@ class Browser:
         self.page = page
         self.url = url
 
+    def sign_in(self, key: str) -> None:
+        """Keep a key for this tab, as signing in does."""
+        self.open()
+        self.run(f"sessionStorage.setItem('faultkit-key', '{key}')")
+
     def open(self, fragment: str = "", *, width: int = 1280, height: int = 800, dark: bool = False) -> None:
         """Open a view in a new document, without state of another test."""
         self.page.ask(

@@ -37,6 +37,8 @@ class Served:
     writer: AuditWriter
     keys: KeyStore
     loop: asyncio.AbstractEventLoop
+    admin_key: str = ""
+    """A key that a test made, for views that need one."""
     _sessions: dict[str, str] = field(default_factory=dict)
     """Session ids by key: a session belongs to the caller that opened it."""
     _last: int = 0

@@ -52,7 +52,7 @@ def served() -> Iterator[Served]:
         running.called("error", message=EVIL, category=EVIL, as_tool=True)
         running.called(EVIL)
         running.called("progress", steps=2, step_ms=1)
-        running.keys.create("w" * 60, ("read", "call", "admin"))
+        running.admin_key = running.keys.create("w" * 60, ("read", "call", "admin"))[1]
         yield running
 
 
@@ -63,6 +63,8 @@ def browser(page: Page, served: Served) -> Browser:
 
 def show(browser: Browser, served: Served, view: str, *, width: int = 1280, dark: bool = False) -> None:
     fragment, shown = VIEWS[view]
+    if view == "keys":
+        browser.sign_in(served.admin_key)
     with_id = fragment.replace("OPEN", served.first_id())
     browser.open(with_id, width=width, dark=dark)
     browser.until(shown)

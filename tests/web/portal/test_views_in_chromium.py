@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
+import pytest
+
+from faultkit.audit.access.api_keys import ApiKey
 from tests.web.portal.browser import Browser
 from tests.web.portal.serving import Served
 
@@ -287,9 +291,24 @@ def test_the_arguments_of_a_call_fill_the_form(browser: Browser) -> None:
 # Keys
 
 
-def test_a_key_is_shown_once_and_can_be_revoked(browser: Browser, served: Served) -> None:
+@pytest.fixture
+def by_admin(browser: Browser, served: Served) -> Iterator[Browser]:
+    browser.sign_in(served.keys.create("root", ("admin",))[1])
+    yield browser
+    browser.run("sessionStorage.clear()")
+    served.keys.revoke("root")
+
+
+def test_without_a_key_the_view_says_how_to_make_one(browser: Browser) -> None:
     browser.open("#/keys")
-    browser.until("document.querySelector('.keys, .card .empty')")
+    browser.until("document.querySelector('main').innerText.includes('fault keys create NAME --scope admin')")
+    assert browser.page.value("document.querySelector('.new-key')") is None
+
+
+def test_a_key_is_shown_once_and_can_be_revoked(by_admin: Browser, served: Served) -> None:
+    browser = by_admin
+    browser.open("#/keys")
+    browser.until("document.querySelector('.keys tbody tr')")
     browser.type(".new-key input", "nightly")
     browser.click(".new-key button.primary")
     secret = browser.until("document.querySelector('.secret code')?.innerText")
@@ -297,26 +316,35 @@ def test_a_key_is_shown_once_and_can_be_revoked(browser: Browser, served: Served
     assert served.call("echo", secret, message="by key")["result"]["structuredContent"] == {
         "message": "by key"
     }
-    browser.until("document.querySelector('.keys tbody th')?.innerText.startsWith('nightly')")
+    browser.until("document.querySelector('.keys tbody')?.innerText.includes('nightly')")
     browser.click(".secret .quiet")
     browser.open("#/keys")
-    browser.until("document.querySelector('.keys')")
+    browser.until("document.querySelectorAll('.keys tbody tr').length > 1")
     assert secret not in browser.page.value("document.documentElement.outerHTML")
-    browser.click(".keys .danger")
+    revoke = (
+        "[...document.querySelectorAll('.keys tbody tr')].findIndex(r => r.innerText.includes('nightly'))"
+    )
+    row = f".keys tbody tr:nth-child({browser.page.value(revoke) + 1})"
+    browser.click(f"{row} .danger")
     browser.until("document.querySelector('dialog[open]')")
     browser.press("Escape")
     browser.until("!document.querySelector('dialog')")
-    assert [key.revoked_us for key in served.keys.list()] == [None]
-    browser.click(".keys .danger")
+    assert nightly(served).revoked_us is None
+    browser.click(f"{row} .danger")
     browser.click("dialog .danger")
     browser.until("document.querySelector('.keys .over')")
     assert "revoked" in browser.text(".keys .over")
-    assert served.keys.list()[0].revoked_us is not None
+    assert nightly(served).revoked_us is not None
 
 
-def test_a_bad_name_is_refused_beside_the_field(browser: Browser) -> None:
+def nightly(served: Served) -> ApiKey:
+    return next(key for key in served.keys.list() if key.name == "nightly")
+
+
+def test_a_bad_name_is_refused_beside_the_field(by_admin: Browser) -> None:
+    browser = by_admin
     browser.open("#/keys")
-    browser.until("document.querySelector('.keys, .card .empty')")
+    browser.until("document.querySelector('.keys tbody tr')")
     browser.click(".new-key button.primary")
     browser.until("document.querySelector('.new-key .problem').innerText === 'A key needs a name.'")
 

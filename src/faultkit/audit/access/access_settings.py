@@ -23,7 +23,8 @@ class AccessSettings:
     """Who may call, how often, and from where."""
 
     anonymous: bool = True
-    """True to admit requests without a credential, with all scopes. A wrong credential is always refused."""
+    """True to admit requests without a credential, with the scopes `read` and `call`. A wrong credential is
+    always refused."""
     rate: Rate | None = None
     """Rate limit per key or user; for anonymous requests per address."""
     hosts: tuple[str, ...] | None = LOOPBACK_NAMES

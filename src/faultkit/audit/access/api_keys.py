@@ -135,6 +135,12 @@ def key_document(key: ApiKey) -> dict[str, Any]:
     return {"name": key.name, "hint": key.hint, "scopes": list(key.scopes), **shown}
 
 
+def key_facts(key: ApiKey) -> dict[str, Any]:
+    """Return what the audit log says about a new key."""
+    expires = None if key.expires_us is None else time_text(key.expires_us)
+    return {"name": key.name, "scopes": list(key.scopes), "expires": expires}
+
+
 def add_key(store: Store, key: ApiKey) -> bool:
     """Insert a key; return False if one of this name is in use."""
     row = {name: getattr(key, name) for name in _FIELDS} | {"scopes": " ".join(key.scopes)}

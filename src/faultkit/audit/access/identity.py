@@ -64,4 +64,6 @@ def scopes_of(names: frozenset[str] | tuple[str, ...]) -> frozenset[Scope]:
     return frozenset(SCOPES if "admin" in names else [scope for scope in SCOPES if scope in names])
 
 
-ANONYMOUS = Identity("anonymous", "anonymous", frozenset(SCOPES))
+ANONYMOUS = Identity("anonymous", "anonymous", frozenset(("read", "call")))
+"""A caller without a credential. It never has `admin`: a key that it made would outlive the setting that let
+it in."""

@@ -30,7 +30,8 @@ export function keysView(place) {
   const made = el("div", { class: "made", role: "status" });
   const heading = el("div", { class: "heading" }, el("h1", { tabindex: "-1" }, "Keys"));
   if (why) {
-    fill(place, heading, el("section", { class: "card" }, empty("Not with this key", why)));
+    const how = "“fault keys create NAME --scope admin” makes one; sign in with it.";
+    fill(place, heading, el("section", { class: "card" }, empty("Not with your scopes", `${why} ${how}`)));
   } else {
     fill(
       place,
