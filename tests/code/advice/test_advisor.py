@@ -59,8 +59,23 @@ def test_a_score_explains_itself_with_lines() -> None:
 
 
 def test_a_score_mentions_lines_that_cannot_be_parsed() -> None:
-    answer = Advisor().score("def f(:\n    pass\n", "python", "reliability")
+    answer = Advisor().score(f"{BAD}\n\ndef f(:\n    pass\n", "python", "reliability")
+    assert answer.score < 0.5
     assert "cannot be read as Python, so something may be missed." in answer.explanation
+
+
+@pytest.mark.parametrize("snippet", ["def f(:", "hello world this is not code"])
+def test_code_that_cannot_be_parsed_has_no_score(snippet: str, tmp_path: Path) -> None:
+    said = "expected code that can be read as Python, got something else on line 1: it has no score"
+    for kind in ("reliability", "performance"):
+        with pytest.raises(InputError, match=f"^snippet: {said}$"):
+            Advisor().score(snippet, "python", kind)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=f"^snippet: {said}$"):
+        Advisor().suggest(snippet, "python", "reliability")
+    file = tmp_path / "app.py"
+    file.write_text(snippet)
+    with pytest.raises(InputError, match=f"{said}$"):
+        Advisor().change_file(str(file))
 
 
 def test_the_demo_app_is_changed_as_a_file(app: Path) -> None:

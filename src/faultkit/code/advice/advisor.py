@@ -174,9 +174,17 @@ def _score_by_rules(snippet: str, language: Language, kind: Kind) -> ScoreAnswer
     found = score_of(findings_of(snippet, language), kind)
     explanation = found.explanation
     broken = parse_fragment(snippet, language).syntax.broken_lines()
+    if broken and found.value == 1.0:
+        raise _no_score("snippet", language, broken[0])
     if broken:
         explanation += f" Line {broken[0]} cannot be read as {language.title}, so something may be missed."
     return ScoreAnswer(found.value, explanation, RULES.name, RULES.model)
+
+
+def _no_score(place: str, language: Language, line: int) -> InputError:
+    """Return the error for code in which no rule finds anything because it cannot be parsed."""
+    problem = f"expected code that can be read as {language.title}, got something else on line {line}"
+    return InputError(place, f"{problem}: it has no score")
 
 
 def _change_by_rules(
@@ -185,6 +193,9 @@ def _change_by_rules(
     """Suggest a change by codemods."""
     check_language_has_rules(language)
     improvement = improve(text, language, kind, given, target_score, file=file)
+    broken = parse_fragment(text, language).syntax.broken_lines()
+    if broken and improvement.score_before == 1.0 and given is None:
+        raise _no_score(file or "snippet", language, broken[0])
     return ChangeAnswer(
         score=improvement.score_before,
         target_score=target_score,
