@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from faultkit.agent_tools.argument_kinds import input_schema, read_arguments
-from faultkit.agent_tools.impact_functions import advice_of, impact_of, progress_watch, structured_of
+from faultkit.agent_tools.impact_functions import (
+    advice_of,
+    impact_of,
+    judged,
+    judged_report,
+    progress_watch,
+    structured_of,
+)
 from faultkit.agent_tools.impact_tools import DEFAULT_SLOS, OUTPUT, UNITS
 from faultkit.base.address import parse_map
 from faultkit.base.errors import InputError
@@ -29,6 +36,7 @@ from faultkit.load.slo import Slo, parse_slo
 from faultkit.plan import Match, Rule, Trigger
 from faultkit.scenario.impact import SLOS, Impact, scenario_of
 from faultkit.scenario.report.report_model import Report, Verdict
+from faultkit.scenario.report.scenario_markdown import render_markdown
 from faultkit.scenario.run_events import ItemBegan, ItemEnded, LoadProgress, PhaseBegan, RunEvent
 from tests.agent_tools.impact_app import TOOLS
 from tests.scenario.report.examples import FAILED, LOAD, SLOW
@@ -324,12 +332,29 @@ def test_a_sound_run_that_keeps_its_objectives_needs_no_word() -> None:
     assert advice_of(SOUND, ASKED) == ()
 
 
-def test_a_passed_run_with_missed_objectives_has_advice() -> None:
-    assert advice_of(MISSED, ASKED) == (
-        "Passed means that the run was sound. Missed under the fault: errors < 1%, 99% good (2 of 3 "
-        "objectives).",
-    )
-    assert advice_of(replace(MISSED, verdict="inconclusive"), ASKED) == ()
+def test_a_run_that_misses_an_objective_has_failed() -> None:
+    found = judged(MISSED)
+    assert found.verdict == "failed"
+    assert found.reasons == ("missed under the fault: errors < 1%, 99% good (2 of 3 objectives)",)
+    whole = judged_report(replace(LOAD, scenarios=(replace(LOAD.scenarios[0], items=(MISSED,)),)))
+    assert [item.verdict for item in whole.items] == ["failed"]
+    assert "| Failed" in render_markdown(whole)
+    assert told(ItemEnded(MISSED), seconds=1.0)[-1][2] == "done: failed"
+
+
+def test_a_run_whose_objectives_were_kept_has_passed_and_other_verdicts_stay() -> None:
+    assert judged(SOUND) == SOUND
+    for verdict in ("inconclusive", "not exercised", "unfinished"):
+        assert judged(replace(MISSED, verdict=verdict)).verdict == verdict  # type: ignore[arg-type]
+
+
+def test_a_run_without_a_judgement_or_with_a_broken_baseline_is_inconclusive() -> None:
+    unknown = replace(SOUND, slos=(replace(SOUND.slos[0], passed=None),))
+    assert judged(unknown).verdict == "inconclusive"
+    run = FAILED.items[0].run
+    dead = replace(MISSED, baseline=replace(run, requests=15, errors=15))
+    assert judged(dead).verdict == "inconclusive"
+    assert judged(dead).reasons[0].startswith("without any fault 15 of 15 requests (100 %) failed already")
 
 
 def test_a_service_that_fails_without_a_fault_is_a_warning() -> None:

@@ -10,6 +10,7 @@ import errno
 import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from math import isfinite
 from typing import Any
@@ -28,8 +29,8 @@ from faultkit.faults.stream.packet_loss import PacketLoss
 from faultkit.load.summary import Summary
 from faultkit.plan import Match, Rule, Trigger
 from faultkit.scenario.impact import SLOS, Impact, scenario_of
-from faultkit.scenario.report.item_evidence import baseline_warning
-from faultkit.scenario.report.report_model import ItemReport
+from faultkit.scenario.report.item_evidence import baseline_errors, baseline_warning
+from faultkit.scenario.report.report_model import ItemReport, Report
 from faultkit.scenario.report.results_document import to_document
 from faultkit.scenario.report.scenario_markdown import render_markdown
 from faultkit.scenario.routes import origin_of, routes_of
@@ -101,10 +102,11 @@ def _run(kind: str, call: ToolCall) -> ToolResult:
     with _RUNS.one_of(limits.max_runs):
         _check_reachable(impact.url)
         outcome = _outcome(call, scenario)
-    item = outcome.report.items[0]
+    report = judged_report(outcome.report)
+    item = report.items[0]
     advice = advice_of(item, impact)
-    markdown = with_advice(render_markdown(outcome.report), advice)
-    document = to_document(outcome.report)
+    markdown = with_advice(render_markdown(report), advice)
+    document = to_document(report)
     stored = call.services.reports.add(scenario.title, markdown, document)
     return ToolResult(markdown, structured_of(item, advice, markdown, document, stored.id))
 
@@ -203,7 +205,7 @@ def progress_watch(report: Callable[[float, float | None, str], None]) -> RunLis
                 done_s = before_s + phase_s * _share(now.elapsed_s, phase_s)
                 report(round(done_s, 6), total_s, f"{phase}: {counts}, p95 {now.p95_ms:.0f} ms")
             case ItemEnded():
-                report(total_s, total_s, f"done: {event.report.verdict}")
+                report(total_s, total_s, f"done: {judged(event.report).verdict}")
             case _:
                 pass
 
@@ -222,6 +224,32 @@ def _share(elapsed_s: float, phase_s: float) -> float:
 
 _FEW = 0.5
 """Share of requests. If the fault acted on fewer, most requests used connections that were already open."""
+
+
+def judged_report(report: Report) -> Report:
+    """Return the report with a verdict on the objectives for each item."""
+    scenarios = (replace(each, items=tuple(map(judged, each.items))) for each in report.scenarios)
+    return replace(report, scenarios=tuple(scenarios))
+
+
+def judged(item: ItemReport) -> ItemReport:
+    """Return the item with a verdict on its objectives, if the run was sound.
+
+    A scenario passes if its expectation holds, and an impact run has none: its objectives decide."""
+    if item.verdict != "passed":
+        return item
+    broken = baseline_errors(item)
+    if broken is not None and item.baseline is not None and item.baseline.errors == item.baseline.requests:
+        reason = f"without any fault {broken} already: nothing can be said about the fault"
+        return replace(item, verdict="inconclusive", reasons=(reason,))
+    missed = [result.slo.title for result in item.slos if result.passed is False]
+    if missed:
+        named = f"{', '.join(missed)} ({len(missed)} of {len(item.slos)} objectives)"
+        return replace(item, verdict="failed", reasons=(f"missed under the fault: {named}",))
+    unknown = [result.slo.title for result in item.slos if result.passed is None]
+    if unknown:
+        return replace(item, verdict="inconclusive", reasons=(f"could not be judged: {', '.join(unknown)}",))
+    return item
 
 
 def structured_of(
@@ -265,20 +293,7 @@ def structured_of(
 
 def advice_of(item: ItemReport, impact: Impact) -> tuple[str, ...]:
     """Return sentences on how to read the result, and how to ask for a better run."""
-    return (*_missed(item), *_weaknesses(item, impact))
-
-
-def _missed(item: ItemReport) -> tuple[str, ...]:
-    """Return a sentence that names the missed objectives: "passed" means only that the run was sound."""
-    missed = [result.slo.title for result in item.slos if result.passed is False]
-    if item.verdict != "passed" or not missed:
-        return ()
-    named = f"{', '.join(missed)} ({len(missed)} of {len(item.slos)} objectives)"
-    return (f"Passed means that the run was sound. Missed under the fault: {named}.",)
-
-
-def _weaknesses(item: ItemReport, impact: Impact) -> tuple[str, ...]:
-    """Return a sentence that says which arguments or settings of the app kept the fault from acting."""
+    # Which arguments or settings of the app kept the fault from acting.
     requests, injected = item.run.requests, sum(fault.injected for fault in item.faults)
     connections = item.injection.connections
     if not injected and requests:

@@ -377,8 +377,8 @@ OUTPUT: dict[str, Any] = {
         "verdict": {
             "type": "string",
             "enum": ["passed", "failed", "inconclusive", "not exercised", "unfinished"],
-            "description": "passed: the run was sound; objectives are in `slos`. not exercised: the fault "
-            "met no traffic. inconclusive: the load or the fault was not what was asked.",
+            "description": "passed: all objectives were kept under the fault. failed: one was missed. not "
+            "exercised: the fault met no traffic. inconclusive: the run decides nothing; `reasons` says why.",
         },
         "reasons": {**_TEXTS, "description": "Why the verdict is not passed."},
         "warnings": _TEXTS,
