@@ -11,6 +11,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from faultkit.agent_tools.tool_catalog import AGENT_TOOLS
+from faultkit.cli.agent import _chosen
 from faultkit.cli.main import invoke
 
 
@@ -35,6 +37,7 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         ("agent --llm-client open-router tool", 2, "error: OPENROUTER_API_KEY: expected an API key"),
         ("agent tool --allow-target a..b", 2, "error: --allow-target: expected a host, host:port"),
         ("agent tool --allow-target http://a/", 2, "error: --allow-target: expected a host, host:port"),
+        ("agent tool --only fault_scor_reliability", 2, "error: --only: expected some of fault_index_source"),
         ("agent tool --max-rps nan", 2, "error: --max-rps: expected a number, got nan"),
         ("agent tool --transport http --token=", 2, "error: --token: expected visible ASCII"),
         ("agent tool --max-duration soon", 2, "error: --max-duration: expected a duration such as"),
@@ -54,6 +57,21 @@ def test_a_wrong_flag_is_one_line_and_an_exit_code(
     assert out == ""
     assert err.startswith(said)
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("patterns", "names"),
+    [
+        (
+            ("fault_score_*", "chaos_status"),
+            ["fault_score_performance", "fault_score_reliability", "chaos_status"],
+        ),
+        (("fault_extract_code_block",), ["fault_extract_code_block"]),
+        ((), list(AGENT_TOOLS)),
+    ],
+)
+def test_only_the_chosen_tools_are_served(patterns: tuple[str, ...], names: list[str]) -> None:
+    assert list(_chosen(AGENT_TOOLS, patterns)) == names
 
 
 def test_an_empty_key_counts_as_none(

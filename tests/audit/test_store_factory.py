@@ -88,6 +88,13 @@ def test_a_log_that_may_not_be_written_can_be_read(tmp_path: Path) -> None:
         writing.close()
 
 
+def test_the_state_folder_is_for_its_owner_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    path = default_store(os.environ)
+    open_store(path).close()
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
 def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     path = tmp_path / "state" / "audit.db"
     path.parent.mkdir()

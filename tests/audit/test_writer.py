@@ -47,6 +47,9 @@ class Gate:
         self.batches.append(len(entries))
         self.store.append(entries)
 
+    def newest_us(self) -> int | None:
+        return self.store.newest_us()
+
     def prune(self, older_than_us: int) -> int:
         return self.store.prune(older_than_us)
 
@@ -258,6 +261,42 @@ def test_old_rows_are_removed_at_the_start(gate: Gate) -> None:
     gate.store.append([entry(1, at_us=0), entry(2, at_us=NOON_US * 2)])
     with AuditWriter(gate.as_store(), keep_s=86400.0):
         until(lambda: written(gate.store) == [2])
+
+
+def test_a_clock_that_is_ahead_does_not_empty_the_log(gate: Gate) -> None:
+    day_us = 86_400_000_000
+    gate.store.append([entry(1, at_us=NOON_US - 2 * day_us), entry(2, at_us=NOON_US - day_us // 2)])
+    gate.store.append([entry(3, at_us=NOON_US)])
+    said: list[str] = []
+    # By the real clock, all rows are older than a day.
+    with AuditWriter(gate.as_store(), keep_s=86_400.0, say=said.append):
+        until(lambda: len(said) == 2)
+    assert written(gate.store) == [2, 3]
+    assert said[0].startswith("audit: the newest row is of 2026-09-21T")
+    assert said[1] == "audit: 1 rows older than 1d were removed"
+
+
+def test_a_clock_that_jumps_while_the_server_runs_removes_nothing(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("faultkit.audit.writer.PRUNE_EVERY_S", 0.0)
+    clock = [NOON_US]
+    monkeypatch.setattr("faultkit.audit.writer.now_us", lambda: clock[0])
+    gate.store.append([entry(1)])
+    asked = threading.Semaphore(0)
+    usual = gate.store.prune
+
+    def prune(older_than_us: int) -> int:
+        asked.release()
+        return usual(older_than_us)
+
+    gate.prune = prune  # type: ignore[method-assign]
+    with AuditWriter(gate.as_store(), keep_s=86_400.0):
+        assert asked.acquire(timeout=PATIENCE_S)
+        clock[0] += 40 * 86_400_000_000
+        for _ in range(3):
+            assert asked.acquire(timeout=PATIENCE_S)
+    assert written(gate.store) == [1]
 
 
 def test_a_locked_database_gets_its_rows_when_the_lock_is_gone(

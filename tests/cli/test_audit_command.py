@@ -42,12 +42,15 @@ def said(capsys: pytest.CaptureFixture[str], *args: str, code: int = 0) -> tuple
     return out, err
 
 
+ID = "00000000-0000-7000-8000-00000000000"
+
+
 def test_calls_are_listed_newest_first(log: str, capsys: pytest.CaptureFixture[str]) -> None:
     out, err = said(capsys, "list", "--store", log)
     assert out == (
-        "2026-09-21T14:13:20.003  echo           ok              0.500 ms  \n"
-        "2026-09-21T14:13:20.002  echo           timeout         2.000 ms    it, \\x1b[2Jbroke\n"
-        "2026-09-21T14:13:20.001  flaky          ok              1.000 ms  bob\n"
+        f"{ID}3  2026-09-21T14:13:20.003  echo           ok              0.500 ms  \n"
+        f"{ID}2  2026-09-21T14:13:20.002  echo           timeout         2.000 ms    it, \\x1b[2Jbroke\n"
+        f"{ID}1  2026-09-21T14:13:20.001  flaky          ok              1.000 ms  bob\n"
     )
     assert err == ""
 
@@ -194,7 +197,7 @@ def test_calls_are_shown_as_they_come(log: str, options: tuple[str, ...]) -> Non
     def next_ms() -> float:
         assert process.stdout is not None
         line: Any = process.stdout.readline()
-        return float(json.loads(line)["duration_ms"] if options else line.split()[3])
+        return float(json.loads(line)["duration_ms"] if options else line.split()[4])
 
     try:
         assert next_ms() == 0.5

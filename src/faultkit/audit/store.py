@@ -170,6 +170,11 @@ class Store:
         # PostgreSQL rejects a text with NUL.
         return None if "\0" in id else self.read(read)
 
+    def newest_us(self) -> int | None:
+        """Return the latest time at which a call in the log began; None if there is none."""
+        newest = select(func.max(events.c.at_us))
+        return self.read(lambda connection: connection.execute(newest).scalar_one())
+
     def prune(self, older_than_us: int) -> int:
         """Remove rows of calls that began before a time, and return their number."""
         return self.write(lambda connection: _remove(connection, events.c.at_us < older_than_us))

@@ -62,7 +62,7 @@ def _open_file(path: Path, create: bool, create_folder: bool, say: Callable[[str
 
     def prepare() -> None:
         if create_folder:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         # Only the owner may read it: it contains what callers sent.
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         _prepare(engine, str(path), True)

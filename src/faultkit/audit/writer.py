@@ -19,7 +19,8 @@ from faultkit.audit.row import AuditEntry
 from faultkit.audit.row_process import PendingRow, RowBuilder, RowProcess, RowProcessEnded, build_entries
 from faultkit.audit.store import Store, StoreRefused, StoreUnavailable
 from faultkit.base.errors import RunError
-from faultkit.base.times import now_us
+from faultkit.base.times import now_us, time_text
+from faultkit.base.units import format_duration
 
 FLUSH_S = 0.2
 BATCH = 1000
@@ -114,6 +115,9 @@ class AuditWriter:
         self._hurry = False
         self._closing_until_s: float | None = None
         self._prune_at_s = 0.0
+        self._newest_us: int | None = None
+        """Time of the newest row when rows were first removed, and the monotonic time then."""
+        self._since_s = 0.0
         self._thread = threading.Thread(target=self._run, name="audit-writer", daemon=True)
         self._thread.start()
 
@@ -339,9 +343,30 @@ class AuditWriter:
             return
         self._prune_at_s = monotonic() + PRUNE_EVERY_S
         try:
-            self._store.prune(now_us() - round(self._keep_s * 1e6))
+            removed = self._store.prune(self._checked_now_us() - round(self._keep_s * 1e6))
         except RunError as error:
             self._say(f"audit: old rows were not removed: {error}")
+            return
+        if removed:
+            self._say(f"audit: {removed} rows older than {format_duration(self._keep_s)} were removed")
+
+    def _checked_now_us(self) -> int:
+        """Return the time, but not one that the rows do not bear out: a clock that is wrong must not remove
+        the whole log.
+
+        Ages are counted from the newest row that was there at the start, and from then on by a clock that
+        cannot be set."""
+        now = now_us()
+        if self._newest_us is None:
+            self._newest_us, self._since_s = self._store.newest_us(), monotonic()
+            if self._newest_us is not None and now - self._newest_us > (self._keep_s or 0.0) * 1e6:
+                self._say(
+                    f"audit: the newest row is of {time_text(self._newest_us)[:19]}Z: in case the clock is "
+                    "wrong, ages count from it; `fault audit prune` removes rows by the clock"
+                )
+        if self._newest_us is None:
+            return now
+        return min(now, self._newest_us + round((monotonic() - self._since_s) * 1e6))
 
 
 def _unchanged(entry: AuditEntry) -> AuditEntry:

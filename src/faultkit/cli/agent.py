@@ -7,12 +7,14 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from faultkit.base.errors import InputError
+from faultkit.base.text import did_you_mean
 from faultkit.cli.chaos_options import EXPERIMENTS, chaos_settings, options_from_environment, read_limits
 from faultkit.cli.command_groups import LazyCommand, LazyGroup
 from faultkit.cli.llm import FLAGS, LlmOptions, llm_options, llm_settings_from
@@ -21,6 +23,7 @@ from faultkit.cli.tool_server import ToolServer
 
 if TYPE_CHECKING:
     from faultkit.agent_tools.load_limits import LoadLimits
+    from faultkit.agent_tools.tool import Tool
     from faultkit.mcp.hosts.host_configs import Host, Scope
 
 SERVER = ToolServer("fault agent tool", 7437, "FAULT_AGENT_TOKEN")
@@ -61,6 +64,12 @@ def command(ctx: click.Context, llm: LlmOptions) -> None:
     metavar="NAME",
     help="Pass the variable NAME on to code that `verify` runs, although it may be a secret. Repeatable.",
 )
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="TOOL",
+    help="Serve only this tool, or the tools that a pattern such as fault_score_* matches. Repeatable.",
+)
 @INDEX_DIR
 @click.option(
     "--allow-target",
@@ -89,6 +98,7 @@ def tool_command(
     root: str | None,
     allow_run: bool,
     passed_variables: tuple[str, ...],
+    only: tuple[str, ...],
     index_dir: str | None,
     allow_targets: tuple[str, ...],
     max_duration: str | None,
@@ -112,7 +122,20 @@ def tool_command(
     services = Services(settings, index_dir, limits, passed_variables=frozenset(passed_variables))
     services.may_run_code = allow_run or transport == "stdio"
     services.chaos = lambda: chaos_settings(chaos, source="mcp", transport=transport)
-    return SERVER.serve(services, AGENT_TOOLS, transport, host, port, token, root)
+    return SERVER.serve(services, _chosen(AGENT_TOOLS, only), transport, host, port, token, root)
+
+
+def _chosen(tools: Mapping[str, Tool], patterns: tuple[str, ...]) -> Mapping[str, Tool]:
+    """Return the tools that a pattern names; all if there is none."""
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in tools):
+            known = ", ".join(tools)
+            raise InputError(
+                "--only", f'expected some of {known}, got "{pattern}"{did_you_mean(pattern, tools)}'
+            )
+    if not patterns:
+        return tools
+    return {name: tool for name, tool in tools.items() if any(fnmatchcase(name, each) for each in patterns)}
 
 
 def _load_limits(

@@ -149,7 +149,7 @@ def row_line(row: AuditRow) -> str:
     tool = row.tool_name or ("(refused)" if row.source == REFUSAL else "(no name)")
     # A caller chooses some of these texts, and must not control the reader's terminal.
     return escaped_line(
-        f"{when}  {tool:<14} {state:<10} {row.duration_ms:>10.3f} ms  {row.user_subject}{message}"
+        f"{row.id}  {when}  {tool:<14} {state:<10} {row.duration_ms:>10.3f} ms  {row.user_subject}{message}"
     )
 
 
@@ -201,9 +201,7 @@ def show_command(id: str, store: str) -> None:
     with open_existing_store(store) as log:
         entry = log.get(id)
     if entry is None:
-        raise InputError(
-            "ID", f'expected the id of a call, as `fault audit list --json` shows it, got "{id[:60]}"'
-        )
+        raise InputError("ID", f'expected the id of a call, as `fault audit list` shows it, got "{id[:60]}"')
     document = row_document(entry.row)
     if entry.payload is not None:
         document["payload"] = payload_document(entry.payload)

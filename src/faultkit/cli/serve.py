@@ -112,11 +112,13 @@ def command(
     Authors of gateways and clients can run their tests against it. `flaky` with the same seed and call_id
     gives the same result on every machine.
 
-    Each call is a row of the audit log, which `fault audit` reads. A row is written at most 0.2 s after its
-    call: a process that is killed loses no more than these. If other rows were lost, the exit code is 4.
+    Each call is a row of the audit log, which `fault audit` reads. The write of a row
+    begins at most 0.2 s after its call: a process that is killed loses the rows since then and those that the
+    database has not accepted yet, at most 2,000. If other rows were lost, the exit code is 4.
 
     Over HTTP, the same port serves a portal at /portal/, the log at /api/v1/, and /healthz, /readyz and
-    /metrics. On loopback addresses all requests are allowed; on others they need a key or a token.
+    /metrics. On loopback addresses requests without a key may read and call; on others they need a key
+    or a token.
     """
     from faultkit.mcp.failures.failure_run import ServeJob
     from faultkit.mcp.failures.failure_service import ServeSettings
