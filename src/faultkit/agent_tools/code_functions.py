@@ -246,7 +246,7 @@ def _proof(call: ToolCall, answer: ChangeAnswer, asked_s: float) -> Proof:
         call.progress(before + step, before + of + 1, what)
 
     environment = environment_without_secrets(os.environ, call.services.passed_variables)
-    settings = ProofSettings(environment=environment)
+    settings = ProofSettings(python=call.values["python"], environment=environment)
     return prove(call.values["file"], answer.old, answer.new, settings, watch, call.cancelled)
 
 

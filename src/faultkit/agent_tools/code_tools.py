@@ -303,6 +303,13 @@ CODE_TOOLS: tuple[Tool, ...] = (
                 "healthy, with a blackhole and with 2 s of latency before the upstream, and measured.",
                 default=False,
             ),
+            text(
+                "python",
+                "With verify: interpreter that runs the service. Left out: that of the project's .venv.",
+                default=None,
+                example='"/home/me/project/.venv/bin/python"',
+                longest=4096,
+            ),
         ),
         output=object_of({**CHANGED["properties"], "proof": PROOF}, optional=("proof",)),
         hints=_MAY_RUN_CODE,

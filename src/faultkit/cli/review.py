@@ -111,7 +111,12 @@ Examples:
 @click.option(
     "--route", metavar="PATH", help="With --prove: route to call; by default one that calls an upstream."
 )
-@click.option("--python", metavar="PATH", help="With --prove: interpreter that runs the service.")
+@click.option(
+    "--python",
+    metavar="PATH",
+    help="With --prove: interpreter that runs the service; by default that of the "
+    "project's .venv, of VIRTUAL_ENV, or this one.",
+)
 @click.option(
     "--prove-duration",
     metavar="TIME",
@@ -166,7 +171,7 @@ def command(
         settings = ProofSettings(
             upstreams=dict(map(_variable_and_url, upstreams)),
             route=route,
-            python=python or sys.executable,
+            python=python,
             duration_s=_proof_seconds(prove_duration),
         )
         proof = _prove(wanted[0].path, settings)

@@ -146,7 +146,7 @@ class ChangeableFile:
 
     path: str
     name: str
-    """The file name without its folder: the diff is applied where the file is."""
+    """The path from the root of its repository, where diffs are applied; without one, the file's name."""
     language: Language
     text: str
     """The text with its byte order mark and line ends."""
@@ -163,7 +163,15 @@ def read_changeable(path: str | os.PathLike[str], language: Language | None = No
         )
     if not raw.strip():
         raise InputError(source.path, "expected source code, got an empty file")
-    return ChangeableFile(source.path, os.path.basename(source.path), source.language, raw.decode("utf-8"))
+    return ChangeableFile(source.path, _name_in_diffs(source.path), source.language, raw.decode("utf-8"))
+
+
+def _name_in_diffs(path: str) -> str:
+    # Links of folders are resolved, as git does; the file itself may be one.
+    file = Path(path).absolute()
+    folder = file.parent.resolve()
+    root = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
+    return (folder / file.name).relative_to(root).as_posix()
 
 
 # Source files of a folder, in a fixed order. Nothing is parsed here, and only the first bytes are read.

@@ -78,6 +78,17 @@ def test_code_that_cannot_be_parsed_has_no_score(snippet: str, tmp_path: Path) -
         Advisor().change_file(str(file))
 
 
+def test_the_diff_of_a_file_applies_from_the_root_of_its_repository(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    file = tmp_path / "app" / "web" / "app.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(APP)
+    answer = Advisor().change_file(str(file))
+    assert answer.diff.startswith("--- a/app/web/app.py\n+++ b/app/web/app.py\n")
+    subprocess.run(["git", "apply", "-"], input=answer.diff.encode(), cwd=tmp_path, check=True)
+    assert file.read_text() == answer.new
+
+
 def test_the_demo_app_is_changed_as_a_file(app: Path) -> None:
     answer = Advisor().change_file(app)
     assert answer.score <= 0.4

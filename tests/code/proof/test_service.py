@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
 from faultkit.base.errors import InputError
-from faultkit.code.proof.service import Service, Upstream, service_of
+from faultkit.code.proof.service import Service, Upstream, interpreter_of, service_of
 
 SEED = """
 import os
@@ -87,3 +90,25 @@ def test_a_file_that_cannot_be_run_is_reported_with_the_missing_option(
 ) -> None:
     with pytest.raises(InputError, match=words):
         service_of(text, "app.py", route=route)
+
+
+def environment_at(folder: Path) -> str:
+    python = folder / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.symlink_to(sys.executable)
+    return str(python)
+
+
+def test_a_service_is_run_by_the_interpreter_of_its_project(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "project" / "app" / "app.py"
+    file.parent.mkdir(parents=True)
+    assert interpreter_of(file, None, {}) == sys.executable
+    active = environment_at(tmp_path / "active")
+    assert interpreter_of(file, None, {"VIRTUAL_ENV": str(tmp_path / "active")}) == active
+    own = environment_at(tmp_path / "project" / ".venv")
+    assert interpreter_of(file, None, {"VIRTUAL_ENV": str(tmp_path / "active")}) == own
+    monkeypatch.chdir(tmp_path / "project")
+    assert interpreter_of(file, ".venv/bin/python", {}) == own
+    assert interpreter_of(file, "python3.12", {}) == "python3.12"

@@ -6,8 +6,8 @@ behind it is what the user names, or a stub. The user's file is never written to
 
 from __future__ import annotations
 
+import os
 import socket
-import sys
 import threading
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
@@ -18,7 +18,14 @@ from urllib.parse import urlsplit
 
 from faultkit.base.address import ProxyMap, parse_map
 from faultkit.base.errors import InputError, RunError
-from faultkit.code.proof.service import RunningService, Service, StubUpstream, Upstream, service_of
+from faultkit.code.proof.service import (
+    RunningService,
+    Service,
+    StubUpstream,
+    Upstream,
+    interpreter_of,
+    service_of,
+)
 from faultkit.faults.stream.blackhole import Blackhole
 from faultkit.faults.stream.latency import Latency
 from faultkit.plan import Rule
@@ -37,7 +44,8 @@ class ProofSettings:
     upstreams: Mapping[str, str] = field(default_factory=dict)
     """The upstream of each variable; a stub where none is given."""
     route: str | None = None
-    python: str = sys.executable
+    python: str | None = None
+    """The interpreter that runs the service; None: that of its project."""
     environment: Mapping[str, str] | None = None
     """The environment of the service, beside its upstreams; None: that of this process."""
     duration_s: float = 1.0
@@ -84,6 +92,7 @@ def prove(
     service = service_of(old, path, route=settings.route)
     _check(service, settings, path)
     stop = stop or threading.Event()
+    python = interpreter_of(file, settings.python, os.environ)
     with ExitStack() as stack:
         stub = stack.enter_context(StubUpstream())
         routes = [
@@ -97,7 +106,7 @@ def prove(
         found: dict[str, list[Figures]] = {name: [] for name, _ in cases}
         for turn, (version, text) in enumerate((("before", None), ("after", new))):
             with RunningService(
-                file, service, env, settings.python, inherited=settings.environment, text=text, stop=stop
+                file, service, env, python, inherited=settings.environment, text=text, stop=stop
             ) as running:
                 for number, (name, rules) in enumerate(cases, 1 + turn * len(cases)):
                     watch(f"{version} the change: {name}", number, 2 * len(cases))

@@ -8,6 +8,7 @@ import re
 import select
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -222,6 +223,28 @@ def _first_name(node: ast.AST) -> str:
 
 def _last_name(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+# The interpreter of a project.
+
+
+_ENVIRONMENT_FOLDERS = (".venv", "venv")
+
+
+def interpreter_of(file: Path, given: str | None, env: Mapping[str, str]) -> str:
+    """Return the interpreter that runs a file.
+
+    It is the given one, a path or a name on the PATH; or that of the virtual environment of its project,
+    `.venv` or `venv` beside the file or above it; or that of VIRTUAL_ENV; or that of this process."""
+    if given is not None:
+        return os.path.abspath(given) if os.path.dirname(given) else given
+    folder = file.absolute().parent
+    places = [above / name for above in (folder, *folder.parents) for name in _ENVIRONMENT_FOLDERS]
+    if env.get("VIRTUAL_ENV"):
+        places.append(Path(env["VIRTUAL_ENV"]))
+    # Not resolved: a link to the system's interpreter stands for the environment that it is in.
+    found = (place / "bin" / "python" for place in places)
+    return next((str(each) for each in found if os.access(each, os.X_OK)), sys.executable)
 
 
 # One running version of a service: its process, which is ended with everything that it started.
