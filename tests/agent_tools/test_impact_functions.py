@@ -345,7 +345,7 @@ def test_a_run_that_misses_an_objective_has_failed() -> None:
 def test_a_run_whose_objectives_were_kept_has_passed_and_other_verdicts_stay() -> None:
     assert judged(SOUND) == SOUND
     for verdict in ("inconclusive", "not exercised", "unfinished"):
-        assert judged(replace(MISSED, verdict=verdict)).verdict == verdict  # type: ignore[arg-type]
+        assert judged(replace(MISSED, verdict=verdict)).verdict == verdict
 
 
 def test_a_run_without_a_judgement_or_with_a_broken_baseline_is_inconclusive() -> None:

@@ -173,7 +173,8 @@ class Store:
     def newest_us(self) -> int | None:
         """Return the latest time at which a call in the log began; None if there is none."""
         newest = select(func.max(events.c.at_us))
-        return self.read(lambda connection: connection.execute(newest).scalar_one())
+        found: int | None = self.read(lambda connection: connection.execute(newest).scalar_one())
+        return found
 
     def prune(self, older_than_us: int) -> int:
         """Remove rows of calls that began before a time, and return their number."""

@@ -69,7 +69,7 @@ def test_code_that_cannot_be_parsed_has_no_score(snippet: str, tmp_path: Path) -
     said = "expected code that can be read as Python, got something else on line 1: it has no score"
     for kind in ("reliability", "performance"):
         with pytest.raises(InputError, match=f"^snippet: {said}$"):
-            Advisor().score(snippet, "python", kind)  # type: ignore[arg-type]
+            Advisor().score(snippet, "python", kind)
     with pytest.raises(InputError, match=f"^snippet: {said}$"):
         Advisor().suggest(snippet, "python", "reliability")
     file = tmp_path / "app.py"

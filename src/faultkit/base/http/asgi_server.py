@@ -6,11 +6,15 @@ an API is served, because uvicorn is slow to import.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import socket
 from collections.abc import Iterator
 from typing import Any
 
 import uvicorn
+
+from faultkit.base.http.accept_errors import handle_accept_errors
 
 
 def uvicorn_config(app: Any, *, grace_s: int, **settings: Any) -> uvicorn.Config:
@@ -36,3 +40,8 @@ class ServerWithoutSignals(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Install no handlers."""
         yield
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        """Serve until the end, without a flood of log lines when descriptors run out."""
+        handle_accept_errors(asyncio.get_running_loop())
+        await super().serve(sockets)

@@ -20,6 +20,7 @@ from typing import TypeAlias
 import httptools
 
 from faultkit.base.address import Endpoint
+from faultkit.base.http.accept_errors import handle_accept_errors
 
 MOST_HEADER_BYTES = 64 << 10
 MOST_BODY_BYTES = 64 << 20
@@ -453,6 +454,7 @@ class HttpServer:
     async def start(self, host: str, port: int) -> tuple[str, int]:
         """Listen and return the bound address. Raises OSError if that fails."""
         loop = asyncio.get_running_loop()
+        handle_accept_errors(loop)
         self._server = await loop.create_server(
             lambda: _Connection(self._handler, self._connections, self._limits), host, port, backlog=1024
         )
