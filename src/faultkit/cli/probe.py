@@ -17,8 +17,8 @@ _PROFILED, _INCONCLUSIVE = 0, 4
 
 _EDGE_EPILOG = """\b
 Exit codes:
-  0  no MUST failed (with --strict, no SHOULD either)
-  1  a MUST (with --strict, a SHOULD) failed
+  0  the server answered every valid request, and no MUST failed (with --strict, no SHOULD either)
+  1  it ended or did not answer, a MUST (with --strict, a SHOULD) failed, or an expected failure passed
   2  wrong input
   3  the server could not be started or reached
 
@@ -27,8 +27,9 @@ Examples:
   fault edge -- python server.py
   fault edge --url http://127.0.0.1:8000/mcp --strict
   fault edge --tool search --only EDGE-001 --only EDGE-004 -- python server.py
+  fault edge --args 'git_status={"repo_path": "."}' --skip EDGE-102 -- mcp-server-git
   fault edge --slow 'sleep={"seconds": 60}' --timeout 30s -- python server.py
-  fault edge --json --report edge.md -- python server.py
+  fault edge --strict --expect-failure EDGE-008 --report edge.xml -- python server.py
 """
 
 
@@ -39,6 +40,15 @@ Examples:
     "--header", "headers", metavar="NAME: VALUE", multiple=True, help="Header to send to --url. Repeatable."
 )
 @click.option("--only", metavar="ID", multiple=True, help="Run only this probe. Repeatable.")
+@click.option("--skip", metavar="ID", multiple=True, help="Leave out this probe. Repeatable.")
+@click.option(
+    "--expect-failure",
+    "expected_failures",
+    metavar="ID",
+    multiple=True,
+    help="This probe is known to fail: its failure does not count, and the run fails if it passes. "
+    "Repeatable.",
+)
 @click.option(
     "--tool",
     "tools",
@@ -48,6 +58,13 @@ Examples:
     "annotations declare them harmless.",
 )
 @click.option(
+    "--args",
+    "arguments",
+    metavar="TOOL={JSON}",
+    multiple=True,
+    help="Arguments that this tool accepts; by default they are made from its schema. Repeatable.",
+)
+@click.option(
     "--slow",
     metavar="TOOL[={JSON}]",
     help="Tool call that takes longer than the server's own time limit, for EDGE-006.",
@@ -55,17 +72,28 @@ Examples:
 @click.option(
     "--timeout", metavar="DURATION", default="10s", show_default=True, help="How long to wait for a reply."
 )
+@click.option(
+    "--era",
+    type=click.Choice(["legacy", "modern"]),
+    help="Protocol era to use; by default legacy, and modern if the server refuses that.",
+)
 @click.option("--strict", is_flag=True, help="Exit with 1 also if a SHOULD failed.")
 @json_option("Print the results as JSON.")
-@click.option("--report", metavar="FILE.md", help="Write the results and their evidence as Markdown.")
+@click.option(
+    "--report", metavar="FILE", help="Write the results and their evidence as Markdown (.md) or JUnit (.xml)."
+)
 def edge_command(
     server_command: tuple[str, ...],
     url: str,
     headers: tuple[str, ...],
     only: tuple[str, ...],
+    skip: tuple[str, ...],
+    expected_failures: tuple[str, ...],
     tools: tuple[str, ...],
+    arguments: tuple[str, ...],
     slow: str | None,
     timeout: str,
+    era: Literal["legacy", "modern"] | None,
     strict: bool,
     as_json: bool,
     report: str | None,
@@ -81,17 +109,31 @@ def edge_command(
     from faultkit.cli.call_plan import header_pairs
     from faultkit.cli.mock import refuse_unused_flags
     from faultkit.mcp.mcp_client import ServerAddress
-    from faultkit.mcp.probe.servers.probe_report import lines_of, summary_of, to_json, to_markdown
+    from faultkit.mcp.probe.servers.probe_report import (
+        lines_of,
+        summary_of,
+        to_json,
+        to_junit,
+        to_markdown,
+        verdict_of,
+    )
     from faultkit.mcp.probe.servers.probe_results import ProbeOptions, ProbeResult
     from faultkit.mcp.probe.servers.probe_run import check_run, probe_server
 
     if not url:
         refuse_unused_flags(("--header",), "--url URL")
     if report is not None:
-        check_output_path(report, (".md",))
+        check_output_path(report, (".md", ".xml"))
     address = ServerAddress(command=server_command, url=url, headers=dict(header_pairs(headers)))
     options = ProbeOptions(
-        only, tools, None if slow is None else _slow_call(slow), seconds_of("--timeout", timeout)
+        only=only,
+        skip=skip,
+        expected_failures=expected_failures,
+        tools=tools,
+        arguments=_arguments_by_tool(arguments),
+        slow=None if slow is None else _slow_call(slow),
+        wait_s=seconds_of("--timeout", timeout),
+        era=era,
     )
     check_run(address, options)
 
@@ -108,24 +150,42 @@ def edge_command(
         for note in results.notes:
             click.echo(f"note: {note}")
         click.echo(summary_of(results))
+    if why := verdict_of(results, strict=strict):
+        click.echo(why, err=as_json)
     if report is not None:
-        write_output(report, to_markdown(results))
-    return _MET if results.is_met(strict=strict) else _MISSED
+        is_junit = report.lower().endswith(".xml")
+        write_output(report, to_junit(results, strict=strict) if is_junit else to_markdown(results))
+    return _MISSED if why else _MET
 
 
 def _slow_call(text: str) -> tuple[str, Mapping[str, object] | None]:
     """Return the tool of --slow and its arguments; None if only the tool is named."""
-    name, equals, json_text = text.partition("=")
-    if not name:
+    if not text.partition("=")[0]:
         raise InputError("--slow", f'expected TOOL or TOOL={{JSON}}, got "{text}"')
-    if not equals:
-        return name, None
+    return _tool_and_arguments("--slow", text) if "=" in text else (text, None)
+
+
+def _arguments_by_tool(given: tuple[str, ...]) -> dict[str, dict[str, object]]:
+    """Return the arguments of each --args by the name of its tool."""
+    found: dict[str, dict[str, object]] = {}
+    for text in given:
+        name, arguments = _tool_and_arguments("--args", text)
+        if name in found:
+            raise InputError("--args", f"expected each tool once, got {name} twice")
+        found[name] = arguments
+    return found
+
+
+def _tool_and_arguments(flag: str, text: str) -> tuple[str, dict[str, object]]:
+    name, equals, json_text = text.partition("=")
+    if not name or not equals:
+        raise InputError(flag, f'expected TOOL={{JSON}}, got "{text}"')
     try:
         arguments = json.loads(json_text)
     except (ValueError, RecursionError):
         arguments = None
     if not isinstance(arguments, dict):
-        raise InputError("--slow", f'expected a JSON object behind "{name}=", got "{json_text[:60]}"')
+        raise InputError(flag, f'expected a JSON object behind "{name}=", got "{json_text[:60]}"')
     return name, arguments
 
 

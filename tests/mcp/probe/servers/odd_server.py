@@ -61,7 +61,8 @@ class OddServer:
 
     def _answers(self, method: str, id: Any, params: dict[str, Any]) -> list[dict[str, Any]]:
         if method == "initialize":
-            info = {"name": "odd", "version": "1"}
+            name = "odd\x1b[2J\x9b31m" if self.vice == "has a wild name" else "odd"
+            info = {"name": name, "version": "1"}
             version = params.get("protocolVersion")
             return [
                 result(id, {"protocolVersion": version, "capabilities": {"tools": {}}, "serverInfo": info})
@@ -90,7 +91,7 @@ class OddServer:
         if tool == "say":
             return self._say(id, given.get("text"))
         if tool == "sum":
-            return self._sum(id, given.get("items", []))
+            return self._sum(id, given.get("items", [1]))
         if tool == "sleep":
             return [] if self.vice == "hangs" else [failure(id, "it took more than 1 s")]
         if self.vice == "takes any tool":
@@ -104,12 +105,18 @@ class OddServer:
             ]
         if self.vice == "is moody" and not text and len(self.calls) % 2:
             return [failure(id, "not today")]
+        if self.vice == "knows no words" or (self.vice == "knows no made-up words" and text == "faultkit"):
+            return [failure(id, f"no such word: {text!r}")]
+        if self.vice == "quotes its argument":
+            text = json.dumps({"you said": text})
         if self.vice == "knows ASCII only":
             text = text.encode("ascii", "replace").decode()
         if self.vice == "falls over Unicode" and not text.isascii():
             raise Ended
         if self.vice == "forgets calls" and len(self.calls) % 3 == 0:
             return []
+        if self.vice == "answers with another id":
+            return [text_reply(f"not {id}", text)]
         again = 2 if self.vice == "answers twice" else 1
         return [text_reply(id, text)] * again
 
@@ -142,7 +149,10 @@ def main(vice: str) -> int:
     for line in sys.stdin.buffer:
         try:
             for reply in server.replies(line):
-                sys.stdout.buffer.write(json.dumps(reply).encode() + b"\n")
+                raw = json.dumps(reply).encode()
+                if vice == "breaks its replies off" and b'"content"' in raw:
+                    raw = raw[: len(raw) // 2]
+                sys.stdout.buffer.write(raw + b"\n")
             sys.stdout.buffer.flush()
         except Ended:
             return 3

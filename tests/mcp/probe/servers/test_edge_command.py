@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
 from faultkit.cli.main import invoke
+from tests.mcp.gateway.gateway_processes import FEATURES
 from tests.mcp.probe.servers.odd_server_places import on_pipes
 
 GOOD = ("--", *on_pipes().command)
@@ -20,7 +22,7 @@ def test_a_table_says_what_came_of_each_probe(capsys: pytest.CaptureFixture[str]
     out, err = capsys.readouterr()
     assert err == ""
     assert out.splitlines() == [
-        "✓ EDGE-009  MUST    passed          A malformed envelope is answered with -32600",
+        "✓ EDGE-009  SHOULD  passed          A malformed envelope is answered with -32600",
         "            3 messages, each answered with error -32600",
         "– EDGE-006  SHOULD  not applicable  A call beyond the server's own limit ends in a clean error",
         "            name a tool that takes longer than the server allows with --slow",
@@ -28,21 +30,24 @@ def test_a_table_says_what_came_of_each_probe(capsys: pytest.CaptureFixture[str]
     ]
 
 
-def test_a_must_that_failed_fails_the_run_and_is_told_as_json_and_markdown(
+def test_a_probe_that_failed_fails_a_strict_run_and_is_told_as_json_and_markdown(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     report = tmp_path / "edge.md"
-    assert invoke(["edge", "--json", "--report", str(report), "--only", "EDGE-009", *LAX]) == 1
-    document = json.loads(capsys.readouterr().out)
+    assert invoke(["edge", "--strict", "--json", "--report", str(report), "--only", "EDGE-009", *LAX]) == 1
+    out, err = capsys.readouterr()
+    assert err == "The run failed: EDGE-009 failed.\n"
+    document = json.loads(out)
     assert document["summary"] == {"passed": 0, "failed": 1, "not applicable": 0, "inconclusive": 0}
     (result,) = document["results"]
-    assert (result["id"], result["level"], result["verdict"]) == ("EDGE-009", "MUST", "failed")
+    assert (result["id"], result["level"], result["verdict"]) == ("EDGE-009", "SHOULD", "failed")
+    assert (result["unanswered"], result["expected_failure"]) == (False, False)
     assert result["evidence"][0] == {
         "sent": '{"id":"e1","method":"ping"}',
         "came": '{"jsonrpc":"2.0","id":"e1","result":{}}',
     }
     text = report.read_text("utf-8")
-    assert "| EDGE-009 | MUST | failed |" in text
+    assert "| EDGE-009 | SHOULD | failed |" in text
     assert '| `{"id":"e1","method":"ping"}` |' in text
 
 
@@ -52,6 +57,54 @@ def test_a_should_that_failed_fails_the_run_only_if_it_is_strict(capsys: pytest.
     assert capsys.readouterr().out.count("✗ EDGE-103  SHOULD  failed ") == 2
 
 
+def test_a_healthy_server_on_the_official_sdk_passes(capsys: pytest.CaptureFixture[str]) -> None:
+    """The SDK ignores messages that are no requests, which no specification forbids."""
+    assert invoke(["edge", "--timeout", "3s", "--only", "EDGE-009", "--", *FEATURES]) == 0
+    assert "✗ EDGE-009  SHOULD  failed " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("vice", ["forgets calls", "falls over Unicode"])
+def test_a_server_that_ends_or_does_not_answer_fails_the_run_at_any_level(
+    vice: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    id = "EDGE-004" if vice == "forgets calls" else "EDGE-001"
+    server = ("--timeout", "1s", "--only", id, "--", *on_pipes(vice).command)
+    assert invoke(["edge", *server]) == 1
+    out = capsys.readouterr().out
+    assert f"✗ {id}  SHOULD  failed " in out
+    assert out.endswith(f"The run failed: the server did not answer in {id}.\n")
+
+
+def test_a_failure_that_is_expected_does_not_count_and_a_pass_does(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    known = ("edge", "--strict", "--only", "EDGE-103", "--expect-failure", "edge-103")
+    assert invoke([*known, *CARELESS]) == 0
+    assert "The run failed" not in capsys.readouterr().out
+    assert invoke([*known, *GOOD]) == 1
+    assert capsys.readouterr().out.endswith(
+        "The run failed: EDGE-103 passed, though --expect-failure says otherwise.\n"
+    )
+
+
+def test_probes_can_be_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    ids = ("--only", "EDGE-009", "--only", "EDGE-104")
+    assert invoke(["edge", *ids, "--skip", "edge-009", *GOOD]) == 0
+    assert "EDGE-009" not in capsys.readouterr().out
+
+
+def test_the_results_can_be_written_for_a_ci_system(tmp_path: Path) -> None:
+    report = tmp_path / "edge.xml"
+    ids = ("--only", "EDGE-006", "--only", "EDGE-103", "--only", "EDGE-104")
+    assert invoke(["edge", "--strict", "--report", str(report), *ids, *CARELESS]) == 1
+    root = ET.fromstring(report.read_text("utf-8"))
+    (suite,) = root
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("3", "1", "1")
+    (failure,) = root.iter("failure")
+    assert failure.get("message") == "the tool was run with arguments that its schema does not allow"
+    assert (failure.text or "").startswith('sent: {"jsonrpc":"2.0","id":')
+
+
 @pytest.mark.parametrize(
     ("args", "code", "problem"),
     [
@@ -59,7 +112,17 @@ def test_a_should_that_failed_fails_the_run_only_if_it_is_strict(capsys: pytest.
         (("--slow", "x={", *GOOD), 2, '--slow: expected a JSON object behind "x=", got "{"'),
         (("--slow", "=", *GOOD), 2, '--slow: expected TOOL or TOOL={JSON}, got "="'),
         (("--header", "a: b", *GOOD), 2, "--header: expected --url URL beside it"),
-        (("--report", "edge.txt", *GOOD), 2, 'edge.txt: expected a file that ends in .md, got ".txt"'),
+        (("--args", "say", *GOOD), 2, '--args: expected TOOL={JSON}, got "say"'),
+        (("--args", "say=[]", *GOOD), 2, '--args: expected a JSON object behind "say=", got "[]"'),
+        (
+            ("--args", "say={}", "--args", "say={}", *GOOD),
+            2,
+            "--args: expected each tool once, got say twice",
+        ),
+        (("--skip", "EDGE-77", *GOOD), 2, '--skip: unknown probe "EDGE-77"'),
+        (("--expect-failure", "x", *GOOD), 2, '--expect-failure: unknown probe "x"'),
+        (("--only", "EDGE-001", "--skip", "EDGE-001", *GOOD), 2, "--skip: expected a probe that is left"),
+        (("--report", "edge.txt", *GOOD), 2, 'edge.txt: expected a file that ends in .md, .xml, got ".txt"'),
         (("--timeout", "0", *GOOD), 2, '--timeout: expected more than 0, got "0"'),
         (("--", "no-such-server"), 3, "cannot start no-such-server: there is no such program"),
         (("--url", "http://127.0.0.1:9/mcp"), 3, "cannot reach http://127.0.0.1:9/mcp: "),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -103,7 +104,17 @@ def test_a_server_that_breaks_a_rule_fails_its_probe(vice: str, id: str, why: st
 @pytest.mark.parametrize(
     ("vice", "id", "why"),
     [
-        ("forgets calls", "EDGE-004", "2 of 8 calls: no answer within 1 s"),
+        ("forgets calls", "EDGE-004", "3 of 8 calls: no answer within 1 s"),
+        (
+            "answers with another id",
+            "EDGE-004",
+            'an ordinary call of say: no answer within 1 s, but a reply with id "not 4"',
+        ),
+        (
+            "breaks its replies off",
+            "EDGE-003",
+            "no answer within 1 s, but a line that is not a JSON-RPC message",
+        ),
         (
             "outlives its client",
             "EDGE-005",
@@ -162,7 +173,55 @@ def test_a_server_over_http_that_breaks_a_rule_fails_its_probe(vice: str, id: st
     assert report.results[0].verdict == "failed"
     assert report.results[0].judgement.why == why
     assert not report.is_met(strict=True)
-    assert report.is_met(strict=False) == (report.results[0].level == "SHOULD")
+    is_silent = vice == "falls over large input"
+    assert report.results[0].judgement.is_unanswered == is_silent
+    assert report.is_met(strict=False) == (report.results[0].level == "SHOULD" and not is_silent)
+
+
+@pytest.mark.parametrize("id", ["EDGE-001", "EDGE-002", "EDGE-004", "EDGE-103", "EDGE-105"])
+def test_a_tool_that_refuses_an_ordinary_call_shows_nothing(id: str) -> None:
+    options = ProbeOptions((id,), tools=("say",))
+    report, odd = probed_over_http("knows no words", options)
+    assert report.results[0].verdict == "inconclusive"
+    assert report.results[0].judgement.why == (
+        "an ordinary call of say is answered with isError, so the probe would show nothing: "
+        "give it arguments with --args 'say={…}'"
+    )
+    assert "no such word" in report.results[0].evidence[0].came
+    assert odd.calls == ["say"]
+
+
+def test_a_tool_that_accepts_calls_is_looked_for() -> None:
+    report, odd = probed_over_http("knows no words", ProbeOptions(("EDGE-004", "EDGE-105")))
+    assert [each.verdict for each in report.results] == ["passed", "passed"]
+    # The ordinary calls are made once for all probes.
+    assert odd.calls == ["say", "sum", *["sum"] * 8, "sum"]
+
+
+def test_arguments_of_the_user_are_used_in_place_of_those_made_up() -> None:
+    options = ProbeOptions(("EDGE-004", "EDGE-103"), tools=("say",))
+    report, _ = probed_over_http("knows no made-up words", options)
+    assert {each.verdict for each in report.results} == {"inconclusive"}
+    report, _ = probed_over_http(
+        "knows no made-up words", replace(options, arguments={"say": {"text": "hello"}})
+    )
+    assert {each.verdict for each in report.results} == {"passed"}
+
+
+def test_words_that_come_back_quoted_are_unchanged() -> None:
+    report, _ = probed_over_http("quotes its argument", ProbeOptions(("EDGE-001",)))
+    assert (report.results[0].verdict, report.results[0].judgement.why) == (
+        "passed",
+        "came back unchanged, with escape sequences",
+    )
+
+
+def test_evidence_shows_what_came_in_place_of_a_reply() -> None:
+    evidence = probed_on_pipes("answers with another id", "EDGE-004", SHORT_S).evidence
+    assert evidence[0].came == (
+        'no answer within 1 s; came: {"jsonrpc": "2.0", "id": "not 4", '
+        '"result": {"content": [{"type": "text", "text": "faultkit"}]}}'
+    )
 
 
 def test_a_body_that_is_refused_as_too_large_is_borne() -> None:
@@ -182,6 +241,22 @@ def test_tools_that_may_do_harm_are_not_called_unless_they_are_named() -> None:
 def test_a_tool_that_the_server_has_not_is_wrong_input() -> None:
     with pytest.raises(InputError, match=r'--tool: expected a tool of the server, got "nope" \(tools: say, '):
         probed_over_http("", ProbeOptions(tools=("nope",)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"nope": {}}, '--args: expected a tool of the server, got "nope"'),
+        ({"say": {}}, "--args: expected arguments that its schema allows, got"),
+        ({"wipe": {"text": "x"}}, "--args: wipe does not declare itself harmless: add --tool wipe"),
+    ],
+)
+def test_arguments_that_cannot_be_used_are_wrong_input(
+    arguments: dict[str, dict[str, object]], problem: str
+) -> None:
+    with pytest.raises(InputError) as raised:
+        probed_over_http("", ProbeOptions(arguments=arguments))
+    assert str(raised.value).startswith(problem)
 
 
 def test_slow_arguments_that_the_schema_does_not_allow_are_wrong_input() -> None:
@@ -233,6 +308,33 @@ def test_a_server_of_either_era_can_be_probed(era: Era) -> None:
     # The mock answers every request.
     assert [each.id for each in report.results if each.verdict == "failed"] == ["EDGE-103"]
     assert [each.id for each in report.results if each.verdict == "inconclusive"] == []
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_the_era_can_be_chosen(era: Era) -> None:
+    async def run() -> EdgeReport:
+        service = RecordingMock(load_manifest(TOOLS), Plan(), None, lambda entry: None)
+        front = HttpFront(service)
+        host, port = await front.start("127.0.0.1", 0)
+        try:
+            at = ServerAddress(url=f"http://{host}:{port}/mcp")
+            return await probe_server(at, ProbeOptions(("EDGE-104",), era=era))
+        finally:
+            await front.stop()
+            await service.stop()
+
+    report = asyncio.run(run())
+    assert (report.era, report.results[0].verdict) == (era, "passed")
+
+
+def test_a_server_that_does_not_speak_the_chosen_era_is_no_target() -> None:
+    with pytest.raises(TargetError, match=r"does not initialize: .*no such method"):
+        asyncio.run(probe_server(on_pipes(), ProbeOptions(era="modern")))
+
+
+def test_a_name_cannot_control_the_terminal() -> None:
+    report, _ = probed_over_http("has a wild name", ProbeOptions(("EDGE-104",)))
+    assert report.server == r"odd\x1b[2J\x9b31m 1"
 
 
 def test_what_starts_has_longer_than_what_runs_and_no_longer_than_its_user_allows() -> None:

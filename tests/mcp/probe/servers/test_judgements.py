@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -15,9 +16,12 @@ from faultkit.mcp.probe.servers.probe_results import (
     ProbeResponse,
     ProbeResult,
     shortened,
+    unanswered,
 )
 
 SENT = b"{}"
+WORDS = "ü 👩\u200d🚀 \\ \u2028"
+RUST_WORDS = r'"ü 👩\u{200d}🚀 \\ \u{2028}"'
 
 
 def reply(**members: Any) -> ProbeResponse:
@@ -108,6 +112,44 @@ def test_what_is_shown_is_one_short_line(raw: bytes) -> None:
 def _report(*results: tuple[str, str]) -> EdgeReport:
     made = [ProbeResult("EDGE-1", "x", level, Judgement(verdict, "")) for level, verdict in results]  # type: ignore[arg-type]
     return EdgeReport("t", "stdio", "legacy", "s", tuple(made))
+
+
+def test_a_server_that_does_not_answer_decides_at_every_level() -> None:
+    silent = ProbeResult("EDGE-1", "x", "SHOULD", unanswered("no answer"))
+    assert not EdgeReport("t", "stdio", "legacy", "s", (silent,)).is_met(strict=False)
+    known = EdgeReport("t", "stdio", "legacy", "s", (silent,), expected_failures=("EDGE-1",))
+    assert known.is_met(strict=True)
+
+
+@pytest.mark.parametrize(
+    ("seen", "is_unanswered"),
+    [
+        (ProbeResponse(SENT, trouble="no answer within 1 s"), True),
+        (ProbeResponse(SENT, status=500, trouble="HTTP 500"), False),
+        (ProbeResponse(SENT, status=200, trouble="HTTP 200 with x"), True),
+        (ProbeResponse(SENT, status=500, trouble="the connection was lost", is_lost=True), True),
+        (refused(-32603), False),
+    ],
+)
+def test_an_http_error_is_an_answer_and_silence_is_none(seen: ProbeResponse, is_unanswered: bool) -> None:
+    assert seen.is_unanswered == is_unanswered
+    assert judgements.refuses(seen).is_unanswered == is_unanswered
+
+
+def test_a_reply_to_another_request_is_a_problem() -> None:
+    reply = {"jsonrpc": "2.0", "id": "1", "result": {}}
+    assert ProbeResponse(SENT, (reply,), id=1).problem == 'the reply has id "1", and the request has 1'
+    assert ProbeResponse(SENT, ({**reply, "id": None},), id=1).problem == ""
+
+
+@pytest.mark.parametrize(
+    "quoted",
+    [repr(WORDS), ascii(WORDS), json.dumps(WORDS), json.dumps(WORDS, ensure_ascii=False), RUST_WORDS],
+)
+def test_words_may_come_back_quoted(quoted: str) -> None:
+    assert (
+        judgements.unicode_survives(text_response("p"), text_response(quoted), WORDS, "p").verdict == "passed"
+    )
 
 
 def test_a_must_decides_and_a_should_only_if_one_is_strict() -> None:

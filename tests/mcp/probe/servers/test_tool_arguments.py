@@ -10,7 +10,7 @@ from faultkit.mcp.probe.servers.tool_arguments import (
     emptiest_arguments,
     invalid_arguments_for,
     is_harmless,
-    required_arguments,
+    ordinary_arguments,
     schema_problem,
     with_empty_array,
     with_text,
@@ -28,6 +28,8 @@ CODED = tool({"code": {"type": "string", "pattern": "^[A-Z]{3}-[0-9]+$"}}, "code
 CHOICE = tool(
     {"unit": {"enum": ["km", "mi"]}, "note": {"anyOf": [{"type": "string"}, {"type": "null"}]}}, "unit"
 )
+LAX = tool({"more": {"type": ["string", "boolean"]}, "text": {"type": "string"}}, "more", "text")
+PATH = tool({"path": {"type": "string"}, "note": {"type": "string"}}, "path")
 ITEMS = tool({"items": {"type": "array"}, "more": {"type": "array", "minItems": 1}})
 ELSEWHERE = tool({"x": {"$ref": "http://127.0.0.1:9/schema.json"}}, "x")
 
@@ -35,18 +37,24 @@ ELSEWHERE = tool({"x": {"$ref": "http://127.0.0.1:9/schema.json"}}, "x")
 @pytest.mark.parametrize(
     ("made", "arguments"),
     [
-        (required_arguments(TEXT), {"text": "faultkit"}),
+        (ordinary_arguments(TEXT), {"text": "faultkit"}),
         (emptiest_arguments(TEXT), {"text": ""}),
         (with_text(TEXT, "ü"), {"text": "ü"}),
         (with_text(SHORT, "long"), None),
-        (required_arguments(CODED), None),
+        (ordinary_arguments(CODED), None),
         (with_text(CODED, "x"), None),
-        (required_arguments(CHOICE), {"unit": "km"}),
+        (ordinary_arguments(CHOICE), {"unit": "km"}),
         (with_text(CHOICE, "ü"), {"unit": "km", "note": "ü"}),
+        (ordinary_arguments(LAX), {"more": False, "text": "faultkit"}),
+        (with_text(LAX, "ü"), {"more": False, "text": "ü"}),
+        (ordinary_arguments(TEXT, {"text": "x"}), {"text": "x"}),
+        (ordinary_arguments(TEXT, {"text": 7}), None),
+        (with_text(TEXT, "ü", {"text": "x"}), {"text": "ü"}),
+        (with_text(PATH, "ü", {"path": "/x"}), {"path": "/x", "note": "ü"}),
         (with_empty_array(ITEMS), {"items": []}),
         (with_empty_array(TEXT), None),
-        (required_arguments(ELSEWHERE), None),
-        (required_arguments({"name": "t"}), {}),
+        (ordinary_arguments(ELSEWHERE), None),
+        (ordinary_arguments({"name": "t"}), {}),
         (invalid_arguments_for(TEXT), {"text": {"not": "this"}}),
         (invalid_arguments_for(tool({"any": {}})), None),
     ],

@@ -17,16 +17,16 @@ from faultkit.mcp.probe.servers.probe_results import (
     Level,
     ProbeEvidence,
     ProbeResponse,
-    failed,
     not_applicable,
     passed,
+    unanswered,
 )
-from faultkit.mcp.probe.servers.probe_session import ProbeSession
+from faultkit.mcp.probe.servers.probe_session import MakeArguments, ProbeSession
 from faultkit.mcp.probe.servers.tool_arguments import (
     emptiest_arguments,
     invalid_arguments_for,
     is_read_only,
-    required_arguments,
+    ordinary_arguments,
     with_empty_array,
     with_text,
 )
@@ -45,19 +45,11 @@ class Probe:
     transports: tuple[Transport, ...] = TRANSPORTS
 
 
-def no_tool(session: ProbeSession, what: str) -> Judgement:
-    """Return the judgement if there is no tool that the probe may call; `what` completes "no tool that …"."""
-    if not session.all_tools:
-        return not_applicable("the server has no tools")
-    if not session.tools:
-        return not_applicable("no tool declares itself harmless: name one with --tool")
-    return not_applicable(f"no tool that may be called {what}")
-
-
 PLAIN_TEXT = "faultkit-probe"
 UNICODE_TEXT = "Zoë 東京 ελληνικά שלום 🧪👩\u200d🚀 “q” \\ \u2028 \U0001d54f"
 """Several scripts, right-to-left text, an emoji of three code points, and characters beyond the basic plane.
 No Unicode normalisation changes it."""
+_CAN_BE_MADE = "has arguments that can be made up"
 LARGE = 1 << 20
 """Characters of a very large argument."""
 REPETITIONS = 3
@@ -68,42 +60,46 @@ _UNDER_WAY_S = 0.05
 
 async def unicode_arguments(session: ProbeSession) -> Judgement:
     """Call a tool with text in several scripts, and compare with plain text."""
-    chosen = session.choose(lambda tool: with_text(tool, UNICODE_TEXT))
-    if chosen is None:
-        return no_tool(session, "takes any text")
-    tool, arguments = chosen
-    simple = {name: PLAIN_TEXT if value == UNICODE_TEXT else value for name, value in arguments.items()}
-    before = await session.call(tool, simple)
-    return judgements.unicode_survives(before, await session.call(tool, arguments), UNICODE_TEXT, PLAIN_TEXT)
+    chosen = await session.choose(_with(UNICODE_TEXT), _with(PLAIN_TEXT), "takes any text")
+    if isinstance(chosen, Judgement):
+        return chosen
+    tool, arguments, control = chosen
+    response = await session.call(tool, arguments)
+    return judgements.unicode_survives(control, response, UNICODE_TEXT, PLAIN_TEXT)
+
+
+def _with(text: str) -> MakeArguments:
+    return lambda tool, given: with_text(tool, text, given)
 
 
 async def large_input(session: ProbeSession) -> Judgement:
     """Call a tool with a very long text."""
-    chosen = session.choose(lambda tool: with_text(tool, "x" * LARGE))
-    if chosen is None:
-        return no_tool(session, f"takes a text of {LARGE:,} characters")
-    return judgements.answered(await session.call(*chosen))
+    what = f"takes a text of {LARGE:,} characters"
+    chosen = await session.choose(_with("x" * LARGE), _with(PLAIN_TEXT), what)
+    if isinstance(chosen, Judgement):
+        return chosen
+    return judgements.answered(await session.call(*chosen[:2]))
 
 
 async def empty_input(session: ProbeSession) -> Judgement:
     """Call a tool several times with as few arguments as it allows."""
-    chosen = session.choose(emptiest_arguments)
+    chosen = next(session.candidates(emptiest_arguments), None)
     if chosen is None:
-        return no_tool(session, "has arguments that can be made up")
+        return session.no_tool(_CAN_BE_MADE)
     return judgements.same_each_time([await session.call(*chosen) for _ in range(REPETITIONS)])
 
 
 async def concurrent_calls(session: ProbeSession) -> Judgement:
     """Call a tool several times at once."""
-    chosen = session.choose(required_arguments)
-    if chosen is None:
-        return no_tool(session, "has arguments that can be made up")
+    chosen = await session.choose(ordinary_arguments, ordinary_arguments, _CAN_BE_MADE)
+    if isinstance(chosen, Judgement):
+        return chosen
     stray_replies = session.server.wire.stray_replies
-    responses = await asyncio.gather(*(session.call(*chosen) for _ in range(CONCURRENT_CALLS)))
+    responses = await asyncio.gather(*(session.call(*chosen[:2]) for _ in range(CONCURRENT_CALLS)))
     # A second reply to one of them has arrived by the time that a later request is answered.
     after = await session.server.check_alive()
     if after.problem:
-        return failed(f"afterwards: {after.problem}")
+        return judgements.problem_of(after, "afterwards: ")
     return judgements.answered_once(responses, session.server.wire.stray_replies - stray_replies)
 
 
@@ -121,29 +117,29 @@ async def server_timeout(session: ProbeSession) -> Judgement:
 
 async def empty_arrays(session: ProbeSession) -> Judgement:
     """Call a tool with an empty array."""
-    chosen = session.choose(with_empty_array)
-    if chosen is None:
-        return no_tool(session, "takes an empty array")
-    return judgements.answered(await session.call(*chosen))
+    chosen = await session.choose(with_empty_array, ordinary_arguments, "takes an empty array")
+    if isinstance(chosen, Judgement):
+        return chosen
+    return judgements.answered(await session.call(*chosen[:2]))
 
 
 async def invalid_arguments(session: ProbeSession) -> Judgement:
     """Call read-only tools only: a server that does not validate runs the tool with these arguments."""
     tools = session.tools if session.options.tools else [tool for tool in session.tools if is_read_only(tool)]
-    for tool in tools:
-        arguments = invalid_arguments_for(tool)
-        if arguments is not None:
-            return judgements.refuses(await session.call(str(tool.get("name")), arguments))
-    return no_tool(session, "is read-only and has a schema that excludes anything")
+    what = "is read-only and has a schema that excludes anything"
+    chosen = await session.choose(invalid_arguments_for, ordinary_arguments, what, tools)
+    if isinstance(chosen, Judgement):
+        return chosen
+    return judgements.refuses(await session.call(*chosen[:2]))
 
 
 async def cancelled_call(session: ProbeSession) -> Judgement:
     """Cancel a call that is under way, then send another request."""
-    chosen = session.choose(required_arguments)
-    if chosen is None:
-        return no_tool(session, "has arguments that can be made up")
+    chosen = await session.choose(ordinary_arguments, ordinary_arguments, _CAN_BE_MADE)
+    if isinstance(chosen, Judgement):
+        return chosen
     id = "called-off"
-    calling = asyncio.ensure_future(session.call(*chosen, id))
+    calling = asyncio.ensure_future(session.call(*chosen[:2], id))
     try:
         # Wait until the call is under way: it may need a connection first.
         await asyncio.wait([calling], timeout=_UNDER_WAY_S)
@@ -171,15 +167,17 @@ _UNKNOWN = "faultkit-no-such-tool"
 async def rapid_init(session: ProbeSession) -> Judgement:
     """Open and end several sessions, one right after the other."""
     troubles = []
+    is_unavailable = False
     for number in range(1, ROUNDS + 1):
         try:
             server = await session.open_another()
             trouble = await server.wire.end_session(min(_CLOSING_S, session.options.wait_s))
         except TargetError as error:
-            trouble = str(error)
+            trouble, is_unavailable = str(error), True
         session.note(ProbeEvidence(f"round {number}: initialize, end of the session", trouble or "in order"))
         troubles.append(trouble)
-    return judgements.sessions_end(troubles, ROUNDS)
+    judgement = judgements.sessions_end(troubles, ROUNDS)
+    return unanswered(judgement.why) if is_unavailable else judgement
 
 
 async def reply_ids(session: ProbeSession) -> Judgement:
@@ -236,6 +234,8 @@ async def cursor_stability(session: ProbeSession) -> Judgement:
         if key not in session.server.capabilities:
             continue
         first = await session.ask(method, {})
+        if first.problem:
+            return judgements.problem_of(first, f"{method}: ")
         cursor = judgements.cursor_of(first)
         if cursor is None:
             continue
@@ -249,7 +249,7 @@ async def cursor_stability(session: ProbeSession) -> Judgement:
             judgements.no_repeats(method, pages, key, _MOST_PAGES),
         ):
             if judgement.verdict != "passed":
-                return failed(judgement.why)
+                return judgement
         reasons.append(judgement.why)
     return (
         passed("; ".join(reasons)) if reasons else not_applicable("no list of the server has a second page")
@@ -282,7 +282,6 @@ PROBES: dict[str, Probe] = {
             "EDGE-009",
             "A malformed envelope is answered with -32600",
             malformed_envelope,
-            "MUST",
         ),
         Probe("EDGE-010", "A cursor leads to the same page each time", cursor_stability),
         Probe("EDGE-101", "An empty array gets a clean answer", empty_arrays),

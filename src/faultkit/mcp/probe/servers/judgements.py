@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from faultkit.mcp.probe.servers.probe_results import Judgement, ProbeResponse, failed, inconclusive, passed
+from faultkit.mcp.probe.servers.probe_results import (
+    Judgement,
+    ProbeResponse,
+    failed,
+    inconclusive,
+    passed,
+    unanswered,
+)
 from faultkit.mcp.wire.message import (
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -19,32 +28,66 @@ TOO_LARGE_STATUSES = (400, 413)
 """HTTP statuses for a body that is too large, or that the server refuses to read."""
 
 
+def problem_of(response: ProbeResponse, before: str = "") -> Judgement:
+    """Judge a valid request without a clean answer; `before` begins the reason."""
+    why = f"{before}{response.problem}"
+    return unanswered(why) if response.is_unanswered else failed(why)
+
+
 def answered(response: ProbeResponse) -> Judgement:
     """Pass on any clean answer, a result or an error."""
-    return (
-        failed(response.problem)
-        if response.problem
-        else passed(f"answered with {_with_article(response.kind)}")
+    if response.problem:
+        return problem_of(response)
+    return passed(f"answered with {_with_article(response.kind)}")
+
+
+def control_refused(tool: str, control: ProbeResponse) -> Judgement:
+    """Judge a probe whose tool does not even accept an ordinary call."""
+    if control.problem:
+        return problem_of(control, f"an ordinary call of {tool}: ")
+    return inconclusive(
+        f"an ordinary call of {tool} is answered with {_with_article(control.kind)}, so the probe would show "
+        f"nothing: give it arguments with --args '{tool}={{…}}'"
     )
 
 
 def unicode_survives(plain: ProbeResponse, text: ProbeResponse, words: str, plain_words: str) -> Judgement:
-    """Compare one call with plain words and with Unicode: a tool that echoes its argument must not change
-    it."""
+    """Compare a call with plain words, which was accepted, with one with Unicode: a tool that echoes its
+    argument may quote it, but not change it."""
     if text.problem:
-        return failed(text.problem)
-    if plain.kind == "result" and text.kind != "result":
+        return problem_of(text)
+    if text.kind != "result":
         return inconclusive(
             f"the tool accepts plain words, and answers these with {_with_article(text.kind)}"
         )
-    if _contains(plain, plain_words) and not _contains(text, words):
+    texts = _texts(text.result)
+    if any(words in each for each in texts):
+        return passed("came back unchanged")
+    if any(words in _without_escapes(each) for each in texts):
+        return passed("came back unchanged, with escape sequences")
+    if any(plain_words in each for each in _texts(plain.result)):
         return failed("the tool echoes its argument, and these words came back changed")
-    why = "came back unchanged" if _contains(text, words) else f"answered with {_with_article(text.kind)}"
-    return passed(why)
+    return passed(f"answered with {_with_article(text.kind)}")
 
 
-def _contains(response: ProbeResponse, words: str) -> bool:
-    return response.reply is not None and any(words in text for text in _texts(response.reply.get("result")))
+_ESCAPE = re.compile(
+    r"\\(?:u\{([0-9a-fA-F]{1,6})\}|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|x([0-9a-fA-F]{2})|(.))"
+)
+"""Escape sequences of JSON, JavaScript, Python and Rust."""
+
+
+def _without_escapes(text: str) -> str:
+    """Return a quoted text without its quoting, as far as it is that of a common language."""
+
+    def plain(found: re.Match[str]) -> str:
+        digits = found[1] or found[2] or found[3] or found[4]
+        if digits is None:
+            return found[5]
+        return chr(int(digits, 16)) if int(digits, 16) <= sys.maxunicode else found[0]
+
+    # Two escaped halves of a surrogate pair become one character.
+    unescaped = _ESCAPE.sub(plain, text)
+    return unescaped.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def _texts(value: Any) -> list[str]:
@@ -66,7 +109,7 @@ def same_each_time(responses: Sequence[ProbeResponse]) -> Judgement:
     """Pass if repeated calls get answers of one kind and one shape."""
     for each in responses:
         if each.problem:
-            return failed(each.problem)
+            return problem_of(each)
     kinds = [each.kind for each in responses]
     if len(set(kinds)) > 1:
         return failed(f"the same call is answered in different ways: {', then '.join(kinds)}")
@@ -90,7 +133,7 @@ def answered_once(responses: Sequence[ProbeResponse], stray_replies: int) -> Jud
     """Pass if each of several concurrent calls got one answer, and all are of one kind."""
     lost = [each for each in responses if each.problem]
     if lost:
-        return failed(f"{len(lost)} of {len(responses)} calls: {lost[0].problem}")
+        return problem_of(lost[0], f"{len(lost)} of {len(responses)} calls: ")
     if stray_replies:
         return failed(f"{stray_replies} replies came that no request was waiting for")
     kinds = sorted({each.kind for each in responses})
@@ -110,7 +153,7 @@ def sessions_end(troubles: Sequence[str], rounds: int) -> Judgement:
 def fails_cleanly(response: ProbeResponse) -> Judgement:
     """Judge a call that takes longer than the server allows."""
     if response.problem:
-        return failed(f"no clean error: {response.problem}")
+        return problem_of(response, "no clean error: ")
     if response.kind == "result":
         return inconclusive("the tool answered with a result: it is not slow enough")
     return passed(f"answered with {_with_article(response.kind)}")
@@ -119,11 +162,11 @@ def fails_cleanly(response: ProbeResponse) -> Judgement:
 def ids_match(asked: Sequence[tuple[Id, ProbeResponse]]) -> Judgement:
     """Pass if each answer to concurrent requests has the id of its own request."""
     for id, response in asked:
-        if response.problem:
-            return failed(f"request {id!r}: {response.problem}")
         got = None if response.reply is None else response.reply.get("id")
-        if type(got) is not type(id) or got != id:
+        if response.reply is not None and (type(got) is not type(id) or got != id):
             return failed(f"request {id!r} was answered with id {got!r}")
+        if response.problem:
+            return problem_of(response, f"request {id!r}: ")
     return passed(f"{len(asked)} requests at once, each answered with its own id")
 
 
@@ -153,7 +196,7 @@ def _code(response: ProbeResponse, wanted: int, what: str) -> Judgement:
 def refuses(response: ProbeResponse) -> Judgement:
     """Judge a call with arguments that the schema of the tool does not allow."""
     if response.problem:
-        return failed(response.problem)
+        return problem_of(response)
     if response.is_tool_error or response.code == INVALID_PARAMS:
         return passed(f"refused with {_with_article(response.kind)}")
     if response.code is not None:
@@ -164,7 +207,7 @@ def refuses(response: ProbeResponse) -> Judgement:
 def refuses_unknown_tool(response: ProbeResponse) -> Judgement:
     """Judge a call of a tool that does not exist."""
     if response.problem:
-        return failed(response.problem)
+        return problem_of(response)
     if response.is_tool_error or response.code in (INVALID_PARAMS, METHOD_NOT_FOUND):
         return passed(f"refused with {_with_article(response.kind)}")
     if response.code is not None:
@@ -182,7 +225,7 @@ def serves_or_refuses(response: ProbeResponse) -> Judgement:
 def answers_after_cancellation(after: ProbeResponse) -> Judgement:
     """Judge the request after a call that was cancelled."""
     if after.problem:
-        return failed(f"after a cancelled call: {after.problem}")
+        return problem_of(after, "after a cancelled call: ")
     return passed("a call was cancelled, and the next request was answered")
 
 
@@ -191,8 +234,10 @@ def pages_are_stable(
 ) -> Judgement:
     """Compare a first page requested twice, and the page of its cursor requested twice."""
     for each in (*first, *second):
+        if each.problem:
+            return problem_of(each, f"{method}: ")
         if each.result is None:
-            return failed(f"{method}: {each.problem or each.kind}")
+            return failed(f"{method}: {each.kind}")
     if len({_cursor(each) for each in first}) > 1:
         # A server may issue a new cursor each time, but the page behind it must not change.
         return _same_pages(method, second, key)

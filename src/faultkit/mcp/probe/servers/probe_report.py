@@ -1,12 +1,14 @@
-"""A report of probes as JSON, Markdown, and lines for a terminal. Pure."""
+"""A report of probes as JSON, Markdown, JUnit XML, and lines for a terminal. Pure."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
+from faultkit.base.text import and_list
 from faultkit.mcp.probe.servers.probe_results import VERDICTS, EdgeReport, ProbeResult
 from faultkit.report import markdown
+from faultkit.report.junit import JUnitCase, JUnitProblem, JUnitSuite, render_junit_suites
 
 SIGNS = {"passed": "✓", "failed": "✗", "not applicable": "–", "inconclusive": "?"}
 
@@ -29,6 +31,8 @@ def to_document(report: EdgeReport) -> dict[str, Any]:
                 "level": each.level,
                 "verdict": each.verdict,
                 "why": each.judgement.why,
+                "unanswered": each.judgement.is_unanswered,
+                "expected_failure": each.id in report.expected_failures,
                 "evidence": [{"sent": one.sent, "came": one.came} for one in each.evidence],
                 "called": list(each.called),
             }
@@ -59,6 +63,44 @@ def summary_of(report: EdgeReport) -> str:
     return f"{totals}. {called_of(report)}"
 
 
+def verdict_of(report: EdgeReport, *, strict: bool) -> str:
+    """Return why a run failed in one line; empty if it did not."""
+    reasons = []
+    failures = report.failures(strict=strict)
+    if silent := [each.id for each in failures if each.judgement.is_unanswered]:
+        reasons.append(f"the server did not answer in {and_list(silent)}")
+    if others := [each.id for each in failures if each.id not in silent]:
+        reasons.append(f"{and_list(others)} failed")
+    if passes := [each.id for each in report.unexpected_passes]:
+        reasons.append(f"{and_list(passes)} passed, though --expect-failure says otherwise")
+    return f"The run failed: {'; '.join(reasons)}." if reasons else ""
+
+
+def to_junit(report: EdgeReport, *, strict: bool) -> str:
+    """Return the report as JUnit XML: failures are those that fail the run; others are skipped."""
+    fatal = {each.id for each in report.failures(strict=strict)}
+    surprising = {each.id for each in report.unexpected_passes}
+    cases = [
+        JUnitCase(f"{each.id} {each.title}", report.target, 0.0, _problem(each, fatal, surprising))
+        for each in report.results
+    ]
+    properties = (("server", report.server), ("transport", report.transport), ("era", report.era))
+    suite = JUnitSuite(f"EDGE probes of {report.server or report.target}", cases, "", properties)
+    return render_junit_suites([suite])
+
+
+def _problem(result: ProbeResult, fatal: set[str], surprising: set[str]) -> JUnitProblem | None:
+    evidence = "\n".join(f"sent: {one.sent}\ncame: {one.came}" for one in result.evidence)
+    if result.id in fatal:
+        return JUnitProblem("failure", result.level, result.judgement.why, evidence)
+    if result.id in surprising:
+        return JUnitProblem("failure", "expected to fail", f"it passed: {result.judgement.why}", evidence)
+    if result.verdict == "passed":
+        return None
+    # Schemas allow no reason for a case that was skipped but in its text.
+    return JUnitProblem("skipped", text=f"{result.verdict}: {result.judgement.why}\n{evidence}".rstrip())
+
+
 def called_of(report: EdgeReport) -> str:
     """Return a sentence with the tools that were called, and how often."""
     called = ", ".join(f"{name} ×{count}" for name, count in report.called.items())
@@ -74,8 +116,9 @@ def to_markdown(report: EdgeReport) -> str:
     lines = [
         f"# EDGE probes of {_escaped(report.server or report.target)}",
         "",
-        f"Target: `{report.target}`; {report.transport}, {report.era} era. {summary_of(report)}",
-        *(f"\n{note[:1].upper()}{note[1:]}." for note in report.notes),
+        f"Target: {markdown.code_span(report.target)}; {report.transport}, {report.era} era. "
+        f"{_escaped(summary_of(report))}",
+        *(f"\n{_escaped(note[:1].upper() + note[1:])}." for note in report.notes),
         "",
         *markdown.table_lines(("probe", "level", "verdict", "what", "why"), rows),
         "",

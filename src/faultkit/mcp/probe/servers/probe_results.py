@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from faultkit.base.text import one_line
+from faultkit.base.text import escaped_line, one_line
 from faultkit.faults.call_fault import Era, Transport
-from faultkit.mcp.wire.message import encode
+from faultkit.mcp.wire.message import Id, encode, read
 
 Level: TypeAlias = Literal["MUST", "SHOULD"]
 ProbeVerdict: TypeAlias = Literal["passed", "failed", "not applicable", "inconclusive"]
@@ -21,6 +21,9 @@ class Judgement:
 
     verdict: ProbeVerdict
     why: str
+    is_unanswered: bool = False
+    """True if it failed because a valid request got no reply, or the server ended. Such a failure counts at
+    every level."""
 
 
 def passed(why: str) -> Judgement:
@@ -31,6 +34,11 @@ def passed(why: str) -> Judgement:
 def failed(why: str) -> Judgement:
     """Return the judgement that the server did not do as expected."""
     return Judgement("failed", why)
+
+
+def unanswered(why: str) -> Judgement:
+    """Return the judgement that a valid request got no reply, or that the server ended."""
+    return Judgement("failed", why, is_unanswered=True)
 
 
 def not_applicable(why: str) -> Judgement:
@@ -81,14 +89,30 @@ class EdgeReport:
     notes: tuple[str, ...] = ()
     restarts: int = 0
     """Number of restarts because a probe had ended the server."""
+    expected_failures: tuple[str, ...] = ()
+    """Ids of the probes that are known to fail."""
 
-    def failures(self, *levels: Level) -> list[ProbeResult]:
-        """Return the failed results of these levels."""
-        return [each for each in self.results if each.verdict == "failed" and each.level in levels]
+    def failures(self, *, strict: bool) -> list[ProbeResult]:
+        """Return the results that fail the run: of a MUST or, if strict, of a SHOULD, and those of a server
+        that did not answer. Expected failures are not among them."""
+        return [
+            each
+            for each in self.results
+            if each.verdict == "failed"
+            and (strict or each.level == "MUST" or each.judgement.is_unanswered)
+            and each.id not in self.expected_failures
+        ]
+
+    @property
+    def unexpected_passes(self) -> list[ProbeResult]:
+        """The results that passed although they were expected to fail."""
+        return [
+            each for each in self.results if each.verdict == "passed" and each.id in self.expected_failures
+        ]
 
     def is_met(self, *, strict: bool) -> bool:
-        """Return whether no MUST failed and, if strict, no SHOULD."""
-        return not (self.failures("MUST", "SHOULD") if strict else self.failures("MUST"))
+        """Return whether nothing failed the run, and each expected failure was one."""
+        return not self.failures(strict=strict) and not self.unexpected_passes
 
     @property
     def called(self) -> Mapping[str, int]:
@@ -103,8 +127,16 @@ class ProbeOptions:
 
     only: tuple[str, ...] = ()
     """Ids of the probes to run; all if empty."""
+    skip: tuple[str, ...] = ()
+    """Ids of the probes to leave out."""
+    expected_failures: tuple[str, ...] = ()
+    """Ids of the probes that are known to fail."""
     tools: tuple[str, ...] = ()
     """The tools that may be called; by default those that declare themselves harmless."""
+    arguments: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    """Arguments for calls of tools, by their names; by default they are made from the schema."""
+    era: Era | None = None
+    """The protocol era to use; by default the legacy one, and the modern one if the server refuses that."""
     slow: tuple[str, Mapping[str, object] | None] | None = None
     """A tool that takes longer than the time limit of the server, and its arguments."""
     wait_s: float = 10.0
@@ -129,6 +161,10 @@ class ProbeResponse:
     """Why there is no reply: timeout, lost connection, ended process, or an answer that is no response."""
     is_lost: bool = False
     """True if the connection or the process was lost."""
+    id: Id | None = None
+    """The id of the request; None if replies with any id are its own."""
+    other_lines: tuple[bytes, ...] = ()
+    """What came while no reply did: replies with another id, and lines or events that are no message."""
 
     @property
     def reply(self) -> Mapping[str, Any] | None:
@@ -154,10 +190,16 @@ class ProbeResponse:
     def problem(self) -> str:
         """Why this is not a clean answer; empty if it is one, whether a result or an error."""
         if self.reply is None:
-            return self.trouble or "no reply came"
+            others = f", but {_described(self.other_lines)}" if self.other_lines else ""
+            return f"{self.trouble or 'no reply came'}{others}"
         if len(self.replies) > 1:
             return f"{len(self.replies)} replies came for one request"
-        return _malformed(self.reply)
+        return _malformed(self.reply) or _wrong_id(self.reply, self.id)
+
+    @property
+    def is_unanswered(self) -> bool:
+        """True if neither a reply nor an HTTP error came."""
+        return self.reply is None and (self.is_lost or self.status is None or self.status < 400)
 
     @property
     def kind(self) -> str:
@@ -172,7 +214,27 @@ class ProbeResponse:
     def evidence(self) -> ProbeEvidence:
         status = "" if self.status is None else f"HTTP {self.status} "
         came = " ".join(shortened(encode(dict(reply))) for reply in self.replies)
-        return ProbeEvidence(shortened(self.sent), f"{status}{came or self.trouble or 'nothing'}".strip())
+        others = "; came: ".join(("", *map(shortened, self.other_lines)))
+        return ProbeEvidence(
+            shortened(self.sent), f"{status}{came or self.trouble or 'nothing'}{others}".strip()
+        )
+
+
+def _described(lines: tuple[bytes, ...]) -> str:
+    """Return what came instead of a reply, by its first line."""
+    incoming = read(lines[0])
+    if incoming.kind == "response":
+        return f"a reply with id {encode(incoming.message.get('id')).decode()}"
+    return "a line that is not a JSON-RPC message"
+
+
+def _wrong_id(reply: Mapping[str, Any], id: Id | None) -> str:
+    """Return what is wrong with the id of a reply: a null id answers any, and `"1"` is not `1` (JSON-RPC 2.0,
+    section 5)."""
+    got = reply.get("id")
+    if id is None or got is None or (type(got) is type(id) and got == id):
+        return ""
+    return f"the reply has id {encode(got).decode()}, and the request has {encode(id).decode()}"
 
 
 def _malformed(reply: Mapping[str, Any]) -> str:
@@ -192,8 +254,12 @@ def _malformed(reply: Mapping[str, Any]) -> str:
 
 def shortened(raw: bytes) -> str:
     """Return the text on one line, without its middle if it is long."""
-    text = one_line(raw[: 4 * _MOST_CHARACTERS].decode("utf-8", "replace"))
+    text = _visible(raw[: 4 * _MOST_CHARACTERS])
     if len(raw) <= 4 * _MOST_CHARACTERS and len(text) <= _MOST_CHARACTERS:
         return text
-    end = one_line(raw[-4 * _END_CHARACTERS :].decode("utf-8", "replace"))[-_END_CHARACTERS:]
+    end = _visible(raw[-4 * _END_CHARACTERS :])[-_END_CHARACTERS:]
     return f"{text[:_END_CHARACTERS]} … ({len(raw):,} bytes) … {end}"
+
+
+def _visible(raw: bytes) -> str:
+    return escaped_line(one_line(raw.decode("utf-8", "replace")))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 from faultkit.base.errors import InputError, TargetError
 from faultkit.base.external_program import check_program
-from faultkit.base.text import did_you_mean
+from faultkit.base.text import did_you_mean, escaped_line
 from faultkit.mcp.mcp_client import ServerAddress
 from faultkit.mcp.probe.servers.edge_probes import PROBES, Probe
 from faultkit.mcp.probe.servers.probe_results import (
@@ -15,9 +16,9 @@ from faultkit.mcp.probe.servers.probe_results import (
     Judgement,
     ProbeOptions,
     ProbeResult,
-    failed,
     inconclusive,
     not_applicable,
+    unanswered,
 )
 from faultkit.mcp.probe.servers.probe_session import ProbeSession, opening_s
 from faultkit.mcp.upstreams.http_upstream import check_url
@@ -34,10 +35,17 @@ def check_run(at: ServerAddress, options: ProbeOptions) -> None:
         raise InputError(
             "", f"expected a command behind -- or --url URL, got {'both' if at.url else 'neither'}"
         )
-    for id in options.only:
-        if id.upper() not in PROBES:
-            guess = did_you_mean(id.upper(), PROBES, "")
-            raise InputError("--only", f'unknown probe "{id}"{guess} (expected one of {", ".join(PROBES)})')
+    for flag, ids in (
+        ("--only", options.only),
+        ("--skip", options.skip),
+        ("--expect-failure", options.expected_failures),
+    ):
+        for id in ids:
+            if id.upper() not in PROBES:
+                guess = did_you_mean(id.upper(), PROBES, "")
+                raise InputError(flag, f'unknown probe "{id}"{guess} (expected one of {", ".join(PROBES)})')
+    if not _wanted(options):
+        raise InputError("--skip", "expected a probe that is left to run, got none")
     if at.url:
         check_url(at.url)
     else:
@@ -49,22 +57,35 @@ async def probe_server(
 ) -> EdgeReport:
     """Run the probes; calls `on_result` for each result. Raises TargetError if the server is unavailable."""
     check_run(at, options)
-    wanted = [PROBES[id.upper()] for id in options.only] or list(PROBES.values())
     session = ProbeSession(at, options)
     try:
         await session.connect()
         await session.learn_tools()
         peer = session.server
         server = " ".join(str(peer.info[key]) for key in ("name", "version") if peer.info.get(key))
+        expected = tuple(id.upper() for id in options.expected_failures)
         results = []
-        for probe in wanted:
+        for probe in _wanted(options):
             results.append(await _run_probe(probe, session))
             on_result(results[-1])
         return EdgeReport(
-            str(at), peer.wire.transport, peer.era, server, tuple(results), _notes(session), session.restarts
+            str(at),
+            peer.wire.transport,
+            peer.era,
+            escaped_line(server),
+            tuple(results),
+            _notes(session),
+            session.restarts,
+            expected,
         )
     finally:
         await session.disconnect()
+
+
+def _wanted(options: ProbeOptions) -> list[Probe]:
+    skipped = {id.upper() for id in options.skip}
+    ids = [id.upper() for id in options.only] or list(PROBES)
+    return [PROBES[id] for id in ids if id not in skipped]
 
 
 async def _run_probe(probe: Probe, session: ProbeSession) -> ProbeResult:
@@ -80,7 +101,12 @@ async def _run_probe(probe: Probe, session: ProbeSession) -> ProbeResult:
     except TimeoutError:
         await session.disconnect()
         judgement = inconclusive(f"the probe did not end within {limit_s:g} s")
-    return ProbeResult(probe.id, probe.title, probe.level, judgement, *session.record())
+    # What a server sent must not control the terminal that shows it.
+    judgement = replace(judgement, why=escaped_line(judgement.why))
+    evidence, called = session.record()
+    return ProbeResult(
+        probe.id, probe.title, probe.level, judgement, evidence, tuple(map(escaped_line, called))
+    )
 
 
 async def _judge(probe: Probe, session: ProbeSession) -> Judgement:
@@ -98,8 +124,8 @@ async def _judge(probe: Probe, session: ProbeSession) -> Judgement:
         session.restarts += 1
     await session.disconnect()
     if judgement.verdict == "failed":
-        return failed(f"{judgement.why}; afterwards: {after.problem}")
-    return failed(f"the server did not answer afterwards: {after.problem}")
+        return unanswered(f"{judgement.why}; afterwards: {after.problem}")
+    return unanswered(f"the server did not answer afterwards: {after.problem}")
 
 
 def _notes(session: ProbeSession) -> tuple[str, ...]:

@@ -6,21 +6,28 @@ given to each probe: the server, the tools that may be called, and a record of e
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from faultkit import __version__
 from faultkit.base.errors import InputError, TargetError
 from faultkit.faults.call_fault import Era
 from faultkit.mcp.mcp_client import ServerAddress
-from faultkit.mcp.probe.servers.probe_results import ProbeEvidence, ProbeOptions, ProbeResponse
+from faultkit.mcp.probe.servers import judgements
+from faultkit.mcp.probe.servers.probe_results import (
+    Judgement,
+    ProbeEvidence,
+    ProbeOptions,
+    ProbeResponse,
+    not_applicable,
+)
 from faultkit.mcp.probe.servers.probe_wire import HttpWire, ProbeWire, StdioWire
 from faultkit.mcp.probe.servers.tool_arguments import (
     Arguments,
+    Given,
     Tool,
-    first_of,
     is_harmless,
-    required_arguments,
+    ordinary_arguments,
     schema_problem,
 )
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, NEWEST, NEWEST_LEGACY, SERVER_INFO_KEY, VERSION_KEY
@@ -28,6 +35,9 @@ from faultkit.mcp.wire.message import CANCELLED, Id, encode, notification_of
 
 _MOST_EVIDENCE = 6
 """Messages of a probe that are kept as evidence."""
+_MOST_CONTROLS = 4
+"""Tools that a probe tries until one accepts an ordinary call."""
+MakeArguments: TypeAlias = Callable[[Tool, Given], Arguments | None]
 
 
 class ProbeSession:
@@ -39,12 +49,16 @@ class ProbeSession:
         self.all_tools: Sequence[Tool] = ()
         self.tools: Sequence[Tool] = ()
         """The tools that may be called."""
+        self.list_problem: Judgement | None = None
+        """What is wrong with the list of the tools, if it could not be read."""
         self.slow: tuple[str, Arguments] | None = None
         """A call that takes longer than the time limit of the server."""
         self.restarts = 0
         self._server: ProbedServer | None = None
         self._evidence: list[ProbeEvidence] = []
         self._called: list[str] = []
+        self._controls: dict[bytes, ProbeResponse] = {}
+        """The answers to ordinary calls, by what was called."""
 
     # --- the server ---------------------------------------------------------------------------
 
@@ -60,7 +74,7 @@ class ProbeSession:
 
     async def open_another(self) -> ProbedServer:
         """Open one more connection; the caller closes it."""
-        server = ProbedServer(self.at, self.options.wait_s)
+        server = ProbedServer(self.at, self.options.wait_s, self.options.era)
         try:
             await server.open()
         except BaseException:
@@ -77,14 +91,20 @@ class ProbeSession:
     async def learn_tools(self) -> None:
         """List the tools; raises InputError for an option that names an unknown tool or arguments it does not
         take."""
-        self.all_tools = await self.server.tools()
+        self.all_tools, response = await self.server.tools()
+        if response is not None and response.problem:
+            self.list_problem = judgements.problem_of(response, "tools/list: ")
         by_name = {str(tool.get("name")): tool for tool in self.all_tools}
-        named = (*self.options.tools, *(() if self.options.slow is None else (self.options.slow[0],)))
-        for name in named:
-            if name not in by_name:
-                flag = "--tool" if name in self.options.tools else "--slow"
-                known = ", ".join(sorted(by_name)) or "none"
-                raise InputError(flag, f'expected a tool of the server, got "{name}" (tools: {known})')
+        slow = () if self.options.slow is None else (self.options.slow[0],)
+        for flag, names in (
+            ("--tool", self.options.tools),
+            ("--slow", slow),
+            ("--args", self.options.arguments),
+        ):
+            for name in names:
+                if name not in by_name:
+                    known = ", ".join(sorted(by_name)) or "none"
+                    raise InputError(flag, f'expected a tool of the server, got "{name}" (tools: {known})')
         if self.options.tools:
             self.tools = [by_name[name] for name in self.options.tools]
         else:
@@ -92,6 +112,10 @@ class ProbeSession:
         if self.options.slow is not None:
             name, given = self.options.slow
             self.slow = name, _slow_arguments(by_name[name], given)
+        for name, arguments in self.options.arguments.items():
+            _check_arguments("--args", by_name[name], arguments)
+            if by_name[name] not in self.tools:
+                raise InputError("--args", f"{name} does not declare itself harmless: add --tool {name}")
 
     # --- the record ---------------------------------------------------------------------------
 
@@ -110,9 +134,59 @@ class ProbeSession:
 
     # --- requests ------------------------------------------------------------------------------
 
-    def choose(self, make: Callable[[Tool], Arguments | None]) -> tuple[str, Arguments] | None:
-        """Return the first tool that may be called and for which `make` gives arguments, and these."""
-        return first_of(self.tools, make)
+    def candidates(
+        self, make: MakeArguments, tools: Sequence[Tool] | None = None
+    ) -> Iterator[tuple[str, Arguments]]:
+        """Return the tools that may be called and for which `make` gives arguments, and these."""
+        for tool in self.tools if tools is None else tools:
+            name = str(tool.get("name"))
+            arguments = make(tool, self.options.arguments.get(name))
+            if arguments is not None:
+                yield name, arguments
+
+    async def choose(
+        self, make: MakeArguments, ordinary: MakeArguments, what: str, tools: Sequence[Tool] | None = None
+    ) -> tuple[str, Arguments, ProbeResponse] | Judgement:
+        """Return a tool that accepts an ordinary call, its arguments by `make`, and the answer to that call.
+
+        A tool that refuses everything shows nothing, so without one there is only a judgement. `what`
+        completes "no tool that may be called …"."""
+        problem: Judgement | None = None
+        for number, (name, arguments) in enumerate(self.candidates(make, tools)):
+            if number == _MOST_CONTROLS:
+                break
+            tool = next(each for each in self.tools if each.get("name") == name)
+            usual = ordinary(tool, self.options.arguments.get(name))
+            if usual is None:
+                continue
+            control = await self._control(name, usual)
+            if control.kind == "result":
+                return name, arguments, control
+            problem = problem or judgements.control_refused(name, control)
+            if control.problem:
+                return judgements.control_refused(name, control)
+        return problem or self.no_tool(what)
+
+    def no_tool(self, what: str) -> Judgement:
+        """Return the judgement if there is no tool to call; `what` says what it would have to be."""
+        if self.list_problem is not None:
+            return self.list_problem
+        if not self.all_tools:
+            return not_applicable("the server has no tools")
+        if not self.tools:
+            return not_applicable("no tool declares itself harmless: name one with --tool")
+        return not_applicable(f"no tool that may be called {what}")
+
+    async def _control(self, tool: str, arguments: Arguments) -> ProbeResponse:
+        """Make an ordinary call, once for all probes; one without an answer is made again."""
+        key = encode([tool, arguments])
+        known = self._controls.get(key)
+        if known is not None:
+            return self._recorded(known)
+        response = await self.call(tool, arguments)
+        if not response.problem:
+            self._controls[key] = response
+        return response
 
     async def ask(self, method: str, params: Mapping[str, Any], id: Id | None = None) -> ProbeResponse:
         return self._recorded(await self.server.ask(method, params, id))
@@ -131,12 +205,16 @@ class ProbeSession:
 
 
 def _slow_arguments(tool: Tool, given: Mapping[str, object] | None) -> Arguments:
-    arguments = required_arguments(tool) if given is None else dict(given)
+    arguments = ordinary_arguments(tool) if given is None else dict(given)
     if arguments is None:
         raise InputError("--slow", f"expected {tool.get('name')}={{JSON}}: its arguments cannot be made up")
-    if problem := schema_problem(tool, arguments):
-        raise InputError("--slow", f"expected arguments that its schema allows, got {problem}")
+    _check_arguments("--slow", tool, arguments)
     return arguments
+
+
+def _check_arguments(flag: str, tool: Tool, arguments: Mapping[str, Any]) -> None:
+    if problem := schema_problem(tool, arguments):
+        raise InputError(flag, f"expected arguments that its schema allows, got {problem}")
 
 
 _INFO = {"name": "faultkit-edge", "version": __version__}
@@ -154,8 +232,9 @@ def opening_s(wait_s: float) -> float:
 class ProbedServer:
     """One connection to the server under test."""
 
-    def __init__(self, at: ServerAddress, wait_s: float) -> None:
+    def __init__(self, at: ServerAddress, wait_s: float, era: Era | None) -> None:
         self._at = at
+        self._only_era = era
         self._wait_s = wait_s
         self._request_count = 0
         self.wire: ProbeWire = HttpWire(at.url, at.headers) if at.url else StdioWire(at.command, at.env)
@@ -167,6 +246,11 @@ class ProbedServer:
         """Connect and negotiate the era; raises TargetError if the server is unavailable or speaks
         neither."""
         await self.wire.start()
+        if self._only_era == "modern":
+            self.era = "modern"
+            opened = await self.wire.exchange(*self.request("server/discover", {}), opening_s(self._wait_s))
+            await self._use_discovered(opened, opened)
+            return
         hello = {"protocolVersion": NEWEST_LEGACY, "capabilities": {}, "clientInfo": _INFO}
         opened = await self.wire.exchange(*self.request("initialize", hello), opening_s(self._wait_s))
         if opened.result is not None:
@@ -176,10 +260,15 @@ class ProbedServer:
             await self.wire.notify(notification_of("notifications/initialized", {}))
             return
         self.era = "modern"
-        found = ProbeResponse(b"") if opened.is_lost else await self.ask("server/discover", {})
+        is_over = opened.is_lost or self._only_era == "legacy"
+        found = ProbeResponse(b"") if is_over else await self.ask("server/discover", {})
+        await self._use_discovered(found, opened)
+
+    async def _use_discovered(self, found: ProbeResponse, first: ProbeResponse) -> None:
+        """Use the answer to `server/discover`; raise TargetError with the first answer if it is none."""
         if found.result is None:
             await self.wire.stop()
-            raise TargetError(f"{self._at}: the server does not initialize: {opened.evidence.came}")
+            raise TargetError(f"{self._at}: the server does not initialize: {first.evidence.came}")
         meta = found.result.get("_meta")
         self._learn(found.result, meta.get(SERVER_INFO_KEY) if isinstance(meta, Mapping) else None)
 
@@ -215,12 +304,14 @@ class ProbedServer:
         """Send a request that every server answers."""
         return await self.ask(self.always_served, {})
 
-    async def tools(self) -> list[Mapping[str, Any]]:
-        """Return the tools of all pages; none if the server has none or does not list them."""
+    async def tools(self) -> tuple[list[Mapping[str, Any]], ProbeResponse | None]:
+        """Return the tools of all pages, and the last answer; None if the server has no tools."""
         found: list[Mapping[str, Any]] = []
         cursor: object = None
+        response: ProbeResponse | None = None
         for _ in range(_MOST_PAGES if "tools" in self.capabilities else 0):
-            result = (await self.ask("tools/list", {} if cursor is None else {"cursor": cursor})).result or {}
+            response = await self.ask("tools/list", {} if cursor is None else {"cursor": cursor})
+            result = response.result or {}
             listed = result.get("tools")
             found += (
                 [each for each in listed if isinstance(each, Mapping)] if isinstance(listed, list) else []
@@ -228,4 +319,4 @@ class ProbedServer:
             cursor = result.get("nextCursor")
             if cursor is None:
                 break
-        return found
+        return found, response

@@ -12,7 +12,7 @@ import asyncio
 import signal
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from faultkit.base.errors import TargetError
@@ -100,21 +100,23 @@ class HttpWire:
     async def exchange(self, raw: bytes, id: Id | None, wait_s: float) -> ProbeResponse:
         status: int | None = None
         replies: list[Mapping[str, Any]] = []
+        others: list[bytes] = []
         try:
             async with asyncio.timeout(wait_s):
                 reply = await self._client.request("POST", self._headers(raw), raw)
                 status = reply.status
                 self._session = reply.headers.get("mcp-session-id", self._session)
-                trouble = await self._take(reply, replies)
+                trouble = await self._take(reply, replies, others)
         except TimeoutError:
             trouble = f"no answer within {wait_s:g} s"
         except ConnectionLost as lost:
-            return ProbeResponse(
-                raw, tuple(replies), status, f"the connection was lost: {lost}", is_lost=True
-            )
+            trouble = f"the connection was lost: {lost}"
+            return ProbeResponse(raw, tuple(replies), status, trouble, True, id, tuple(others))
         except OSError as error:
-            return ProbeResponse(raw, (), status, f"cannot reach {self._url}: {error}", is_lost=True)
-        return ProbeResponse(raw, tuple(replies), status, "" if replies else trouble)
+            return ProbeResponse(raw, (), status, f"cannot reach {self._url}: {error}", True, id)
+        if replies:
+            return ProbeResponse(raw, tuple(replies), status, id=id)
+        return ProbeResponse(raw, (), status, trouble, id=id, other_lines=tuple(others))
 
     async def notify(self, raw: bytes) -> None:
         with suppress(OSError, ConnectionLost, TimeoutError):
@@ -158,8 +160,9 @@ class HttpWire:
             headers.append(("mcp-protocol-version", self.version))
         return headers
 
-    async def _take(self, reply: HttpReply, replies: list[Mapping[str, Any]]) -> str:
-        """Add the responses of an answer to `replies`; return what is wrong if there are none."""
+    async def _take(self, reply: HttpReply, replies: list[Mapping[str, Any]], others: list[bytes]) -> str:
+        """Add the responses of an answer to `replies`, and events that are no message to `others`; return
+        what is wrong if there are no responses."""
         if reply.is_stream:
             reader = SseReader()
             while not replies and (chunk := await reply.chunk()):
@@ -168,7 +171,11 @@ class HttpWire:
                 except SseTooLong as error:
                     return str(error)
                 for event in events:
-                    self._receive(read(event.data), replies)
+                    incoming = read(event.data)
+                    self._receive(incoming, replies)
+                    # An event without data only carries an id to resume at.
+                    if incoming.kind == "invalid" and event.data and len(others) < _MOST_OTHER_LINES:
+                        others.append(event.data)
             reply.close()
             return "the stream ended without a reply"
         body = await reply.body(MOST_MESSAGE_BYTES)
@@ -184,6 +191,8 @@ class HttpWire:
 
 
 _TERM_S = 1.0
+_MOST_OTHER_LINES = 3
+"""Lines that are kept of what came in place of a reply."""
 
 
 @dataclass(slots=True)
@@ -193,6 +202,7 @@ class _PendingRequest:
     id: Id | None
     received: asyncio.Future[None]
     reply: Mapping[str, Any] | None = None
+    other_lines: list[bytes] = field(default_factory=list)
 
 
 class StdioWire:
@@ -222,10 +232,10 @@ class StdioWire:
         finally:
             self._pending.remove(pending)
         if pending.reply is not None:
-            return ProbeResponse(raw, (pending.reply,))
-        if self.lost_reason:
-            return ProbeResponse(raw, trouble=self.lost_reason, is_lost=True)
-        return ProbeResponse(raw, trouble=f"no answer within {wait_s:g} s")
+            return ProbeResponse(raw, (pending.reply,), id=id)
+        is_lost = bool(self.lost_reason)
+        trouble = self.lost_reason or f"no answer within {wait_s:g} s"
+        return ProbeResponse(raw, (), None, trouble, is_lost, id, tuple(pending.other_lines))
 
     async def notify(self, raw: bytes) -> None:
         self._process.send(raw)
@@ -249,12 +259,21 @@ class StdioWire:
         if incoming.kind == "request":
             self._process.send(answer_to(incoming))
         elif incoming.kind == "response":
-            asked = next((each for each in self._pending if _is_for(each, incoming.id)), None)
+            asked = next((each for each in self._pending if _is_for(each, incoming.message.get("id"))), None)
             if asked is None or asked.received.done():
                 self.stray_replies += 1
+                self._keep_line(line)
             else:
                 asked.reply = incoming.message
                 asked.received.set_result(None)
+        elif incoming.kind != "notification":
+            self._keep_line(line)
+
+    def _keep_line(self, line: bytes) -> None:
+        """Keep a line that answers nothing, as evidence for every request that waits."""
+        for each in self._pending:
+            if len(each.other_lines) < _MOST_OTHER_LINES:
+                each.other_lines.append(line)
 
     def _on_oversized_line(self, line: OversizedLine) -> None:
         self._mark_lost(f"it sent {line.size:,} bytes in one line")
@@ -269,7 +288,7 @@ class StdioWire:
                 each.received.set_result(None)
 
 
-def _is_for(pending: _PendingRequest, id: Id | None) -> bool:
+def _is_for(pending: _PendingRequest, id: object) -> bool:
     """Return whether a reply with this id answers a request: a null id answers any, and `"1"` is not `1`
     (JSON-RPC 2.0, section 5)."""
     return id is None or (type(id) is type(pending.id) and id == pending.id)
