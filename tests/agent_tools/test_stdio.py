@@ -154,6 +154,7 @@ def test_what_is_no_message_is_answered_and_what_is_no_answer_is_not_on_stdout()
             ({"jsonrpc": "1.0", "id": "x", "method": "ping"}, "x"),
             ({"jsonrpc": "2.0", "id": None, "method": "ping"}, None),
             ({"jsonrpc": "2.0", "id": True, "method": "ping"}, None),
+            ({"jsonrpc": "2.0", "id": "\ud800", "method": "ping"}, None),
         ):
             server.send(message)
             answer = server.receive()

@@ -31,6 +31,10 @@ def test_fnv1a_gives_the_published_values(text: str, value: int) -> None:
     assert fnv1a_64(text) == value
 
 
+def test_half_of_a_surrogate_pair_is_a_key_like_any_other() -> None:
+    assert Rng.keyed("\ud800").uint64() != Rng.keyed("\ud801").uint64()
+
+
 @pytest.mark.parametrize("case", GOLDEN, ids=lambda case: f"{case['seed']}-{case['call_id']}")
 def test_a_roll_is_the_one_of_go_to_the_bit(case: dict[str, Any]) -> None:
     key = f"{case['seed']}|{case['call_id']}"

@@ -85,7 +85,7 @@ async def _write(
     poll.register(sink, select.POLLOUT)
     try:
         async for each in unwritten:
-            line = each.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
+            line = _encoded(each.message) + b"\n"
             if is_pipe and len(line) <= select.PIPE_BUF and poll.poll(0):
                 os.write(sink, line)  # A ready pipe takes up to PIPE_BUF bytes without blocking.
             else:
@@ -93,6 +93,17 @@ async def _write(
     except OSError:
         # The client has closed our output, and so has ended.
         serving.cancel()
+
+
+def _encoded(message: types.JSONRPCMessage) -> bytes:
+    """Return a message as JSON; an error in place of a result that has no JSON, such as half of a surrogate
+    pair."""
+    try:
+        return message.model_dump_json(by_alias=True, exclude_unset=True).encode()
+    except ValueError:
+        error = types.ErrorData(code=types.INTERNAL_ERROR, message="Internal error: the result has no JSON")
+        id = message.id if isinstance(message, types.JSONRPCResponse) else None
+        return types.JSONRPCError(jsonrpc="2.0", id=id, error=error).model_dump_json().encode()
 
 
 def _write_all(sink: int, data: bytes) -> None:
@@ -169,6 +180,9 @@ def _refusal(line: bytes) -> types.JSONRPCError:
         return types.JSONRPCError(jsonrpc="2.0", id=None, error=error)
     id = found.get("id") if isinstance(found, dict) else None
     known = id if isinstance(id, (str, int)) and not isinstance(id, bool) else None
+    if isinstance(known, str) and not known.isascii() and any(0xD800 <= ord(c) <= 0xDFFF for c in known):
+        # Half of a surrogate pair cannot be sent back.
+        known = None
     error = types.ErrorData(
         code=types.INVALID_REQUEST, message="Invalid request: expected a JSON-RPC 2.0 message"
     )

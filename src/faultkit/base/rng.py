@@ -21,9 +21,9 @@ _STANDARD_NORMAL = NormalDist()
 
 
 def fnv1a_64(text: str) -> int:
-    """Return the FNV-1a hash of the UTF-8 bytes of `text`."""
+    """Return the FNV-1a hash of the UTF-8 bytes of `text`, which may hold half of a surrogate pair."""
     value = 0xCBF29CE484222325
-    for byte in text.encode():
+    for byte in text.encode("utf-8", "surrogatepass"):
         value = (value ^ byte) * 0x100000001B3 & _MASK64
     return value
 

@@ -6,6 +6,8 @@ import json
 import socket
 import threading
 
+import pytest
+
 from tests.mcp.fuzz.fuzz_clients import LegalClient, Pipes
 from tests.mcp.fuzz.fuzzed_process import FAULT, manifest, running
 from tests.mcp.fuzz.message_mutator import call, initialize
@@ -27,6 +29,22 @@ def test_a_progress_token_of_any_type_goes_through_the_gateway() -> None:
                 message = call(f"legal-{number}")
                 message["params"]["_meta"] = {"progressToken": token}
                 assert "result" in pipes.ask(_line(message), f"legal-{number}")
+            subject.check()
+
+
+@pytest.mark.parametrize("role", ["gateway", "mock"])
+def test_half_of_a_surrogate_pair_as_a_tool_loses_no_call(role: str) -> None:
+    with manifest() as path:
+        mock = (*FAULT, "mock", "--tools-from", path)
+        command = (*mock, "--fault", "slow:1%0.1")
+        if role == "gateway":
+            command = (*FAULT, "gateway", "--fault", "slow:1%0.1", "--", *mock)
+        with running(command, piped=True) as subject:
+            pipes = Pipes(subject)
+            pipes.ask(_line(initialize("legal-init")), "legal-init")
+            odd = {**call("legal-odd"), "params": {"name": "\ud800", "arguments": {}}}
+            both = _line(odd) + _line(call("legal-2"))
+            assert "result" in pipes.ask(both, "legal-2")
             subject.check()
 
 

@@ -16,6 +16,30 @@ os._exit(7)
 """
 
 
+def test_a_line_that_shows_a_defect_loses_no_other() -> None:
+    lines: list[bytes] = []
+    told: list[object] = []
+
+    def on_line(line: bytes) -> None:
+        if line == b"2":
+            raise ZeroDivisionError
+        lines.append(line)
+
+    async def main() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda loop, each: told.append(each["exception"]))
+        server = ServerProcess(on_line, lambda code: None)
+        await server.start([sys.executable, "-I", "-S", "-c", "import os; os.write(1, b'1\\n2\\n3\\n')"])
+        try:
+            async with asyncio.timeout(10):
+                await server.ended()
+        finally:
+            await server.stop()
+
+    asyncio.run(main())
+    assert lines == [b"1", b"3"]
+    assert [type(each) for each in told] == [ZeroDivisionError]
+
+
 def test_a_server_has_ended_though_its_child_holds_its_output_open() -> None:
     lines: list[bytes] = []
 

@@ -15,7 +15,7 @@ import pytest
 
 from faultkit.faults.call_fault import Cut, Disconnect, Drip, Send, Verdict
 from faultkit.mcp.wire import stdio_front as stdio
-from faultkit.mcp.wire.exchange import Session
+from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.framing import LineReader
 from faultkit.mcp.wire.message import encode, notification_of, result_of
 from faultkit.mcp.wire.stdio_front import serve_stdio
@@ -117,6 +117,33 @@ def test_bad_lines_get_an_error_and_the_next_line_its_answer(line: bytes, code: 
             answer = await peer.message()
             assert (answer["error"]["code"], answer["id"]) == (code, id)
             assert (await peer.message())["id"] == 9
+
+    run(main)
+
+
+class Defective(Tools):
+    """A service with a defect."""
+
+    def request(self, exchange: Exchange) -> None:
+        if exchange.request.params.get("name") == "defect":
+            raise ZeroDivisionError
+        super().request(exchange)
+
+
+def test_a_line_that_shows_a_defect_is_answered_and_loses_no_other() -> None:
+    async def main() -> None:
+        told: list[dict[str, Any]] = []
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: told.append(context))
+        async with connected_peer(Defective()) as peer:
+            peer.say(call(1, "echo"), call(2, "defect"), call(3, "echo"))
+            assert (await peer.message())["id"] == 1
+            assert await peer.message() == {
+                "jsonrpc": "2.0",
+                "id": 2,
+                "error": {"code": -32603, "message": "Internal error: ZeroDivisionError"},
+            }
+            assert (await peer.message())["id"] == 3
+        assert [type(each["exception"]) for each in told] == [ZeroDivisionError]
 
     run(main)
 

@@ -138,10 +138,16 @@ class ServerProcess:
 
     def _deliver(self, lines: list[bytes | OversizedLine]) -> None:
         for line in lines:
-            if isinstance(line, OversizedLine):
-                self._on_oversized_line(line)
-            else:
-                self._on_line(line)
+            try:
+                if isinstance(line, OversizedLine):
+                    self._on_oversized_line(line)
+                else:
+                    self._on_line(line)
+            except Exception as error:
+                # A defect that one line shows must not lose the lines behind it.
+                asyncio.get_running_loop().call_exception_handler(
+                    {"message": "a line from the server could not be handled", "exception": error}
+                )
 
     # --- called by the protocols below --------------------------------------------------------
 

@@ -16,7 +16,16 @@ from faultkit.mcp.wire.era import BATCH_VERSIONS, NEWEST, era_of, version_in
 from faultkit.mcp.wire.exchange import Batch, Exchange, Service, Session
 from faultkit.mcp.wire.framing import LineReader, OversizedLine
 from faultkit.mcp.wire.json_text import visible_members
-from faultkit.mcp.wire.message import INVALID_REQUEST, Id, Incoming, bytes_of, cancelled_id, error_of, read
+from faultkit.mcp.wire.message import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    Id,
+    Incoming,
+    bytes_of,
+    cancelled_id,
+    error_of,
+    read,
+)
 from faultkit.mcp.wire.pipes import PipeReader, StdoutWriter, can_poll, claim_descriptor, open_stdout
 
 _READ_BYTES = 1 << 18
@@ -138,12 +147,20 @@ class StdioReader:
             self._refuse(_id_of_request(line), INVALID_REQUEST, why)
             return
         incoming = read(line)
-        if incoming.kind in ("batch", "invalid") and self._is_handled(incoming):
-            return
-        if incoming.kind == "batch":
-            self._take_batch(incoming)
-        else:
-            self._dispatch(incoming, None)
+        try:
+            if incoming.kind in ("batch", "invalid") and self._is_handled(incoming):
+                return
+            if incoming.kind == "batch":
+                self._take_batch(incoming)
+            else:
+                self._dispatch(incoming, None)
+        except Exception as error:
+            # A defect that one line shows must not lose the lines behind it, and its sender must not wait.
+            asyncio.get_running_loop().call_exception_handler(
+                {"message": "a line from the client could not be handled", "exception": error}
+            )
+            if incoming.kind in ("request", "batch"):
+                self._refuse(incoming.id, INTERNAL_ERROR, f"Internal error: {type(error).__name__}")
 
     def _is_handled(self, incoming: Incoming) -> bool:
         """Return whether `on_non_message` has handled a batch or invalid line."""
