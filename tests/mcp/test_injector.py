@@ -15,6 +15,7 @@ from faultkit.faults.call.tool_error import ToolError
 from faultkit.faults.call_fault import Call, Era, Send, Transport, Verdict
 from faultkit.faults.stream.latency import Latency
 from faultkit.mcp.injector import Injector, RuleCount, check_plan
+from faultkit.mcp.run_log import misfit_text
 from faultkit.mcp.targets import METHODS, Inventory
 from faultkit.plan import Match, Plan, Rule, Trigger, parse_schedule
 from tests.mcp.specs import parse_specs
@@ -196,11 +197,29 @@ def test_a_plan_that_is_refused_changes_nothing() -> None:
     assert hit(injector, "search") == [True]
 
 
-def test_a_fault_of_one_era_passes_over_calls_of_the_other() -> None:
+def test_a_fault_of_one_era_passes_over_calls_of_the_other_and_says_so_once() -> None:
     injector = Injector(plan("unknown_result_type"))
+    told: list[str] = []
+    injector.on_misfit = lambda rule, call: told.append(misfit_text(rule, call))
+    assert injector.decide(call(era="legacy"), 0.0) is None
     assert injector.decide(call(era="legacy"), 0.0) is None
     assert injector.decide(call(era="modern"), 0.0) is not None
-    assert injector.counts == {"unknown_result_type": RuleCount(1, 1)}
+    assert injector.counts == {"unknown_result_type": RuleCount(1, 1, 2)}
+    assert told == [
+        'rule "unknown_result_type" injects nothing: unknown_result_type is for stdio in the modern era or '
+        "http in the modern era, and this client uses stdio in the legacy era"
+    ]
+
+
+def test_the_counters_of_removed_rules_are_kept_for_the_end() -> None:
+    injector = Injector(plan("hang"))
+    injector.decide(call(), 0.0)
+    injector.set_plan(plan("slow:5"))
+    injector.decide(call(), 0.0)
+    injector.set_plan(plan("hang"))
+    injector.decide(call(), 0.0)
+    assert injector.total_counts == {"hang": RuleCount(2, 2), "slow": RuleCount(1, 1)}
+    assert injector.counts == {"hang": RuleCount(1, 1)}
 
 
 def test_a_method_that_a_glob_covers_but_the_fault_does_not_know_is_passed_over() -> None:

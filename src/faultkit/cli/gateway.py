@@ -12,8 +12,21 @@ import click
 from faultkit.base.errors import InputError, TargetError
 from faultkit.base.text import close_names
 from faultkit.cli.command_groups import CommandWithSubcommands, LazyCommand
-from faultkit.cli.mock import FAULT_FORM, HTTP_FRONT_FLAGS, refuse_unused_flags
-from faultkit.cli.shared_options import CALL_SEED_HELP, CONTROL, control_endpoint, seed_option
+from faultkit.cli.mock import (
+    EVENTS_HELP,
+    FAULT_FORM,
+    HTTP_FRONT_FLAGS,
+    refuse_unused_flags,
+    say_on_stderr,
+)
+from faultkit.cli.shared_options import (
+    CALL_SEED_HELP,
+    CONTROL,
+    OPTIONS_FIRST,
+    control_endpoint,
+    json_option,
+    seed_option,
+)
 
 if TYPE_CHECKING:
     from faultkit.cli.call_plan import WrittenPlan
@@ -33,6 +46,7 @@ SUBCOMMANDS = {
 @click.command(
     cls=CommandWithSubcommands,
     entries=SUBCOMMANDS,
+    context_settings=OPTIONS_FIRST,
     epilog="""\b
 Examples:
   fault gateway -- python server.py
@@ -83,6 +97,7 @@ Examples:
 @click.option("--record-only", is_flag=True, help="Inject nothing, whatever --fault and --plan name.")
 @seed_option(CALL_SEED_HELP)
 @CONTROL
+@json_option(EVENTS_HELP)
 def command(
     server_command: tuple[str, ...],
     upstream: str,
@@ -100,11 +115,13 @@ def command(
     record_only: bool,
     seed: str | None,
     control: str | None,
+    as_json: bool,
 ) -> int:
     """Relay messages between an MCP client and its server, and break the calls that rules name.
 
     Everything else passes unchanged, byte for byte: progress, cancellation, sampling, subscriptions. The
-    client may use stdio and the server HTTP, or the other way round.
+    client may use stdio and the server HTTP, or the other way round. Options end at the first word that is
+    none: what follows is the server's command, with or without -- before it.
     """
     from faultkit.base.signals import run_async
     from faultkit.cli.call_plan import call_plan, header_pairs
@@ -143,11 +160,12 @@ def command(
         verify=not insecure,
         control=None if endpoint is None else (endpoint.host, endpoint.port),
         control_token=os.environ.get("FAULT_CONTROL_TOKEN") or None,
+        json_events=as_json,
     )
     with written.naming_places():
         check_gateway_job(job)
     _warn_of_methods(written, job.plan)
-    ended = run_async(run_gateway(job, lambda line: click.echo(line, err=True)))
+    ended = run_async(run_gateway(job, say_on_stderr))
     return ended.code
 
 

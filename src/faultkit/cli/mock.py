@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,7 +13,7 @@ from click.core import ParameterSource
 
 from faultkit.base.errors import InputError
 from faultkit.base.garbage import without_garbage_collection
-from faultkit.cli.shared_options import CALL_SEED_HELP, add_options, seed_option
+from faultkit.cli.shared_options import CALL_SEED_HELP, add_options, json_option, seed_option
 
 if TYPE_CHECKING:
     from faultkit.mcp.mock.mock_model import Manifest
@@ -22,6 +23,7 @@ FAULT_FORM = (
     "KIND[:VALUE][,KEY=VALUE…][%PROBABILITY][@TARGET], where TARGET is a tool, a method such as tools/list, "
     "or one of resource:, prompt:, tool:, method:, server: and a glob. Repeatable."
 )
+EVENTS_HELP = "Write to stderr one JSON event a line: the address, each injection, notes, the end."
 HTTP_FRONT_FLAGS = ("--host", "--port")
 
 
@@ -54,6 +56,7 @@ def mock_options(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]
             help="Port for --front http.",
         ),
         seed_option(CALL_SEED_HELP),
+        json_option(EVENTS_HELP),
     )
     return lambda command: add_options(command, *options)
 
@@ -76,6 +79,7 @@ def serve_mock(
     host: str,
     port: int,
     seed: str | None,
+    as_json: bool,
 ) -> None:
     """Serve until the client disconnects or a stop signal arrives."""
     if front == "stdio":
@@ -85,7 +89,7 @@ def serve_mock(
         from faultkit.mcp.mock.mock_server import MockJob, check_mock_job, run_mock
         from faultkit.plan import Plan
 
-        job = MockJob(load(), Plan(), front, host, port)
+        job = MockJob(load(), Plan(), front, host, port, as_json)
         if faults or plan_file is not None:
             from faultkit.cli.call_plan import call_plan
 
@@ -94,7 +98,13 @@ def serve_mock(
             with written.naming_places():
                 check_mock_job(job)
     gc.freeze()  # Modules and the manifest stay: later collections need not visit them.
-    run_async(run_mock(job, lambda line: click.echo(line, err=True)))
+    run_async(run_mock(job, say_on_stderr))
+
+
+def say_on_stderr(line: str) -> None:
+    """Write a line to stderr. A client that is gone, and has closed it, must not end the clean-up."""
+    with suppress(OSError):
+        click.echo(line, err=True)
 
 
 _EXAMPLES = """\b

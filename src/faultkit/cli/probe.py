@@ -10,7 +10,7 @@ from typing import Literal
 import click
 
 from faultkit.base.errors import InputError
-from faultkit.cli.shared_options import json_option, seconds_of, seed_option
+from faultkit.cli.shared_options import OPTIONS_FIRST, json_option, seconds_of, seed_option
 
 _MET, _MISSED = 0, 1
 _PROFILED, _INCONCLUSIVE = 0, 4
@@ -33,7 +33,7 @@ Examples:
 """
 
 
-@click.command("edge", epilog=_EDGE_EPILOG)
+@click.command("edge", epilog=_EDGE_EPILOG, context_settings=OPTIONS_FIRST)
 @click.argument("server_command", metavar="-- COMMAND…", nargs=-1, type=click.UNPROCESSED)
 @click.option("--url", metavar="URL", default="", help="URL of a server over HTTP, in place of COMMAND.")
 @click.option(
@@ -212,7 +212,7 @@ Examples:
 """
 
 
-@click.command("profile", epilog=_PROFILE_EPILOG)
+@click.command("profile", epilog=_PROFILE_EPILOG, context_settings=OPTIONS_FIRST)
 @click.argument("client_command", metavar="-- CLIENT COMMAND…", nargs=-1, type=click.UNPROCESSED)
 @click.option(
     "--transport",

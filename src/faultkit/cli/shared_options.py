@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+OPTIONS_FIRST = {"allow_interspersed_args": False}
+"""Settings of a command that starts another one: options end at the first word that is none, as for env(1).
+Some launchers drop the `--`."""
+
+
 def add_options(command: F, *options: Callable[[Any], Any]) -> F:
     """Add options to a command, so that its help lists them in this order."""
     for option in reversed(options):

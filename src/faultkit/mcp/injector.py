@@ -22,6 +22,9 @@ from faultkit.plan.schedule import Windows
 
 OnInjection = Callable[[Rule, Call, Verdict], None]
 """Called with each injection."""
+OnMisfit = Callable[[Rule, Call], None]
+_MOST_PAST_RULES = 1_000
+"""Limit of removed rules whose counters are kept."""
 _MOST_NAMES = 10_000
 """Limit of names that are counted separately, because clients can invent names; the others share one
 count."""
@@ -33,6 +36,14 @@ class RuleCount:
 
     covered: int
     injected: int
+    misfits: int = 0
+    """Calls that the rule would cover, on a transport or in an era that its fault does not fit."""
+
+    def plus(self, other: RuleCount) -> RuleCount:
+        """Return the sums."""
+        return RuleCount(
+            self.covered + other.covered, self.injected + other.injected, self.misfits + other.misfits
+        )
 
 
 class Injector:
@@ -44,6 +55,10 @@ class Injector:
         """Schedules count from `now_s`. `note` is called with each injection."""
         self._server = server
         self._note = note
+        self.on_misfit: OnMisfit = lambda rule, call: None
+        """Called once for each rule that names a call and cannot act on it."""
+        self._past: dict[str, RuleCount] = {}
+        """Counters of rules that were removed."""
         self._schemas: dict[str, Mapping[str, Any]] = {}
         self.plan = Plan()
         """The active plan. Only `set_plan` changes it."""
@@ -55,9 +70,16 @@ class Injector:
 
         Raises InputError, without a change, if a fault of the plan does not act on calls."""
         check_call_plan(plan)
+        before = self._rules
         self._rules = activate_rules(
-            plan, self._rules, lambda rule: _ActiveCallRule(rule, plan.seed, self._server, now_s)
+            plan, before, lambda rule: _ActiveCallRule(rule, plan.seed, self._server, now_s)
         )
+        for state in before:
+            if state not in self._rules and (
+                state.rule.name in self._past or len(self._past) < _MOST_PAST_RULES
+            ):
+                past = self._past.get(state.rule.name, RuleCount(0, 0))
+                self._past[state.rule.name] = past.plus(state.count)
         self.plan = plan
 
     def learn_tools(self, tools: Iterable[object]) -> None:
@@ -71,7 +93,7 @@ class Injector:
         """Return the rule that acts on this call and its verdict; None if no rule does."""
         decided: tuple[Rule, Verdict] | None = None
         for state in self._rules:
-            hit = state.hit(call, now_s)
+            hit = state.hit(call, now_s, self.on_misfit)
             if hit is None or decided is not None:
                 continue
             schema = self._schemas.get(call.name) if call.method == "tools/call" else None
@@ -87,7 +109,15 @@ class Injector:
     @property
     def counts(self) -> dict[str, RuleCount]:
         """Counters by the name of the rule, in the order of the plan."""
-        return {state.rule.name: RuleCount(state.covered, state.injected) for state in self._rules}
+        return {state.rule.name: state.count for state in self._rules}
+
+    @property
+    def total_counts(self) -> dict[str, RuleCount]:
+        """Counters by the name of the rule, of removed rules too."""
+        totals = dict(self._past)
+        for name, count in self.counts.items():
+            totals[name] = totals[name].plus(count) if name in totals else count
+        return totals
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,24 +133,34 @@ class _HitCall:
 class _ActiveCallRule(ActiveRule):
     """A rule with its counters and the memory of its fault."""
 
-    __slots__ = ("_counts_by_name", "_episodes", "_key", "_memory", "covered", "fault")
+    __slots__ = ("_counts_by_name", "_episodes", "_key", "_memory", "covered", "fault", "misfits")
 
     def __init__(self, rule: Rule, seed: int | str, server: str, origin_s: float) -> None:
         assert isinstance(rule.fault, CallFault)
         super().__init__(rule, seed, origin_s, _windows(rule))
         self.fault = rule.fault
         self.covered = 0
+        self.misfits = 0
         self._key = (seed, rule.name, server)
         self._episodes = self.rng(server, "episode")
         self._counts_by_name: dict[tuple[str, str], int] = {}
         self._memory: dict[str, Any] = {}
 
-    def hit(self, call: Call, now_s: float) -> _HitCall | None:
+    @property
+    def count(self) -> RuleCount:
+        return RuleCount(self.covered, self.injected, self.misfits)
+
+    def hit(self, call: Call, now_s: float, on_misfit: OnMisfit) -> _HitCall | None:
         """Count the call if the rule covers it; return it if the trigger fires."""
         fault, rule = self.fault, self.rule
         if not rule.match.covers_call(call.server, call.method, call.name, fault.methods):
             return None
-        if not self._fits(call) or not self.windows.active(now_s - self.origin_s):
+        if not self._fits_method(call) or not self.windows.active(now_s - self.origin_s):
+            return None
+        if not fault.fits(call.transport, call.era):
+            self.misfits += 1
+            if self.misfits == 1:
+                on_misfit(rule, call)
             return None
         name = (call.method, call.name)
         if name not in self._counts_by_name and len(self._counts_by_name) >= _MOST_NAMES:
@@ -139,10 +179,9 @@ class _ActiveCallRule(ActiveRule):
     def judge(self, hit: _HitCall, schema: Mapping[str, Any] | None) -> Verdict:
         return self.fault.judge(hit.call, Circumstances(Rng.keyed(*hit.key), self._memory, schema))
 
-    def _fits(self, call: Call) -> bool:
-        """Return whether the fault can act on this transport, era and method."""
+    def _fits_method(self, call: Call) -> bool:
         only = self.fault.fitting_methods()
-        return self.fault.fits(call.transport, call.era) and (not only or call.method in only)
+        return not only or call.method in only
 
 
 def check_plan(
@@ -171,11 +210,16 @@ def _check_place(rule: Rule, transport: Transport, eras: tuple[Era, ...]) -> Non
     if any(fault.fits(transport, era) for era in eras):
         return
     here = f"{transport} in the {' or '.join(eras)} era"
-    places = [
-        f"{other} in the {era} era" for other in TRANSPORTS for era in fault.eras if fault.fits(other, era)
-    ]
-    fitting = f"which is for {', '.join(places)}: {fault.instead}"
+    fitting = f"which is for {', '.join(places_of(rule))}: {fault.instead}"
     raise InputError("fault", f'expected one that fits {here}, got "{fault.kind}", {fitting}')
+
+
+def places_of(rule: Rule) -> list[str]:
+    """Return the transports and eras in which the fault of a rule makes sense."""
+    fault = rule.fault
+    assert isinstance(fault, CallFault)
+    places = [(other, era) for other in TRANSPORTS for era in fault.eras if fault.fits(other, era)]
+    return [f"{other} in the {era} era" for other, era in places]
 
 
 def _windows(rule: Rule) -> Windows:

@@ -282,7 +282,7 @@ def test_a_running_gateway_is_changed_in_the_middle_of_its_session(monkeypatch: 
         run(change)
         client.say(request(2, "tools/call", name="a"))
         assert json.loads(client.stdout.readline())["error"]["code"] == -32050
-        assert client.ended() == (0, "")
+        assert client.ended() == (0, 'rule "protocol_error" acted on 1 of 1 call\n')
 
 
 def test_a_token_is_made_up_and_shown_and_a_foreign_address_refused() -> None:

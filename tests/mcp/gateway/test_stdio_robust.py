@@ -121,7 +121,7 @@ def test_what_was_asked_before_the_end_of_input_is_answered() -> None:
         client.stdin.close()
         lines = [json.loads(line) for line in client.stdout]
         assert {line["id"] for line in lines} == {1, 2}
-        assert client.ended() == (0, "")
+        assert client.ended() == (0, 'rule "slow" acted on 1 of 1 call\n')
 
 
 def test_last_lines_without_an_end_pass_in_both_directions() -> None:
@@ -136,7 +136,42 @@ def test_a_call_that_hangs_does_not_hold_up_the_end() -> None:
     with gateway("--fault", "hang", "--", *LINE_SERVER) as client:
         client.say(request(1, "tools/call", name="a"), request(2, "pid"))
         assert json.loads(client.stdout.readline())["id"] == 2
-        assert client.ended() == (0, "")
+        assert client.ended() == (0, 'rule "hang" acted on 1 of 1 call\n')
+
+
+def test_a_rule_of_the_other_era_is_told_once_and_at_the_end() -> None:
+    with gateway("--fault", "input_required_loop", "--", *LINE_SERVER) as client:
+        for id in (1, 2):
+            assert client.ask(id, "tools/call", name="a")["content"][0]["text"] == "a"
+        code, said = client.ended()
+    assert code == 0
+    assert said.splitlines() == [
+        'warning: rule "input_required_loop" injects nothing: input_required_loop is for stdio in the modern '
+        "era or http in the modern era, and this client uses stdio in the legacy era",
+        'warning: rule "input_required_loop" acted on no call: it does not fit this client',
+    ]
+
+
+def test_events_can_be_had_as_json() -> None:
+    with gateway("--json", "--fault", "error:-5@a", "--fault", "hang@b", "--", *LINE_SERVER) as client:
+        client.say(request(1, "tools/call", name="a"))
+        assert json.loads(client.stdout.readline())["error"]["code"] == -5
+        code, said = client.ended()
+    assert code == 0
+    injected, end = map(json.loads, said.splitlines())
+    assert (injected["event"], injected["rule"], injected["id"]) == ("injected", "protocol_error", 1)
+    assert (end["event"], end["reason"]) == ("ended", "end of input")
+    assert end["rules"] == [
+        {"name": "protocol_error", "covered": 1, "injected": 1},
+        {"name": "hang", "covered": 0, "injected": 0},
+    ]
+
+
+def test_the_options_of_a_server_are_its_own_without_a_separator() -> None:
+    program, *words = LINE_SERVER
+    with gateway("--fault", "error:-5@a", program, *words, "--repository", "r") as client:
+        client.say(request(1, "tools/call", name="a"))
+        assert json.loads(client.stdout.readline())["error"]["code"] == -5
 
 
 @pytest.mark.parametrize("ending", ["end of input", signal.SIGTERM, signal.SIGINT])

@@ -85,7 +85,8 @@ def test_the_end_of_stdin_ends_it_at_once_whatever_it_is_doing(fault: str, tools
         process.stdin.close()
         process.stdin = None
         reply = b'{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"hello"}]}}\n'
-        assert ended(process) == (0, reply if fault == "none" else b"", b"")
+        said = b"" if fault == "none" else b'rule "%s" acted on 1 of 1 call\n' % fault.split(":")[0].encode()
+        assert ended(process) == (0, reply if fault == "none" else b"", said)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -104,7 +105,10 @@ def test_a_signal_ends_it_in_good_order_even_while_a_call_hangs(
         process.send_signal(number)
         assert process.wait(PATIENCE_S) == 0
         assert process.stderr is not None
-        assert process.stderr.read() == b""
+        told = b'warning: rule "hang" acted on no call: none matched it\n'
+        if front == "stdio":
+            told = b'rule "hang" acted on 1 of 1 call\n'
+        assert process.stderr.read() == told
 
 
 def test_stdin_may_be_nothing_or_a_file(tools: str, tmp_path: Path) -> None:
@@ -223,7 +227,7 @@ def test_mcptest_mock_is_fault_mock(tools: str) -> None:
         capture_output=True,
         timeout=PATIENCE_S,
     )
-    assert (process.returncode, process.stderr) == (0, b"")
+    assert (process.returncode, process.stderr) == (0, b'rule "hang" acted on 1 of 1 call\n')
     assert json.loads(process.stdout) == {"jsonrpc": "2.0", "id": 2, "result": {}}
 
 

@@ -71,7 +71,9 @@ def exchange_lines(messages: list[dict[str, Any]], *args: str) -> list[Any]:
         for message in messages:
             say(process, message)
             replies.append(read_message(process))
-        assert ended(process) == (0, b"", b"")
+        code, out, said = ended(process)
+        assert (code, out) == (0, b"")
+        assert all(line.startswith(b'rule "') for line in said.splitlines())
         return replies
 
 

@@ -19,7 +19,8 @@ from faultkit.base.http.http_server import Headers, HttpRequest, HttpServer, Req
 from faultkit.base.network import cannot_listen
 from faultkit.faults.call_fault import ERAS, Call, Transport, Verdict
 from faultkit.mcp.gateway.interception import stopwatch
-from faultkit.mcp.injector import Injector, check_plan
+from faultkit.mcp.injector import Injector, OnInjection, check_plan
+from faultkit.mcp.run_log import injection_fields
 from faultkit.mcp.targets import Inventory
 from faultkit.plan import Plan, Rule
 from faultkit.proxy.control.control_core import (
@@ -45,11 +46,13 @@ class GatewayState:
         self._elapsed = stopwatch()
         self._server = server
         self._front: Transport = front
-        self.on_injection: Callable[[Rule, Call, Verdict], None] = lambda rule, call, verdict: None
-        """Called with each injection; set by the control API."""
-        self.injector = Injector(
-            plan, server, lambda rule, call, verdict: self.on_injection(rule, call, verdict)
-        )
+        self.on_injection: list[OnInjection] = []
+        """Called with each injection."""
+        self.injector = Injector(plan, server, self._injected)
+
+    def _injected(self, rule: Rule, call: Call, verdict: Verdict) -> None:
+        for listener in self.on_injection:
+            listener(rule, call, verdict)
 
     @property
     def elapsed_s(self) -> float:
@@ -93,7 +96,7 @@ class GatewayControl:
         self._event_readers: set[ResponseWriter] = set()
         self._expiry_timer: asyncio.TimerHandle | None = None
         self._keep_alive_timer: asyncio.TimerHandle | None = None
-        state.on_injection = self._injected
+        state.on_injection.append(self._injected)
 
     async def start(self, host: str, port: int) -> tuple[str, int]:
         """Listen and return the bound address. Raises InputError or TargetError if that is impossible."""
@@ -192,19 +195,7 @@ class GatewayControl:
 
     def _injected(self, rule: Rule, call: Call, verdict: Verdict) -> None:
         if self._event_readers:
-            self._publish(
-                {
-                    "event": "injected",
-                    "rule": rule.name,
-                    "fault": rule.fault.kind,
-                    "n": call.ordinal,
-                    "effect": verdict.effect,
-                    "value": verdict.amount,
-                    "method": call.method,
-                    "name": call.name,
-                    "id": call.id,
-                }
-            )
+            self._publish({"event": "injected", **injection_fields(rule, call, verdict)})
 
     def _publish(self, event: Body) -> None:
         timed = {"event": event.pop("event"), "t": round(self._state.elapsed_s, 6), **event}

@@ -27,6 +27,7 @@ from faultkit.mcp.gateway.gateway_service import GatewayService
 from faultkit.mcp.gateway.http_relay import HttpRelay
 from faultkit.mcp.gateway.recorder import Recorder
 from faultkit.mcp.injector import check_plan
+from faultkit.mcp.run_log import RunLog, Say
 from faultkit.mcp.targets import Inventory
 from faultkit.mcp.upstreams.http_upstream import HttpUpstream, check_url
 from faultkit.mcp.upstreams.stdio_upstream import StdioUpstream
@@ -36,8 +37,6 @@ from faultkit.mcp.wire.http_front import HttpFront
 from faultkit.mcp.wire.stdio_front import serve_stdio
 from faultkit.plan import Plan
 
-Say = Callable[[str], None]
-"""Writes a line for the user."""
 _END_OF_INPUT = "end of input"
 _MOST_SERVERS = 1_000
 """Limit of sessions, each of which may have a server process of its own."""
@@ -73,6 +72,8 @@ class GatewayJob:
     """Address of the control API; None for no control API."""
     control_token: str | None = None
     """Bearer token of the control API; None to generate and print one."""
+    json_events: bool = False
+    """True to write lines for the user as JSON events."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +101,16 @@ async def run_gateway(job: GatewayJob, say: Say = lambda line: None) -> GatewayE
     """Run a gateway until it ends and return why. `say` gets lines for the user."""
     check_gateway_job(job)
     state = GatewayState(job.plan, job.server, job.front)
-    with AsyncStopSignal() as signals, _recording(job, state, say) as recorder:
-        async with _control_api(job, state, say):
-            if job.front == "http" and job.upstream:
-                return await _run_relay(job, state, recorder, signals, say)
-            return await _run_bridge(job, state, recorder, signals, say)
+    log = RunLog(say, lambda: state.elapsed_s, as_json=job.json_events)
+    state.injector.on_misfit = log.misfit
+    if job.json_events:
+        state.on_injection.append(log.injected)
+    with AsyncStopSignal() as signals, _recording(job, state, log.note) as recorder:
+        async with _control_api(job, state, log.note):
+            run = _run_relay if job.front == "http" and job.upstream else _run_bridge
+            ended = await run(job, state, recorder, signals, log)
+    log.ended(ended.why, state.injector)
+    return ended
 
 
 @contextmanager
@@ -137,7 +143,7 @@ async def _control_api(job: GatewayJob, state: GatewayState, say: Say) -> AsyncI
 
 
 async def _run_relay(
-    job: GatewayJob, state: GatewayState, recorder: Recorder | None, signals: AsyncStopSignal, say: Say
+    job: GatewayJob, state: GatewayState, recorder: Recorder | None, signals: AsyncStopSignal, log: RunLog
 ) -> GatewayEnd:
     relay = HttpRelay(
         job.upstream,
@@ -148,12 +154,13 @@ async def _run_relay(
         headers=job.headers,
         verify=job.verify,
         hosts=allowed_hosts(job.host),
-        warn=lambda text: say(f"{job.server or 'the server'}: {text}"),
+        warn=lambda text: log.note(f"{job.server or 'the server'}: {text}"),
     )
     server = HttpServer(relay.handle)
     try:
         host, port = await _listen(job, server.start)
-        say(f"gateway on http://{url_host(host)}:{port}{relay.path}, in front of {job.upstream}")
+        url = f"http://{url_host(host)}:{port}{relay.path}"
+        log.started(f"gateway on {url}, in front of {job.upstream}", url=url, upstream=job.upstream)
         return GatewayEnd(await signals.wait())
     finally:
         await relay.stop()
@@ -161,7 +168,7 @@ async def _run_relay(
 
 
 async def _run_bridge(
-    job: GatewayJob, state: GatewayState, recorder: Recorder | None, signals: AsyncStopSignal, say: Say
+    job: GatewayJob, state: GatewayState, recorder: Recorder | None, signals: AsyncStopSignal, log: RunLog
 ) -> GatewayEnd:
     server_end: asyncio.Future[GatewayEnd] = asyncio.get_running_loop().create_future()
     front: HttpFront | None = None
@@ -169,11 +176,11 @@ async def _run_bridge(
 
     def on_lost(session: Session, why: str, code: int | None) -> None:
         if front is not None:
-            say(f"{name}: {why}")
+            log.note(f"{name}: {why}")
             front.forget(session)
         elif not server_end.done():
             if code != 0:
-                say(f"{name}: {why}")
+                log.note(f"{name}: {why}")
             # As a shell does: 128 + n for signal n. 3: the server could not be started.
             server_end.set_result(GatewayEnd(why, 3 if code is None else code if code >= 0 else 128 - code))
 
@@ -184,7 +191,7 @@ async def _run_bridge(
         observer=recorder,
         elapsed=lambda: state.elapsed_s,
         on_lost=on_lost,
-        warn=lambda text: say(f"{name}: {text}"),
+        warn=lambda text: log.note(f"{name}: {text}"),
     )
     is_orderly = False
     try:
@@ -195,7 +202,8 @@ async def _run_bridge(
         front = HttpFront(gateway, hosts=allowed_hosts(job.host), most_sessions=_MOST_SERVERS, idle_s=_IDLE_S)
         host, port = await _listen(job, front.start)
         behind = job.upstream or " ".join(job.command)
-        say(f"gateway on http://{url_host(host)}:{port}/mcp, in front of {behind}")
+        url = f"http://{url_host(host)}:{port}/mcp"
+        log.started(f"gateway on {url}, in front of {behind}", url=url, upstream=behind)
         return GatewayEnd(await signals.wait())
     finally:
         if front is not None:

@@ -16,6 +16,7 @@ from faultkit.mcp.injector import Injector, check_plan
 from faultkit.mcp.interpreter import count_reply, execute_verdict
 from faultkit.mcp.mock.manifest_answers import AnswerSource, ClientQuestions, ManifestAnswers
 from faultkit.mcp.mock.mock_model import JsonRpcError, Manifest, Question, ReplyMember, error_member, reply_of
+from faultkit.mcp.run_log import RunLog
 from faultkit.mcp.wire.era import refusal_of
 from faultkit.mcp.wire.exchange import Exchange, Session, call_of
 from faultkit.mcp.wire.message import INTERNAL_ERROR, Id, Incoming, encode, read
@@ -163,6 +164,8 @@ class MockJob:
     front: Transport = "stdio"
     host: str = "127.0.0.1"
     port: int = 8765
+    json_events: bool = False
+    """True to write lines for the user as JSON events."""
 
 
 def check_mock_job(job: MockJob) -> None:
@@ -176,21 +179,27 @@ async def run_mock(
 ) -> str:
     """Serve until a signal or the end of input and return which. `say` gets the address."""
     check_mock_job(job)
+    loop = asyncio.get_running_loop()
+    began_s = loop.time()
+    log = RunLog(say, lambda: loop.time() - began_s, as_json=job.json_events)
     for warning in () if isinstance(job.manifest, Manifest) else job.manifest.warnings:
-        say(f"warning: {warning}")
-    mock = MockService(job.manifest, Injector(job.plan, job.manifest.name))
+        log.note(f"warning: {warning}")
+    injector = Injector(job.plan, job.manifest.name, log.injected)
+    injector.on_misfit = log.misfit
+    mock = MockService(job.manifest, injector)
     with AsyncStopSignal() as signals:
         try:
             if job.front == "stdio":
-                return await signals.wait(serve_stdio(mock, stdin_fd, stdout_fd))
-            return await _serve_http(mock, job, signals, say)
+                ended = await signals.wait(serve_stdio(mock, stdin_fd, stdout_fd))
+            else:
+                ended = await _serve_http(mock, job, signals, log)
         finally:
             await mock.stop()
+    log.ended(ended, injector)
+    return ended
 
 
-async def _serve_http(
-    mock: MockService, job: MockJob, signals: AsyncStopSignal, say: Callable[[str], None]
-) -> str:
+async def _serve_http(mock: MockService, job: MockJob, signals: AsyncStopSignal, log: RunLog) -> str:
     # Imported late: a client that starts the mock on stdio waits for every import.
     from faultkit.base.http.callers import allowed_hosts
     from faultkit.mcp.wire.http_front import HttpFront
@@ -201,7 +210,8 @@ async def _serve_http(
     except OSError as error:
         raise cannot_listen(job.host, job.port, error) from None
     try:
-        say(f"mock on http://{url_host(host)}:{port}/mcp")
+        url = f"http://{url_host(host)}:{port}/mcp"
+        log.started(f"mock on {url}", url=url)
         return await signals.wait()
     finally:
         await front.stop()
