@@ -28,6 +28,21 @@ _STDOUT, _STDERR = 1, 2
 _MARK = "FAULT_RUN"
 
 
+_OWN_SECRETS = (
+    "FAULT_AGENT_TOKEN",
+    "FAULT_CHAOS_TOKEN",
+    "FAULT_CONTROL_TOKEN",
+    "FAULT_GATEWAY_HEADERS",
+    "FAULT_GATEWAY_TOKEN",
+)
+
+
+def inherited_environment() -> dict[str, str]:
+    """Return the environment for a program under test: without Faultkit's own tokens, with which it could
+    change the faults that it is tested with."""
+    return {name: value for name, value in os.environ.items() if name not in _OWN_SECRETS}
+
+
 def check_program(name: str) -> None:
     """Raise TargetError if a program cannot be started; InputError for an empty name."""
     if not name.strip():

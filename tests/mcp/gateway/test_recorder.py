@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,17 @@ def test_a_recording_that_cannot_be_written_ends_and_its_user_is_told_once() -> 
         recorder.message("s", "client", PING)
     recorder.close()
     assert told == ["warning: the recording ends here: No space left on device"]
+
+
+@pytest.mark.parametrize("name", ["calls.jsonl", "calls-*.jsonl"])
+def test_a_new_recording_may_be_read_by_its_owner_only(name: str, tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        Recorder(str(tmp_path / name), lambda: 0.0).close()
+    finally:
+        os.umask(before)
+    (file,) = tmp_path.iterdir()
+    assert file.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_recording_that_is_there_is_replaced_only_if_asked_for(tmp_path: Path) -> None:

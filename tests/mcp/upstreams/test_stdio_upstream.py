@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import sys
 
+import pytest
+
 from faultkit.mcp.upstreams.stdio_upstream import ServerProcess
 
 LEAVES_A_CHILD = """
@@ -38,6 +40,26 @@ def test_a_line_that_shows_a_defect_loses_no_other() -> None:
     asyncio.run(main())
     assert lines == [b"1", b"3"]
     assert [type(each) for each in told] == [ZeroDivisionError]
+
+
+def test_a_server_does_not_get_the_tokens_that_steer_its_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAULT_CONTROL_TOKEN", "secret")
+    monkeypatch.setenv("FAULT_GATEWAY_HEADERS", "authorization: secret")
+    monkeypatch.setenv("OTHER_TOKEN", "its own")
+    lines: list[bytes] = []
+
+    async def main() -> None:
+        server = ServerProcess(lines.append, lambda code: None)
+        code = "import os; print(sorted(v for v in os.environ.values() if 'secret' in v or v == 'its own'))"
+        await server.start([sys.executable, "-I", "-S", "-c", code])
+        try:
+            async with asyncio.timeout(10):
+                await server.ended()
+        finally:
+            await server.stop()
+
+    asyncio.run(main())
+    assert lines == [b"['its own']"]
 
 
 def test_a_server_has_ended_though_its_child_holds_its_output_open() -> None:

@@ -34,8 +34,15 @@ from faultkit.mcp.gateway.forwarding import (
     end_to_end_headers,
     redirect_past_gateway,
     response_headers,
+    send_body,
 )
 from faultkit.mcp.gateway.interception import Interception
+from faultkit.mcp.gateway.oauth_metadata import (
+    MOST_BYTES,
+    is_metadata_request,
+    with_own_challenge,
+    with_own_resource,
+)
 from faultkit.mcp.gateway.recorder import TrafficObserver
 from faultkit.mcp.gateway.relayed_exchange import RelayedExchange, find_reply
 from faultkit.mcp.injector import Injector
@@ -124,6 +131,8 @@ class HttpRelay:
             answer.respond(202)
         elif incoming is not None and self._is_split(request, incoming):
             await self._serve_batch(session, request, incoming, answer)
+        elif is_metadata_request(request.method, request.path):
+            await self._forward_metadata(request, answer)
         elif incoming is None or incoming.kind != "request" or incoming.id is None:
             await self._forward_unchanged(request, None, answer, session)
         elif (verdict := self._interception.judge(session, incoming)) is None:
@@ -236,6 +245,21 @@ class HttpRelay:
         finally:
             reply.close()
 
+    async def _forward_metadata(self, request: HttpRequest, answer: ResponseWriter) -> None:
+        """Forward a request for OAuth metadata; put the relay's address in place of the upstream's."""
+        reply = await self._forward(request, answer, is_read=True)
+        if reply is None:
+            return
+        try:
+            body = await reply.body(MOST_BYTES)
+        except ConnectionLost as lost:
+            answer.abort(lost.reset)
+            return
+        finally:
+            reply.close()
+        renamed = with_own_resource(body, self._client.address, _own_origin(request))
+        send_body(answer, reply.status, self._response_headers(reply, request), renamed or body)
+
     async def _forward(
         self, request: HttpRequest, answer: ResponseWriter, *, is_read: bool
     ) -> HttpReply | None:
@@ -270,7 +294,10 @@ class HttpRelay:
         return self._client.target if request.target == self.path else request.target
 
     def _response_headers(self, reply: HttpReply, request: HttpRequest) -> Headers:
-        return response_headers(reply.lines, self._client.address, self._target(request))
+        lines = response_headers(reply.lines, self._client.address, self._target(request))
+        if "www-authenticate" not in reply.headers:
+            return lines
+        return with_own_challenge(lines, self._client.address, _own_origin(request))
 
     def _session(self, id: str, era: Era) -> Session:
         """Return the session with this id. Requests without one share a session per era, named after it."""
@@ -290,3 +317,8 @@ class HttpRelay:
         is_local = self._interception.local_calls.is_cancellation(session, incoming)
         session.cancel(cancelled)
         return is_local
+
+
+def _own_origin(request: HttpRequest) -> str:
+    """Return the origin by which the client calls the relay, which speaks plain HTTP."""
+    return f"http://{request.headers.get('host', '')}"

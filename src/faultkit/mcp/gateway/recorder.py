@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
@@ -121,17 +122,27 @@ def _open_one(path: str, overwrite: bool) -> TextIO:
             "--record",
             f"{path} is there already: --overwrite replaces it, --record '{numbered}' numbers its files",
         )
-    return file.open("w", encoding="utf-8", buffering=1)
+    return _opened(file, "w")
 
 
 def _open_numbered(path: str, say: Callable[[str], None]) -> TextIO:
     for number in count(1):
         file = Path(path).with_name(Path(path).name.replace("*", str(number)))
         with suppress(FileExistsError):
-            opened = file.open("x", encoding="utf-8", buffering=1)
-            say(f"recording to {file}")
-            return opened
+            return _opened(file, "x", say)
     raise AssertionError("there is always another number")
+
+
+def _opened(file: Path, mode: Literal["w", "x"], say: Callable[[str], None] = lambda line: None) -> TextIO:
+    opened = open(file, mode, encoding="utf-8", buffering=1, opener=_open_private)  # noqa: SIM115 (kept open)
+    if mode == "x":
+        say(f"recording to {file}")
+    return opened
+
+
+def _open_private(path: str, flags: int) -> int:
+    """Open a file; a new one may be read by its owner only, because messages hold secrets."""
+    return os.open(path, flags, 0o600)
 
 
 def _content(incoming: Incoming) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 
 from faultkit.base.errors import TargetError
+from faultkit.base.external_program import inherited_environment
 from faultkit.base.process_group import end_group, kill_group
 from faultkit.mcp.upstreams.upstream import UpstreamListener
 from faultkit.mcp.wire.framing import LineReader, OversizedLine
@@ -65,7 +66,7 @@ class ServerProcess:
                 stdin=child_stdin,
                 stdout=child_stdout,
                 stderr=None,
-                env=None if env is None else {**os.environ, **env},
+                env={**inherited_environment(), **(env or {})},
                 cwd=cwd,
                 start_new_session=True,
             )

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from faultkit.base.address import LOOPBACK_NAMES
 from faultkit.base.errors import InputError
-from faultkit.base.external_program import Program, check_program
+from faultkit.base.external_program import Program, check_program, inherited_environment
 from faultkit.faults.call_fault import ERAS, Era, Transport
 from faultkit.mcp.fault_specs import NONE
 from faultkit.mcp.injector import check_plan
@@ -252,7 +252,7 @@ def environment_of(folder: Path, *, url: str = "", command: Sequence[str] = ()) 
     # An HTTP proxy of the user cannot reach this machine's loopback.
     for variable in _NO_PROXY:
         added[variable] = ",".join(part for part in (os.environ.get(variable, ""), *LOOPBACK_NAMES) if part)
-    return {**os.environ, **added}, str(config)
+    return {**inherited_environment(), **added}, str(config)
 
 
 def _running_in_group(group: int) -> int:
