@@ -20,7 +20,7 @@ from tests.mcp.gateway.gateway_processes import FAULT, FEATURES, listening
 from tests.mcp.node import NODE, PACKAGES, REASON, has_package
 
 PATIENCE_S = 120.0
-GATEWAY = [*FAULT, "gateway", "--front", "http", "--port", "0"]
+GATEWAY = [*FAULT, "gateway", "--front", "http", "--port", "0", "--no-token"]
 ERAS = {
     "legacy": ("conformance", ["--suite", "all"]),
     "modern": ("conformance-modern", ["--suite", "all", "--spec-version", "2026-07-28"]),

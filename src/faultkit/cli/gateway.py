@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -87,6 +88,11 @@ Examples:
     multiple=True,
     help="Header to send to --upstream, besides the lines of FAULT_GATEWAY_HEADERS. Repeatable.",
 )
+@click.option(
+    "--no-token",
+    is_flag=True,
+    help="Serve clients over HTTP without a token: all users of this machine can then call the server.",
+)
 @click.option("--insecure", is_flag=True, help="Do not verify the certificate of --upstream.")
 @click.option(
     "--record",
@@ -109,6 +115,7 @@ def command(
     server_name: str,
     shared_plan: bool,
     headers: tuple[str, ...],
+    no_token: bool,
     insecure: bool,
     record: str | None,
     overwrite: bool,
@@ -122,6 +129,9 @@ def command(
     Everything else passes unchanged, byte for byte: progress, cancellation, sampling, subscriptions. The
     client may use stdio and the server HTTP, or the other way round. Options end at the first word that is
     none: what follows is the server's command, with or without -- before it.
+
+    Over HTTP, clients must send a token if the gateway adds headers or starts the server:
+    FAULT_GATEWAY_TOKEN, or a random one that is printed.
     """
     from faultkit.base.signals import run_async
     from faultkit.cli.call_plan import call_plan, header_pairs
@@ -133,7 +143,7 @@ def command(
     for is_idle, flags, beside in (
         (not upstream, ("--header",), "--upstream URL"),
         (not upstream.lower().startswith("https:"), ("--insecure",), "--upstream https://…"),
-        (front == "stdio", HTTP_FRONT_FLAGS, "--front http"),
+        (front == "stdio", (*HTTP_FRONT_FLAGS, "--no-token"), "--front http"),
         (not server_name, ("--shared-plan",), "--name NAME"),
         (record is None, ("--record-only", "--overwrite"), "--record FILE"),
     ):
@@ -146,6 +156,10 @@ def command(
     plan = written.plan
     endpoint = control_endpoint(control)
     given = [line for line in os.environ.get(HEADERS_VARIABLE, "").splitlines() if line.strip()]
+    added = (*header_pairs(given, HEADERS_VARIABLE), *header_pairs(headers))
+    own_token = os.environ.get("FAULT_GATEWAY_TOKEN") or None
+    # Without one, every user of the machine could use these credentials, or start processes as this user.
+    is_token_made = front == "http" and bool(added or server_command) and own_token is None and not no_token
     job = GatewayJob(
         command=server_command,
         upstream=upstream,
@@ -156,10 +170,12 @@ def command(
         server=server_name,
         record=record,
         overwrite=overwrite,
-        headers=(*header_pairs(given, HEADERS_VARIABLE), *header_pairs(headers)),
+        headers=added,
         verify=not insecure,
         control=None if endpoint is None else (endpoint.host, endpoint.port),
         control_token=os.environ.get("FAULT_CONTROL_TOKEN") or None,
+        token=secrets.token_urlsafe(24) if is_token_made else None if no_token else own_token,
+        is_token_shown=is_token_made,
         json_events=as_json,
     )
     with written.naming_places():

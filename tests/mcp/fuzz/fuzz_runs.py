@@ -103,7 +103,10 @@ def _call_of_nonsense(rng: random.Random, port: int, session: str) -> bytes:
 
 
 def _http_to_stdio(name: str, messages: int, seed: object) -> Figures:
-    with manifest() as path, running((*FAULT, "gateway", *_HTTP, "--", *_mock(path)), piped=False) as subject:
+    with (
+        manifest() as path,
+        running((*FAULT, "gateway", *_HTTP, "--no-token", "--", *_mock(path)), piped=False) as subject,
+    ):
         return fuzz_http(subject, name, subject.port(), messages, seed, _opening_nothing)
 
 

@@ -51,7 +51,7 @@ class GatewayTargets:
 
 @contextmanager
 def all_places() -> Iterator[GatewayTargets]:
-    gateway = [*FAULT, "gateway", "--front", "http", "--port", "0"]
+    gateway = [*FAULT, "gateway", "--front", "http", "--port", "0", "--no-token"]
     with (
         listening([*FEATURES, "--http", "0"], "stdout") as server,
         listening([*gateway, "--upstream", server], "stderr") as relay,

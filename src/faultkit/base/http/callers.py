@@ -6,6 +6,7 @@ must therefore validate Host and Origin (RFC 6454).
 
 from __future__ import annotations
 
+import hmac
 from urllib.parse import urlsplit
 
 from faultkit.base.address import LOOPBACK_NAMES
@@ -28,6 +29,19 @@ def is_allowed_caller(
     if origin is None or (origins is not None and origin in origins):
         return True
     return _origin_name(origin) in ((host,) if hosts is None else hosts)
+
+
+def has_token(request: HttpRequest, token: str) -> bool:
+    """Return whether a request has this bearer token (RFC 6750 §2.1)."""
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    fits = hmac.compare_digest(given.strip().encode("utf-8", "replace"), token.encode())
+    return fits and scheme.lower() == "bearer"
+
+
+def refuse_without_token(answer: ResponseWriter) -> None:
+    """Answer a request that lacks the token."""
+    lines = [("content-type", "text/plain"), ("www-authenticate", "Bearer")]
+    answer.respond(401, lines, b"expected Authorization: Bearer TOKEN")
 
 
 def _origin_name(origin: str) -> str | None:

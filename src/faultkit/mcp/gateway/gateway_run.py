@@ -12,13 +12,14 @@ import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from faultkit.base.address import url_host
 from faultkit.base.errors import InputError
 from faultkit.base.external_program import check_program
-from faultkit.base.http.callers import allowed_hosts
-from faultkit.base.http.http_server import HttpServer
+from faultkit.base.http.callers import allowed_hosts, has_token, refuse_without_token
+from faultkit.base.http.http_server import HttpRequest, HttpServer, ResponseWriter
 from faultkit.base.network import cannot_listen
 from faultkit.base.signals import AsyncStopSignal
 from faultkit.faults.call_fault import ERAS, Transport
@@ -33,13 +34,14 @@ from faultkit.mcp.upstreams.http_upstream import HttpUpstream, check_url
 from faultkit.mcp.upstreams.stdio_upstream import StdioUpstream
 from faultkit.mcp.upstreams.upstream import Connect, Upstream, UpstreamListener
 from faultkit.mcp.wire.exchange import Session
-from faultkit.mcp.wire.http_front import HttpFront
+from faultkit.mcp.wire.http_front import Continuation, HttpFront
 from faultkit.mcp.wire.stdio_front import serve_stdio
 from faultkit.plan import Plan
 
 _END_OF_INPUT = "end of input"
-_MOST_SERVERS = 1_000
-"""Limit of sessions, each of which may have a server process of its own."""
+_MOST_SERVERS = 32
+"""Limit of sessions, each of which has a server process of its own. One more ends the one used least
+recently."""
 _IDLE_S = 1800.0
 """Seconds after which an unused session ends."""
 
@@ -72,6 +74,10 @@ class GatewayJob:
     """Address of the control API; None for no control API."""
     control_token: str | None = None
     """Bearer token of the control API; None to generate and print one."""
+    token: str | None = None
+    """Bearer token that clients over HTTP must send; None to serve all."""
+    is_token_shown: bool = False
+    """True to print the token."""
     json_events: bool = False
     """True to write lines for the user as JSON events."""
 
@@ -154,6 +160,7 @@ async def _run_relay(
         headers=job.headers,
         verify=job.verify,
         hosts=allowed_hosts(job.host),
+        token=job.token,
         warn=lambda text: log.note(f"{job.server or 'the server'}: {text}"),
     )
     server = HttpServer(relay.handle)
@@ -161,6 +168,7 @@ async def _run_relay(
         host, port = await _listen(job, server.start)
         url = f"http://{url_host(host)}:{port}{relay.path}"
         log.started(f"gateway on {url}, in front of {job.upstream}", url=url, upstream=job.upstream)
+        _show_token(job, log)
         return GatewayEnd(await signals.wait())
     finally:
         await relay.stop()
@@ -199,16 +207,36 @@ async def _run_bridge(
             ended = await _serve_stdio(gateway, signals, server_end)
             is_orderly = ended.why == _END_OF_INPUT
             return ended
-        front = HttpFront(gateway, hosts=allowed_hosts(job.host), most_sessions=_MOST_SERVERS, idle_s=_IDLE_S)
+        front = HttpFront(
+            gateway,
+            hosts=allowed_hosts(job.host),
+            admit=None if job.token is None else partial(_admit, job.token),
+            most_sessions=_MOST_SERVERS,
+            idle_s=_IDLE_S,
+        )
         host, port = await _listen(job, front.start)
         behind = job.upstream or " ".join(job.command)
         url = f"http://{url_host(host)}:{port}/mcp"
         log.started(f"gateway on {url}, in front of {behind}", url=url, upstream=behind)
+        _show_token(job, log)
         return GatewayEnd(await signals.wait())
     finally:
         if front is not None:
             await front.stop()
         await gateway.stop(urgent=not is_orderly)
+
+
+def _show_token(job: GatewayJob, log: RunLog) -> None:
+    if job.token is not None and job.is_token_shown:
+        log.note(f"gateway token: {job.token}")
+
+
+def _admit(token: str, request: HttpRequest, answer: ResponseWriter, serve: Continuation) -> None:
+    """Serve a request that has the token, and refuse any other."""
+    if has_token(request, token):
+        serve("")
+    else:
+        refuse_without_token(answer)
 
 
 async def _serve_stdio(

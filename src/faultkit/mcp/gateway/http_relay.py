@@ -23,7 +23,7 @@ from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import replace
 from functools import partial
 
-from faultkit.base.http.callers import is_allowed_caller
+from faultkit.base.http.callers import has_token, is_allowed_caller, refuse_without_token
 from faultkit.base.http.http_client import ConnectionLost, HttpClient, HttpReply
 from faultkit.base.http.http_server import Headers, HttpRequest, ResponseWriter
 from faultkit.base.tasks import TaskSet
@@ -69,9 +69,11 @@ class HttpRelay:
         headers: Iterable[tuple[str, str]] = (),
         verify: bool = True,
         hosts: tuple[str, ...] | None = None,
+        token: str | None = None,
         warn: Callable[[str], None] = lambda text: None,
     ) -> None:
-        """`hosts`: names that Host and Origin may have; None allows any. `headers` replace those of the same
+        """`hosts`: names that Host and Origin may have; None allows any. `token`: bearer token that clients
+        must send, which is not forwarded; None allows all. `headers` replace those of the same
         name on each request to the upstream. `elapsed`: the clock of schedules. `warn` gets problems that no
         response can report."""
         self._client = HttpClient(url, verify=verify)
@@ -79,7 +81,10 @@ class HttpRelay:
         self._warn = warn
         self._interception = Interception(injector, server, observer, elapsed, warn)
         self._added_headers = list(headers)
-        self._added_names = {name.lower() for name, _ in self._added_headers}
+        self._dropped_names = {name.lower() for name, _ in self._added_headers}
+        if token is not None:
+            self._dropped_names.add("authorization")
+        self._token = token
         self._hosts = hosts
         self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._tasks = TaskSet[None]()
@@ -97,6 +102,9 @@ class HttpRelay:
         """Serve one request."""
         if not is_allowed_caller(request, self._hosts):
             answer.respond(403, [("content-type", "text/plain")], b"this host or origin may not call")
+            return
+        if self._token is not None and not has_token(request, self._token):
+            refuse_without_token(answer)
             return
         incoming = read(request.body) if request.method == "POST" and request.body else None
         task = self._tasks.start(self._serve(request, incoming, answer))
@@ -270,7 +278,7 @@ class HttpRelay:
         headers = [
             (name, value)
             for name, value in end_to_end_headers(request.lines)
-            if name.lower() not in self._added_names and not (is_read and name.lower() == "accept-encoding")
+            if name.lower() not in self._dropped_names and not (is_read and name.lower() == "accept-encoding")
         ]
         target = self._target(request)
         try:
