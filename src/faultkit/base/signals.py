@@ -214,16 +214,25 @@ def run_async(work: Coroutine[Any, Any, T]) -> T:
     return run(work)
 
 
+class StoppedBySignal(KeyboardInterrupt):
+    """A signal ended the work of `run_until_signal`."""
+
+    def __init__(self, number: signal.Signals) -> None:
+        super().__init__(number.name)
+        self.exit_code = 128 + number
+        """The exit code that a shell gives a command ended by this signal, such as 143."""
+
+
 def run_until_signal(work: Coroutine[Any, Any, T]) -> T:
     """Run work in a new event loop and return its result.
 
-    A signal cancels the work; once its clean-up is done, raise KeyboardInterrupt, whichever signal it was."""
+    A signal cancels the work; once its clean-up is done, raise StoppedBySignal."""
     results: list[T] = []
 
     async def main() -> None:
         results.append(await work)
 
-    run_async(wait_for_stop(main()))
+    why = run_async(wait_for_stop(main()))
     if not results:
-        raise KeyboardInterrupt
+        raise StoppedBySignal(signal.Signals[why])
     return results[0]

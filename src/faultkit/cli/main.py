@@ -125,8 +125,10 @@ def invoke(args: list[str] | None = None, name: str = "fault") -> int:
         for mistake in str(error).splitlines() if isinstance(error, InputError) else [str(error)]:
             _print_error(mistake)
         return error.exit_code
-    except (KeyboardInterrupt, click.Abort):
-        return _INTERRUPTED
+    except (KeyboardInterrupt, click.Abort) as interrupt:
+        # StoppedBySignal has the code of its signal. It is not imported here: that would slow every start.
+        code = getattr(interrupt, "exit_code", _INTERRUPTED)
+        return code if isinstance(code, int) else _INTERRUPTED
     except BrokenPipeError:
         # Python flushes stdout once more at exit: send that to /dev/null, or it would print a traceback.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -16,7 +16,9 @@ from typing import Any
 
 import pytest
 
+from faultkit.mcp.fault_specs import parse_spec
 from faultkit.mcp.wire.framing import MOST_LINE_BYTES
+from faultkit.plan import Plan
 from tests.mcp.gateway.gateway_peers import LINE_SERVER, on_http, on_pipes, request, run, to_lines
 from tests.mcp.gateway.gateway_processes import FAULT
 from tests.mcp.gateway.test_bytes import CONTENT, INITIALIZE, opened
@@ -137,6 +139,19 @@ def test_a_call_that_hangs_does_not_hold_up_the_end() -> None:
         client.say(request(1, "tools/call", name="a"), request(2, "pid"))
         assert json.loads(client.stdout.readline())["id"] == 2
         assert client.ended() == (0, 'rule "hang" acted on 1 of 1 call\n')
+
+
+def test_a_reply_that_is_lost_does_not_hold_up_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        rule = parse_spec("lost_reply")
+        assert rule is not None
+        async with on_pipes(to_lines(), Plan((rule,))) as client:
+            client.say(request(1, "tools/call", name="a"), request(2, "pid"))
+            assert (await client.message())["id"] == 2
+
+    # Were the reply awaited, the client would lose its patience before.
+    monkeypatch.setattr("faultkit.mcp.wire.stdio_front.MOST_DRAIN_S", 1000.0)
+    run(main)
 
 
 def test_a_rule_of_the_other_era_is_told_once_and_at_the_end() -> None:

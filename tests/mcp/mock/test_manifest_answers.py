@@ -138,9 +138,9 @@ def test_ping_is_of_the_old_era() -> None:
 @pytest.mark.parametrize(
     ("method", "params", "code", "message"),
     [
-        ("tools/call", {"name": "nope"}, -32601, "tool `nope` is not declared in the mock"),
-        ("tools/call", {}, -32601, "tool `None` is not declared in the mock"),
-        ("tools/call", {"name": ["x"]}, -32601, "tool `['x']` is not declared in the mock"),
+        ("tools/call", {"name": "nope"}, -32602, "tool `nope` is not declared in the mock"),
+        ("tools/call", {}, -32602, "tool `None` is not declared in the mock"),
+        ("tools/call", {"name": ["x"]}, -32602, "tool `['x']` is not declared in the mock"),
         ("tools/call", {"name": "search"}, -32602, "missing required argument `q`"),
         ("tools/call", {"name": "search", "arguments": [1]}, -32602, "expected an object as arguments"),
         ("resources/read", {"uri": "mem://b"}, -32002, "resource `mem://b` is not declared in the mock"),

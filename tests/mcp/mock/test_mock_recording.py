@@ -155,7 +155,7 @@ def test_what_was_never_asked_gets_an_error_that_says_so() -> None:
         "message": "the recording has no reply to tools/call of `idle`",
     }
     assert replayed_result(replay, "nope")["error"] == {
-        "code": -32601,
+        "code": -32602,
         "message": "tool `nope` is not in the recording",
     }
     assert ask(replay, "prompts/list")["error"] == {

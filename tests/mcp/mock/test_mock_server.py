@@ -122,7 +122,7 @@ def test_over_http_both_eras_are_answered() -> None:
             listed = await web.ask_modern(request(2, "tools/list"))
             assert listed["result"]["ttlMs"] == 0
             unknown = await web.ask(call(3, "nope"))
-            assert unknown["error"] == {"code": -32601, "message": "tool `nope` is not declared in the mock"}
+            assert unknown["error"] == {"code": -32602, "message": "tool `nope` is not declared in the mock"}
 
     run(main)
 

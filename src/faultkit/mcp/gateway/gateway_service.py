@@ -18,6 +18,7 @@ from faultkit.mcp.upstreams.upstream import Connect
 from faultkit.mcp.wire.era import HEADER_MISMATCH, ParameterHeaders
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.message import METHOD_NOT_FOUND, Incoming, error_of
+from faultkit.mcp.wire.stdio_front import MOST_DRAIN_S
 
 _UNASKED_S = 0.05
 """Seconds that verdicts without a server get to end when the client has closed its end."""
@@ -62,8 +63,8 @@ class GatewayService:
     async def drain(self, session: Session) -> None:
         """Wait for the pending replies of a session whose client has closed its end, then end its server."""
         link = self._links.get(session.id)
-        asking = [task for task, verdict in self._executing.items() if verdict.ask]
-        others = [task for task, verdict in self._executing.items() if not verdict.ask]
+        asking = [task for task, verdict in self._executing.items() if _will_reply(verdict)]
+        others = [task for task, verdict in self._executing.items() if not _will_reply(verdict)]
         if others:
             # Most end at once. Calls that hang would be cut short by the end of any server.
             await asyncio.wait(others, timeout=_UNASKED_S)
@@ -165,6 +166,12 @@ class GatewayService:
     def _on_server_lost(self, session: Session, why: str, code: int | None) -> None:
         self._stop_link(session.id)
         self._on_lost(session, why, code)
+
+
+def _will_reply(verdict: Verdict) -> bool:
+    """Return whether a verdict waits for the server and then replies soon; `lost_reply` never does."""
+    frames = () if verdict.frames is None else verdict.frames(None)
+    return verdict.ask and all(frame.after_s < MOST_DRAIN_S for frame in frames)
 
 
 def _is_modern_http(session: Session) -> bool:

@@ -120,7 +120,7 @@ class ManifestAnswers:
         name, arguments = params.get("name"), params.get("arguments")
         tool = self._tools.get(name) if isinstance(name, str) else None
         if tool is None:
-            return error_member(JsonRpcError(METHOD_NOT_FOUND, f"tool `{name}` is not declared in the mock"))
+            return error_member(JsonRpcError(INVALID_PARAMS, f"tool `{name}` is not declared in the mock"))
         if arguments is None:
             arguments = {}
         elif not isinstance(arguments, dict):

@@ -319,7 +319,7 @@ class Replay:
     def _failure(self, method: str, params: Mapping[str, Any]) -> JsonRpcError:
         name = target_of(method, dict(params))
         if method == "tools/call" and name not in self._tools:
-            return JsonRpcError(METHOD_NOT_FOUND, f"tool `{name}` is not in the recording")
+            return JsonRpcError(INVALID_PARAMS, f"tool `{name}` is not in the recording")
         if method not in self._methods:
             return JsonRpcError(METHOD_NOT_FOUND, f"method `{method}` is not in the recording")
         about = f"{method} of `{name}`" if name else method

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -85,6 +87,19 @@ def test_a_failure_that_is_expected_does_not_count_and_a_pass_does(
     assert capsys.readouterr().out.endswith(
         "The run failed: EDGE-103 passed, though --expect-failure says otherwise.\n"
     )
+
+
+@pytest.mark.parametrize(("number", "code"), [(2, 130), (15, 143), (1, 129)])
+def test_a_signal_ends_it_with_the_code_of_the_signal(number: int, code: int) -> None:
+    server = on_pipes("hangs").command
+    slow = ("--only", "EDGE-104", "--only", "EDGE-006", "--slow", "sleep", "--timeout", "60s")
+    command = [sys.executable, "-m", "faultkit", "edge", *slow, "--", *server]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert "EDGE-104" in process.stdout.readline()
+        process.send_signal(number)
+        process.stdout.read()
+        assert process.wait(20) == code
 
 
 def test_probes_can_be_left_out(capsys: pytest.CaptureFixture[str]) -> None:
