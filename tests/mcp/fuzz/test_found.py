@@ -36,10 +36,9 @@ def test_a_progress_token_of_any_type_goes_through_the_gateway() -> None:
 def test_half_of_a_surrogate_pair_as_a_tool_loses_no_call(role: str) -> None:
     with manifest() as path:
         mock = (*FAULT, "mock", "--tools-from", path)
-        command = (*mock, "--fault", "slow:1%0.1")
-        if role == "gateway":
-            command = (*FAULT, "gateway", "--fault", "slow:1%0.1", "--", *mock)
-        with running(command, piped=True) as subject:
+        fault = ("--fault", "slow:1%0.1")
+        behind = (*FAULT, "gateway", *fault, "--", *mock)
+        with running(behind if role == "gateway" else (*mock, *fault), piped=True) as subject:
             pipes = Pipes(subject)
             pipes.ask(_line(initialize("legal-init")), "legal-init")
             odd = {**call("legal-odd"), "params": {"name": "\ud800", "arguments": {}}}

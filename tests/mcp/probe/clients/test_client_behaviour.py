@@ -101,6 +101,7 @@ def test_the_last_words_are_of_the_output_or_if_it_failed_of_the_errors() -> Non
     assert last_words(ClientRun((), 0, "a\nb\n\n", "c\n")) == "b"
     assert last_words(ClientRun((), 1, "a\nb\n", "c\n")) == "c"
     assert last_words(ClientRun((), 1, "a\n", "")) == "a"
+    assert last_words(ClientRun((), 0, "a\x1b[2J\x9b31m\n", "")) == r"a\x1b[2J\x9b31m"
     assert last_words(ClientRun((), 1, "", "  | ValueError: no\n  +-------\n")) == "ValueError: no"
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
+from faultkit.base.text import escaped_line
 from faultkit.faults.call_fault import Era, Transport
 from faultkit.mcp.probe.clients.recording_mock import CALL, JournalEntry
 
@@ -174,5 +175,6 @@ def last_words(run: ClientRun) -> str:
         lines = [line.strip(" \t|+-") for line in text.splitlines()]
         readable = [line for line in lines if any(sign.isalnum() for sign in line)]
         if readable:
-            return readable[-1][:_MOST_CHARACTERS]
+            # What a client prints must not control the terminal that shows it.
+            return escaped_line(readable[-1])[:_MOST_CHARACTERS]
     return ""

@@ -102,8 +102,8 @@ def to_markdown(profile: Profile) -> str:
     lines = [
         "# Profile of an MCP client",
         "",
-        f"`{profile.command}`. {summary_of(profile)}",
-        *(f"\n{note[:1].upper()}{note[1:]}." for note in profile.notes),
+        f"{markdown.code_span(profile.command)}. {summary_of(profile)}",
+        *(f"\n{markdown.escape(note[:1].upper() + note[1:], '|', '<')}." for note in profile.notes),
         "",
         markdown_table(HEADS, (cells_of(row) for row in profile.rows)),
     ]
