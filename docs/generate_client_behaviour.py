@@ -73,6 +73,10 @@ Rows of the largest sizes depend on the speed of the machine.
 - `reply_after_cancel` answers on the POST of the call, if the client has left it open.
 - Behind a gateway with HTTP on both sides, a stream that a fault creates cannot be resumed: its events
   have no ids.
+- The tables are for servers that answer with a JSON body, as the mock does. Behind a server that answers with
+  a stream of events (all on the TypeScript SDK), a client may read the reply of a stream whatever its id, so
+  it accepts `wrong_id`; and it resumes a stream that ends early, so `stream_end` and `truncated_reply` end in
+  its timeout.
 """
 
 _WHERE: tuple[tuple[tuple[Place, ...], str], ...] = (
