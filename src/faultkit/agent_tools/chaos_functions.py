@@ -140,7 +140,7 @@ def run_experiment(call: ToolCall) -> ToolResult:
     if result.outcome is Outcome.INVALID:
         raise InputError("experiment_name", f'"{result.experiment_name}" cannot be run: {result.error}')
     found = result_document(result)
-    found |= {"reasons": ours["reasons"], "undone": ours["undone"], "warnings": ours["warnings"]}
+    found |= {key: ours[key] for key in ("faults", "reasons", "undone", "warnings")}
     if result.dry_run:
         found["plan"] = ours["plan"]
     return _result(found)

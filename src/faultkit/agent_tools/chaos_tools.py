@@ -225,9 +225,18 @@ _RESULT: dict[str, Any] = {
     "outcome": _described(
         {
             "type": "string",
-            "enum": ["held", "deviated", "invalid", "gate_not_met", "aborted", "rollback_failed"],
+            "enum": [
+                "held",
+                "deviated",
+                "invalid",
+                "gate_not_met",
+                "aborted",
+                "not_exercised",
+                "rollback_failed",
+            ],
         },
-        "In one word; rollback_failed: something is still broken.",
+        "In one word; not_exercised: a fault touched nothing, so nothing is proven; rollback_failed: "
+        "something is still broken.",
     ),
     "rollback_ok": _FLAG,
     "action_error": _TEXT_OR_NULL,
@@ -248,6 +257,10 @@ RAN = _or_error(
         "reasons": _described(_LISTED, "Each check that was not met, and why."),
         "plan": _described(
             {"type": "array", "items": {"type": "object"}}, "Only on a dry run: what it would do."
+        ),
+        "faults": _described(
+            {"type": "array", "items": {"type": "object"}},
+            "Each fault, its settings and `hits`: how often it acted; null: not known.",
         ),
         "undone": _described({"type": "array", "items": {"type": "object"}}, "What was rolled back."),
         "warnings": _LISTED,

@@ -19,6 +19,7 @@ from faultkit.chaos.experiment.experiment_file import AnyExperiment, GameDayFile
 from faultkit.chaos.experiment.experiment_model import (
     EXIT_CODE,
     FAULTKIT_KEY,
+    SEVERITY,
     Event,
     ExperimentResult,
     Outcome,
@@ -83,7 +84,8 @@ class GameDay:
     @property
     def exit_code(self) -> int:
         """The exit code of the most serious outcome."""
-        return max((EXIT_CODE[result.outcome] for result in self.results), default=0)
+        outcomes = [result.outcome for result in self.results]
+        return EXIT_CODE[max(outcomes, key=SEVERITY.index, default=Outcome.HELD)]
 
     def report(self) -> str:
         """Return the summary in Markdown."""
@@ -105,7 +107,7 @@ def summary(
     title: str, results: Sequence[ExperimentResult], planned: Sequence[str], started_at: str = ""
 ) -> str:
     """Return the results of a game day in Markdown."""
-    held = sum(result.success for result in results)
+    held = sum(result.outcome is Outcome.HELD for result in results)
     lines = [f"# Game day: {_escaped(title)}", ""]
     if started_at:
         lines += [f"Started {started_at}.", ""]

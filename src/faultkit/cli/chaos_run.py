@@ -34,6 +34,7 @@ Exit codes:
   3    the steady state did not hold at the start: nothing was started
   4    aborted: stopped, out of time, or an action failed
   5    a rollback failed: something is still broken
+  6    not exercised: it held, but a fault touched nothing
   130  Ctrl-C, 143 SIGTERM: rolled back first
 A game day exits with the most severe of its codes.
 

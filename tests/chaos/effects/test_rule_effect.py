@@ -12,6 +12,7 @@ import pytest
 from faultkit.base.address import Endpoint
 from faultkit.base.errors import InputError, TargetError
 from faultkit.chaos import ChaosFault, FaultRegistry, Injection
+from faultkit.chaos.effects import rule_effect
 from faultkit.chaos.effects.rule_effect import ProxyRules
 from faultkit.chaos.safety.undo import Undo, UndoResult
 from faultkit.mcp.gateway.gateway_control import GatewayControl, GatewayState
@@ -145,6 +146,28 @@ def test_any_network_fault_is_a_rule_with_a_time_limit_of_its_own(
     with stand.connected() as client:
         assert echoed(client, b"x") == b"x"
     assert registry.measure("slow") == {"injected": 1}
+
+
+def test_hits_are_known_when_the_rules_are_gone(stand: Stand) -> None:
+    api = ControlClient(f"http://{stand.control}", TOKEN)
+    effect = ProxyRules(api, ({"fault": "latency", "with": {"mean_ms": 1}},)).begin("slow", 30, None)
+    with stand.connected() as client:
+        assert echoed(client, b"x") == b"x"
+    assert effect.end().ok
+    assert (effect.is_active, effect.hits()) == (False, 1)
+
+
+def test_rules_that_could_not_be_removed_are_still_at_work(
+    stand: Stand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api = ControlClient(f"http://{stand.control}", TOKEN)
+    effect = ProxyRules(api, ({"fault": "jitter"},)).begin("slow", 30, None)
+    with monkeypatch.context() as patch:
+        patch.setattr(rule_effect, "carry_out", lambda undo: UndoResult(False, "the door is locked"))
+        assert effect.end() == UndoResult(False, "the door is locked")
+    assert (effect.is_active, stand.rules()) == (True, ["jitter"])
+    assert effect.end().ok
+    assert (effect.is_active, stand.rules()) == (False, [])
 
 
 def test_a_rule_that_somebody_else_removed_is_no_trouble(registry: FaultRegistry, stand: Stand) -> None:

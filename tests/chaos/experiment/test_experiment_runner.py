@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from faultkit.base.signals import REASONS, handle_signals
-from faultkit.chaos.experiment.experiment_model import EVENTS, EXIT_CODE, Event, Outcome
+from faultkit.chaos.experiment.experiment_model import EVENTS, EXIT_CODE, SEVERITY, Event, Outcome
 from faultkit.chaos.safety.chaos_limits import Limits
 from faultkit.testing.virtual_loop import run_virtual
 from tests.chaos.stage import CALLS, STATE, Stage, call, experiment_of
@@ -418,7 +418,8 @@ def test_every_kind_of_event_is_known_and_the_lease_has_them_all(stage: Stage) -
 
 
 def test_every_outcome_has_an_exit_code_of_its_own() -> None:
-    assert sorted(EXIT_CODE.values()) == list(range(6))
+    assert sorted(EXIT_CODE.values()) == list(range(7))
+    assert set(SEVERITY) == set(Outcome)
     assert set(EXIT_CODE) == set(Outcome)
 
 

@@ -299,6 +299,9 @@ class Stuck:
     def measure(self) -> Measured:
         return {}
 
+    def hits(self) -> int:
+        return 0
+
     def end(self) -> UndoResult:
         return UndoResult(False, "the door is locked")
 

@@ -169,6 +169,9 @@ class ExhaustionEffect:
         usage = usage_of(self.pid) if self.is_active else {}
         return {**usage, "disk_bytes": self._disk_bytes} if usage else {}
 
+    def hits(self) -> int:
+        return 1  # The resource is taken, whether others want it or not.
+
     def end(self) -> UndoResult:
         with self._lock:
             if self._result is None:

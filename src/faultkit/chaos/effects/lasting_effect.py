@@ -51,6 +51,11 @@ class LastingEffect(Protocol):
     def measure(self) -> Measured:
         """Return what the effect holds or has done by now."""
 
+    def hits(self) -> int:
+        """Return how often the effect has touched something, also once it is over.
+
+        May block for a moment. Raises FaultkitError if another process counts and does not answer."""
+
     def end(self) -> UndoResult:
         """Undo the effect. Never raises; ending it twice does no harm."""
 

@@ -227,6 +227,9 @@ class PartitionEffect:
     def measure(self) -> Measured:
         return dict(self._counts)
 
+    def hits(self) -> int:
+        return self._counts["connections_cut"] + self._counts["connects_met"]
+
     def start(self) -> None:
         """Intercept new connections, cut existing ones, and keep cutting those that slip through."""
         _hook.add(self)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,6 +40,8 @@ RULE_METADATA = KeyTable(
     Key("trigger", help="When the rule acts, as in a plan."),
     has_nulls=False,
 )
+_COUNT_S = 2.0
+"""Time for the other process to say how often the rules have acted."""
 _BOTH_WAYS = {"side": "server", "direction": "both"}
 _PARTITIONS: dict[str, tuple[dict[str, Any], ...]] = {
     # New connections are refused, existing ones are reset.
@@ -108,6 +111,9 @@ class RuleEffect:
         self._log = log
         self._lock = threading.Lock()
         self._undos: list[tuple[str, Undo]] = []
+        """Intent and undo of each rule that is not removed yet."""
+        self._rules: list[str] = []
+        self._last_hits = 0
         self._is_over = False
 
     def add(self, document: Mapping[str, Any], lasts_s: float) -> None:
@@ -120,11 +126,12 @@ class RuleEffect:
             f"remove rule {name} from {self._api.url}",
         )
         self._undos.append((self._log.intend(undo), undo))
+        self._rules.append(name)
         self._api.add_rule({**document, "name": name}, lasts_s)
 
     @property
     def says(self) -> str:
-        return f"{', '.join(undo.data['rule'] for _, undo in self._undos)} at {self._api.url}"
+        return f"{', '.join(self._rules)} at {self._api.url}"
 
     @property
     def is_active(self) -> bool:
@@ -135,22 +142,34 @@ class RuleEffect:
         if self._is_over:
             return {}
         try:
-            injected = self._api.injected()
+            return {"injected": self.hits()}
         except FaultkitError:
             return {}
-        return {"injected": sum(injected.get(undo.data["rule"], 0) for _, undo in self._undos)}
+
+    def hits(self) -> int:
+        if not self._is_over:
+            injected = self._api.injected(_COUNT_S)
+            self._last_hits = sum(injected.get(rule, 0) for rule in self._rules)
+        return self._last_hits
 
     def end(self) -> UndoResult:
         with self._lock:
-            results = []
+            if not self._is_over:
+                # A last time: the other process need not remember rules that are gone.
+                with suppress(FaultkitError):
+                    self.hits()
+            failed: list[tuple[str, Undo]] = []
+            problem: UndoResult | None = None
             for intent, undo in reversed(self._undos):
-                results.append(carry_out(undo))
-                self._log.record_undo(intent, results[-1])
-            failed = [result for result in results if not result.ok]
-            if not failed:
-                self._undos.clear()
-            self._is_over = True
-            return failed[0] if failed else UndoResult(True, "the rules are removed")
+                result = carry_out(undo)
+                self._log.record_undo(intent, result)
+                if not result.ok:
+                    failed.insert(0, (intent, undo))
+                    problem = problem or result
+            self._undos = failed
+            # Rules that could not be removed still act.
+            self._is_over = not failed
+            return problem or UndoResult(True, "the rules are removed")
 
 
 def read_rules(kind: str, targets: tuple[str, ...], metadata: Mapping[str, object]) -> ProxyRules:

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from faultkit import __version__
 from faultkit.chaos.steps.expectations import Expectation
+from faultkit.chaos.steps.fault_hits import FaultHits
 from faultkit.chaos.steps.step_work import RollbackResult
 
 USUAL_DURATION_S = 300.0
@@ -145,6 +146,8 @@ class Outcome(StrEnum):
     """The steady state was not met to begin with. Nothing was started."""
     ABORTED = "aborted"
     """Stopped, out of time, or an action failed: nothing is proven."""
+    NOT_EXERCISED = "not_exercised"
+    """The steady state held, but a fault touched nothing: nothing is proven."""
     ROLLBACK_FAILED = "rollback_failed"
     """Something is still broken, whatever else was found."""
 
@@ -156,13 +159,26 @@ EXIT_CODE: Mapping[Outcome, int] = {
     Outcome.GATE_NOT_MET: 3,
     Outcome.ABORTED: 4,
     Outcome.ROLLBACK_FAILED: 5,
+    Outcome.NOT_EXERCISED: 6,
 }
+
+SEVERITY = (
+    Outcome.HELD,
+    Outcome.NOT_EXERCISED,
+    Outcome.DEVIATED,
+    Outcome.INVALID,
+    Outcome.GATE_NOT_MET,
+    Outcome.ABORTED,
+    Outcome.ROLLBACK_FAILED,
+)
+"""The outcomes, the least severe first: a game day ends as its most severe experiment."""
 
 TOOLKIT_STATUS: Mapping[Outcome, str] = {
     Outcome.HELD: "completed",
     Outcome.DEVIATED: "completed",
     Outcome.INVALID: "aborted",
     Outcome.GATE_NOT_MET: "completed",
+    Outcome.NOT_EXERCISED: "completed",
     Outcome.ABORTED: "interrupted",
     Outcome.ROLLBACK_FAILED: "completed",
 }
@@ -230,10 +246,24 @@ class RunFindings:
     reasons: list[str] = field(default_factory=list)
     """Each check that was not met, and why."""
     undone: list[RollbackResult] = field(default_factory=list)
+    faults: list[FaultHits] = field(default_factory=list)
 
     @property
     def has_deviated(self) -> bool:
         return self.deviated or self.after is False
+
+    @property
+    def idle_faults(self) -> list[str]:
+        """The faults that touched nothing, or are not known to have acted."""
+        return [each.says for each in self.faults if not each.hits]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the hits of the faults leave open."""
+        found = [each.warning for each in self.faults if each.warning is not None]
+        if self.outcome is not Outcome.NOT_EXERCISED:
+            found += self.idle_faults
+        return found
 
     @property
     def rollback_failures(self) -> list[str]:
@@ -252,7 +282,9 @@ class RunFindings:
             return Outcome.GATE_NOT_MET
         if self.has_deviated:
             return Outcome.DEVIATED
-        return Outcome.ABORTED if self.action_error is not None else Outcome.HELD
+        if self.action_error is not None:
+            return Outcome.ABORTED
+        return Outcome.NOT_EXERCISED if self.idle_faults else Outcome.HELD
 
     def result(self, duration_s: float) -> ExperimentResult:
         """Return the result of the run as it stands."""
@@ -261,6 +293,8 @@ class RunFindings:
             errors.append(self.invalid)
         if self.stopped is not None:
             errors.append(f"Stopped: {self.stopped}")
+        if self.outcome is Outcome.NOT_EXERCISED:
+            errors.append(f"Not exercised: {'; '.join(self.idle_faults)}")
         after = bool(self.before) if self.dry_run else bool(self.after)
         return ExperimentResult(
             experiment_name=self.name,
@@ -339,6 +373,7 @@ def faultkit_section(
     file: str | None,
     seed: int | str | None = None,
     plan: Sequence[Mapping[str, Any]] = (),
+    faults: Sequence[Mapping[str, Any]] = (),
     reasons: Sequence[str] = (),
     undone: Sequence[Mapping[str, Any]] = (),
     events: Sequence[Event] = (),
@@ -352,6 +387,7 @@ def faultkit_section(
         "file": file,
         "seed": seed,
         "plan": list(plan),
+        "faults": list(faults),
         "reasons": list(reasons),
         "undone": list(undone),
         "warnings": list(warnings),

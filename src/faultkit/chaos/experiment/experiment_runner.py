@@ -31,6 +31,7 @@ from faultkit.chaos.safety.chaos_limits import Limits
 from faultkit.chaos.safety.kill_switch import KillSwitch
 from faultkit.chaos.safety.lease import Lease
 from faultkit.chaos.steps.expectations import Expectation, FunctionExpectation, resolve_expectation
+from faultkit.chaos.steps.fault_hits import count_hits
 from faultkit.chaos.steps.fault_steps import FaultChange
 from faultkit.chaos.steps.network_steps import HttpCall
 from faultkit.chaos.steps.step_work import (
@@ -110,10 +111,11 @@ class ExperimentRunner:
             file=None if experiment.file is None else str(experiment.file),
             seed=self._seed,
             plan=plan_of(experiment),
+            faults=[each.document for each in findings.faults],
             reasons=findings.reasons,
             undone=[_undo_document(each) for each in findings.undone],
             events=monitor.events,
-            warnings=monitor.warnings,
+            warnings=[*findings.warnings, *monitor.warnings],
         )
         return Journal(result, document)
 
@@ -130,6 +132,8 @@ class ExperimentRunner:
                 # A defect of Faultkit: the rollback runs all the same.
                 is_ours = isinstance(error, FaultkitError)
                 self._findings.stopped = str(error) if is_ours else f"{type(error).__name__}: {error}"
+            # Before the rollback: rules that are gone need not be remembered where they acted.
+            self._findings.faults = await self._monitor.finish(count_hits(self._context.faults))
             await self._roll_back(document)
 
     async def _run_phases(self, document: dict[str, Any]) -> None:

@@ -54,6 +54,9 @@ class ActiveEffect:
     def measure(self) -> Measured:
         return self._effect.measure()
 
+    def hits(self) -> int:
+        return self._effect.hits()
+
     def end(self) -> UndoResult:
         self._timer.cancel()
         result = self._effect.end()
@@ -77,6 +80,10 @@ class RegisteredFault:
         self._log = log
         self._calls = 0
         self._times_triggered = 0
+        self._past_effect: ActiveEffect | None = None
+        """The last effect, once the fault is removed."""
+        self._past_hits = 0
+        """Hits of the effects before the last."""
         self._last_triggered_us: int | None = None
         self._trouble = ""
         self._is_removed = False
@@ -96,6 +103,14 @@ class RegisteredFault:
             found._calls, found._times_triggered = self._calls, self._times_triggered
             found._last_triggered_us = self._last_triggered_us
         return found
+
+    def hits(self) -> int:
+        """Return how often the fault has acted: what its lasting effects have touched, or how often it was
+        triggered. May block; raises FaultkitError if another process counts and does not answer."""
+        if isinstance(self.effect, InstantEffect):
+            return self._times_triggered
+        effect = self.active_effect or self._past_effect
+        return self._past_hits + (0 if effect is None else effect.hits())
 
     def state(self) -> FaultState:
         """Return a snapshot of the state."""
@@ -220,6 +235,8 @@ class RegisteredFault:
             active = self.active_effect
             is_new = active is None or not active.is_active
             if active is None or is_new:
+                if active is not None:
+                    self._past_hits += active.hits()
                 started = effect.begin(self.fault.name, lasts_s, self._log)
                 active = self.active_effect = ActiveEffect(started, lasts_s, self._set_trouble)
         says = active.says if is_new else f"still at work: {active.says}"
@@ -237,6 +254,7 @@ class RegisteredFault:
                 wake()
         with self._start_lock:
             effect, self.active_effect = self.active_effect, None
+            self._past_effect = effect or self._past_effect
         if effect is not None:
             check_undone(self.fault.name, effect.end())
 

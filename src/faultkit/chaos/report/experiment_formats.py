@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from faultkit.base.numbers import decimals, instant_to_second, seconds
-from faultkit.base.text import printable_line
-from faultkit.chaos.report.journal_report import OUTCOMES, ChaosReport, CheckRun, ExperimentRun
+from faultkit.base.text import counted, printable_line
+from faultkit.chaos.report.journal_report import OUTCOMES, ChaosReport, CheckRun, ExperimentRun, FaultRun
+from faultkit.chaos.steps.fault_settings import settings_text
 from faultkit.report import markdown
 from faultkit.report.html_page import met_sign, pairs_with_value, render_page, utc_text
 from faultkit.report.junit import JUnitCase, JUnitProblem, JUnitSuite, render_junit_suites
@@ -42,6 +43,7 @@ _JUNIT_TAGS: dict[str, Literal["failure", "error"]] = {
     "invalid": "error",
     "gate_not_met": "failure",
     "aborted": "error",
+    "not_exercised": "failure",
     "rollback_failed": "error",
 }
 
@@ -65,6 +67,8 @@ def _text_of_run(run: ExperimentRun) -> Iterator[str]:
     dry = " (dry run: nothing was changed)" if run.dry_run else ""
     yield f"{printable_line(run.name)}: {OUTCOMES[run.outcome]}{dry}"
     yield from _text_of_plan(run) if run.dry_run else _text_of_phases(run)
+    for fault in run.faults:
+        yield f"  fault     {printable_line(f'{fault.name}: {_fault_text(fault)}: {_hits(fault)}')}"
     for reason in run.reasons:
         yield f"  not met   {printable_line(reason)}"
     if run.error:
@@ -92,6 +96,17 @@ def _text_of_phases(run: ExperimentRun) -> Iterator[str]:
                 word = "undone" if each.ok else "FAILED"
                 message = "" if each.message == "done" else f": {printable_line(each.message)}"
                 yield f"            {word}: {printable_line(each.says)}{message}"
+
+
+def _fault_text(fault: FaultRun) -> str:
+    settings = settings_text(fault.settings)
+    return f"{fault.fault}{f', {settings}' if settings else ''}, at {fault.place}"
+
+
+def _hits(fault: FaultRun) -> str:
+    if fault.hits is None:
+        return f"not known how often it acted ({fault.why})"
+    return f"acted {counted(fault.hits, 'time')}" if fault.hits else "TOUCHED NOTHING"
 
 
 # --- Markdown --------------------------------------------------------------------------------------
@@ -143,6 +158,7 @@ def _markdown_of_run(run: ExperimentRun) -> Iterator[str]:
         for each in run.acts
     ]
     yield from _markdown_section("Actions", ("action", "", "why", "from (s)", "to (s)"), acts)
+    yield from _markdown_section("Faults", ("fault", "kind", "settings", "where", "acted"), _fault_rows(run))
     undone = [
         (each.says, "done" if each.ok else "**FAILED**", each.message, decimals(each.at_s, 2))
         for each in run.undone
@@ -150,6 +166,12 @@ def _markdown_of_run(run: ExperimentRun) -> Iterator[str]:
     yield from _markdown_section("Rollback, last first", ("what", "", "message", "at (s)"), undone)
     if run.warnings:
         yield from ("", "### Warnings", "", *markdown.bullets(map(_escaped, run.warnings)))
+
+
+def _fault_rows(run: ExperimentRun) -> list[tuple[str, ...]]:
+    return [
+        (each.name, each.fault, settings_text(each.settings), each.place, _hits(each)) for each in run.faults
+    ]
 
 
 def _markdown_section(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -198,6 +220,7 @@ _VERDICT_CLASSES: dict[str, VerdictClass] = {
     "deviated": "failed",
     "rollback_failed": "failed",
     "gate_not_met": "inconclusive",
+    "not_exercised": "inconclusive",
     "aborted": "unfinished",
     "invalid": "unfinished",
 }
@@ -279,6 +302,7 @@ def _blocks(run: ExperimentRun) -> Iterator[Block]:
         for each in run.checks
     ]
     yield from _table("Checks", ("Phase", "Check", "Met", "Why", "At"), checks, numeric=(4,))
+    yield from _table("Faults", ("Fault", "Kind", "Settings", "Where", "Acted"), _fault_rows(run))
     undone = [(each.says, met_sign(each.ok), each.message, seconds(each.at_s)) for each in run.undone]
     yield from _table("Rollback, last first", ("What", "Done", "Message", "At"), undone, numeric=(3,))
     if run.warnings:

@@ -46,6 +46,20 @@ class ActionRun:
 
 
 @dataclass(frozen=True, slots=True)
+class FaultRun:
+    """One fault of the method, and how often it has acted."""
+
+    name: str
+    fault: str
+    settings: Mapping[str, Any]
+    place: str
+    hits: int | None
+    """None: not known."""
+    why: str = ""
+    """Why it is not known."""
+
+
+@dataclass(frozen=True, slots=True)
 class RollbackStep:
     """One change that was undone, or could not be."""
 
@@ -79,6 +93,7 @@ class ExperimentRun:
     phases: tuple[PhaseRun, ...] = ()
     checks: tuple[CheckRun, ...] = ()
     acts: tuple[ActionRun, ...] = ()
+    faults: tuple[FaultRun, ...] = ()
     undone: tuple[RollbackStep, ...] = ()
 
     @property
@@ -114,6 +129,7 @@ OUTCOMES = {
     "invalid": "The experiment is not valid",
     "gate_not_met": "The system was not in its steady state to begin with",
     "aborted": "The experiment did not finish",
+    "not_exercised": "Not exercised: a fault touched nothing, so nothing is proven",
     "rollback_failed": "Something is still broken: a rollback failed",
 }
 """Each outcome in a few words for people."""
@@ -154,6 +170,7 @@ def _run(journal: Mapping[str, Any]) -> ExperimentRun:
         phases=_phases(events, ours["duration_seconds"]),
         checks=tuple(_check(event) for event in events if event["kind"] == "check_ended"),
         acts=_acts(events, ours["duration_seconds"]),
+        faults=tuple(FaultRun(**each) for each in ours.get("faults") or ()),
         undone=tuple(
             RollbackStep(event["says"], event["ok"], str(event["message"]), event["at_s"])
             for event in events

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 from urllib.parse import quote, urlsplit
 
@@ -18,13 +19,17 @@ from faultkit.base.documents.key_tables import Key, KeyTable
 from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.documents.values import TEXT_SCHEMA, text
 from faultkit.base.errors import InputError
+from faultkit.base.secrets import is_secret_key
 from faultkit.chaos.named_faults.chaos_fault import ChaosFault, parse_chaos_fault
 from faultkit.chaos.named_faults.fault_registry import FaultRegistry
+from faultkit.chaos.named_faults.registered_fault import RegisteredFault
 from faultkit.chaos.safety.undo import Undo
+from faultkit.chaos.steps.fault_settings import rule_settings, rule_text
 from faultkit.chaos.steps.network_steps import send_request
 from faultkit.chaos.steps.step_work import (
     ANY_MAPPING_SCHEMA,
     USUAL_STEP_LIMIT_S,
+    FaultAtWork,
     RollbackEntry,
     StepContext,
     StepFailed,
@@ -44,6 +49,7 @@ from faultkit.plan import (
     parse_plan,
     parse_rule,
 )
+from faultkit.proxy.control.control_client import ControlClient, injections_of
 
 _FAULT_CHANGES = ("register", "inject", "remove")
 FAULT = KeyTable(
@@ -105,11 +111,13 @@ class FaultChange:
         if fault.seed is None and context.seed is not None:
             fault = replace(fault, seed=context.seed)
         registry.register(fault, ttl_s=context.ttl_s())
+        _add_at_work(context, registry.registered(self.name))
         return {"registered": self.name}
 
     async def _inject(self, context: StepContext, registry: FaultRegistry) -> Any:
         if self.name not in registry:
             raise StepFailed(f'there is no fault named "{self.name}"')
+        _add_at_work(context, registry.registered(self.name))
         injection = await registry.ainject(self.name)
         if injection.lasting_effect is not None:
             context.rollback.add(f"end the effect of fault {self.name}", lambda: registry.end(injection))
@@ -120,6 +128,31 @@ class FaultChange:
         if before is not None:
             context.rollback.add(f"register fault {self.name} again", lambda: registry.restore(before))
         return {"removed": self.name, "existed": await run_in_thread(lambda: registry.remove(self.name))}
+
+
+def _add_at_work(context: StepContext, registered: RegisteredFault | None) -> None:
+    """Add a registered fault to those whose hits are counted, once."""
+    if registered is None or any(each.source is registered for each in context.faults):
+        return
+    fault, before = registered.fault, registered.hits()
+    control = fault.metadata.get("control")
+    context.faults.append(
+        FaultAtWork(
+            fault.name,
+            fault.fault_type,
+            _settings_of(fault),
+            "the runner" if control is None else f"the control API {control}",
+            lambda: registered.hits() - before,
+            registered,
+        )
+    )
+
+
+def _settings_of(fault: ChaosFault) -> dict[str, Any]:
+    """Return the settings of a registered fault, without secrets."""
+    metadata = {key: value for key, value in fault.metadata.items() if not is_secret_key(key)}
+    given = {"duration_seconds": fault.duration_s, "targets": list(fault.targets), **metadata}
+    return {"probability": fault.probability, **{key: value for key, value in given.items() if value}}
 
 
 _ACTS = {
@@ -209,10 +242,16 @@ class PlanChange:
     @property
     def says(self) -> str:
         if self.add is not None:
-            return f"add rule {self.add.name} to the {self._place}"
+            return f"add rule {self.add.name} ({rule_text(dump_rule(self.add))}) to the {self._place}"
         if self.remove is not None:
             return f"remove rule {self.remove} from the {self._place}"
-        return f"change the plan of the {self._place}"
+        rules = self.plan.rules if isinstance(self.plan, Plan) else ()
+        texts = (
+            "; ".join(f"{rule.name}: {rule_text(dump_rule(rule))}" for rule in rules)
+            or self.plan
+            or "no rules"
+        )
+        return f"put a plan ({texts}) at the {self._place}"
 
     def resolve(self, context: StepContext) -> None:
         parts = urlsplit(self.control)
@@ -231,9 +270,12 @@ class PlanChange:
             entry = context.rollback.intend(Undo("rule", data, says))
             # The lease renews it. If every process here dies, it ends within the time of one lease.
             path = f"/rules?ttl={context.lease_s:.3f}"
-            return await self._change(context, entry, "POST", path, dump_rule(rule))
+            reply = await self._change(context, entry, "POST", path, dump_rule(rule))
+            context.faults.append(self._at_work(self.add, rule.name, 0))
+            return reply
         current = await self._send("GET", "/plan", None)
-        ends = (await self._send("GET", "/status", None))["expires_in_s"]
+        status = await self._send("GET", "/status", None)
+        ends = status["expires_in_s"]
         # Temporary rules belong to others. The rollback must not restore them, because they would stay for
         # ever.
         lasting = [rule for rule in current["rules"] if ends.get(rule["name"]) is None]
@@ -249,9 +291,38 @@ class PlanChange:
         }
         says = f"put back the plan of the {self._place}"
         entry = context.rollback.intend(Undo("plan", before, says))
-        return await self._change(context, entry, "PUT", f"/plan?ttl={context.ttl_s():.3f}", dump_plan(plan))
+        await self._count_for_good(context, None)
+        path = f"/plan?ttl={context.ttl_s():.3f}"
+        reply = await self._change(context, entry, "PUT", path, dump_plan(plan))
+        counts = injections_of(status)
+        context.faults += [self._at_work(rule, rule.name, counts.get(rule.name, 0)) for rule in plan.rules]
+        return reply
+
+    def _at_work(self, rule: Rule, name: str, before: int) -> FaultAtWork:
+        """Return a rule as a fault at work; `name` is its name at the control API, `before` its hits there
+        when it began."""
+        api = ControlClient(self.control, self.token)
+        return FaultAtWork(
+            rule.name,
+            rule.fault.kind,
+            rule_settings(dump_rule(rule)),
+            f"the {self._place}",
+            lambda: api.injected().get(name, 0) - before,
+            (self.control, name),
+        )
+
+    async def _count_for_good(self, context: StepContext, name: str | None) -> None:
+        """Count a rule of this run, or all at this control API, that another step is about to remove."""
+        for index, fault in enumerate(context.faults):
+            if fault.source == (self.control, name) or (name is None and self._is_here(fault)):
+                hits = await run_in_thread(fault.count)
+                context.faults[index] = replace(fault, count=partial(int, hits))
+
+    def _is_here(self, fault: FaultAtWork) -> bool:
+        return isinstance(fault.source, tuple) and fault.source[0] == self.control
 
     async def _remove(self, context: StepContext, name: str, lasting: list[dict[str, Any]]) -> Any:
+        await self._count_for_good(context, name)
         path = f"/rules/{quote(name, safe='')}"
         rule = next((rule for rule in lasting if rule["name"] == name), None)
         if rule is None:

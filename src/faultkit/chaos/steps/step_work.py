@@ -83,6 +83,25 @@ class StepContext:
     processes: dict[str, int] = field(default_factory=dict)
     """Process ids by the names of the steps that started them."""
     started: list[Process] = field(default_factory=list)
+    faults: list[FaultAtWork] = field(default_factory=list)
+    """The faults that steps have begun so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class FaultAtWork:
+    """A fault that a step has begun."""
+
+    name: str
+    kind: str
+    """The fault of the vocabulary, or the type of a registered fault."""
+    settings: Mapping[str, Any]
+    """JSON, without secrets."""
+    place: str
+    """Where it acts: "the proxy at 127.0.0.1:7900"."""
+    count: Callable[[], int]
+    """Returns how often it has acted in this run. May block; raises FaultkitError if that is not known."""
+    source: object = None
+    """The registered fault, or control API and name of a rule: what is counted."""
 
 
 # --- rollback -------------------------------------------------------------------------------------

@@ -53,16 +53,13 @@ class ControlClient:
         """The token that is sent."""
         return self.token or os.environ.get(TOKEN_VARIABLE, "")
 
-    def status(self) -> dict[str, Any]:
+    def status(self, timeout_s: float = _TIMEOUT_S) -> dict[str, Any]:
         """Return the counters of the run."""
-        return self._request("GET", "/status")
+        return self._request("GET", "/status", timeout_s=timeout_s)
 
-    def injected(self) -> dict[str, int]:
+    def injected(self, timeout_s: float = _TIMEOUT_S) -> dict[str, int]:
         """Return how often each rule has acted."""
-        status = self.status()
-        if "rules" in status:  # A gateway lists rules; a proxy has a mapping.
-            return {rule["name"]: rule["injected"] for rule in status["rules"]}
-        return dict(status["injected"])
+        return injections_of(self.status(timeout_s))
 
     def plan(self) -> dict[str, Any]:
         """Return the current plan."""
@@ -101,9 +98,15 @@ class ControlClient:
         finally:
             connection.close()
 
-    def _request(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    def _request(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        timeout_s: float = _TIMEOUT_S,
+    ) -> dict[str, Any]:
         try:
-            reply = self.send(method, path, body)
+            reply = self.send(method, path, body, timeout_s)
             if reply.status >= 300:
                 raise _refusal(self.url, reply)
             document: dict[str, Any] = json.loads(reply.body)
@@ -112,6 +115,13 @@ class ControlClient:
             raise TargetError(f"the control API at {self.url} cannot be reached: {error}") from None
         except (OSError, HTTPException, ValueError) as error:
             raise RunError(f"the control API at {self.url} gave no answer: {error}") from None
+
+
+def injections_of(status: Mapping[str, Any]) -> dict[str, int]:
+    """Return how often each rule has acted, as a status says."""
+    if "rules" in status:  # A gateway lists rules; a proxy has a mapping.
+        return {rule["name"]: rule["injected"] for rule in status["rules"]}
+    return dict(status["injected"])
 
 
 def rule_path(name: str) -> str:

@@ -1,0 +1,158 @@
+"""Hits: a fault that touched nothing makes a run *not exercised*."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from faultkit.base.address import Endpoint
+from faultkit.base.errors import RunError
+from faultkit.chaos.experiment.experiment_model import Journal, Outcome
+from faultkit.chaos.named_faults.chaos_fault import ChaosFault
+from faultkit.chaos.named_faults.fault_registry import FaultRegistry
+from faultkit.chaos.steps.fault_hits import count_hits
+from faultkit.chaos.steps.fault_settings import settings_text
+from faultkit.chaos.steps.step_work import FaultAtWork
+from faultkit.proxy.plane import Plane
+from tests.chaos.stage import Stage, experiment_of
+
+Proxy = tuple[Endpoint, Endpoint, Plane]
+SLOW = {"name": "slow", "fault": "latency", "with": {"mean_ms": 1}}
+
+
+def through(address: Endpoint) -> dict[str, Any]:
+    return {
+        "tcp": {"address": str(address), "send": "hi"},
+        "expect": {"target": "reply", "equals": "hi"},
+        "limit": "500ms",
+    }
+
+
+def run(stage: Stage, steady: dict[str, Any], *method: dict[str, Any]) -> Journal:
+    document = {"name": "x", "steady_state": [steady], "method": list(method)}
+    return stage.run(experiment_of(document, stage.folder))
+
+
+def change(control: Endpoint, **what: Any) -> dict[str, Any]:
+    return {"proxy": {"control": str(control), "token": "secret", **what}}
+
+
+def hits(journal: Journal) -> dict[str, int | None]:
+    return {each["name"]: each["hits"] for each in journal.document["faultkit"]["faults"]}
+
+
+def test_a_rule_that_touches_nothing_proves_nothing(stage: Stage, echo: Endpoint, proxy: Proxy) -> None:
+    _, control, _ = proxy
+    journal = run(stage, through(echo), change(control, add=SLOW))  # Past the proxy.
+    assert (journal.result.outcome, journal.result.exit_code) == (Outcome.NOT_EXERCISED, 6)
+    assert journal.result.success, "the steady state itself held"
+    assert journal.result.error == (
+        f"Not exercised: slow (latency) at the proxy at {control} touched nothing"
+    )
+    assert journal.document["faultkit"]["faults"] == [
+        {
+            "name": "slow",
+            "fault": "latency",
+            "settings": {"with": {"mean_ms": 1.0}},
+            "place": f"the proxy at {control}",
+            "hits": 0,
+            "why": "",
+        }
+    ]
+    assert journal.document["status"] == "completed"
+
+
+def test_a_rule_that_acted_is_counted(stage: Stage, proxy: Proxy) -> None:
+    bound, control, _ = proxy
+    journal = run(stage, through(bound), change(control, add=SLOW))
+    assert journal.result.outcome is Outcome.HELD
+    assert hits(journal) == {"slow": 1}
+    assert journal.document["faultkit"]["warnings"] == []
+
+
+def test_every_rule_must_act(stage: Stage, proxy: Proxy) -> None:
+    bound, control, _ = proxy
+    other = {"name": "other", "fault": "jitter", "match": {"proxy": "other"}}
+    journal = run(stage, through(bound), change(control, add=SLOW), change(control, add=other))
+    assert journal.result.outcome is Outcome.NOT_EXERCISED
+    assert hits(journal) == {"slow": 1, "other": 0}
+
+
+def test_hits_of_an_earlier_run_do_not_count(stage: Stage, echo: Endpoint, proxy: Proxy) -> None:
+    bound, control, _ = proxy
+    plan = change(control, plan={"rules": [SLOW]})
+    assert hits(run(stage, through(bound), plan)) == {"slow": 1}
+    assert hits(run(stage, through(echo), plan)) == {"slow": 0}
+
+
+def test_a_rule_that_the_method_removes_again_keeps_its_hits(stage: Stage, proxy: Proxy) -> None:
+    bound, control, _ = proxy
+    touched = {"name": "use it", **through(bound)}
+    steps = (change(control, plan={"rules": [SLOW]}), touched, change(control, remove="slow"))
+    journal = run(stage, through(bound), *steps)
+    assert (journal.result.outcome, hits(journal)) == (Outcome.HELD, {"slow": 1})
+
+
+def test_a_deviation_stays_one_though_a_fault_touched_nothing(stage: Stage, proxy: Proxy) -> None:
+    bound, control, _ = proxy
+    cut = {"name": "cut", "fault": "refuse"}
+    other = {"name": "other", "fault": "jitter", "match": {"proxy": "other"}}
+    journal = run(stage, through(bound), change(control, add=cut), change(control, add=other))
+    assert journal.result.outcome is Outcome.DEVIATED
+    assert (
+        f"other (jitter) at the proxy at {control} touched nothing"
+        in (journal.document["faultkit"]["warnings"])
+    )
+
+
+def test_a_shut_port_does_not_say_whether_a_client_came(stage: Stage, echo: Endpoint, proxy: Proxy) -> None:
+    _, control, _ = proxy
+    journal = run(stage, through(echo), change(control, add={"name": "cut", "fault": "refuse"}))
+    assert journal.result.outcome is Outcome.HELD
+    (warning,) = journal.document["faultkit"]["warnings"]
+    assert warning.startswith(f"cut (refuse) at the proxy at {control} counts shut ports: ")
+
+
+REGISTER = {"fault": {"register": "f", "fault_type": "error", "probability": 0}}
+
+
+@pytest.mark.parametrize("method", [[REGISTER], [REGISTER, {"fault": {"inject": "f"}}]], ids=["no", "once"])
+def test_a_registered_fault_that_was_never_triggered_proves_nothing(
+    stage: Stage, method: list[dict[str, Any]]
+) -> None:
+    stage.registry = FaultRegistry(seed=1)
+    journal = run(stage, {"process": "true"}, *method)
+    assert journal.result.outcome is Outcome.NOT_EXERCISED
+    assert journal.result.error == "Not exercised: f (error) at the runner touched nothing"
+
+
+def test_a_registered_fault_at_a_proxy_counts_what_its_rule_touched(stage: Stage, proxy: Proxy) -> None:
+    bound, control, _ = proxy
+    stage.registry = registry = FaultRegistry(seed=1)
+    metadata = {"control": str(control), "token": "secret", "with": {"mean_ms": 1}}
+    registry.register(ChaosFault("slow", "latency", 1, 30, metadata=metadata))
+    journal = run(stage, through(bound), {"fault": {"inject": "slow"}})
+    assert (journal.result.outcome, hits(journal)) == (Outcome.HELD, {"slow": 1})
+    (fault,) = journal.document["faultkit"]["faults"]
+    assert fault["place"] == f"the control API {control}"
+    assert "token" not in fault["settings"]
+
+
+def test_a_counter_that_does_not_answer_is_not_a_proof() -> None:
+    def fails() -> int:
+        raise RunError("it is gone")
+
+    (counted,) = asyncio.run(count_hits([FaultAtWork("cut", "blackhole", {}, "the proxy at p:1", fails)]))
+    assert (counted.hits, counted.why) == (None, "it is gone")
+    assert counted.says == "cut (blackhole) at the proxy at p:1 is not known to have acted: it is gone"
+
+
+def test_settings_are_one_line() -> None:
+    given = {
+        "with": {"mean_ms": 300.0, "statuses": [500, 503]},
+        "match": {"side": "client"},
+        "schedule": "5s",
+    }
+    assert settings_text(given) == "mean_ms 300, statuses 500/503, match.side client, schedule 5s"
