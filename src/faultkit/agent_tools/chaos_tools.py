@@ -232,6 +232,7 @@ _RESULT: dict[str, Any] = {
                 "gate_not_met",
                 "aborted",
                 "not_exercised",
+                "not_checked",
                 "rollback_failed",
             ],
         },

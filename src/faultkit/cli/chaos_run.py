@@ -35,6 +35,7 @@ Exit codes:
   4    aborted: stopped, out of time, or an action failed
   5    a rollback failed: something is still broken
   6    not exercised: it held, but a fault touched nothing
+  7    not checked: a Chaos Toolkit file without a hypothesis after its method
   130  Ctrl-C, 143 SIGTERM: rolled back first
 A game day exits with the most severe of its codes.
 

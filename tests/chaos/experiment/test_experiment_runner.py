@@ -418,7 +418,7 @@ def test_every_kind_of_event_is_known_and_the_lease_has_them_all(stage: Stage) -
 
 
 def test_every_outcome_has_an_exit_code_of_its_own() -> None:
-    assert sorted(EXIT_CODE.values()) == list(range(7))
+    assert sorted(EXIT_CODE.values()) == list(range(8))
     assert set(SEVERITY) == set(Outcome)
     assert set(EXIT_CODE) == set(Outcome)
 

@@ -162,6 +162,22 @@ CASES: dict[str, dict[str, Any]] = {
         [action("look", python("log", text="look")), {"ref": "healthy"}],
         controls=[{"name": "recorder", "provider": {"type": "python", "module": "recorder"}}],
     ),
+    "controls-that-add": experiment(
+        "controls that add",
+        [action("look", python("log", text="look"))],
+        controls=[{"name": "adder", "provider": {"type": "python", "module": "adder"}}],
+    ),
+    "rollbacks-that-say-no": experiment(
+        "rollbacks that say no",
+        [],
+        rollbacks=[
+            action(
+                "process", {"type": "process", "path": PYTHON, "arguments": ["-c", "raise SystemExit(3)"]}
+            ),
+            action("post", {"type": "http", "url": SERVER + "/500", "method": "POST"}),
+            MEND,
+        ],
+    ),
     "background-and-pauses": experiment(
         "background",
         [

@@ -148,6 +148,8 @@ class Outcome(StrEnum):
     """Stopped, out of time, or an action failed: nothing is proven."""
     NOT_EXERCISED = "not_exercised"
     """The steady state held, but a fault touched nothing: nothing is proven."""
+    NOT_CHECKED = "not_checked"
+    """A Chaos Toolkit experiment checks no hypothesis during or after its method: nothing is proven."""
     ROLLBACK_FAILED = "rollback_failed"
     """Something is still broken, whatever else was found."""
 
@@ -160,11 +162,13 @@ EXIT_CODE: Mapping[Outcome, int] = {
     Outcome.ABORTED: 4,
     Outcome.ROLLBACK_FAILED: 5,
     Outcome.NOT_EXERCISED: 6,
+    Outcome.NOT_CHECKED: 7,
 }
 
 SEVERITY = (
     Outcome.HELD,
     Outcome.NOT_EXERCISED,
+    Outcome.NOT_CHECKED,
     Outcome.DEVIATED,
     Outcome.INVALID,
     Outcome.GATE_NOT_MET,
@@ -179,6 +183,7 @@ TOOLKIT_STATUS: Mapping[Outcome, str] = {
     Outcome.INVALID: "aborted",
     Outcome.GATE_NOT_MET: "completed",
     Outcome.NOT_EXERCISED: "completed",
+    Outcome.NOT_CHECKED: "completed",
     Outcome.ABORTED: "interrupted",
     Outcome.ROLLBACK_FAILED: "completed",
 }

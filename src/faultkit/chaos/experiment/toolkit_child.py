@@ -30,7 +30,7 @@ from chaoslib.settings import CHAOSTOOLKIT_CONFIG_PATH, load_settings
 from chaoslib.types import Schedule, Strategy
 
 from faultkit.base.process_group import kill_own_group
-from faultkit.chaos.experiment.toolkit_process import MESSAGES_FD_VARIABLE
+from faultkit.chaos.experiment.toolkit_process import MESSAGES_FD_VARIABLE, rollback_failure, why_of
 
 HYPOTHESIS_STRATEGIES: Mapping[str, str] = {
     "default": "default",
@@ -148,26 +148,23 @@ class _EventForwarder(RunEventHandler):  # type: ignore[misc]
         )
 
     def activity_completed(self, activity: Any, run: Any) -> None:
-        data = {
-            "name": activity.get("name"),
-            "type": activity.get("type"),
-            "status": run.get("status"),
-            "duration_s": run.get("duration"),
-            "why": _why(run),
-        }
+        name = activity.get("name")
         if self._phase == "rollback":
-            self._write("rollback_ended", index=self._rollback, **data)
-        else:
-            self._write("activity_ended", phase=self._phase, **data)
+            self._write("rollback_ended", index=self._rollback, name=name, why=rollback_failure(run))
+            return
+        self._write(
+            "activity_ended",
+            phase=self._phase,
+            name=name,
+            type=activity.get("type"),
+            status=run.get("status"),
+            duration_s=run.get("duration"),
+            why=why_of(run),
+        )
 
 
 def _is_met(state: Any) -> bool | None:
     return None if state is None else bool(state["steady_state_met"])
-
-
-def _why(run: Any) -> str | None:
-    lines = run.get("exception")
-    return str(lines[-1]).strip() if lines else None
 
 
 class ParentPipe:
@@ -271,10 +268,11 @@ def _rollbacks(writer: MessageWriter, order: Any, experiment: Any, settings: Any
             writer.write("rollback_began", index=index, name=name)
             try:
                 run = execute_activity(experiment, activity, config, secrets, None, registry, runs)
-                why = _why(run)
+                why = rollback_failure(run)
             except Exception as error:
-                run, why = {"status": "failed"}, f"{type(error).__name__}: {error}"
-            writer.write("rollback_ended", index=index, name=name, status=run["status"], why=why, run=run)
+                why = f"{type(error).__name__}: {error}"
+                run = {"activity": dict(activity), "status": "failed", "exception": [why]}
+            writer.write("rollback_ended", index=index, name=name, why=why, run=run)
         control.with_state(runs)
     writer.write("rollbacks_ended")
 

@@ -31,8 +31,11 @@ from faultkit.chaos.experiment.toolkit_process import (
     Order,
     PlayedRollbacks,
     ToolkitProcess,
+    activity_of,
     play_rollbacks,
     read_messages,
+    rollback_failure,
+    why_of,
 )
 from faultkit.chaos.safety.chaos_limits import Limits
 from faultkit.chaos.safety.kill_switch import KillSwitch
@@ -211,7 +214,7 @@ class ToolkitRunner:
             self._rollback_progress.set()
         elif kind == "rollback_ended":
             self._rollback_progress.set()
-            ok = message["status"] == "succeeded"
+            ok = message["why"] is None
             if not ok:
                 self._rollback_failures.append(f"{message['name']}: {message['why']}")
             record("rolled_back", says=message["name"], ok=ok, message=message["why"] or "done")
@@ -250,9 +253,8 @@ class ToolkitRunner:
         if self._hung:
             played.failures.insert(0, f"{self._rollback_name}: {self._hung}")
         for run in played.runs:
-            ok = run["status"] == "succeeded"
-            name = run.get("activity", {}).get("name", "")
-            self._monitor.record("rolled_back", says=name, ok=ok, message="done" if ok else "failed")
+            why, name = rollback_failure(run), (activity_of(run) or {}).get("name", "")
+            self._monitor.record("rolled_back", says=name, ok=why is None, message=why or "done")
         self._lease.record_undo(intent, played.result)
         return played
 
@@ -351,13 +353,18 @@ def verdict_of(
     states = journal["steady_states"]
     gate, recheck, during = states["before"], states["after"], states["during"]
     is_cut_short = stopped is not None or journal["status"] in ("interrupted", "aborted")
-    # An experiment may have no hypothesis: then the state counts as met.
-    before = gate is None or bool(gate["steady_state_met"])
+    # An experiment may have no hypothesis, or not check it before the method: then it may start.
+    may_start = gate is None or bool(gate["steady_state_met"])
+    is_checked = any(map(_is_checked, (gate,) if dry_run else (recheck, *during)))
     missed_during = any(not state["steady_state_met"] for state in during if state is not None)
     deviated = bool(journal["deviated"]) or missed_during
     # If the run was cut short before the recheck, the state after it is unknown, and so not met.
-    after = before and not is_cut_short if recheck is None else bool(recheck["steady_state_met"])
-    outcome = _outcome(before, deviated, is_cut_short, bool(rollback_failures))
+    after = bool(recheck["steady_state_met"]) if _is_checked(recheck) else is_checked and not missed_during
+    after = after and may_start and not (is_cut_short and recheck is None)
+    outcome = _outcome(may_start, deviated, is_cut_short, bool(rollback_failures))
+    if outcome is Outcome.HELD and not is_checked:
+        outcome = Outcome.NOT_CHECKED
+    before = _is_checked(gate) and may_start
     failed = _failed_action(journal["run"])
     errors = [*_gate_error(gate), *([f"Action failed: {failed}"] if failed else [])]
     errors += _after_error(recheck)
@@ -369,11 +376,16 @@ def verdict_of(
         outcome=outcome,
         before=before,
         after=before if dry_run else after,
-        success=before if dry_run else after and before and not deviated,
+        success=before if dry_run else after and not deviated,
         errors=tuple(errors),
         action_error=failed,
         reasons=tuple(_reasons(gate, during, recheck)),
     )
+
+
+def _is_checked(state: Mapping[str, Any] | None) -> bool:
+    """Return whether a hypothesis was there to be checked, and was."""
+    return state is not None and bool(state["probes"])
 
 
 def _outcome(before: bool, deviated: bool, is_cut_short: bool, rollback_failed: bool) -> Outcome:
@@ -389,31 +401,26 @@ def _outcome(before: bool, deviated: bool, is_cut_short: bool, rollback_failed: 
 def rollback_failures_of(journal: Mapping[str, Any]) -> list[str]:
     """Return each failed rollback, and why."""
     return [
-        f"{run['activity'].get('name')}: {why_of(run) or 'it did not end'}"
+        f"{activity.get('name')}: {why}"
         for run in journal["rollbacks"]
-        if run.get("status") != "succeeded"
+        if (activity := activity_of(run)) is not None and (why := rollback_failure(run)) is not None
     ]
 
 
-def why_of(run: Mapping[str, Any]) -> str | None:
-    """Return the last line of an activity's exception."""
-    lines = run.get("exception")
-    return str(lines[-1]).strip() if lines else None
-
-
-def _failed_action(runs: Sequence[Mapping[str, Any]]) -> str | None:
+def _failed_action(runs: Sequence[Any]) -> str | None:
     for run in runs:
-        if run["activity"].get("type") == "action" and run.get("status") == "failed":
-            return f"{run['activity'].get('name')}: {why_of(run)}"
+        activity = activity_of(run)
+        if activity is not None and activity.get("type") == "action" and run.get("status") == "failed":
+            return f"{activity.get('name')}: {why_of(run)}"
     return None
 
 
 def _missed(state: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     """Return the probe that was not met: the last one, because Chaos Toolkit stops there."""
-    if state is None or state["steady_state_met"] or not state["probes"]:
+    if state is None or state["steady_state_met"]:
         return None
-    last: Mapping[str, Any] = state["probes"][-1]
-    return last
+    probes = [probe for probe in state["probes"] if activity_of(probe) is not None]
+    return probes[-1] if probes else None
 
 
 def _gate_error(state: Mapping[str, Any] | None) -> list[str]:

@@ -37,6 +37,7 @@ from faultkit.report.timeline import Bar, Lane, Mark, Timeline, draw_timeline
 
 _TEXT_MARKS = {True: "ok", False: "MISSED", None: "-"}
 _MET = {True: "met", False: "**not met**", None: "-"}
+_STATE_WORDS = {True: "yes", False: "no", None: "not checked"}
 _DONE = {True: "done", False: "**failed**", None: "cut short"}
 _JUNIT_TAGS: dict[str, Literal["failure", "error"]] = {
     "deviated": "failure",
@@ -44,6 +45,7 @@ _JUNIT_TAGS: dict[str, Literal["failure", "error"]] = {
     "gate_not_met": "failure",
     "aborted": "error",
     "not_exercised": "failure",
+    "not_checked": "failure",
     "rollback_failed": "error",
 }
 
@@ -118,8 +120,8 @@ def render_chaos_markdown(report: ChaosReport) -> str:
         (
             _escaped(run.name),
             run.outcome,
-            "yes" if run.before else "no",
-            "yes" if run.after else "no",
+            _STATE_WORDS[run.before],
+            _STATE_WORDS[run.after],
             "ok" if run.rollback_ok else "**FAILED**",
             decimals(run.duration_s, 1),
         )
@@ -221,6 +223,7 @@ _VERDICT_CLASSES: dict[str, VerdictClass] = {
     "rollback_failed": "failed",
     "gate_not_met": "inconclusive",
     "not_exercised": "inconclusive",
+    "not_checked": "inconclusive",
     "aborted": "unfinished",
     "invalid": "unfinished",
 }
@@ -283,11 +286,11 @@ def _blocks(run: ExperimentRun) -> Iterator[Block]:
         yield Callout("Error", [run.error])
     if run.reasons:
         yield Callout("Not met", run.reasons, kind="reasons")
-    words = {True: "steady", False: "not steady"}
+    words = {True: "steady", False: "not steady", None: "not checked"}
     yield Tiles(
         [
-            Tile("Before", words[run.before], is_bad=not run.before),
-            Tile("After", words[run.after], is_bad=not run.after),
+            Tile("Before", words[run.before], is_bad=run.before is False),
+            Tile("After", words[run.after], is_bad=run.after is False),
             Tile("Rollback", "done" if run.rollback_ok else "FAILED", is_bad=not run.rollback_ok),
             Tile("Took", seconds(run.duration_s)),
         ]

@@ -76,8 +76,9 @@ class ExperimentRun:
     name: str
     outcome: str
     success: bool
-    before: bool
-    after: bool
+    before: bool | None
+    """Whether the steady state was met; None: not checked."""
+    after: bool | None
     rollback_ok: bool
     duration_s: float
     started_at: str
@@ -129,6 +130,7 @@ OUTCOMES = {
     "invalid": "The experiment is not valid",
     "gate_not_met": "The system was not in its steady state to begin with",
     "aborted": "The experiment did not finish",
+    "not_checked": "No steady state was checked after the method, so nothing is proven",
     "not_exercised": "Not exercised: a fault touched nothing, so nothing is proven",
     "rollback_failed": "Something is still broken: a rollback failed",
 }
@@ -153,8 +155,8 @@ def _run(journal: Mapping[str, Any]) -> ExperimentRun:
         name=ours["experiment_name"],
         outcome=ours["outcome"],
         success=ours["success"],
-        before=ours["steady_state_before"],
-        after=ours["steady_state_after"],
+        before=_state(journal, "before"),
+        after=_state(journal, "after"),
         rollback_ok=ours["rollback_ok"],
         duration_s=ours["duration_seconds"],
         started_at=ours["started_at"],
@@ -177,6 +179,13 @@ def _run(journal: Mapping[str, Any]) -> ExperimentRun:
             if event["kind"] == "rolled_back"
         ),
     )
+
+
+def _state(journal: Mapping[str, Any], when: str) -> bool | None:
+    states = journal.get("steady_states")
+    if isinstance(states, Mapping) and not (states.get(when) or {}).get("probes"):
+        return None
+    return bool(journal[JOURNAL_KEY][f"steady_state_{when}"])
 
 
 def _phases(events: Sequence[Mapping[str, Any]], end_s: float) -> tuple[PhaseRun, ...]:
