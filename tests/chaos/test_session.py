@@ -9,11 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from faultkit.audit.filter import Filter
 from faultkit.audit.store_factory import open_store
 from faultkit.base.errors import FaultkitError, RunError
 from faultkit.chaos.experiment.experiment_file import load_experiment
 from faultkit.chaos.experiment.experiment_model import Outcome
 from faultkit.chaos.named_faults.chaos_fault import ChaosFault
+from faultkit.chaos.safety.lease import Lease
 from faultkit.chaos.safety.ledger import Ledger
 from faultkit.chaos.safety.undo import Undo
 from faultkit.chaos.session import ChaosSession, ChaosSettings
@@ -102,6 +104,52 @@ def test_an_experiment_does_not_run_twice_at_once(session: ChaosSession, tmp_pat
     assert isinstance(second, RunError)
     assert "running already" in str(second)
     assert asyncio.run(session.run(experiment)).result.outcome is Outcome.HELD
+
+
+def test_two_processes_that_run_one_experiment_at_once_are_warned(
+    session: ChaosSession, tmp_path: Path
+) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text("name: a\nsteady_state: [{process: ['true']}]\nmethod: []\n")
+    other = session.ledger.open("experiment a", guarded=False)
+    journal = asyncio.run(session.run(load_experiment(file)))
+    other.end("held")
+    assert journal.document["faultkit"]["warnings"] == [
+        "another process ran this experiment at the same time: each met the faults of the other"
+    ]
+    assert asyncio.run(session.run(load_experiment(file))).document["faultkit"]["warnings"] == []
+
+
+@pytest.mark.parametrize("left", [False, True])
+def test_a_defect_of_the_runner_is_a_result_that_says_what_is_left(
+    session: ChaosSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: bool
+) -> None:
+    async def fails(experiment: object, *, lease: Lease, **more: object) -> None:
+        if left:
+            lease.intend(Undo("command", {"argv": ["true"]}, "mend it"))
+        raise KeyError("a defect")
+
+    file = tmp_path / "a.yaml"
+    file.write_text("name: a\nsteady_state: [{process: ['true']}]\nmethod: []\n")
+    monkeypatch.setattr("faultkit.chaos.session.run_experiment", fails)
+    result = asyncio.run(session.run(load_experiment(file))).result
+    assert (result.outcome, result.rollback_ok) == (
+        (Outcome.ROLLBACK_FAILED, False) if left else (Outcome.ABORTED, True)
+    )
+    assert str(result.error).startswith("Stopped: unexpected KeyError: 'a defect'")
+    assert ("mend it" in str(result.error)) is left
+    assert [each.result for each in session.history.results()] == [result]
+
+
+@pytest.mark.parametrize(("act", "ok"), [("true", True), ("false", False)])
+def test_a_run_that_was_aborted_is_an_error_in_the_audit_log(
+    session: ChaosSession, tmp_path: Path, act: str, ok: bool
+) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text(f"name: a\nsteady_state: [{{process: ['true']}}]\nmethod: [{{process: ['{act}']}}]\n")
+    asyncio.run(session.run(load_experiment(file)))
+    (row,) = session._store.events(Filter(tool="chaos.run")).rows
+    assert row.success is ok
 
 
 def test_what_cannot_be_run_is_not_kept(session: ChaosSession, tmp_path: Path) -> None:

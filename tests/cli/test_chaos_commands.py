@@ -248,6 +248,37 @@ def test_recover_undoes_and_reports_what_was_left(
         assert capsys.readouterr().out == "nothing was left broken\n"
 
 
+def test_recover_forgets_a_lease_that_can_never_be_undone(capsys: pytest.CaptureFixture[str]) -> None:
+    ledger = Ledger(Path("state").absolute())
+    lease = ledger.open("a run", guarded=False)
+    lease.intend(Undo("command", {"argv": ["false"]}, "mend it"))
+    assert invoke(["chaos", "recover", "--forget", lease.id]) == 2
+    assert "expected a lease whose process has ended" in capsys.readouterr().err
+    lease.end("it is left")
+    assert invoke(["chaos", "recover"]) == 5
+    assert f"`fault chaos recover --forget {lease.id}` gives it up" in capsys.readouterr().out
+    assert invoke(["chaos", "recover", "--forget", "other"]) == 2
+    assert f'lease: expected one of {lease.id}, got "other"' in capsys.readouterr().err
+    assert invoke(["chaos", "recover", "--forget", lease.id]) == 0
+    assert "given up, and perhaps still broken: mend it\n" in capsys.readouterr().out
+    assert invoke(["chaos", "recover"]) == 0
+    assert capsys.readouterr().out == "nothing was left broken\n"
+
+
+def test_recover_shows_only_what_is_open(capsys: pytest.CaptureFixture[str]) -> None:
+    ledger = Ledger(Path("state").absolute())
+    lease = ledger.open("a run", guarded=False)
+    lease.intend(Undo("command", {"argv": ["true"]}, "mend it"))
+    ledger.undo_left(lease.id, by="guardian")
+    ledger.end(lease.id, "undone by the guardian: its owner is gone", "guardian")
+    assert invoke(["chaos", "recover"]) == 0
+    assert capsys.readouterr().out == (
+        "guardians have undone 1 lease before (--all shows them)\nnothing was left broken\n"
+    )
+    assert invoke(["chaos", "recover", "--all"]) == 0
+    assert "  undone: mend it: done\n" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_is_a_wish_to_stop_and_a_second_one_hurries_nothing(
     number: signal.Signals, code: int, capsys: pytest.CaptureFixture[str]

@@ -188,6 +188,7 @@ def status(call: ToolCall) -> ToolResult:
         "active_faults": [_fault(state) for state in session.registry.states()],
         "registered_experiments": len(names),
         "total_runs": totals.runs,
+        "proven_runs": totals.proven,
         "success_rate": totals.success_rate,
         "success_percent": 100 * totals.success_rate,
         "stopped": None if stop is None else stop.why,

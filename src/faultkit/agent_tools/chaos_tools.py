@@ -292,7 +292,10 @@ STATUS = _or_error(
             "Only if asked for; newest first.",
         ),
         "total_runs": _WHOLE,
-        "success_rate": _described(_NUMBER, "From 0 to 1; 0 before the first run."),
+        "proven_runs": _described(_WHOLE, "Of the kept results, those that held or deviated."),
+        "success_rate": _described(
+            _NUMBER, "Of the runs that held or deviated, the share that held; 0 before the first."
+        ),
         "success_percent": _NUMBER,
         "stopped": _described(_TEXT_OR_NULL, "Why the kill switch is pulled; null if it is not."),
         "environment": _TEXT,

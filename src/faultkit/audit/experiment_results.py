@@ -65,6 +65,16 @@ def read_results(store: Store, name: str | None, limit: int) -> tuple[ResultRow,
     )
 
 
+def count_outcomes(store: Store, name: str | None) -> dict[str, int]:
+    """Return how many of the kept results have each outcome."""
+    wanted = select(results.c.outcome, func.count()).group_by(results.c.outcome)
+    if name is not None:
+        wanted = wanted.where(results.c.name == name)
+    return store.read(
+        lambda connection: {str(outcome): int(count) for outcome, count in connection.execute(wanted)}
+    )
+
+
 def read_journal(store: Store, seq: int) -> str | None:
     """Return the journal of the result at a position, as JSON."""
     wanted = select(results.c.journal).where(results.c.seq == seq)
@@ -72,7 +82,7 @@ def read_journal(store: Store, seq: int) -> str | None:
 
 
 def read_totals(store: Store, name: str | None) -> tuple[int, int]:
-    """Return the number of all runs ever stored, and of the successful ones."""
+    """Return the number of all runs ever stored, and of those that kept their steady state."""
     sums = [func.coalesce(func.sum(each), 0) for each in (totals.c.runs, totals.c.successes)]
     wanted = select(*sums) if name is None else select(*sums).where(totals.c.name == name)
     runs, successes = store.read(lambda connection: connection.execute(wanted).one())

@@ -6,9 +6,17 @@ import json
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from faultkit.audit.experiment_results import ResultRow, add_result, read_journal, read_results, read_totals
+from faultkit.audit.experiment_results import (
+    ResultRow,
+    add_result,
+    count_outcomes,
+    read_journal,
+    read_results,
+    read_totals,
+)
 from faultkit.audit.redaction import json_text, redacted
 from faultkit.audit.row import AuditEntry, AuditRow, new_row_id
 from faultkit.audit.store import Store
@@ -17,6 +25,7 @@ from faultkit.base.times import now_us, parse_time
 from faultkit.chaos.experiment.experiment_model import (
     ExperimentResult,
     Journal,
+    Outcome,
     parse_result,
     result_document,
 )
@@ -24,6 +33,8 @@ from faultkit.chaos.safety.lease import Intent, LeaseView
 from faultkit.chaos.safety.ledger import Ledger
 
 MOST_KEPT = 10_000
+RUN_OWNER = "experiment "
+"""Begins the owner of the lease of a run, before the name of the experiment."""
 GROUP = "chaos"
 """The tool group of chaos in the audit log."""
 _LONGEST_ERROR = 2000
@@ -32,15 +43,16 @@ _LONGEST_ERROR = 2000
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """The number of runs, and of those that held."""
+    """The number of runs, and of those that proved something: the steady state held, or deviated."""
 
     runs: int
-    successes: int
+    held: int
+    proven: int
 
     @property
     def success_rate(self) -> float:
-        """From 0 to 1; 0 before the first run."""
-        return self.successes / self.runs if self.runs else 0.0
+        """The share of proven runs that held, from 0 to 1; 0 before the first."""
+        return self.held / self.proven if self.proven else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +97,32 @@ class ResultHistory:
         return None if text is None else json.loads(text)
 
     def totals(self, experiment_name: str | None = None) -> Totals:
-        """Return the totals of all runs, including those whose results are no longer kept."""
-        return Totals(*read_totals(self._store, experiment_name))
+        """Return the number of all runs ever, and how many of the kept results held and were proven."""
+        runs, _ = read_totals(self._store, experiment_name)
+        counts = count_outcomes(self._store, experiment_name)
+        held = counts.get(Outcome.HELD, 0)
+        return Totals(runs, held, held + counts.get(Outcome.DEVIATED, 0))
+
+    def add_killed(self, ledger: Ledger) -> None:
+        """Add the runs whose process was killed: only the ledger knows of them. Each is added once."""
+        for view in ledger.views():
+            if view.owner.startswith(RUN_OWNER) and ledger.was_killed(view):
+                ledger.keep_in_history(view.id, partial(self.add, _killed_run(view)))
+
+
+def _killed_run(view: LeaseView) -> ExperimentResult:
+    gates = [note for note in view.notes if note["event"] == "phase_ended" and note.get("phase") == "gate"]
+    return ExperimentResult(
+        experiment_name=view.owner.removeprefix(RUN_OWNER),
+        success=False,
+        steady_state_before=any(note.get("met") is True for note in gates),
+        steady_state_after=False,
+        duration_seconds=max((float(note.get("at_s", 0.0)) for note in view.notes), default=0.0),
+        error=f"Stopped: its process was killed; {view.ended}",
+        started_at=view.opened_at,
+        outcome=Outcome.ROLLBACK_FAILED if view.left else Outcome.ABORTED,
+        rollback_ok=not view.left,
+    )
 
 
 class ChaosAudit:

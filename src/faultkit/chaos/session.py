@@ -18,20 +18,33 @@ from typing import Any
 from faultkit.audit.log_file import default_store
 from faultkit.audit.store_factory import open_store
 from faultkit.base.errors import FaultkitError, RunError
-from faultkit.base.times import now_us
+from faultkit.base.times import now_us, time_text
 from faultkit.chaos.experiment.experiment_file import USUAL_FOLDER, AnyExperiment, Catalog, read_catalog
-from faultkit.chaos.experiment.experiment_model import Event, Journal, Outcome
+from faultkit.chaos.experiment.experiment_model import (
+    FAULTKIT_KEY,
+    Event,
+    ExperimentResult,
+    Journal,
+    Outcome,
+    error_of,
+    faultkit_section,
+    journal_head,
+)
 from faultkit.chaos.named_faults.chaos_fault import ChaosFault, Injection
 from faultkit.chaos.named_faults.fault_registry import FaultRegistry
-from faultkit.chaos.records import ChaosAudit, ResultHistory
+from faultkit.chaos.records import RUN_OWNER, ChaosAudit, ResultHistory
 from faultkit.chaos.runner import run_experiment
 from faultkit.chaos.safety.chaos_limits import Limits, limits_of
 from faultkit.chaos.safety.kill_switch import KillSwitch
 from faultkit.chaos.safety.lease import USUAL_LEASE_S, LeaseKeeper
 from faultkit.chaos.safety.ledger import Ledger, default_state_dir
+from faultkit.chaos.safety.undo import Undo
 
 STATE_VARIABLE = "FAULT_CHAOS_STATE"
+DRY_OWNER = "dry run of experiment "
 _POLL_S = 0.05
+_FAILED = (Outcome.INVALID, Outcome.ABORTED, Outcome.ROLLBACK_FAILED)
+"""The outcomes of runs that did not do what they are for: in the audit log they are errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +102,7 @@ class ChaosSession:
         self._lock = threading.Lock()
         # Guardians may have undone effects since the last session ended.
         self.audit.add_undone(self.ledger)
+        self.history.add_killed(self.ledger)
 
     def __enter__(self) -> ChaosSession:
         return self
@@ -158,9 +172,11 @@ class ChaosSession:
         given: dict[str, Any] = {"experiment_name": experiment.name, "dry_run": dry_run, "seed": seed}
         with self._audited("run", given), self._only_run_of(experiment.name):
             self.check_switch()
-            lease = self.ledger.open(
-                f"experiment {experiment.name}", self.settings.lease_s, guarded=not dry_run
-            )
+            owner = f"{DRY_OWNER if dry_run else RUN_OWNER}{experiment.name}"
+            others = [view for view in self.ledger.views() if view.owner == owner]
+            runs_elsewhere = any(self.ledger.state_of(view) == "running" for view in others)
+            lease = self.ledger.open(owner, self.settings.lease_s, guarded=not dry_run)
+            started_at = time_text(now_us())
             outcome = "ended early"
             stopping = asyncio.Event()
             polling = asyncio.ensure_future(_poll_stop(stop, stopping))
@@ -177,10 +193,22 @@ class ChaosSession:
                     stopping=stopping,
                 )
                 outcome = given["outcome"] = str(journal.result.outcome)
+            except FaultkitError:
+                raise
+            except Exception as error:
+                # A defect of Faultkit. Whether everything was undone is what the ledger says.
+                journal = _journal_of_defect(experiment, started_at, error, lease.left, dry_run)
+                outcome = given["outcome"] = str(journal.result.outcome)
             finally:
                 polling.cancel()
                 lease.end(outcome)
+            if journal.result.outcome in _FAILED:
+                given["error"] = journal.result.error or outcome
         self.audit.add_undone(self.ledger)
+        if runs_elsewhere and not dry_run:
+            journal.document[FAULTKIT_KEY]["warnings"].append(
+                "another process ran this experiment at the same time: each met the faults of the other"
+            )
         return self._store_result(journal)
 
     def _store_result(self, journal: Journal) -> Journal:
@@ -246,13 +274,37 @@ class ChaosSession:
         error: str | None = "it ended early"
         try:
             yield
-            error = None
+            error = given.get("error")
         except FaultkitError as trouble:
             error = str(trouble)
             raise
         finally:
-            shown = {key: value for key, value in given.items() if value not in (None, [], {})}
+            shown = {
+                key: value for key, value in given.items() if key != "error" and value not in (None, [], {})
+            }
             self.audit.add(what, shown, began_us, error)
+
+
+def _journal_of_defect(
+    experiment: AnyExperiment, started_at: str, error: Exception, left: tuple[Undo, ...], dry_run: bool
+) -> Journal:
+    failures = [f"{undo.says}: not known to be undone; `fault chaos recover` undoes it" for undo in left]
+    result = ExperimentResult(
+        experiment_name=experiment.name,
+        success=False,
+        steady_state_before=False,
+        steady_state_after=False,
+        duration_seconds=0.0,
+        error=error_of([f"Stopped: unexpected {type(error).__name__}: {error}"], failures),
+        started_at=started_at,
+        outcome=Outcome.ROLLBACK_FAILED if left else Outcome.ABORTED,
+        rollback_ok=not left,
+        dry_run=dry_run,
+    )
+    document = journal_head(experiment.written, started_at)
+    document["status"] = "aborted"
+    document[FAULTKIT_KEY] = faultkit_section(result, file=str(experiment.file))
+    return Journal(result, document)
 
 
 async def _poll_stop(stop: threading.Event | None, stopping: asyncio.Event) -> None:

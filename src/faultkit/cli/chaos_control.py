@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from faultkit.base.errors import FaultkitError
+from faultkit.base.text import counted
 from faultkit.cli.chaos_options import ROLLBACK_FAILED, STATE, STORE, state_dir, store_place
 from faultkit.cli.shared_options import json_option, print_json, seconds_of
 
@@ -39,6 +40,7 @@ def status_command(
     with open_store(store_place(store)) as opened:
         ChaosAudit(opened, "cli").add_undone(ledger)
         history = ResultHistory(opened)
+        history.add_killed(ledger)
         totals = history.totals(experiment)
         results = [result_document(each.result) for each in history.results(experiment, limit)]
     leases = [
@@ -55,6 +57,7 @@ def status_command(
         "stopped": None if stop is None else stop.why,
         "leases": leases,
         "total_runs": totals.runs,
+        "proven_runs": totals.proven,
         "success_rate": totals.success_rate,
         "results": results,
     }
@@ -74,7 +77,9 @@ def _status_lines(status: dict[str, Any]) -> Iterator[str]:
         yield from (f"  to undo: {says}" for says in lease["left"])
     if any(lease["state"] in ("orphaned", "lapsed", "left") for lease in status["leases"]):
         yield "`fault chaos recover` undoes what was left"
-    yield f"{status['total_runs']} runs, {100 * status['success_rate']:.0f} % kept their steady state"
+    runs, proven = status["total_runs"], status["proven_runs"]
+    share = f", {100 * status['success_rate']:.0f} % of them held" if proven else ""
+    yield f"{counted(runs, 'run')}, {proven} held or deviated{share}"
     for result in status["results"]:
         error = f": {' '.join(result['error'].split())}" if result["error"] else ""
         yield f"  {result['started_at'][:19]}Z  {result['outcome']:<15} {result['experiment_name']}{error}"
@@ -160,21 +165,36 @@ _NAMELESS = "a lease whose first line cannot be read"
     "recover", epilog="Ends with 0 if nothing is left broken, with 5 if something could not be undone."
 )
 @click.option("--also-running", is_flag=True, help="Also end faults whose process is still running.")
+@click.option("--all", "show_all", is_flag=True, help="Also show what guardian processes have undone before.")
+@click.option(
+    "--forget",
+    metavar="LEASE",
+    help="Undo nothing: give up what is left of this lease, because it can never be undone or you undid it.",
+)
 @STATE
 @STORE
 @json_option()
 @click.pass_context
 def recover_command(
-    ctx: click.Context, also_running: bool, state: str | None, store: str | None, as_json: bool
+    ctx: click.Context,
+    also_running: bool,
+    show_all: bool,
+    forget: str | None,
+    state: str | None,
+    store: str | None,
+    as_json: bool,
 ) -> None:
     """Undo the faults that a crash has left, and report them.
 
-    The report includes faults that a guardian process has undone already. Running this twice does no harm.
+    Running this twice does no harm. With --json, the report always includes what guardians have undone.
     """
     from faultkit.chaos.safety.ledger import Ledger
     from faultkit.chaos.safety.recovery import BY_GUARDIAN, recover
 
     ledger = Ledger(state_dir(state))
+    if forget is not None:
+        _forget(ledger, forget, store, as_json)
+        return
     guarded = [view for view in ledger.views() if view.is_over and (view.ended or "").startswith(BY_GUARDIAN)]
     recovered = recover(ledger, also_running=also_running)
     _audit_recovery(ledger, store)
@@ -185,7 +205,7 @@ def recover_command(
     if as_json:
         print_json(report)
     else:
-        click.echo("\n".join(_recovery_lines(report)))
+        click.echo("\n".join(_recovery_lines(report, show_all)))
     for each in recovered:
         if each.unwritten is not None:
             click.echo(
@@ -223,8 +243,22 @@ def _guarded_document(view: LeaseView) -> dict[str, Any]:
     return {"lease": view.id, "owner": view.owner, "why": view.ended, "at": at, "undone": undone}
 
 
-def _recovery_lines(report: dict[str, Any]) -> Iterator[str]:
-    for lease in report["undone_by_guardians"]:
+def _forget(ledger: Ledger, lease: str, store: str | None, as_json: bool) -> None:
+    left = ledger.forget(lease)
+    _audit_recovery(ledger, store)
+    if as_json:
+        print_json({"lease": lease, "given_up": [undo.says for undo in left]})
+        return
+    for undo in left:
+        click.echo(f"given up, and perhaps still broken: {undo.says}")
+    click.echo(f"{lease} is closed: nothing undoes it any more")
+
+
+def _recovery_lines(report: dict[str, Any], show_all: bool) -> Iterator[str]:
+    guarded = report["undone_by_guardians"]
+    if guarded and not show_all:
+        yield f"guardians have undone {counted(len(guarded), 'lease')} before (--all shows them)"
+    for lease in guarded if show_all else ():
         yield f"{lease['owner']}: {lease['why']} ({lease['lease']}, at {lease['at']})"
         yield from (f"  undone: {each['says']}: {each['message']}" for each in lease["undone"])
     for lease in report["recovered"]:
@@ -233,6 +267,8 @@ def _recovery_lines(report: dict[str, Any]) -> Iterator[str]:
             yield "  not changed: its process renews it (--also-running ends it)"
         for each in lease["undone"]:
             yield f"  {'undone' if each['ok'] else 'FAILED'}: {each['says']}: {each['message']}"
+        if not lease["ok"]:
+            yield f"  `fault chaos recover --forget {lease['lease']}` gives it up"
     if not report["recovered"]:
         yield "nothing was left broken"
 

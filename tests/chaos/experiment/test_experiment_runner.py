@@ -104,9 +104,12 @@ def test_a_failed_rollback_is_the_gravest_and_the_others_run(stage: Stage) -> No
     rollback = [touch("first"), bad, touch("last")]
     result = stage.run(experiment_of(document([BREAK], rollback=rollback), stage.folder)).result
     assert (result.outcome, result.exit_code, result.rollback_ok) == (Outcome.ROLLBACK_FAILED, 5, False)
-    assert result.error == "Action completed; Rollback failed: run /bin/sh: /bin/sh ended with 3: sorry"
+    assert result.error == (
+        "Action completed; Rollback failed: bad: run /bin/sh -c 'echo sorry >&2; exit 3': "
+        "/bin/sh ended with 3: sorry"
+    )
     assert rolled_back(stage.folder) == ["last", "first"]
-    assert [undo.says for undo in stage.left] == ["run /bin/sh"]
+    assert [undo.says for undo in stage.left] == ["bad: run /bin/sh -c 'echo sorry >&2; exit 3'"]
 
 
 def test_a_rollback_that_hangs_ends_with_its_limit(stage: Stage) -> None:
@@ -450,3 +453,14 @@ def test_a_signal_ends_a_run_and_rolls_back(stage: Stage, number: signal.Signals
     assert (journal.result.outcome, rolled_back(stage.folder)) == (Outcome.ABORTED, ["a"])
     assert came[0] == number
     assert signal.getsignal(number) is before
+
+
+def test_an_undo_names_its_step_and_its_command_and_no_value_of_a_variable(stage: Stage) -> None:
+    STATE["healthy"] = True
+    undo = {"name": "flush", "process": ["/bin/sh", "-c", "exit 3", "${TOKEN}"]}
+    given = document([{**BREAK, "undo": undo}], rollback=[{"process": "/bin/sh -c 'exit 4'"}])
+    journal = stage.run(experiment_of(given, stage.folder, {"TOKEN": "hush"}))
+    assert [each["says"] for each in journal.document["faultkit"]["undone"]] == [
+        "flush: run /bin/sh -c 'exit 3' '${TOKEN}'",
+        "run /bin/sh -c 'exit 4'",
+    ]

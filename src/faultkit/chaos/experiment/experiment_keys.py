@@ -277,7 +277,12 @@ def _step(value: object, path: str, problems: list[InputError], role: Role, raw:
         undo_steps = reader.each("undo", "steps")
     else:
         undo_steps = [(join_path(path, "undo"), given_undos)]
-    undos = [_step(each, place, problems, "undo", each) for place, each in undo_steps]
+    raw_undos = raw.get("undo") if isinstance(raw, Mapping) else None
+    raw_undos = raw_undos if isinstance(raw_undos, list) else [raw_undos]
+    undos = [
+        _step(each, place, problems, "undo", as_written)
+        for (place, each), as_written in zip(undo_steps, raw_undos, strict=False)
+    ]
     pauses = reader.inner("pause", PAUSE)
     limit_s = reader.take("limit")
     if len(problems) > before or work is None:

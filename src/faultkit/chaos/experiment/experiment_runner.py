@@ -7,12 +7,14 @@ reported before anything starts (`why_invalid`).
 from __future__ import annotations
 
 import asyncio
+import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from faultkit.base.errors import FaultkitError, InputError
+from faultkit.base.text import one_line
 from faultkit.base.times import now_us, time_text
 from faultkit.chaos.experiment.experiment_model import (
     FAULTKIT_KEY,
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
 _SPARE_S = 5.0
 """Time that an effect may last beyond the run, so that the rollback still finds it."""
 _REAP_S = 1.0
+_LONGEST_UNDO_TEXT = 200
 
 _STEADY_STATE_ERRORS = {
     "gate": ("Failed to verify initial steady state", "System not in steady state before experiment"),
@@ -206,7 +209,8 @@ class ExperimentRunner:
         if isinstance(step.work, FaultChange):
             step.work.intend_removal(self._context)
         else:
-            self._context.rollback.intend(step.work.undo(self._context, step.limit_s))
+            undo = step.work.undo(self._context, step.limit_s)
+            self._context.rollback.intend(replace(undo, says=undo_text(step, undo.says)))
 
     async def _run_steps(self, runs: list[dict[str, Any]]) -> None:
         background: list[asyncio.Task[bool]] = []
@@ -411,6 +415,18 @@ def toolkit_activity(step: Step) -> dict[str, Any]:
     if step.background:
         activity["background"] = True
     return activity
+
+
+def undo_text(step: Step, says: str) -> str:
+    """Return what an undo does, for people: the name of its step, and a command with its arguments.
+
+    As in the file: values of variables, which may be secrets, are not filled in."""
+    if step.kind == "process":
+        given = step.written.get("process")
+        command = given.get("command") if isinstance(given, Mapping) else given
+        parts = [command] if isinstance(command, str) else [str(part) for part in command or ()]
+        says = one_line(f"run {parts[0] if len(parts) == 1 else shlex.join(parts)}")[:_LONGEST_UNDO_TEXT]
+    return f"{step.name}: {says}" if "name" in step.written else says
 
 
 # --- preflight -------------------------------------------------------------------------------------

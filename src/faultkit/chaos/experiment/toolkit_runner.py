@@ -188,7 +188,9 @@ class ToolkitRunner:
             "each_s": experiment.rollback_limit_s,
             **process.identity,
         }
-        says = f"play the rollbacks of {experiment.name}"
+        listed = valid["experiment"].get("rollbacks") or []
+        names = ", ".join(str(each.get("name") or each.get("ref")) for each in listed)
+        says = f"play the rollbacks of {experiment.name} ({names})"
         limit_s = experiment.rollback_limit_s * valid["count"]
         self._undo = Undo("toolkit_rollbacks", data, says, limit_s)
         self._intent = self._lease.intend(self._undo)

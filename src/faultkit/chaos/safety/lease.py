@@ -74,6 +74,8 @@ class LeaseView:
     notes: tuple[Mapping[str, Any], ...] = ()
     ended: str | None = None
     """The outcome that the owner, the guardian or recover wrote; None while the lease is open."""
+    ended_by: str = ""
+    """Which process ended it: owner, guardian or recover."""
 
     @property
     def left(self) -> tuple[Intent, ...]:
@@ -124,7 +126,9 @@ def _apply(fold: _Fold, event: Mapping[str, Any]) -> None:
         result = UndoResult(event["ok"], event["message"])
         fold.intents[intent.id] = replace(intent, result=result, by=event["by"], at=event.get("at", ""))
     elif kind == "ended":
-        fold.view = replace(view, ended=event["outcome"])
+        # Before this was written down, only guardian and recover began their reasons like this.
+        by = event.get("by") or ("guardian" if "undone by" in event["outcome"] else "owner")
+        fold.view = replace(view, ended=event["outcome"], ended_by=by)
     else:
         fold.view = replace(view, notes=(*view.notes, event))
 
@@ -279,7 +283,7 @@ class Lease:
             if not self._is_open:
                 return
             self._is_open = False
-            if not self._try_write("ended", outcome=outcome) and not self._left:
+            if not self._try_write("ended", outcome=outcome, by="owner") and not self._left:
                 # Everything is undone but the file cannot say so: remove it, so that nothing is undone twice.
                 self._discard()
         if self._guardian is not None:

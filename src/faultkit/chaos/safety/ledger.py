@@ -11,12 +11,13 @@ import fcntl
 import os
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from faultkit.base.errors import RunError
+from faultkit.base.documents.checks import shown
+from faultkit.base.errors import InputError, RunError
 from faultkit.base.times import now_us, time_text
 from faultkit.chaos.safety.lease import USUAL_LEASE_S, Lease, LeaseView, parse_lease, read_lines, try_append
 from faultkit.chaos.safety.process_identity import boot_id
@@ -24,6 +25,7 @@ from faultkit.chaos.safety.undo import Undo, UndoResult, carry_out
 
 _MOST_FILES = 200
 """Files kept of leases that ended well."""
+_IN_HISTORY = "in_history"
 _NO_MARKS = str.maketrans("", "", ":-.Z")
 
 LeaseState: TypeAlias = Literal["running", "lapsed", "orphaned", "left", "over"]
@@ -93,6 +95,37 @@ class Ledger:
             return "orphaned"
         return "running" if has_time(view) else "lapsed"
 
+    def was_killed(self, view: LeaseView) -> bool:
+        """Return whether the owner died, and guardian or recover have ended its lease."""
+        return view.ended_by != "owner" and view.ended is not None and not self._is_owned(view.id)
+
+    def keep_in_history(self, id: str, add: Callable[[], object]) -> None:
+        """Call `add`, unless this or another process has done so for this lease before."""
+        with self._undo_lock(id), self._opened(id) as file:
+            if not any(note["event"] == _IN_HISTORY for note in self.view(id).notes):
+                add()
+                try_append(file, _IN_HISTORY)
+
+    def forget(self, id: str) -> list[Undo]:
+        """Give up what is left of a lease: nothing undoes it any more. Return it.
+
+        Raises InputError if there is no such lease, or if its owner still runs; RunError if that cannot be
+        written."""
+        known = {view.id: view for view in self.views() if not view.is_over}
+        if id not in known:
+            raise InputError("lease", f"expected one of {', '.join(known) or 'none'}, got {shown(id)}")
+        if self.state_of(known[id]) == "running":
+            raise InputError("lease", f"expected a lease whose process has ended, got {shown(id)}")
+        with self._undo_lock(id), self._opened(id) as file:
+            left = self.view(id).left
+            for intent in left:
+                line = {"intent": intent.id, "ok": True, "message": "given up by --forget", "by": "recover"}
+                if (trouble := try_append(file, "undone", **line)) is not None:
+                    raise RunError(f"{id}: cannot be written: {trouble}")
+            if known[id].ended is None:
+                try_append(file, "ended", outcome="given up by recover", by="recover")
+        return [intent.undo for intent in left]
+
     def undo_left(self, id: str, by: str) -> list[tuple[Undo, UndoResult]]:
         """Undo what is left of a lease, the last effect first, and write the results to its file.
 
@@ -110,10 +143,10 @@ class Ledger:
                 done.append((intent.undo, result))
         return done
 
-    def end(self, id: str, outcome: str) -> str | None:
+    def end(self, id: str, outcome: str, by: str = "recover") -> str | None:
         """End a lease whose owner cannot. Returns why that could not be written, or None."""
         with self._opened(id) as file:
-            return try_append(file, "ended", outcome=outcome)
+            return try_append(file, "ended", outcome=outcome, by=by)
 
     @contextlib.contextmanager
     def _opened(self, id: str, flags: int = os.O_RDWR | os.O_APPEND) -> Iterator[int]:

@@ -95,9 +95,9 @@ def guard(state_dir: Path, id: str) -> None:
         if attempt:
             time.sleep(_POLL_S)
         if all(result.ok for _, result in ledger.undo_left(id, by="guardian")):
-            ledger.end(id, f"{BY_GUARDIAN}: {why}")
+            ledger.end(id, f"{BY_GUARDIAN}: {why}", "guardian")
             return
-    ledger.end(id, f"not {BY_GUARDIAN}: {why}")
+    ledger.end(id, f"not {BY_GUARDIAN}: {why}", "guardian")
 
 
 def _wait(ledger: Ledger, switch: KillSwitch, id: str) -> str:
