@@ -177,6 +177,62 @@ def test_experiments_and_problems_are_listed(capsys: pytest.CaptureFixture[str])
     assert "chaos/bad.yaml" in told["problems"][0]
 
 
+STEADY = "steady_state: [{process: ['true']}]"
+REFUSED = {
+    f"name: x\n{STEADY}\nmethod: [{{python: 'no_such_module:f'}}]\n": "method[0].python",
+    f"name: x\n{STEADY}\nmethod: [{{process: [no-such-program]}}]\n": "no-such-program",
+    f"name: x\nlimits: {{max_duration: 99h}}\n{STEADY}\nmethod: []\n": "expected at most 600",
+    f"name: x\n{STEADY}\nmethod: [{{scenario: absent.yaml}}]\n": "absent.yaml",
+    f"name: x\n{STEADY}\nmethod: [{{http: {{url: 'http://127.0.0.1:9/', method: FETCH}}}}]\n": 'got "FETCH"',
+    "name: x\nsteady_state: [{http: 'http://127.0.0.1:9/', expect: {target: statuss, equals: 200}}]\n"
+    "method: []\n": 'unknown target "statuss"; did you mean "status"?',
+    "name: x\nsteady_state: [{process: ['true']}]\nmethod: [{fault: {register: a, metadata: {amount: 99999},"
+    " fault_type: resource_exhaustion}}]\n": "method[0].fault",
+    '{"title": "x", "description": "y", "method": [{"type": "action", "name": "a", "provider": '
+    '{"type": "python", "module": "no_such_module", "func": "f"}}]}': "no_such_module",
+}
+
+
+@pytest.mark.parametrize(("text", "problem"), REFUSED.items(), ids=range(len(REFUSED)))
+def test_validate_finds_what_a_run_would_refuse(
+    text: str, problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("chaos/one.yaml").write_text(text)
+    assert invoke(["chaos", "validate"]) == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_validate_needs_no_variable_to_be_set(capsys: pytest.CaptureFixture[str]) -> None:
+    change = "{control: '${NO_PROXY_SET}', token: '${NO_TOKEN_SET}', add: {fault: refuse}}"
+    Path("chaos/one.yaml").write_text(f"name: x\n{STEADY}\nmethod: [{{proxy: {change}}}]\n")
+    Path("chaos/day.yaml").write_text("gameday: Black Friday\nexperiments: [one.yaml]\n")
+    assert invoke(["chaos", "validate"]) == 0
+    said = capsys.readouterr()
+    assert said.out == "valid: chaos/day.yaml, chaos/one.yaml\n"
+    assert "their values are not checked: NO_PROXY_SET, NO_TOKEN_SET" in said.err
+    Path("chaos/one.yaml").write_text(f"name: x\n{STEADY}\nmethod: [{{proxy: {change}, nam: y}}]\n")
+    assert invoke(["chaos", "validate", "chaos/one.yaml"]) == 2
+    assert "method[0].nam: unknown key" in capsys.readouterr().err
+
+
+def test_a_game_day_is_found_by_its_title_and_by_the_name_of_its_file(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write("one")
+    Path("chaos/day.yaml").write_text("gameday: Black Friday\nexperiments: [one]\n")
+    for given in ("day", "Black Friday"):
+        assert invoke(["chaos", "run", given]) == 0
+    capsys.readouterr()
+    assert invoke(["chaos", "run", "dya"]) == 2
+    assert "game days: Black Friday" in capsys.readouterr().err
+
+
+def test_limits_shorten_an_experiment_that_names_no_duration(capsys: pytest.CaptureFixture[str]) -> None:
+    write("one")
+    Path("limits.yaml").write_text("most_duration_s: 20\n")
+    assert invoke(["chaos", "run", "one", "--limits", "limits.yaml"]) == 0
+
+
 def test_init_writes_an_experiment_that_is_valid_and_overwrites_nothing(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

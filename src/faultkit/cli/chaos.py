@@ -5,16 +5,27 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import click
 
 from faultkit.base.errors import InputError, RunError
 from faultkit.base.text import one_line
-from faultkit.cli.chaos_options import EXPERIMENTS, ChaosOptions, chaos_options, chaos_settings
+from faultkit.cli.chaos_options import (
+    EXPERIMENTS,
+    LIMITS,
+    ChaosOptions,
+    chaos_options,
+    chaos_settings,
+    read_limits,
+)
 from faultkit.cli.command_groups import LazyCommand, LazyGroup
 from faultkit.cli.shared_options import columns, json_option, print_json
 from faultkit.cli.tool_server import ToolServer
+
+if TYPE_CHECKING:
+    from faultkit.chaos.safety.chaos_limits import Limits
 
 _HELP = """Break a dependency of a service, check whether its steady state holds, and always roll back.
 
@@ -157,55 +168,66 @@ def init_command(name: str, url: str, dependency: str, port: int, control: str, 
 @click.command("validate", epilog="Exits with 0 if all files are valid, and with 2 otherwise.")
 @click.argument("paths", nargs=-1, metavar="[FILE|DIR]...")
 @EXPERIMENTS
+@LIMITS
 @json_option()
 @click.pass_context
-def validate_command(ctx: click.Context, paths: tuple[str, ...], experiments: str, as_json: bool) -> None:
-    """Check experiments and game days without running them; by default all of the folder of experiments."""
+def validate_command(
+    ctx: click.Context, paths: tuple[str, ...], experiments: str, limits: str | None, as_json: bool
+) -> None:
+    """Check experiments and game days without running them; by default all of the folder of experiments.
+
+    Functions, programs and files that they name must be there, and the limits must allow them. Variables
+    need not be set: what depends on their values is not checked.
+    """
+    allowed = read_limits(limits)
     checked: list[Path] = []
     problems: list[InputError] = []
+    unset: set[str] = set()
     for path in paths or (experiments,):
-        files, file_problems = _problems(Path(path))
+        files, file_problems = _problems(Path(path), allowed, unset)
         checked += files
         problems += file_problems
     if as_json:
-        document = {"valid": not problems, "problems": [str(problem) for problem in problems]}
+        document = {
+            "valid": not problems,
+            "problems": [str(problem) for problem in problems],
+            "unset": sorted(unset),
+        }
         click.echo(json.dumps(document, ensure_ascii=False))
     elif problems:
         for problem in problems:
             click.echo(f"error: {problem}", err=True)
     else:
         click.echo(f"valid: {', '.join(map(str, checked))}")
+    if unset and not as_json:
+        click.echo(f"warning: not set, so their values are not checked: {', '.join(sorted(unset))}", err=True)
     if problems:
         ctx.exit(2)
 
 
-def _problems(path: Path) -> tuple[list[Path], list[InputError]]:
-    """Return the files at a path, and their problems."""
-    from faultkit.chaos.experiment.experiment_file import (
-        files_of,
-        find_runnable,
-        is_day,
-        read_catalog,
-        validate,
-    )
+def _problems(path: Path, limits: Limits, unset: set[str]) -> tuple[list[Path], list[InputError]]:
+    """Return the files at a path, and their problems; add to `unset` the variables that are not set."""
+    from faultkit.chaos.experiment.experiment_check import check_day, check_file
+    from faultkit.chaos.experiment.experiment_file import files_of, is_day, read_catalog
 
     if not path.is_dir():
         try:
             if not path.is_file():
                 raise InputError(str(path), "expected a file or a folder that is there")
             if is_day(path):
-                find_runnable(str(path), path.parent, os.environ)
-                return [path], []
+                found = check_day(path, os.environ)
+            else:
+                found = check_file(path, os.environ, limits)
         except InputError as error:
             return [path], [error]
-        return [path], validate(path, os.environ)
+        unset.update(found.unset)
+        return [path], found.problems
     files = files_of(path)
     if not files:
         return [], [InputError(str(path), "expected a folder with experiments, got none in it")]
-    problems = [problem for file in files for problem in _problems(file)[1]]
-    repeats = [
-        each for each in read_catalog(path, os.environ).problems if str(each) not in map(str, problems)
-    ]
+    problems = [problem for file in files for problem in _problems(file, limits, unset)[1]]
+    catalog = read_catalog(path, {**os.environ, **{name: f"${{{name}}}" for name in unset}})
+    repeats = [each for each in catalog.problems if "a name that no other experiment has" in each.problem]
     return files, [*problems, *repeats]
 
 

@@ -105,6 +105,8 @@ class Catalog:
         hint = (
             advice(name, list(self.experiments)) if self.experiments else f"there are none in {self.folder}"
         )
+        if self.days:
+            hint += f"; game days: {', '.join(self.days)}"
         broken = f" (and {self.problems[0]})" if self.problems else ""
         raise InputError("experiment_name", f"unknown experiment {shown(name)}; {hint}{broken}")
 
@@ -149,8 +151,11 @@ def find_runnable(
     if file.suffix in {Path(pattern).suffix for pattern in PATTERNS}:
         raise InputError(given, "expected a file that is there")
     catalog = read_catalog(folder, env)
-    if given in catalog.days and given not in catalog.experiments:
-        return load_day(catalog.days[given], env)
+    if given not in catalog.experiments:
+        # A game day has a title, which is seldom a word to type; the name of its file is.
+        named = {file.stem: file for file in catalog.days.values()} | dict(catalog.days)
+        if given in named:
+            return load_day(named[given], env)
     return catalog.experiment(given)
 
 

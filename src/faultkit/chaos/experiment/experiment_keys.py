@@ -28,9 +28,9 @@ from faultkit.base.documents.values import (
 )
 from faultkit.base.documents.variables import Variables
 from faultkit.base.errors import InputError
-from faultkit.chaos.experiment.experiment_model import USUAL_DURATION_S, During, Experiment, Step
+from faultkit.chaos.experiment.experiment_model import During, Experiment, Step
 from faultkit.chaos.steps.expect_keys import parse_expect
-from faultkit.chaos.steps.expectations import Anything, Comparison, Equals, Expectation, Truthy
+from faultkit.chaos.steps.expectations import All, Anything, Comparison, Equals, Expectation, Truthy
 from faultkit.chaos.steps.fault_steps import FAULT, PLAN_CHANGE, PlanChange, build_fault, build_plan_change
 from faultkit.chaos.steps.network_steps import (
     HTTP,
@@ -71,6 +71,8 @@ class Kind:
     """True if it may be an action. A kind that may be both is a check where it has an `expect`."""
     undoes: bool = False
     """True if it may be part of a rollback."""
+    outputs: tuple[str, ...] = ()
+    """The parts of what a check finds, for `target`; empty: any."""
     short: tuple[str, tuple[type, ...]] = ("", ())
     """The key that a value of these types stands for, in place of a mapping."""
 
@@ -80,12 +82,34 @@ _COMMAND_SHORT = ("command", (str, list))
 
 KINDS: Mapping[str, Kind] = {
     "http": Kind(
-        HTTP, build_http, Comparison("below", 400, "status"), acts=True, undoes=True, short=("url", (str,))
+        HTTP,
+        build_http,
+        Comparison("below", 400, "status"),
+        acts=True,
+        undoes=True,
+        outputs=("status", "headers", "body", "elapsed_ms"),
+        short=("url", (str,)),
     ),
-    "tcp": Kind(TCP, build_tcp, Equals("open"), short=("address", (str, int))),
-    "process": Kind(COMMAND, build_command, Equals(0), acts=True, undoes=True, short=_COMMAND_SHORT),
+    "tcp": Kind(
+        TCP,
+        build_tcp,
+        Equals("open"),
+        outputs=("status", "reply", "why", "elapsed_ms"),
+        short=("address", (str, int)),
+    ),
+    "process": Kind(
+        COMMAND,
+        build_command,
+        Equals(0),
+        acts=True,
+        undoes=True,
+        outputs=("status", "stdout", "stderr", "elapsed_ms"),
+        short=_COMMAND_SHORT,
+    ),
     "python": Kind(PYTHON, build_python, Truthy(), acts=True, undoes=True, short=("function", (str,))),
-    "mcp": Kind(MCP, build_mcp, Equals("ok")),
+    "mcp": Kind(
+        MCP, build_mcp, Equals("ok"), outputs=("status", "text", "structured", "error", "elapsed_ms")
+    ),
     "slo": Kind(
         SCENARIO_STEP, partial(build_scenario, of=SloCheck), Equals("passed"), short=("file", (str,))
     ),
@@ -114,8 +138,8 @@ LIMITS = KeyTable(
         "max_duration",
         duration_s,
         DURATION_SCHEMA,
-        USUAL_DURATION_S,
-        "The longest time of everything but the rollback; `5m` by default.",
+        None,
+        "The longest time of everything but the rollback; by default `5m`, or less if the limits say so.",
     )
 )
 DURING = KeyTable(
@@ -272,6 +296,8 @@ def _step(value: object, path: str, problems: list[InputError], role: Role, raw:
         key = "background" if "background" in value else "undo"
         reader.note(key, InputError("", "expected nothing: a check has no effect to undo or to wait for"))
     expect = reader.take("expect", parse_expect, default) if role == "check" else None
+    if expect is not None and KINDS[kind].outputs:
+        _refuse_unknown_targets(reader, expect, KINDS[kind].outputs)
     given_undos = reader.given.get("undo", [])
     if isinstance(given_undos, list):
         undo_steps = reader.each("undo", "steps")
@@ -305,6 +331,17 @@ def _step(value: object, path: str, problems: list[InputError], role: Role, raw:
     if role == "undo":
         _refuse_what_cannot_undo(step, join_path(path, kind), problems)
     return step if len(problems) == before else None
+
+
+def _refuse_unknown_targets(reader: MappingReader, expect: Expectation, outputs: tuple[str, ...]) -> None:
+    for part in expect.parts if isinstance(expect, All) else (expect,):
+        if isinstance(part, All):
+            _refuse_unknown_targets(reader, part, outputs)
+            continue
+        target = getattr(part, "target", None)
+        if target and target.partition(".")[0] not in outputs:
+            problem = f"unknown target {shown(target)}; {advice(target, outputs)}"
+            reader.note("expect", InputError("", problem))
 
 
 def _work(kind: Kind, value: object, path: str, problems: list[InputError]) -> Any:

@@ -64,8 +64,9 @@ class Experiment:
     description: str = ""
     environments: tuple[str, ...] = ()
     """The only environments it may run in; empty: all that the limits allow."""
-    max_duration_s: float = USUAL_DURATION_S
-    """Longest time of everything but the rollback, whose steps have limits of their own."""
+    max_duration_s: float | None = None
+    """Longest time of everything but the rollback, whose steps have limits of their own. None: the usual
+    one, or what the limits allow."""
     seed: int | str | None = None
     file: Path | None = None
     written: Mapping[str, Any] = field(default_factory=dict)

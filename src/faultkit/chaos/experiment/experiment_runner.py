@@ -1,7 +1,7 @@
 """Runs one experiment in the short form and writes its journal. `faultkit.chaos.runner` describes the phases.
 
 A failed step is a result, not an exception. What cannot work, such as a missing program or function, is
-reported before anything starts (`why_invalid`).
+reported before anything starts (`preflight`).
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from faultkit.base.errors import FaultkitError, InputError
+from faultkit.base.errors import FaultkitError
 from faultkit.base.text import one_line
 from faultkit.base.times import now_us, time_text
 from faultkit.chaos.experiment.experiment_model import (
     FAULTKIT_KEY,
     TOOLKIT_STATUS,
+    USUAL_DURATION_S,
     Event,
     Experiment,
     Journal,
@@ -28,14 +29,14 @@ from faultkit.chaos.experiment.experiment_model import (
     journal_head,
     plan_of,
 )
+from faultkit.chaos.experiment.preflight import why_invalid
 from faultkit.chaos.experiment.run_monitor import RunMonitor
 from faultkit.chaos.safety.chaos_limits import Limits
 from faultkit.chaos.safety.kill_switch import KillSwitch
 from faultkit.chaos.safety.lease import Lease
-from faultkit.chaos.steps.expectations import Expectation, FunctionExpectation, resolve_expectation
+from faultkit.chaos.steps.expectations import Expectation, FunctionExpectation
 from faultkit.chaos.steps.fault_hits import count_hits
 from faultkit.chaos.steps.fault_steps import FaultChange
-from faultkit.chaos.steps.network_steps import HttpCall
 from faultkit.chaos.steps.step_work import (
     RollbackResult,
     RollbackStack,
@@ -80,7 +81,7 @@ class ExperimentRunner:
         self._limits = limits
         self._monitor = RunMonitor(lease, switch, stopping, on_event)
         self._seed = experiment.seed if seed is None else seed
-        self._most_s = min(experiment.max_duration_s, limits.most_duration_s)
+        self._most_s = min(experiment.max_duration_s or USUAL_DURATION_S, limits.most_duration_s)
         self._context = StepContext(
             folder=experiment.folder,
             limits=limits,
@@ -335,7 +336,6 @@ def _undo_document(each: RollbackResult) -> dict[str, Any]:
 # --- one step --------------------------------------------------------------------------------------
 
 
-_READING_METHODS = ("GET", "HEAD", "OPTIONS")
 _TOOLKIT_TYPES = {"check": "probe", "action": "action", "undo": "action", "pause": "action"}
 
 
@@ -427,53 +427,3 @@ def undo_text(step: Step, says: str) -> str:
         parts = [command] if isinstance(command, str) else [str(part) for part in command or ()]
         says = one_line(f"run {parts[0] if len(parts) == 1 else shlex.join(parts)}")[:_LONGEST_UNDO_TEXT]
     return f"{step.name}: {says}" if "name" in step.written else says
-
-
-# --- preflight -------------------------------------------------------------------------------------
-
-
-def why_invalid(experiment: Experiment, context: StepContext) -> str | None:
-    """Return why an experiment cannot run, before anything starts, or None."""
-    try:
-        _check_limits(experiment, context)
-        repeated = () if experiment.during is None else experiment.during.checks
-        for key, steps in (
-            ("steady_state", experiment.steady_state),
-            ("method", experiment.method),
-            ("during.checks", repeated),
-            ("rollback", experiment.rollback),
-        ):
-            for index, step in enumerate(steps):
-                _resolve(step, context, f"{key}[{index}]")
-    except InputError as error:
-        return str(error)
-    return None
-
-
-def _check_limits(experiment: Experiment, context: StepContext) -> None:
-    limits = context.limits
-    limits.check_environment()
-    if experiment.environments and limits.environment not in experiment.environments:
-        allowed = ", ".join(experiment.environments)
-        raise InputError("environment", f'expected one of {allowed}, got "{limits.environment}"')
-    limits.capped("most_duration_s", experiment.max_duration_s, "limits.max_duration")
-
-
-def _resolve(step: Step, context: StepContext, path: str) -> None:
-    try:
-        if step.work is not None:
-            step.work.resolve(context)
-            _check_target(step, context)
-        if step.expect is not None:
-            resolve_expectation(step.expect, context.folder)
-        for each in step.undo:
-            each.work.resolve(context)
-            _check_target(each, context)
-    except InputError as error:
-        raise error.within(f"{path}.{step.kind}") from None
-
-
-def _check_target(step: Step, context: StepContext) -> None:
-    """Raise InputError if the step may change something at a host that the limits do not allow."""
-    if isinstance(step.work, HttpCall) and (step.role != "check" or step.work.method not in _READING_METHODS):
-        step.work.check_target(context.limits)

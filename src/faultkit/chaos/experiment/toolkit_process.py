@@ -204,6 +204,21 @@ class ToolkitProcess:
                 return found
 
 
+def why_toolkit_refuses(file: str) -> str | None:
+    """Return why the library does not accept an experiment, or None. Nothing of it is run."""
+    process = ToolkitProcess()
+    try:
+        process.order(Order("gate", os.path.abspath(file)))
+        while messages := process.next(_START_S):
+            for message in messages:
+                if message["kind"] in ("valid", "invalid"):
+                    why: str | None = message.get("why")
+                    return why
+        return "Chaos Toolkit did not say whether it is valid"
+    finally:
+        process.close()
+
+
 class MessageReader(asyncio.Protocol):
     """Puts the messages of a process into a queue; None at its end."""
 

@@ -20,7 +20,7 @@ from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.documents.values import TEXT_SCHEMA, text
 from faultkit.base.errors import InputError
 from faultkit.base.secrets import is_secret_key
-from faultkit.chaos.named_faults.chaos_fault import ChaosFault, parse_chaos_fault
+from faultkit.chaos.named_faults.chaos_fault import ChaosFault, InstantEffect, parse_chaos_fault
 from faultkit.chaos.named_faults.fault_registry import FaultRegistry
 from faultkit.chaos.named_faults.registered_fault import RegisteredFault
 from faultkit.chaos.safety.undo import Undo
@@ -86,6 +86,11 @@ class FaultChange:
     def resolve(self, context: StepContext) -> None:
         if context.registry is None:
             raise InputError(self.change, "expected a registry of faults, but this run has none")
+        if self.fault is not None:
+            context.limits.capped("most_duration_s", self.fault.duration_s, "duration_seconds")
+            effect = self.fault.effect()
+            if not isinstance(effect, InstantEffect):
+                effect.check(context.limits, targets_too=True)
 
     async def perform(self, context: StepContext) -> Any:
         return await self.act(context)

@@ -59,11 +59,26 @@ def read_url(value: object) -> str:
 # --- http ------------------------------------------------------------------------------------------
 
 
+METHODS = (
+    *("GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE", "TRACE", "SEARCH", "LINK", "UNLINK"),
+    *("COPY", "MOVE", "LOCK", "UNLOCK", "MKCOL", "PROPFIND", "PROPPATCH", "REPORT", "PURGE", "BAN"),
+)
+"""The methods in use, of HTTP, WebDAV and caches: any other is more likely a typing mistake."""
+
+
+def read_method(value: object) -> str:
+    """Return a method in upper case. Raises InputError for an unknown one."""
+    given = text(value).upper()
+    if given not in METHODS:
+        raise InputError("", f"expected a method such as GET or POST, got {shown(value)}")
+    return given
+
+
 HTTP = KeyTable(
     Key(
         "url", read_url, TEXT_SCHEMA, "", "The address. A text in place of the mapping is the URL.", URL_FORM
     ),
-    Key("method", lambda value: text(value).upper(), TEXT_SCHEMA, "GET", "The method; GET by default."),
+    Key("method", read_method, TEXT_SCHEMA, "GET", "The method; GET by default."),
     Key("headers", read_texts, TEXTS_SCHEMA, {}, "Headers by name."),
     Key("body", text, TEXT_SCHEMA, help="The body as a text."),
     Key("json", json_text, help="The body as JSON, in place of `body`; adds its content type."),
