@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from faultkit.faults.http.http_error import HttpError
 from faultkit.load.response import Failure
 from faultkit.load.samples import Sample, Samples
 from faultkit.load.slo import Slo, SloResult
+from faultkit.load.summary import Summary
+from faultkit.plan import Rule
 from faultkit.scenario.report.report_model import ReportedFault, Verdict
-from faultkit.scenario.scenario_model import Expectation
-from faultkit.scenario.verdict import MissCounter, VerdictEvidence, judge_item, why_not_met
+from faultkit.scenario.scenario_model import Expectation, WrittenFault
+from faultkit.scenario.verdict import MissCounter, VerdictEvidence, judge_item, why_no_success, why_not_met
+from tests.load.rows import summarize
 
 OK = Sample(0.0, 0.0, 0.1, status=200)
 REFUSED = Sample(0.0, 0.0, 0.001, failure=Failure.REFUSED)
@@ -123,9 +127,65 @@ def test_where_nothing_is_expected_nothing_is_missed() -> None:
             "unfinished",
             ("it was stopped",),
         ),
+        (
+            VerdictEvidence(Expectation(), 4, 0, None, (), (fault(1),), no_success="all 401"),
+            "inconclusive",
+            ("all 401",),
+        ),
+        (
+            VerdictEvidence(Expectation(), 4, 0, None, (slo(False),), (fault(1),), no_success="all 500"),
+            "failed",
+            ('SLO "95% @ 50ms" was missed',),
+        ),
     ],
 )
 def test_the_verdict_is_the_gravest_that_the_evidence_allows(
     evidence: VerdictEvidence, verdict: Verdict, reasons: tuple[str, ...]
 ) -> None:
     assert judge_item(evidence) == (verdict, reasons)
+
+
+UNAUTHORIZED = OK._replace(status=401)
+ANSWERING = WrittenFault("httperror", Rule("http_error", HttpError(status=429)))
+
+
+def summary(*samples: Sample) -> Summary:
+    return summarize(Samples.of(samples), None, total_s=1.0)
+
+
+@pytest.mark.parametrize(
+    ("expect", "run", "baseline", "faults", "why"),
+    [
+        (Expectation(), [OK], [UNAUTHORIZED, OK], [], None),
+        (Expectation(), [REFUSED], [OK], [], None),
+        (
+            Expectation(all_slo_are_valid=True),
+            [OK],
+            [UNAUTHORIZED, UNAUTHORIZED],
+            [],
+            "no answer of the baseline, without faults, was 2xx or 3xx (status 401: 2)",
+        ),
+        (
+            Expectation(),
+            [ERROR],
+            [ERROR, REFUSED],
+            [],
+            "no answer of the baseline, without faults, was 2xx or 3xx (status 503: 1, no answer: 1)",
+        ),
+        (Expectation(status=401), [UNAUTHORIZED], [UNAUTHORIZED], [], None),
+        (Expectation(), [UNAUTHORIZED], None, [], "no answer was 2xx or 3xx (status 401: 1)"),
+        (Expectation(), [UNAUTHORIZED, OK], None, [], None),
+        (Expectation(), [UNAUTHORIZED], None, [ANSWERING], None),
+        (Expectation(), [ERROR], None, [], None),
+        (Expectation(), [REFUSED], None, [], None),
+    ],
+)
+def test_answers_that_never_were_a_success_have_a_reason_unless_the_faults_are_it(
+    expect: Expectation,
+    run: list[Sample],
+    baseline: list[Sample] | None,
+    faults: list[WrittenFault],
+    why: str | None,
+) -> None:
+    before = None if baseline is None else summary(*baseline)
+    assert why_no_success(expect, summary(*run), before, faults) == why

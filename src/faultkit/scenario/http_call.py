@@ -29,6 +29,9 @@ _TOKEN = re.compile(TOKEN)
 _SEGMENT = re.compile(r"\{([^{}]*)\}")
 _URL_CHARACTERS = re.compile(r"[!-~]+")
 _HEADER_CHARACTERS = re.compile(r"[\t\x20-\x7e\xa0-\xff]*")
+PLACEHOLDER = "REPLACE_ME"
+"""The beginning of what `fault scenario generate` writes in place of credentials."""
+_PLACEHOLDER = re.compile(rf"\b{PLACEHOLDER}\w*")
 _JSON_HEADER = ("content-type", "application/json")
 
 Headers = tuple[tuple[str, str], ...]
@@ -70,6 +73,12 @@ def parse_call(reader: MappingReader, config: CallConfig) -> HttpCall:
         except InputError as error:
             reader.problems.append(error.within(reader.path))
     return call
+
+
+def placeholders_in(call: HttpCall) -> tuple[str, ...]:
+    """Return the placeholders that the call still has, each once."""
+    texts = (call.url, *(value for _, value in call.headers), call.body or "")
+    return tuple(dict.fromkeys(found for text in texts for found in _PLACEHOLDER.findall(text)))
 
 
 def _parse_method(value: object) -> str:

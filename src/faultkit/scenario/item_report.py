@@ -27,7 +27,7 @@ from faultkit.scenario.scenario_model import (
     Strategy,
     WrittenFault,
 )
-from faultkit.scenario.verdict import VerdictEvidence, judge_item
+from faultkit.scenario.verdict import VerdictEvidence, judge_item, why_no_success
 
 RARE = 0.01
 """A fault that acts on a smaller share of the requests than this gets a warning."""
@@ -71,6 +71,7 @@ def item_report(
             doubts=found.reasons,
             cut_short=cut_short,
             baseline_miss=next((call.why_not for call in measured.calls if call.baseline), None),
+            no_success=why_no_success(item.expect, run, baseline, item.faults),
         )
     )
     return report.ItemReport(

@@ -18,6 +18,7 @@ from faultkit.load.slo import Slo
 from faultkit.plan import Plan
 from faultkit.proxy.data_plane import LatenessSummary, Snapshot
 from faultkit.proxy.remote import PlaneProcess
+from faultkit.scenario.http_call import placeholders_in
 from faultkit.scenario.item_report import item_report
 from faultkit.scenario.measure import ItemMeter, Measurements
 from faultkit.scenario.report import report_model as report
@@ -72,6 +73,7 @@ def run_scenarios(
 ) -> RunOutcome:
     """Run the scenarios. Raises InputError before anything runs; later errors are in the outcome."""
     _check_gates(scenarios, settings)
+    _check_placeholders(scenarios)
     stop = stop or Flag()
     started_at = _now()
     total = sum(len(scenario.items) for scenario in scenarios)
@@ -171,6 +173,17 @@ def _check_gates(scenarios: Sequence[Scenario], settings: RunSettings) -> None:
                 raise InputError(
                     f"{scenario.file or scenario.title}: items[{index}].expect.all_slo_are_valid",
                     "expected an objective to hold it to, under context.slo or by --slo, got none",
+                )
+
+
+def _check_placeholders(scenarios: Sequence[Scenario]) -> None:
+    """Refuse calls with placeholders of generated files: a service could only turn them away."""
+    for scenario in scenarios:
+        for index, item in enumerate(scenario.items):
+            if left := placeholders_in(item.call):
+                raise InputError(
+                    f"{scenario.file or scenario.title}: items[{index}].call",
+                    f"expected a value of your own in place of each placeholder, got {', '.join(left)}",
                 )
 
 

@@ -10,11 +10,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from faultkit.base.text import count_of
+from faultkit.faults.http.http_error import HttpError
 from faultkit.load.response import Failure
 from faultkit.load.samples import Sample
 from faultkit.load.slo import SloResult
+from faultkit.load.summary import Summary
 from faultkit.scenario.report.report_model import ReportedFault, Verdict
-from faultkit.scenario.scenario_model import Expectation
+from faultkit.scenario.scenario_model import Expectation, WrittenFault
 
 
 def why_not_met(expect: Expectation, sample: Sample) -> str | None:
@@ -74,6 +76,8 @@ class VerdictEvidence:
     """Why the run ended early; None if it did not."""
     baseline_miss: str | None = None
     """What the baseline call of a repeat missed; then the service fails without any fault."""
+    no_success: str | None = None
+    """What the answers were, if none was a success for reasons other than the faults."""
 
 
 def judge_item(evidence: VerdictEvidence) -> tuple[Verdict, tuple[str, ...]]:
@@ -95,7 +99,40 @@ def judge_item(evidence: VerdictEvidence) -> tuple[Verdict, tuple[str, ...]]:
         return "failed", tuple(missed)
     if not evidence.calls:
         return "inconclusive", ("no request was made", *undecided)
+    if evidence.no_success is not None:
+        return "inconclusive", (evidence.no_success, *undecided)
     return ("inconclusive", tuple(undecided)) if undecided else ("passed", ())
+
+
+def why_no_success(
+    expect: Expectation, run: Summary, baseline: Summary | None, faults: Sequence[WrittenFault]
+) -> str | None:
+    """Return what the answers were, if the faults cannot be why none of them was a success; else None.
+
+    An error page under load proves nothing about the service behind it. An expected status is one that the
+    user has chosen: it decides by itself."""
+    if expect.status is not None:
+        return None
+    if baseline is not None:
+        if not baseline.requests or _successes(baseline):
+            return None
+        return f"no answer of the baseline, without faults, was 2xx or 3xx ({_answers(baseline)})"
+    if any(fault.rule.fault.kind == HttpError.kind for fault in faults):
+        return None
+    # Without a baseline, errors of the server may be what the faults lead to; those of the client are not.
+    if not run.statuses or any(not 400 <= status < 500 for status in run.statuses):
+        return None
+    return f"no answer was 2xx or 3xx ({_answers(run)})"
+
+
+def _successes(summary: Summary) -> int:
+    return sum(count for status, count in summary.statuses.items() if 200 <= status < 400)
+
+
+def _answers(summary: Summary) -> str:
+    counts = [f"status {status}: {count}" for status, count in sorted(summary.statuses.items())]
+    unanswered = summary.requests - sum(summary.statuses.values())
+    return ", ".join(counts + [f"no answer: {unanswered}"] * (unanswered > 0))
 
 
 def _missed_reasons(evidence: VerdictEvidence) -> list[str]:

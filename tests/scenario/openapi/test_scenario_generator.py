@@ -136,12 +136,29 @@ def test_the_templates_have_the_figures_of_the_reference() -> None:
         (each.load.duration_s, each.clients, each.rps) for each in loads if isinstance(each, LoadStrategy)
     ] == [(10, 3, 2), (10, 2, 5), (15, 2, 1), (8, 5, 4), (10, 2, 3)]
     assert [item.call.timeout_s for item in items] == [None, None, None, 0.5, None, None, None, 0.5]
-    assert [(slo.kind, slo.objective, slo.threshold) for slo in errors.slos] == [
+    assert [(slo.kind, slo.objective, slo.threshold) for slo in bandwidth.slos] == [
         ("latency", 95.0, 300.0),
         ("error", 99.0, 1.0),
     ]
     assert errors.faults[0].rule.trigger.probability == 0.05
     assert [str(each) for each in jitter.upstreams.upstreams] == ["eu.library.test:8443"]
+
+
+def test_every_scenario_expects_something_that_a_service_can_miss() -> None:
+    for scenario in [*scenarios_of("get_books_bookId"), *scenarios_of("note")]:
+        (item,) = scenario.items
+        if isinstance(item.strategy, LoadStrategy):
+            assert item.slos
+            assert item.expect.all_slo_are_valid
+        else:
+            assert item.expect.status is not None or item.expect.response_time_under_ms is not None
+
+
+def test_objectives_leave_room_for_what_the_fault_itself_ends() -> None:
+    _, _, _, loss, _, _, errors, blackhole = (each.items[0] for each in scenarios_of("get_books_bookId"))
+    limits = [[slo.threshold for slo in item.slos] for item in (loss, errors, blackhole)]
+    assert limits == [[300.0, 10.0], [300.0, 15.0], [300.0, 20.0]]
+    assert [item.slos[0].objective for item in (loss, errors, blackhole)] == [90.0, 85.0, 80.0]
 
 
 def test_the_header_names_its_source_and_the_placeholders() -> None:

@@ -327,6 +327,16 @@ def test_answers_that_are_mostly_4xx_are_a_doubt() -> None:
     assert remark(lost, "wrong-page", "doubt").what.startswith("Most answers say 404")
 
 
+def test_a_run_without_a_success_is_not_put_down_to_the_machine() -> None:
+    item = load_item(healthy)
+    refused = replace(item.run, statuses={401: item.run.requests})
+    lost = replace(
+        item, verdict="inconclusive", reasons=("no answer was 2xx",), run=refused, baseline=refused
+    )
+    assert remark(lost, "inconclusive", "doubt").what.startswith("No answer was a success")
+    assert "wrong-page" not in found(lost)
+
+
 def test_starts_that_were_late_are_a_doubt() -> None:
     item = flaky()
     late = replace(item, run=replace(item.run, starts=replace(item.run.starts, late=40)))

@@ -17,6 +17,7 @@ from faultkit.base.address import SCHEMES, parse_endpoint
 from faultkit.base.documents.checks import shown
 from faultkit.base.errors import InputError
 from faultkit.base.text import printable_line
+from faultkit.scenario.http_call import PLACEHOLDER
 from faultkit.scenario.openapi.openapi_document import DocumentSource, OpenApiDocument, ReferenceResolver
 from faultkit.scenario.openapi.request_example import Examples
 from faultkit.scenario.openapi.request_parts import (
@@ -218,7 +219,6 @@ def _unique(name: str, taken: set[str]) -> str:
 # Credentials
 
 
-PLACEHOLDER = "REPLACE_ME"
 _SCHEMES = {"bearer": "Bearer", "basic": "Basic", "digest": "Digest"}
 
 

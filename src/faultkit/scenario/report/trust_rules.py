@@ -102,10 +102,23 @@ def not_trusted(item: ItemReport) -> Remark | None:
     )
 
 
+def _has_success(item: ItemReport) -> bool:
+    """Return whether the service gave an answer of 2xx or 3xx, without faults if that was measured."""
+    return any(200 <= status < 400 for status in (item.baseline or item.run).statuses)
+
+
 def inconclusive(item: ItemReport) -> Remark | None:
     """Report an item whose figures decide nothing."""
     if item.verdict != "inconclusive":
         return None
+    if not _has_success(item):
+        return Remark(
+            "doubt",
+            "No answer was a success, so the run shows nothing about the faults.",
+            reasons_text(item) or "See the reasons of the item.",
+            "The URL, the credentials or the body of the call is wrong, or the service fails at this call.",
+            "Make the call work without faults first; if its status is meant, write it as expect.status.",
+        )
     return Remark(
         "doubt",
         "The run decides nothing: the load or the faults were not what was asked.",
@@ -136,6 +149,8 @@ def wrong_page(item: ItemReport) -> Remark | None:
     refused = sum(count for status, count in item.run.statuses.items() if 400 <= status < 500)
     if item.run.requests == 0 or refused < item.run.requests / 2:
         return None
+    if item.verdict == "inconclusive" and not _has_success(item):
+        return None  # `inconclusive` says so.
     often = max(
         (status for status in item.run.statuses if 400 <= status < 500), key=item.run.statuses.__getitem__
     )
