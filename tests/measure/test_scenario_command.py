@@ -104,6 +104,29 @@ def test_a_missed_slo_without_a_gate_is_shown_and_does_not_fail(tmp_path: Path) 
     assert "| few errors | ❌ |" in (tmp_path / "report.md").read_text("utf-8")
 
 
+def test_answers_that_prove_nothing_end_with_6_and_are_an_error_of_their_own_kind(tmp_path: Path) -> None:
+    with serving() as origin:
+        origin.status = 401
+        write(tmp_path, origin.endpoint, SLOW, SINGLE, "")
+        ran = fault(tmp_path, "run", "a.yaml", "--report", "r.xml", "--retry-inconclusive", "2")
+    assert ran.returncode == 6, ran.stderr
+    assert len(origin.seen) == 3
+    assert "one (try 3 of 3): GET" in ran.stderr
+    (item,) = results(tmp_path)["scenarios"][0]["items"]
+    assert item["verdict"] == "inconclusive"
+    assert "Try 1 was inconclusive: no answer was 2xx or 3xx (status 401: 1)" in item["warnings"]
+    (error,) = ElementTree.parse(tmp_path / "r.xml").iter("error")
+    assert error.get("type") == "inconclusive"
+
+
+def test_what_failed_is_not_run_again(tmp_path: Path) -> None:
+    with serving() as origin:
+        origin.status = 401
+        write(tmp_path, origin.endpoint, SLOW, SINGLE, "status: 200")
+        ran = fault(tmp_path, "run", "a.yaml", "--retry-inconclusive", "2")
+    assert (ran.returncode, len(origin.seen)) == (1, 1)
+
+
 def test_json_is_all_that_stands_on_stdout(tmp_path: Path) -> None:
     with serving() as origin:
         write(tmp_path, origin.endpoint, SLOW, SINGLE, "status: 200")

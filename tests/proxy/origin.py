@@ -20,7 +20,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(size)
         self.server.seen.append((self.command, self.path, self.headers.get("Host", "")))
         answer = f"{self.command} {self.path} {len(body)}".encode()
-        self.send_response(200)
+        self.send_response(self.server.status)
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
         if self.command != "HEAD":
@@ -38,6 +38,7 @@ class Origin(ThreadingHTTPServer):
     def __init__(self, context: ssl.SSLContext | None = None) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.seen: list[tuple[str, str, str]] = []
+        self.status = 200
         if context is not None:
             self.socket = context.wrap_socket(self.socket, server_side=True)
 

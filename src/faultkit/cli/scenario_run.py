@@ -24,16 +24,17 @@ from faultkit.scenario.report.scenario_text import item_line
 from faultkit.scenario.run_events import ItemBegan, ItemEnded, RunEvent
 from faultkit.scenario.scenario_model import Scenario
 
-_HELD, _MISSED, _INTERRUPTED = 0, 1, 130
+_HELD, _MISSED, _PROVES_NOTHING, _INTERRUPTED = 0, 1, 6, 130
 
 _EPILOG = """\b
 Exit codes:
   0  every item was run and every expectation held
-  1  an expectation or a gated SLO was missed, or a result proves nothing
-     (inconclusive, or a fault that never acted)
+  1  an expectation or a gated SLO was missed
   2  wrong input: nothing was run
   3  a target could not be reached, or a port was taken
   4  the run could not be finished
+  6  nothing was missed, but a result proves nothing: it is inconclusive, or a
+     fault never acted
   130  interrupted; what was measured is reported, marked as partial
 
 \b
@@ -75,6 +76,15 @@ Examples:
     'with "@5s" in each window of 5 s. An item that misses it fails. Repeatable.',
 )
 @click.option(
+    "--retry-inconclusive",
+    "retries",
+    type=click.IntRange(0, 100),
+    default=0,
+    metavar="N",
+    help="Run an item that is inconclusive up to N more times, with the same seed. A failed item is never "
+    "run again.",
+)
+@click.option(
     "--workers",
     type=click.IntRange(1, 64),
     default=1,
@@ -104,6 +114,7 @@ def run_command(
     result: str,
     no_baseline: bool,
     slos: tuple[str, ...],
+    retries: int,
     workers: int,
     seed: str | None,
     proxy_address: str | None,
@@ -132,6 +143,7 @@ def run_command(
         listen=None if proxy_address is None else parse_endpoint(proxy_address, path="--proxy-address"),
         verify=not insecure,
         slos=_slos(slos),
+        retries=retries,
     )
     loaded = _load(ctx, scenario_paths(paths, scenarios))
     stop = threading.Event()
@@ -152,7 +164,13 @@ def run_command(
     if outcome.trouble is not None:
         click.echo(f"error: {outcome.trouble}", err=True)
         ctx.exit(outcome.trouble.exit_code)
-    ctx.exit(_HELD if outcome.report.all_passed else _MISSED)
+    ctx.exit(_exit_code(outcome.report))
+
+
+def _exit_code(report: Report) -> int:
+    if report.all_passed:
+        return _HELD
+    return _MISSED if any(item.verdict == "failed" for item in report.items) else _PROVES_NOTHING
 
 
 def _load(ctx: click.Context, paths: tuple[str, ...]) -> list[Scenario]:

@@ -6,8 +6,10 @@ A run is inconclusive, neither passed nor failed, if this machine did not do wha
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+from faultkit.load.late_margin import LateBy
 from faultkit.load.load import Load, arrival_count
 from faultkit.load.summary import LATE_S, Summary
 from faultkit.proxy.data_plane import Lateness
@@ -45,18 +47,26 @@ def doubts(
     *,
     lateness: Lateness | None = None,
     least_delay_ms: float | None = None,
+    is_decided: Callable[[LateBy], bool] = lambda late: False,
 ) -> Doubts:
     """Return what makes a run doubtful. `lateness`: how late the proxy released bytes. `least_delay_ms`: the
-    smallest delay that the faults ask for, if any."""
+    smallest delay that the faults ask for, if any. `is_decided`: whether the verdict is the same with and
+    without so much lateness; then lateness is no more than a warning."""
     reasons: list[str] = []
     warnings: list[str] = []
-    for problem, fatal in (
-        _dropped(summary),
-        _late(summary),
-        _sent(summary, load),
-        _proxy(lateness or Lateness(), least_delay_ms),
-    ):
-        if problem:
+    lateness = lateness or Lateness()
+    problems = [
+        (*_dropped(summary), False),
+        (*_late(summary), True),
+        (*_sent(summary, load), False),
+        (*_proxy(lateness, least_delay_ms), True),
+    ]
+    is_late = any(fatal and of_lateness for _, fatal, of_lateness in problems)
+    harmless = is_late and is_decided(LateBy.of(summary, lateness.summary()))
+    for problem, fatal, of_lateness in problems:
+        if fatal and of_lateness and harmless:
+            warnings.append(f"{problem} The verdict does not depend on it.")
+        elif problem:
             (reasons if fatal else warnings).append(problem)
     return Doubts(tuple(reasons), tuple(warnings))
 

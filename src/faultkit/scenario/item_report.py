@@ -8,6 +8,7 @@ from faultkit.base.secrets import mask_headers, mask_rule, mask_url
 from faultkit.base.text import count_of
 from faultkit.load.doubts import Doubts, doubts, doubts_about_baseline
 from faultkit.load.impact import impact
+from faultkit.load.late_margin import Limits, is_decided
 from faultkit.load.response import Failure
 from faultkit.load.samples import Sample
 from faultkit.load.slo import Slo, judge_all
@@ -17,6 +18,7 @@ from faultkit.proxy.data_plane import Snapshot
 from faultkit.scenario.measure import Measurements
 from faultkit.scenario.report import report_model as report
 from faultkit.scenario.report.wording import describe_rule
+from faultkit.scenario.routes import time_limit_s
 from faultkit.scenario.scenario_model import (
     Expectation,
     HttpCall,
@@ -54,12 +56,25 @@ def item_report(
     if measured.baseline is not None:
         baseline = measured.baseline.summary(load, total_s=measured.baseline_s)
         before = doubts_about_baseline(baseline, load)
-    slos = judge_all((*item.slos, *gates), measured.faults, sending_time(load, measured.faults_s), load)
+    run_s = sending_time(load, measured.faults_s)
+    slos = judge_all((*item.slos, *gates), measured.faults, run_s, load)
     must_hold = slos if item.expect.all_slo_are_valid else slos[len(item.slos) :]
     faults = tuple(reported_fault(fault, duration_s, after.injected) for fault in item.faults)
     delays = (fault.rule.fault.least_delay_ms for fault in item.faults)
     least_delay_ms = min((delay for delay in delays if delay is not None), default=None)
-    found = doubts(run, load, lateness=measured.lateness, least_delay_ms=least_delay_ms)
+    limits = Limits(
+        [result.slo for result in must_hold],
+        item.expect.response_time_under_ms,
+        time_limit_s(item.call) * 1000,
+        missed=bool(measured.missed) or any(result.passed is False for result in must_hold),
+    )
+    found = doubts(
+        run,
+        load,
+        lateness=measured.lateness,
+        least_delay_ms=least_delay_ms,
+        is_decided=lambda late: is_decided(limits, late, run, measured.faults, run_s, load),
+    )
     verdict, reasons = judge_item(
         VerdictEvidence(
             item.expect,

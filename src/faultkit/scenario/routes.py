@@ -68,6 +68,11 @@ def routes_of(item: ScenarioItem, listen: Endpoint | None = None, verify: bool =
     return Routes((*maps, ProxySpec(FORWARD, listen, broken=broken, verify=verify)), FORWARD)
 
 
+def time_limit_s(call: HttpCall) -> float:
+    """Return the time after which a call is given up."""
+    return TIMEOUT_S if call.timeout_s is None else call.timeout_s
+
+
 def target_of(call: HttpCall, routes: Routes, bound: Mapping[str, Endpoint], verify: bool = True) -> Target:
     """Return the call for the load engine, once the proxies are open."""
     through = None if routes.through is None else bound[routes.through]
@@ -76,7 +81,7 @@ def target_of(call: HttpCall, routes: Routes, bound: Mapping[str, Endpoint], ver
         call.url,
         call.headers,
         (call.body or "").encode(),
-        TIMEOUT_S if call.timeout_s is None else call.timeout_s,
+        time_limit_s(call),
         proxy=through if routes.through == FORWARD else None,
         connect_to=through if routes.through == FRONT else None,
         verify=verify,

@@ -54,6 +54,8 @@ class RunSettings:
     """Check certificates of TLS servers."""
     slos: tuple[Slo, ...] = ()
     """Objectives for each item besides its own; missing one fails the item."""
+    retries: int = 0
+    """How often an inconclusive item is run again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +89,11 @@ def run_scenarios(
             if stop.is_set() or not (trouble is None or isinstance(trouble, TargetError)):
                 break
             number += 1
-            notify(ItemBegan(number, total, scenario.title, item, _expected_seconds(item, settings)))
+            began = ItemBegan(number, total, scenario.title, item, _expected_seconds(item, settings))
             own = replace(settings, seed=f"{settings.seed}/{scenario.title}/{index}")
-            ran, problem = _run_item(item, own, notify, stop)
+            ran, problem = _run_until_conclusive(began, own, notify, stop)
             trouble = trouble or problem
             items.append(ran)
-            notify(ItemEnded(ran))
         if items:
             done.append(
                 report.ScenarioReport(
@@ -102,6 +103,24 @@ def run_scenarios(
     partial = "it was stopped" if stop.is_set() else None if trouble is None else str(trouble)
     full = report.Report(f"faultkit {__version__}", started_at, _now(), settings.seed, tuple(done), partial)
     return RunOutcome(full, trouble)
+
+
+def _run_until_conclusive(
+    began: ItemBegan, settings: RunSettings, notify: RunListener, stop: Flag
+) -> tuple[report.ItemReport, FaultkitError | None]:
+    """Run an item, again while it is inconclusive and may be. Each try has the same seed, thus the same
+    faults, and only the last one counts."""
+    notes: tuple[str, ...] = ()
+    for attempt in range(1, settings.retries + 2):
+        title = began.title if attempt == 1 else f"{began.title} (try {attempt} of {settings.retries + 1})"
+        notify(replace(began, title=title))
+        ran, problem = _run_item(began.item, settings, notify, stop)
+        ran = replace(ran, warnings=(*ran.warnings, *notes))
+        notify(ItemEnded(ran))
+        if ran.verdict != "inconclusive" or problem is not None or stop.is_set():
+            break
+        notes = (*notes, f"Try {attempt} was inconclusive: {'; '.join(ran.reasons)}")
+    return ran, problem
 
 
 def _run_item(

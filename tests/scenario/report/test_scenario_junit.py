@@ -81,8 +81,8 @@ def test_only_passed_is_a_pass() -> None:
         ("failure", "failed"),
         None,
         ("failure", "failed"),
-        ("failure", "inconclusive"),
-        ("failure", "inconclusive"),
+        ("error", "inconclusive"),
+        ("error", "not exercised"),
         ("error", "unfinished"),
     ]
     assert [item.verdict for item in ALL_KINDS.items] == [

@@ -1,7 +1,8 @@
 """The report as JUnit XML, for CI systems: a suite for each scenario, a case for each item.
 
-Only `passed` is a pass. A missed expectation and a run that proves nothing are a `failure`; an item that
-could not be run is an `error`. Figures are properties of the suite under the number of their case.
+Only `passed` is a pass. A missed expectation is a `failure`. A run that proves nothing and an item that could
+not be run are an `error`, whose type is the verdict. Figures are properties of the suite under the number of
+their case.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from faultkit.scenario.report.wording import VERDICTS
 
 _PROBLEMS: dict[Verdict, tuple[Literal["failure", "error"], str]] = {
     "failed": ("failure", "failed"),
-    "inconclusive": ("failure", "inconclusive"),
-    "not exercised": ("failure", "inconclusive"),
+    "inconclusive": ("error", "inconclusive"),
+    "not exercised": ("error", "not exercised"),
     "unfinished": ("error", "unfinished"),
 }
 """The element and its type, by verdict."""
