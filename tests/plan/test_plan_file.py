@@ -67,7 +67,10 @@ rules:
             "plan.yaml: line 1, column 7: could not determine a constructor for "
             "the tag 'tag:yaml.org,2002:python/name:os.system'",
         ),
-        ("seed: 2024-13-45", "plan.yaml: expected YAML, got a bad value: month must be in 1..12"),
+        (
+            "seed: 2024-13-45",
+            'plan.yaml: line 1, column 7: expected a date or a time, got "2024-13-45"',
+        ),
         ("? {a: 1}\n: 2", "plan.yaml: line 1, column 3: found unhashable key"),
         (
             "rules: [{fault: latency, trigger: {first: x}}]",
@@ -98,7 +101,9 @@ def test_bad_files_are_answered_with_file_place_and_problem(
 def test_control_characters_are_refused_on_one_line() -> None:
     with pytest.raises(InputError) as caught:
         read_plan("seed: \x00", "plan.yaml")
-    assert str(caught.value).startswith("plan.yaml: expected YAML, got ")
+    assert str(caught.value) == (
+        "plan.yaml: line 1, column 7: found the character U+0000, which YAML does not allow"
+    )
     assert "\n" not in str(caught.value)
 
 

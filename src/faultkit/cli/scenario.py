@@ -66,17 +66,17 @@ def validate_command(
 ) -> None:
     """Check scenario files (or folders of them) without running them."""
     from faultkit.base.text import count_of
-    from faultkit.scenario.scenario_file import load_scenarios, validate
+    from faultkit.scenario.scenario_file import read_scenario_files
 
-    wanted = scenario_paths(paths, scenarios)
-    problems = [problem for path in wanted for problem in validate(Path(path))]
+    read = [read_scenario_files(path) for path in scenario_paths(paths, scenarios)]
+    problems = [problem for _, found in read for problem in found]
     if as_json:
         click.echo(json.dumps({"valid": not problems, "problems": [str(problem) for problem in problems]}))
     elif problems:
         for problem in problems:
             click.echo(f"error: {problem}", err=True)
     else:
-        found = [scenario for path in wanted for scenario in load_scenarios(Path(path))]
+        found = [scenario for valid, _ in read for scenario in valid]
         items = sum(len(scenario.items) for scenario in found)
         click.echo(f"valid: {count_of(len(found), 'scenario')}, {count_of(items, 'item')}")
     if problems:

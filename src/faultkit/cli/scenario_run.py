@@ -175,14 +175,15 @@ def _exit_code(report: Report) -> int:
 
 def _load(ctx: click.Context, paths: tuple[str, ...]) -> list[Scenario]:
     """Load all scenarios; print every mistake and exit if there are any."""
-    from faultkit.scenario.scenario_file import load_scenarios, validate
+    from faultkit.scenario.scenario_file import read_scenario_files
 
-    try:
-        return [scenario for path in paths for scenario in load_scenarios(Path(path))]
-    except InputError:
-        for problem in (problem for path in paths for problem in validate(Path(path))):
-            click.echo(f"error: {problem}", err=True)
+    read = [read_scenario_files(path) for path in paths]
+    problems = [problem for _, found in read for problem in found]
+    for problem in problems:
+        click.echo(f"error: {problem}", err=True)
+    if problems:
         ctx.exit(InputError.exit_code)
+    return [scenario for scenarios, _ in read for scenario in scenarios]
 
 
 def _slos(texts: tuple[str, ...]) -> tuple[Slo, ...]:

@@ -18,7 +18,7 @@ def load_scenarios(path: str | os.PathLike[str]) -> list[Scenario]:
     """Return the scenarios of a file, or of all YAML files of a folder and its subfolders, by name.
 
     Raises the first error of `validate`."""
-    scenarios, problems = _read(path)
+    scenarios, problems = read_scenario_files(path)
     if problems:
         raise problems[0]
     return scenarios
@@ -26,7 +26,7 @@ def load_scenarios(path: str | os.PathLike[str]) -> list[Scenario]:
 
 def validate(path: str | os.PathLike[str]) -> list[InputError]:
     """Return every mistake in a file or folder, in order of files and documents."""
-    return _read(path)[1]
+    return read_scenario_files(path)[1]
 
 
 def read_scenarios(text: str, source: str = "scenario") -> tuple[list[Scenario], list[InputError]]:
@@ -60,7 +60,8 @@ def _error_at(error: InputError, source: str, document: Document, *, alone: bool
     return InputError(": ".join(filter(None, (source, place, error.path))), error.problem)
 
 
-def _read(path: str | os.PathLike[str]) -> tuple[list[Scenario], list[InputError]]:
+def read_scenario_files(path: str | os.PathLike[str]) -> tuple[list[Scenario], list[InputError]]:
+    """Return the valid scenarios of a file or folder, and every mistake of the others."""
     scenarios: list[Scenario] = []
     problems: list[InputError] = []
     try:

@@ -130,7 +130,7 @@ def test_text_without_utf8_is_refused_where_it_stands() -> None:
     with pytest.raises(InputError) as caught:
         documents('a: 1\nb: "\\ud800"\n')
     assert str(caught.value) == (
-        "file.yaml: line 2, column 4: expected text, got half of a surrogate pair, which has no UTF-8"
+        "file.yaml: line 2, column 7: expected text, got half of a surrogate pair, which has no UTF-8"
     )
 
 
@@ -147,3 +147,39 @@ def test_a_path_has_a_line_in_json_with_tabs_and_in_yaml_and_none_where_yaml_can
     assert line_in("a: 1\nb:\n  c: 2\n---\nd: 3\n", "b.c") == 3
     assert line_in("a: 1\n", "b") == 1
     assert (line_in("", "a"), line_in("[", "a")) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("ops: [=, <, '=']\n", {"ops": ["=", "<", "="]}),
+        ("a: |\n  x\n\t\n  y\nb: 1\n", {"a": "x\n\ny\n", "b": 1}),
+        ("a: x\x80y\x9f\n\x7fk: 1\n", {"a": "x\x80y\x9f", "\x7fk": 1}),
+    ],
+)
+def test_what_other_tools_read_is_read(text: str, value: object) -> None:
+    assert read_document(text, "plan.yaml") == value
+    assert [each.value for each in documents(f"--- 1\n---\n{text}")] == [1, value]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a: !!bool maybe\n", 'line 1, column 4: expected true or false, got "maybe"'),
+        ("a:\n  - !!timestamp x\n", 'line 2, column 5: expected a date or a time, got "x"'),
+        ("a: !!int ''\n", 'line 1, column 4: expected a whole number, got ""'),
+        ("a: !!float ''\n", 'line 1, column 4: expected a number, got ""'),
+        ("a: 1\nb: x\x07y\n", "line 2, column 5: found the character U+0007, which YAML does not allow"),
+        ("a:\n\t- 1\n", r"line 2, column 1: found character '\t' that cannot start any token"),
+    ],
+)
+def test_a_text_of_the_wrong_form_has_its_line(text: str, problem: str) -> None:
+    with pytest.raises(InputError) as caught:
+        read_document(text, "plan.yaml")
+    assert str(caught.value) == f"plan.yaml: {problem}"
+
+
+def test_the_last_of_very_many_keys_may_be_the_one_that_is_given_twice() -> None:
+    keys = ", ".join(f'"k{number}": 0' for number in range(20_000))
+    with pytest.raises(InputError, match='key "k19999" is given twice'):
+        read_document(f'{{{keys}, "k19999": 1}}', "plan.json")

@@ -84,7 +84,7 @@ def test_the_minor_version_is_read(version: str, minor: int, tmp_path: Path) -> 
         ("paths: {}", 'expected an OpenAPI 3.x document, got no key "openapi"'),
         ("[1, 2]", "expected an OpenAPI 3.x document, got a list"),
         ("", "expected an OpenAPI 3.x document, got nothing"),
-        ("a: [1", "expected JSON or YAML, got line 2, column 1: did not find expected"),
+        ("a: [1", "expected JSON or YAML, got line 1, column 6: expected"),
         (
             "a: !!python/object:os.system {}",
             "expected JSON or YAML, got line 1, column 4: could not determine",

@@ -17,25 +17,20 @@ from typing import Any
 import yaml
 
 from faultkit.base.documents.checks import join_path, shown
+from faultkit.base.documents.yaml_loader import (
+    HALF_PAIR,
+    MERGE_TAG,
+    YamlLoader,
+    nodes_of,
+    problem_of,
+    read_tolerantly,
+    refusal,
+)
 from faultkit.base.errors import InputError
 
 MOST_VALUES = 1_000_000
 """The most values of one document, with all aliases expanded."""
-_MERGE_TAG = "tag:yaml.org,2002:merge"
-_BOOL_TAG = "tag:yaml.org,2002:bool"
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
-
-
-class _Loader(yaml.SafeLoader):
-    """A loader with the booleans of YAML 1.2, only `true` and `false`: `on: data` has the key `on`."""
-
-    yaml_implicit_resolvers = {  # noqa: RUF012 (the name and the kind of the base)
-        first: [(tag, pattern) for tag, pattern in resolvers if tag != _BOOL_TAG]
-        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-
-
-_Loader.add_implicit_resolver(_BOOL_TAG, re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z"), list("tTfF"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +61,11 @@ def read_document(text: str, source: str, what: str = "a plan") -> object:
 
 def line_in(text: str, path: str) -> int | None:
     """Return the line of a path in the first document of a text; None if YAML cannot read the text."""
-    loader = _Loader(_without_tabs(text))
     try:
-        node = loader.get_node() if loader.check_node() else None
+        first = next(nodes_of(YamlLoader, _without_tabs(text)), None)
     except (yaml.YAMLError, RecursionError):
         return None
-    return None if node is None else _line_of(node, path) + 1
+    return None if first is None else _line_of(first[1], path) + 1
 
 
 def placed(error: InputError, text: str, source: str) -> InputError:
@@ -88,13 +82,8 @@ def _without_tabs(text: str) -> str:
 
 def read_documents(text: str, source: str, what: str) -> Iterator[Document]:
     """Yield the documents of a YAML text that have content. Raises at the first error in the YAML."""
-    with _told_as_input_errors(source, what):
-        loader = _Loader(text)
-        number = 0
-        while loader.check_node():
-            number += 1
-            node = loader.get_node()
-            assert node is not None, "check_node found one"
+    with _told_as_input_errors(text, source, what):
+        for number, (loader, node) in enumerate(nodes_of(YamlLoader, text), 1):
             _inspect(node)
             value = loader.construct_document(node)
             if value is not None:
@@ -104,54 +93,55 @@ def read_documents(text: str, source: str, what: str) -> Iterator[Document]:
 def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        twice = next(key for place, (key, _) in enumerate(pairs) if key in dict(pairs[:place]))
+        seen: set[str] = set()
+        # `add` returns None, so each key is looked up before it is added.
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))
         raise InputError("", f"key {shown(twice)} is given twice")
     return found
 
 
 def _read_yaml(text: str, source: str, what: str) -> object:
-    with _told_as_input_errors(source, what):
-        loader = _Loader(text)
-        node = loader.get_single_node()
-        if node is None:
-            return None
-        _inspect(node)
-        return loader.construct_document(node)
+    with _told_as_input_errors(text, source, what):
+        return read_tolerantly(text, _single_value)
+
+
+def _single_value(text: str) -> object:
+    loader = YamlLoader(text)
+    node = loader.get_single_node()
+    if node is None:
+        return None
+    _inspect(node)
+    return loader.construct_document(node)
 
 
 @contextmanager
-def _told_as_input_errors(source: str, what: str) -> Iterator[None]:
+def _told_as_input_errors(text: str, source: str, what: str) -> Iterator[None]:
     try:
         yield
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        raise InputError(source, f"{where}{error.problem or error.context}") from None
+        raise InputError(source, problem_of(error, text)) from None
     except yaml.YAMLError as error:
         raise InputError(source, f"expected YAML, got {str(error).splitlines()[0]}") from None
     except RecursionError:
         raise InputError(source, f"expected {what}, got YAML that is nested too deeply") from None
-    except ValueError as error:
-        # Such as the date 2024-13-45, or a number with thousands of digits.
-        raise InputError(source, f"expected YAML, got a bad value: {error}") from None
 
 
 def _inspect(root: yaml.Node) -> None:
     """Refuse documents that are too big before values are built, because merges copy values."""
     if _weight(root, {}) > MOST_VALUES:
-        raise _refusal(f"expected at most {MOST_VALUES} values with all aliases written out", root)
+        raise refusal(f"expected at most {MOST_VALUES} values with all aliases written out", root)
 
 
 def _weight(node: yaml.Node, known: dict[int, int | None]) -> int:
     """Return the number of values of a node with its aliases expanded. Each node is visited once."""
     if isinstance(node, yaml.ScalarNode):
         if _HALF_PAIR.search(node.value):
-            raise _refusal("expected text, got half of a surrogate pair, which has no UTF-8", node)
+            raise refusal(HALF_PAIR, node)
         return 1
     if id(node) in known:
         weight = known[id(node)]
         if weight is None:
-            raise _refusal("an alias stands for something that it is part of", node)
+            raise refusal("an alias stands for something that it is part of", node)
         return weight
     known[id(node)] = None
     if isinstance(node, yaml.MappingNode):
@@ -159,7 +149,11 @@ def _weight(node: yaml.Node, known: dict[int, int | None]) -> int:
         children = [child for pair in node.value for child in pair]
     else:
         children = node.value
-    weight = 1 + sum(_weight(child, known) for child in children)
+    weight = 1
+    for child in children:
+        # Most nodes are plain texts, which have no surrogates: counted here, they cost no call.
+        is_plain = type(child) is yaml.ScalarNode and child.value.isascii()
+        weight += 1 if is_plain else _weight(child, known)
     known[id(node)] = weight
     return weight
 
@@ -167,15 +161,11 @@ def _weight(node: yaml.Node, known: dict[int, int | None]) -> int:
 def _reject_repeated_keys(node: yaml.MappingNode) -> None:
     seen: set[tuple[str, str]] = set()
     for key, _ in node.value:
-        if not isinstance(key, yaml.ScalarNode) or key.tag == _MERGE_TAG:
+        if not isinstance(key, yaml.ScalarNode) or key.tag == MERGE_TAG:
             continue
         if (key.tag, key.value) in seen:
-            raise _refusal(f"key {shown(key.value)} is given twice", key)
+            raise refusal(f"key {shown(key.value)} is given twice", key)
         seen.add((key.tag, key.value))
-
-
-def _refusal(problem: str, node: yaml.Node) -> yaml.MarkedYAMLError:
-    return yaml.constructor.ConstructorError(None, None, problem, node.start_mark)
 
 
 def _line_of(node: yaml.Node, path: str) -> int:

@@ -28,6 +28,7 @@ from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 import yaml
 
 from faultkit.base.documents.checks import shown
+from faultkit.base.documents.yaml_loader import YamlLoader, problem_of, read_tolerantly
 from faultkit.base.errors import InputError, TargetError
 
 MOST_BYTES = 32 * 1024 * 1024
@@ -38,8 +39,6 @@ TIMEOUT_S = 20.0
 
 _VERSION = re.compile(r"3\.(\d{1,3})(\.\d{1,5})?(-[\w.-]+)?", re.ASCII)
 _ACCEPT = "application/json, application/yaml, */*;q=0.5"
-# Typed as Any: the two loaders have no base in common, and only one of them may be there.
-_FastLoader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,22 +169,15 @@ def _reason(error: object) -> str:
     return (text or type(error).__name__).lower()
 
 
-class _Loader(_FastLoader):  # type: ignore[misc]
-    """YAML as OpenAPI means it: dates stay text, and `yes`, `no`, `on`, `off` are words."""
+class _Loader(YamlLoader):
+    """YAML as OpenAPI means it: dates stay text."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 (the name and the kind of the base)
-        first: [
-            (tag, pattern)
-            for tag, pattern in resolvers
-            if tag not in ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:bool")
-        ]
-        for first, resolvers in _FastLoader.yaml_implicit_resolvers.items()
+        first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+        for first, resolvers in YamlLoader.yaml_implicit_resolvers.items()
     }
 
 
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:bool", re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z"), list("tTfF")
-)
 # PyYAML wants a dot and a sign in 1.0e+3; JSON writes 1e3.
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float", re.compile(r"[-+]?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+\Z"), list("-+0123456789")
@@ -198,30 +190,15 @@ def _parse(text: str, source: DocumentSource) -> object:
     except (ValueError, RecursionError):
         pass
     try:
-        _check_depth(text, source)
-        return yaml.load(text, Loader=_Loader)
+        return read_tolerantly(text, lambda readable: _Loader(readable).get_single_data())
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        problem = f"expected JSON or YAML, got {where}{error.problem or error.context}"
+        problem = f"expected JSON or YAML, got {problem_of(error, text)}"
         raise InputError(source.shown, problem) from None
-    except (yaml.YAMLError, ValueError) as error:
+    except yaml.YAMLError as error:
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(source.shown, f"expected JSON or YAML, got {reason}") from None
     except RecursionError:
-        raise InputError(source.shown, "expected an OpenAPI document, got one nested too deeply") from None
-
-
-def _check_depth(text: str, source: DocumentSource) -> None:
-    """Refuse deep nesting before anything is built: the C loader overflows the stack."""
-    depth = 0
-    for event in yaml.parse(text, Loader=_Loader):
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-            if depth > DEEPEST:
-                raise InputError(source.shown, f"expected at most {DEEPEST} levels, got more")
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
+        raise InputError(source.shown, f"expected at most {DEEPEST} levels, got more") from None
 
 
 def _plain(document: object, source: DocumentSource) -> Any:
