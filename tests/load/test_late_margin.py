@@ -67,4 +67,5 @@ def test_errors_are_doubtful_if_releases_were_so_late_that_a_service_may_have_gi
 def test_lateness_is_that_of_starts_and_of_releases_in_both_directions() -> None:
     summary = tally_of(*(row(number / 10, late_s=0.02) for number in range(100))).summary(LOAD, total_s=10.0)
     late = LateBy.of(summary, LatenessSummary(10, 1000.0, 5000.0, 8000.0))
-    assert (late.usual_ms, late.call_ms, late.release_ms) == (pytest.approx(30.0), 16.0, 5.0)
+    assert late.usual_ms == pytest.approx(30.0)
+    assert (late.call_ms, late.release_ms) == (16.0, 5.0)

@@ -229,7 +229,7 @@ def _hint(text: str, problem: str) -> str:
 def _bare_paths(node: yaml.Node, path: str) -> Iterator[str]:
     """Yield the paths of texts with variables that are written without quotes."""
     if isinstance(node, yaml.ScalarNode):
-        if node.style is None and "${" in node.value:
+        if not node.style and "${" in node.value:
             yield path
     elif isinstance(node, yaml.MappingNode):
         for key, each in node.value:

@@ -58,13 +58,12 @@ class _PythonParser(Reader, Scanner, Parser):
         Parser.__init__(self)
 
 
-try:
-    from yaml.cyaml import CParser
-except ImportError:
-    CParser = None
-
 # Typed as Any: the two parsers have no base in common, and only one of them may be there.
-FastParser: Any = CParser or _PythonParser
+FastParser: Any = _PythonParser
+if yaml.__with_libyaml__:
+    from yaml import cyaml
+
+    FastParser = cyaml.CParser  # type: ignore[attr-defined]
 
 
 class YamlLoader(Composer, FastParser, SafeConstructor, Resolver):  # type: ignore[misc]
@@ -79,7 +78,7 @@ class YamlLoader(Composer, FastParser, SafeConstructor, Resolver):  # type: igno
         check_characters(text)
         if _CONTROLS.search(text) is not None:
             text = text.translate(_STAND_INS)
-            self.compose_scalar_node = self._compose_restored
+            self.compose_scalar_node = self._compose_restored  # type: ignore[method-assign]
         FastParser.__init__(self, text)
         Composer.__init__(self)
         SafeConstructor.__init__(self)
@@ -132,7 +131,7 @@ def problem_of(error: yaml.MarkedYAMLError, text: str) -> str:
 def _error_of_python(text: str, error: yaml.MarkedYAMLError) -> yaml.MarkedYAMLError:
     """Return the error of PyYAML's own parser at the same place: it says what it found, libyaml does not."""
     try:
-        parser = _PythonParser(text)
+        parser: Any = _PythonParser(text)
         while parser.check_event():
             parser.get_event()
     except yaml.MarkedYAMLError as other:
@@ -150,7 +149,7 @@ def check_characters(text: str) -> None:
     if found is not None:
         before = text[: found.start()]
         line, column = before.count("\n"), len(before) - before.rfind("\n") - 1
-        mark = yaml.Mark("", found.start(), line, column, None, None)
+        mark = yaml.Mark("", found.start(), line, column, None, 0)
         problem = f"found the character U+{ord(found[0]):04X}, which YAML does not allow"
         raise yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
 
@@ -178,7 +177,9 @@ def nodes_of(loader: type[YamlLoader], text: str) -> Iterator[tuple[YamlLoader, 
 def _nodes(kind: type[YamlLoader], text: str) -> Iterator[tuple[YamlLoader, yaml.Node]]:
     loader = kind(text)
     while loader.check_node():
-        yield loader, loader.get_node()
+        node = loader.get_node()
+        assert node is not None, "check_node found one"
+        yield loader, node
 
 
 def _without_blank_tabs(text: str, error: ScannerError) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -93,9 +94,8 @@ def read_documents(text: str, source: str, what: str) -> Iterator[Document]:
 def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        seen: set[str] = set()
-        # `add` returns None, so each key is looked up before it is added.
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))
+        count = Counter(key for key, _ in pairs)
+        twice = next(key for key, _ in pairs if count[key] > 1)
         raise InputError("", f"key {shown(twice)} is given twice")
     return found
 
