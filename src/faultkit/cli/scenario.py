@@ -118,6 +118,12 @@ Examples:
     help='Only this operation: its id, "GET /path" or "/path", or a glob. Repeatable.',
 )
 @click.option("--server", metavar="URL", help="Base URL of the calls, in place of the document's.")
+@click.option(
+    "--writes",
+    is_flag=True,
+    help="Also operations that may change something: POST, PUT, PATCH, DELETE. A run calls each of them "
+    "hundreds of times.",
+)
 @click.option("--force", is_flag=True, help="Replace existing files.")
 def generate_command(
     target: str,
@@ -125,27 +131,43 @@ def generate_command(
     spec_url: str | None,
     operations: tuple[str, ...],
     server: str | None,
+    writes: bool,
     force: bool,
 ) -> None:
-    """Generate eight scenarios for each operation of an OpenAPI document."""
+    """Generate eight scenarios for each operation of an OpenAPI document that only reads.
+
+    Nothing is called. The last line says which servers a run would call, and for how long.
+    """
     if (spec_file is None) == (spec_url is None):
         came = "neither" if spec_file is None else "both"
         raise InputError("--spec-file", f"expected either --spec-file or --spec-url, got {came}")
 
     from faultkit.base.text import count_of
+    from faultkit.base.units import format_duration
     from faultkit.scenario.openapi.openapi_document import DocumentSource
-    from faultkit.scenario.openapi.scenario_generator import generate, is_one_file, write_generated
+    from faultkit.scenario.openapi.scenario_generator import (
+        SAFE_METHODS,
+        expected_seconds,
+        generate,
+        hosts_of,
+        is_one_file,
+        write_generated,
+    )
 
     source = (
         DocumentSource(spec_url, is_url=True) if spec_url is not None else DocumentSource(spec_file or "")
     )
     path = Path(target)
-    files = generate(source, operations=operations, server=server, split=not is_one_file(path))
+    files = generate(source, operations=operations, server=server, split=not is_one_file(path), writes=writes)
     written = write_generated(files, path, force=force)
     scenarios = sum(file.scenarios for file in files)
     chosen = sum(len(file.operation_ids) for file in files)
     made = f"{count_of(scenarios, 'scenario')} for {count_of(chosen, 'operation')}"
     click.echo(f"{made}: {written[0] if len(written) == 1 else path}")
+    writing = sum(each.method not in SAFE_METHODS for file in files for each in file.operations)
+    changing = f"; {count_of(writing, 'operation')} may change something" if writing else ""
+    takes = format_duration(round(expected_seconds(files)))
+    click.echo(f"A run calls {', '.join(hosts_of(files))}{changing}; it takes at least {takes}.", err=True)
 
 
 @click.command("schema", epilog="For example: fault scenario schema > scenario.schema.json")

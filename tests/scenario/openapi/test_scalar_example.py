@@ -94,3 +94,8 @@ def test_the_text_matches_the_pattern(parts: list[str], anchored: bool) -> None:
     text = text_matching(pattern)
     assert text is not None
     assert re.search(pattern, text)
+
+
+def test_a_pattern_cannot_hang_the_search_for_its_example() -> None:
+    assert text_matching("^(?:(?:a?){30}a{30})$") == "a" * 30
+    assert text_matching("^(a+)+$") == "a"

@@ -23,7 +23,9 @@ from faultkit.scenario.openapi.operations import operations_of
 from faultkit.scenario.openapi.scenario_generator import (
     TEMPLATES,
     GeneratedFile,
+    expected_seconds,
     generate,
+    hosts_of,
     is_one_file,
     scenario_document,
     write_generated,
@@ -85,7 +87,7 @@ def large_spec(operations: int, folder: Path) -> DocumentSource:
 @pytest.mark.parametrize("source", [LIBRARY, ORDERS], ids=["3.0", "3.1"])
 def test_each_operation_gets_the_eight_templates_and_all_of_them_parse(source: DocumentSource) -> None:
     operations = operations_of(read_openapi(source))
-    (file,) = generate(source)
+    (file,) = generate(source, writes=True)
     scenarios = parsed(file)
     assert (file.name, file.scenarios) == ("scenarios.yaml", len(scenarios))
     assert file.operation_ids == tuple(operation.operation_id for operation in operations)
@@ -99,7 +101,7 @@ def test_each_operation_gets_the_eight_templates_and_all_of_them_parse(source: D
 
 
 def scenarios_of(operation_id: str) -> list[Scenario]:
-    return parsed(generate(LIBRARY, operations=[operation_id])[0])
+    return parsed(generate(LIBRARY, writes=True, operations=[operation_id])[0])
 
 
 def test_segments_are_filled_in_when_the_file_is_read() -> None:
@@ -162,7 +164,7 @@ def test_objectives_leave_room_for_what_the_fault_itself_ends() -> None:
 
 
 def test_the_header_names_its_source_and_the_placeholders() -> None:
-    lines = generate(LIBRARY)[0].text.splitlines()
+    lines = generate(LIBRARY, writes=True)[0].text.splitlines()
     assert lines[: lines.index("---")] == [
         "# Made by `fault scenario generate` from library.yaml (Library).",
         "# Operations: 9; each has 8 scenarios.",
@@ -194,14 +196,32 @@ def test_a_title_cannot_break_out_of_the_header(tmp_path: Path) -> None:
     ],
 )
 def test_operations_are_chosen_by_id_by_method_and_path_or_by_glob(wanted: list[str], ids: list[str]) -> None:
-    assert list(generate(LIBRARY, operations=wanted)[0].operation_ids) == ids
+    assert list(generate(LIBRARY, writes=True, operations=wanted)[0].operation_ids) == ids
 
 
 def test_a_choice_that_nothing_fits_is_an_error() -> None:
     with pytest.raises(InputError) as caught:
-        generate(LIBRARY, operations=["addBook", "addbok"])
+        generate(LIBRARY, writes=True, operations=["addBook", "addbok"])
     expected = 'operations: expected an operation of the document, got "addbok"; did you mean "addBook"?'
     assert str(caught.value) == expected
+
+
+def test_only_operations_that_read_are_generated_unless_writes_are_asked_for() -> None:
+    (file,) = generate(LIBRARY)
+    assert {operation.method for operation in file.operations} <= {"GET", "HEAD", "OPTIONS", "TRACE"}
+    assert "addBook" not in file.operation_ids
+    with pytest.raises(InputError) as caught:
+        generate(LIBRARY, operations=["addBook"])
+    assert str(caught.value) == (
+        "operations: expected one that only reads (GET, HEAD, OPTIONS, TRACE), got none; to generate calls "
+        "that may change something, say so (--writes)"
+    )
+
+
+def test_servers_and_least_time_of_a_run_are_known_beforehand() -> None:
+    files = generate(LIBRARY, writes=True, operations=["get_books_bookId", "fillShelf"], split=True)
+    assert hosts_of(files) == ["https://eu.library.test:8443", "http://localhost"]
+    assert expected_seconds(files) == 2 * 2 * (10 + 10 + 15 + 8 + 10)
 
 
 def test_a_document_without_operations_is_an_error(tmp_path: Path) -> None:
@@ -211,7 +231,7 @@ def test_a_document_without_operations_is_an_error(tmp_path: Path) -> None:
 
 
 def test_another_server_may_be_given() -> None:
-    (file,) = generate(ORDERS, server="http://127.0.0.1:7070/x")
+    (file,) = generate(ORDERS, writes=True, server="http://127.0.0.1:7070/x")
     assert {scenario.items[0].call.url.split("/orders")[0] for scenario in parsed(file)} == {
         "http://127.0.0.1:7070/x"
     }
@@ -240,7 +260,7 @@ def test_split_gives_a_file_for_each_operation_with_a_name_of_its_own(tmp_path: 
 
 def test_two_hundred_operations_give_scenarios_that_parse(tmp_path: Path) -> None:
     source = large_spec(200, tmp_path)
-    (file,) = generate(source)
+    (file,) = generate(source, writes=True)
     assert (file.scenarios, len(file.operation_ids)) == (1600, 200)
     # Reading all 1,600 takes a while: one of each operation is read, with another template each time.
     documents = file.text.split("\n---\n")[1:]
@@ -248,12 +268,12 @@ def test_two_hundred_operations_give_scenarios_that_parse(tmp_path: Path) -> Non
     sample = "\n---\n".join(documents[8 * number + number % 8] for number in range(200))
     scenarios, problems = read_scenarios(sample)
     assert (len(scenarios), problems) == (200, [])
-    files = generate(source, split=True)
+    files = generate(source, writes=True, split=True)
     assert len({each.name.lower() for each in files}) == 200
 
 
 def test_one_file_is_written_where_it_should_be(tmp_path: Path) -> None:
-    files = generate(ORDERS)
+    files = generate(ORDERS, writes=True)
     assert write_generated(files, tmp_path / "a" / "b.yml") == [tmp_path / "a" / "b.yml"]
     assert len(load_scenarios(tmp_path / "a" / "b.yml")) == 16
     assert write_generated(files, tmp_path / "c") == [tmp_path / "c" / "scenarios.yaml"]
@@ -266,7 +286,7 @@ def test_one_file_is_written_where_it_should_be(tmp_path: Path) -> None:
 
 
 def test_nothing_is_overwritten_unless_forced(tmp_path: Path) -> None:
-    files = generate(ORDERS, split=True)
+    files = generate(ORDERS, writes=True, split=True)
     (tmp_path / "change.yaml").write_text("mine")
     with pytest.raises(InputError, match=r"change\.yaml: is there already; expected a new name"):
         write_generated(files, tmp_path)
@@ -278,13 +298,13 @@ def test_nothing_is_overwritten_unless_forced(tmp_path: Path) -> None:
 
 def test_several_files_do_not_fit_into_one(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="expected a folder for 2 files, got the name of a file"):
-        write_generated(generate(ORDERS, split=True), tmp_path / "x.yaml")
+        write_generated(generate(ORDERS, writes=True, split=True), tmp_path / "x.yaml")
 
 
 def test_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(RunError, match=r"cannot be written: (not a directory|file exists)"):
-        write_generated(generate(ORDERS), tmp_path / "file" / "x.yaml")
+        write_generated(generate(ORDERS, writes=True), tmp_path / "file" / "x.yaml")
 
 
 # Malformed documents give scenarios that parse, or an error that names the mistake

@@ -20,6 +20,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from faultkit.base.patterns import compile_pattern
+
 _NAME = re.compile(r"\$\{\s*([A-Za-z_][\w.\-]*)\s*\}")
 NAME_ROOTS = ("args", "tool", "call", "sampling", "elicitation", "roots")
 
@@ -180,22 +182,6 @@ def _on_texts(act: Callable[[str, str], bool]) -> Callable[[Any, Any], bool]:
         return act(text, part)
 
     return asked
-
-
-def compile_pattern(pattern: str) -> Any:
-    """Compile a pattern. Raises ValueError if it is wrong.
-
-    RE2, as in CEL, matches in linear time, so that no pattern and no text can block the server."""
-    # Imported late: few manifests have patterns, and a stdio client waits for every import.
-    import re2
-
-    quiet = re2.Options()
-    quiet.log_errors = False
-    try:
-        return re2.compile(pattern, quiet)
-    except re2.error as error:
-        why = error.args[0]
-        raise ValueError(why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)) from None
 
 
 LEVELS = (("||",), ("&&",), ("==", "!=", "<", "<=", ">", ">=", "in"), ("+", "-"), ("*", "/", "%"))

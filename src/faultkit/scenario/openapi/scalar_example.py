@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, TypeAlias
 
+from faultkit.base.patterns import compile_pattern, has_match
+
 PLAIN_TEXT = "string"
 
 FORMATS: dict[str, str] = {
@@ -71,7 +73,8 @@ def string_for(schema: Mapping[str, Any]) -> str:
         for text in (base, text_matching(pattern, shortest, longest)):
             if text is None or len(text) < shortest or (longest is not None and len(text) > longest):
                 continue
-            if _matches(text, pattern):
+            # A pattern that RE2 cannot read (another dialect, lookarounds) is not checked.
+            if has_match(pattern, text) is not False:
                 return text
     if base is not None:
         return _long_enough(base, str(format_), shortest)
@@ -87,13 +90,6 @@ def _long_enough(base: str, format_: str, shortest: int) -> str:
         return "ZXhh" * (-(-missing // 4)) + base
     behind, before = _LONGER.get(format_, ("", ""))
     return before * missing + base + behind * missing
-
-
-def _matches(text: str, pattern: str) -> bool:
-    try:
-        return re.search(pattern, text) is not None
-    except re.error:
-        return True  # A dialect of expressions that `re` cannot check.
 
 
 def _length(value: object) -> int | None:
@@ -176,14 +172,12 @@ _REPEAT = re.compile(r"\{(\d{1,4})(?:(,)(\d{0,4}))?\}")
 def text_matching(pattern: str, shortest: int = 0, longest: int | None = None) -> str | None:
     """Return a text that the pattern matches; None if the pattern is not simple or no text was found."""
     try:
-        return _first_text(_PatternReader(pattern).read(), re.compile(pattern), shortest, longest)
-    except (_NotSimple, re.error, OverflowError, RecursionError):
+        return _first_text(_PatternReader(pattern).read(), compile_pattern(pattern), shortest, longest)
+    except (_NotSimple, ValueError, OverflowError, RecursionError):
         return None
 
 
-def _first_text(
-    maker: TextMaker, compiled: re.Pattern[str], shortest: int, longest: int | None
-) -> str | None:
+def _first_text(maker: TextMaker, compiled: Any, shortest: int, longest: int | None) -> str | None:
     pattern = compiled.pattern
     anchored = "^" in pattern or "$" in pattern
     most = LONGEST if longest is None else min(longest, LONGEST)

@@ -19,9 +19,12 @@ import yaml
 from faultkit.base.documents.checks import shown
 from faultkit.base.errors import InputError, RunError
 from faultkit.base.text import did_you_mean, printable_line
+from faultkit.base.units import parse_duration
 from faultkit.scenario.openapi.openapi_document import DocumentSource, OpenApiDocument, read_openapi
 from faultkit.scenario.openapi.operations import Operation, operations_of, origin
 
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS", "TRACE")
+"""Methods that only read, by RFC 9110, section 9.2.1."""
 ONE_FILE = "scenarios.yaml"
 SUFFIXES = (".yaml", ".yml")
 _LONGEST_NAME = 100
@@ -36,23 +39,52 @@ class GeneratedFile:
     name: str
     """The name of the file, without a folder."""
     text: str
-    operation_ids: tuple[str, ...]
+    operations: tuple[Operation, ...]
     scenarios: int
+
+    @property
+    def operation_ids(self) -> tuple[str, ...]:
+        return tuple(operation.operation_id for operation in self.operations)
 
 
 def generate(
-    source: DocumentSource, *, operations: Sequence[str] = (), server: str | None = None, split: bool = False
+    source: DocumentSource,
+    *,
+    operations: Sequence[str] = (),
+    server: str | None = None,
+    split: bool = False,
+    writes: bool = False,
 ) -> list[GeneratedFile]:
     """Return one file with all scenarios or, with `split`, a file for each operation.
 
     `operations` selects by names or globs of the id, `METHOD /path` or `/path`; `server` is a base URL to use
-    instead of the document's servers."""
+    instead of the document's servers. Operations that may change something are left out unless `writes` is
+    set, because a load would call each of them hundreds of times."""
     spec = read_openapi(source)
     chosen = _select(operations_of(spec, server), operations, source)
+    if not writes:
+        chosen = [operation for operation in chosen if operation.method in SAFE_METHODS]
+        if not chosen:
+            raise InputError(
+                "operations",
+                f"expected one that only reads ({', '.join(SAFE_METHODS)}), got none; to generate calls that "
+                "may change something, say so (--writes)",
+            )
     if not split:
         return [_file(ONE_FILE, spec, chosen)]
     taken: set[str] = set()
     return [_file(_file_name(operation, taken), spec, [operation]) for operation in chosen]
+
+
+def hosts_of(files: Sequence[GeneratedFile]) -> list[str]:
+    """Return the servers that the scenarios call, each once."""
+    return list(dict.fromkeys(origin(each.base) for file in files for each in file.operations))
+
+
+def expected_seconds(files: Sequence[GeneratedFile]) -> float:
+    """Return how long a run takes at least: each load runs twice, and single calls are not counted."""
+    per_operation = sum(parse_duration(template.strategy.get("duration", "0s")) for template in TEMPLATES)
+    return 2 * per_operation * sum(len(file.operations) for file in files)
 
 
 def is_one_file(path: Path) -> bool:
@@ -119,8 +151,7 @@ def _file(name: str, spec: OpenApiDocument, operations: list[Operation]) -> Gene
     text = yaml.dump_all(
         documents, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=110, explicit_start=True
     )
-    ids = tuple(operation.operation_id for operation in operations)
-    return GeneratedFile(name, _header(spec, operations) + text, ids, len(documents))
+    return GeneratedFile(name, _header(spec, operations) + text, tuple(operations), len(documents))
 
 
 def _header(spec: OpenApiDocument, operations: list[Operation]) -> str:
