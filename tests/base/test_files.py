@@ -105,3 +105,10 @@ def test_a_path_is_checked_before_a_run(tmp_path: Path, name: str, problem: str)
         check_output_path(tmp_path / name, (".md", ".json"))
     assert caught.value.problem.startswith(problem)
     check_output_path(tmp_path / "A.MD", (".md", ".json"))
+
+
+@pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
+def test_a_folder_that_only_claims_to_be_writable_is_found_before_a_run() -> None:
+    with pytest.raises(InputError) as caught:
+        check_output_path("/proc/x.html", (".html",))
+    assert caught.value.problem.startswith('expected a folder to write in, got "/proc"')

@@ -86,6 +86,14 @@ def test_where_nothing_is_expected_nothing_is_missed() -> None:
             ('SLO "95% @ 50ms" was missed',),
         ),
         (
+            VerdictEvidence(Expectation(), 600, 0, None, (SloResult(SLO, False, None, None, 31, 600),), ()),
+            "failed",
+            (
+                'SLO "95% @ 50ms" was missed: 31 of 600 requests failed or were late, so there is no answer '
+                "at it",
+            ),
+        ),
+        (
             VerdictEvidence(Expectation(all_slo_are_valid=True), 1, 0, None, (slo(None),), (fault(1),)),
             "inconclusive",
             ('SLO "95% @ 50ms" could not be judged',),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
+import tempfile
 from collections.abc import Callable, Iterable
 from itertools import count
 from pathlib import Path
@@ -97,6 +98,14 @@ def check_output_path(path: str | os.PathLike[str], extensions: Iterable[str]) -
         raise InputError(os.fspath(path), f'expected a folder that exists, got "{given.parent}"')
     if not os.access(given.parent, os.W_OK):
         raise InputError(os.fspath(path), f'expected a folder to write in, got "{given.parent}"')
+    try:
+        # Some folders only claim that they can be written in: /proc, full disks, mounts without writes.
+        with tempfile.TemporaryFile(dir=given.parent) as probe:
+            probe.write(b"-")
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        problem = f'expected a folder to write in, got "{given.parent}": {reason}'
+        raise InputError(os.fspath(path), problem) from None
 
 
 def rewrite_file(path: str, new: bytes, expected: bytes | None, *, backup: str | None = None) -> None:

@@ -142,4 +142,13 @@ def _missed_reasons(evidence: VerdictEvidence) -> list[str]:
         missed.append(f"{evidence.unmet} of {count_of(evidence.calls, 'call')} missed the expectation{first}")
     if evidence.baseline_miss is not None:
         missed.append(f"the baseline call, without faults, missed it: {evidence.baseline_miss}")
-    return missed + [f'SLO "{r.slo.title}" was missed' for r in evidence.slos if r.passed is False]
+    return missed + [_missed_slo(result) for result in evidence.slos if result.passed is False]
+
+
+def _missed_slo(result: SloResult) -> str:
+    text = f'SLO "{result.slo.title}" was missed'
+    if result.slo.kind == "latency" and result.measured is None and result.total:
+        # The percentile of all times may be below the limit: a failed request counts as no answer.
+        bad = f"{result.over} of {result.total} requests failed or were late"
+        return f"{text}: {bad}, so there is no answer at it"
+    return text

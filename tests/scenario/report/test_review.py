@@ -9,7 +9,7 @@ from faultkit.faults.http.http_delay import HttpDelay
 from faultkit.faults.stream.latency import Latency
 from faultkit.faults.stream.reset import Reset
 from faultkit.load.response import Failure
-from faultkit.load.slo import Slo
+from faultkit.load.slo import Slo, SloResult
 from faultkit.plan import Match, Rule, Trigger
 from faultkit.scenario.report.report_model import ItemReport, Report
 from faultkit.scenario.report.review import FIGURES, TRUST, render_review, review_report
@@ -319,6 +319,13 @@ def test_figures_that_decide_nothing_are_not_read(verdict: str) -> None:
 
 def test_few_requests_are_a_doubt() -> None:
     assert remark(one_request(), "too-few-samples", "doubt").much.startswith("1 request.")
+
+
+def test_an_objective_without_an_answer_is_not_put_down_to_few_requests() -> None:
+    lost = SloResult(
+        Slo("latency", "p95", 95, 300.0), False, None, None, 31, 600, "31 of 600 requests failed."
+    )
+    assert "too-few-samples" not in found(replace(load_item(healthy), slos=(lost,)))
 
 
 def test_answers_that_are_mostly_4xx_are_a_doubt() -> None:

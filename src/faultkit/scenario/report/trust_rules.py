@@ -131,7 +131,8 @@ def inconclusive(item: ItemReport) -> Remark | None:
 
 def too_few_samples(item: ItemReport) -> Remark | None:
     """Report figures of too few requests."""
-    weak = [result.warning for result in item.slos if result.warning]
+    # An objective without a figure has too many failures: more requests would not help.
+    weak = [result.warning for result in item.slos if result.warning and result.measured is not None]
     few = item.strategy.mode == "load" and 0 < item.run.requests < _LEAST_REQUESTS
     if not weak and not few:
         return None
