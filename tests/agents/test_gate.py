@@ -42,6 +42,11 @@ def test_time_is_told_from_the_first_faulted_call() -> None:
     assert result.report == RecoveryReport(True, True, True, 3000, 3200)
 
 
+def test_a_failure_is_noticed_no_later_than_the_reply() -> None:
+    result = gate_recovery(GATE, trace((1266.2, 2266.4), at_ms=2262.8), "real")
+    assert (result.verdict, result.report) == ("passed", RecoveryReport(True, True, True, 997, 997))
+
+
 @pytest.mark.parametrize("reply", ["", " \n"])
 def test_an_empty_last_word_is_no_recovery(reply: str) -> None:
     result = gate_recovery(GATE, trace((0, 3000), reply=reply, at_ms=3000))

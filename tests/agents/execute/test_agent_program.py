@@ -224,6 +224,19 @@ def test_an_agent_that_hangs_up_without_a_word_has_not_cancelled(manifest: str) 
     assert ran.trace.reply.text == "search: TimeoutError\nDone."
 
 
+def test_an_agent_that_gives_up_and_answers_at_once_has_recovered(manifest: str) -> None:
+    program = ["-S", str(PROGRAMS / "early_answer_agent.py")]
+    ran = run(program, MockServer(manifest), "hang@search")
+    assert seen(ran) == ["search:timeout:hang"]
+    (call,), reply = ran.trace.calls, ran.trace.reply
+    assert call.end_ms is not None
+    assert reply is not None
+    assert (reply.text, reply.at_ms < call.end_ms) == ("The search does not answer.", True)
+    result = gate_recovery(RecoveryGate(30_000, 60_000, True), ran.trace, "real")
+    assert (result.verdict, result.detections) == ("passed", 1)
+    assert metrics_of(ran.trace).detection_ms == reply.at_ms - call.start_ms
+
+
 def test_calls_of_a_session_that_is_frozen_are_seen_though_nobody_gets_them(manifest: str) -> None:
     ran = run([*PLAIN, "order", "search", "grep"], MockServer(manifest), "frozen@search")
     assert seen(ran) == ["order:ok:", "search:timeout:frozen", "grep:timeout:frozen"]

@@ -25,6 +25,7 @@ from faultkit.agents.suite.definition import (
     PlannedCall,
     ScriptAgent,
     Suite,
+    SuiteTest,
 )
 from faultkit.agents.suite.gate import RowVerdict
 from faultkit.agents.suite.run_options import RunOptions
@@ -150,18 +151,17 @@ def _chat_of(
     return "recording" if options.record else "provider", ProviderChat(endpoint), name
 
 
-def require_clients(suite: Suite, test: AgentTest, options: RunOptions) -> None:
+def require_clients(suite: Suite, test: SuiteTest, options: RunOptions) -> None:
     """Raise MissingExtra if a test asks a provider and the client libraries are not installed.
 
     To be called before the first test runs. Other reasons why a model cannot be asked, such as a missing key,
     are left to the result of the test."""
-    spec = test.agent
-    if not isinstance(spec, ModelAgent):
+    if not isinstance(test, AgentTest) or not isinstance(test.agent, ModelAgent):
         return
     from faultkit.base.installation import MissingExtra
 
     try:
-        _chat_of(suite, test, spec, options.env, _model_options(options), _cassette(suite, test))
+        _chat_of(suite, test, test.agent, options.env, _model_options(options), _cassette(suite, test))
     except MissingExtra:
         raise
     except InputError:

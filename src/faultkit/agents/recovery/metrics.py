@@ -73,7 +73,7 @@ def metrics_of(trace: Trace, clean: Trace | None = None) -> RecoveryMetrics:
     return RecoveryMetrics(
         fault_hit=first is not None,
         detections=sum(call.failed and call.end_ms is not None for call in faulted),
-        detection_ms=_until(first, first) if first is not None and first.failed else None,
+        detection_ms=_detection_ms(trace, first),
         same_goal_ms=_until(first, same),
         same_goal_steps=_steps(later, same),
         any_success_ms=_until(first, any_success),
@@ -129,6 +129,11 @@ def _until(first: TracedCall | None, last: TracedCall | None) -> float | None:
     if first is None or last is None or last.end_ms is None:
         return None
     return last.end_ms - first.start_ms
+
+
+def _detection_ms(trace: Trace, first: TracedCall | None) -> float | None:
+    noticed_ms = None if first is None else trace.noticed_ms(first)
+    return None if first is None or noticed_ms is None else noticed_ms - first.start_ms
 
 
 def _steps(later: tuple[TracedCall, ...], success: TracedCall | None) -> int | None:

@@ -89,6 +89,18 @@ class Trace:
         """Return the calls that started after a call."""
         return self.calls[self.calls.index(call) + 1 :]
 
+    def noticed_ms(self, call: TracedCall) -> float | None:
+        """Return when the caller knew that a call failed; None for a call that did not, or if never.
+
+        An agent that gives its final reply waits no longer. The gateway learns that a little later than the
+        agent itself: by a cancellation or a closed connection.
+        """
+        if not call.failed or call.end_ms is None:
+            return None
+        if self.reply is None or not call.start_ms <= self.reply.at_ms:
+            return call.end_ms
+        return min(call.end_ms, self.reply.at_ms)
+
     def calls_by_tool(self) -> dict[tuple[str, str], list[TracedCall]]:
         """Return the calls of each server and tool, in the order of their start."""
         found: dict[tuple[str, str], list[TracedCall]] = {}

@@ -1,7 +1,7 @@
 """The recovery gate: limits on a run that met a fault, and a verdict that names the broken limit. Pure.
 
 The gate looks at the first faulted call only. The failure is detected when the caller knows that the call
-failed, at the latest after the detection budget. The run has recovered when the agent gives a final reply.
+failed, at the latest with the final reply. The run has recovered when the agent gives a final reply.
 
     call_start ......... detected .................... recovered
        |-- max_detection_ms --|                            |
@@ -91,7 +91,7 @@ def gate_recovery(
 def observation_of(gate: RecoveryGate, trace: Trace) -> RecoveryObservation:
     """Return the points in time of a run that met a fault: first faulted call, detection, final reply."""
     first = trace.faulted[0]
-    detected_ms = first.end_ms if first.failed else None
+    detected_ms = trace.noticed_ms(first)
     return RecoveryObservation(
         call_start_ms=round(first.start_ms),
         detected_ms=None if detected_ms is None else round(detected_ms),
