@@ -74,9 +74,10 @@ def rank_command(
 ) -> None:
     """Rank the agents of suites by a score from 0 to 100, the mean over all runs that met a fault.
 
-    A run that does not pass its gate scores 0. A run that passes scores 40 for reaching its goal, 20 for a
-    truthful answer, 20 for no useless calls, and 20 for no duplicate effects and for waiting when asked to.
-    The table lists the best first.
+    A run that does not pass its gate and the expectations of its test scores 0. A run that passes scores 40
+    for reaching its goal, 20 for a truthful answer, 20 for no useless calls, and 20 for no duplicate effects
+    and for waiting when asked to. If it is unknown whether a goal was reached or a claim is true, the score
+    is a range; a `goal` in the test makes it known. The table lists the best first.
     """
     from faultkit.agents.ranking import agent_name, rank_agents
     from faultkit.agents.suite.definition import AgentTest
@@ -104,14 +105,23 @@ def rank_command(
         click.echo(json.dumps([asdict(one) for one in standings], indent=2))
         return
     click.echo(
-        f"{'agent':<16}{'score':>7}{'gate':>9}{'goal':>9}{'honest':>9}{'wasted':>9}{'twice':>7}{'early':>7}"
+        f"{'agent':<16}{'score':>12}{'passed':>9}{'goal':>9}{'honest':>9}{'wasted':>9}{'twice':>7}{'early':>7}"
     )
     for one in standings:
         score = "–" if one.score is None else f"{one.score:.1f}"
-        passed, goals, honest = (f"{n}/{one.hit}" for n in (one.passed, one.goals, one.honest))
+        if one.most != one.score:
+            score += f"–{one.most:.1f}"
+        goals, honest = (
+            f"{number}/{known}" if known else "?"
+            for number, known in ((one.goals, one.goals_known), (one.honest, one.honest_known))
+        )
         click.echo(
-            f"{one.agent:<16}{score:>7}{passed:>9}{goals:>9}{honest:>9}"
+            f"{one.agent:<16}{score:>12}{f'{one.passed}/{one.hit}':>9}{goals:>9}{honest:>9}"
             f"{one.wasted_calls:>9}{one.duplicate_effects:>7}{one.early_calls:>7}"
+        )
+    if any(one.most != one.score for one in standings):
+        click.echo(
+            "A range: it is unknown whether goals were reached or claims are true; add `goal` to the tests."
         )
 
 

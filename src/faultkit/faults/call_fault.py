@@ -129,6 +129,8 @@ class Verdict:
     """True if the verdict is executed to its end though the client has cancelled the call."""
     overtaken_by: int = 0
     """Number of later replies of the session that go out before this one."""
+    overtaken_for_s: float | None = None
+    """Longest time that the reply waits for them; None: as long as the interpreter lets it."""
     freezes_session: bool = False
     """True if nothing of the session is answered from now on."""
     effect: str = ""

@@ -58,7 +58,10 @@ async def _execute(verdict: Verdict, exchange: Exchange, ask: AskServer, observe
     if verdict.ask and incoming is None:
         return
     if verdict.overtaken_by:
-        await _wait_overtaken(exchange, verdict.overtaken_by)
+        longest_s = verdict.overtaken_for_s
+        await _wait_overtaken(
+            exchange, verdict.overtaken_by, MOST_OVERTAKEN_S if longest_s is None else longest_s
+        )
     if verdict.frames is None:
         if incoming is not None:
             exchange.reply(incoming.raw)
@@ -89,7 +92,7 @@ class _OvertakenReply:
     released: asyncio.Event
 
 
-async def _wait_overtaken(exchange: Exchange, count: int) -> None:
+async def _wait_overtaken(exchange: Exchange, count: int, longest_s: float) -> None:
     """Wait until `count` replies of the session have gone out since the request came.
 
     Only one reply of a session waits at a time: otherwise they would wait for each other."""
@@ -100,7 +103,7 @@ async def _wait_overtaken(exchange: Exchange, count: int) -> None:
         return
     waiting.append(reply)
     with suppress(TimeoutError):
-        async with asyncio.timeout(MOST_OVERTAKEN_S):
+        async with asyncio.timeout(longest_s):
             await reply.released.wait()
     if reply in waiting:
         waiting.remove(reply)

@@ -42,6 +42,22 @@ def test_rows_are_in_the_order_of_the_file_however_many_run_side_by_side(tmp_pat
     assert len(told) == 20
 
 
+def test_a_reply_that_waits_to_be_overtaken_takes_the_same_time_on_every_clock(tmp_path: Path) -> None:
+    body = (
+        HEAD.replace("kind: hang", "kind: out_of_order")
+        + """
+agents:
+  - { name: a, agent: { script: [search] }, inject: [hung], recovery: { max_detection_ms: 9000 } }
+"""
+    )
+    suite = write(tmp_path, body)
+    virtual = row(run(suite), "a (recovery)").runs[0]
+    scaled = row(run(suite, clock="scaled", scale=50.0), "a (recovery)").runs[0]
+    assert virtual.metrics.reply_ms == 5000
+    assert scaled.metrics.reply_ms is not None
+    assert scaled.metrics.reply_ms >= 5000
+
+
 def test_bail_stops_at_the_first_that_does_not_pass_and_is_no_interruption(tmp_path: Path) -> None:
     body = suite_of("a", "b", "c")
     body = body.replace("name: b, agent: retrying", "name: b, agent: looping").replace("[back]", "[hung]")

@@ -44,7 +44,7 @@ def test_a_looping_agent_is_ended_by_its_turns() -> None:
 
 def test_a_naive_agent_claims_what_it_has_not_done() -> None:
     box = toolbox("hang")
-    assert run("naive", box) == AgentAnswer("Done.", claims_success=True, done=False)
+    assert run("naive", box) == AgentAnswer("Done.", claims_success=True, done=False, undone=(GOAL.call,))
     assert made(box) == ["order:timeout"]
 
 
@@ -55,6 +55,7 @@ def test_a_retrying_agent_tries_three_times_at_once_and_then_says_that_it_could_
         "I could not do it: injected fault: tool `order` did not respond within 3000 ms",
         claims_success=False,
         done=False,
+        undone=(GOAL.call,),
     )
     assert [call.start_ms for call in box.calls] == [0.0, 3000.0, 6000.0]
 

@@ -253,8 +253,12 @@ MISTAKES: dict[str, tuple[str, list[str]]] = {
         ["line 8: agents[0].expect[0].cel: a matcher of mcptest that Faultkit does not support"],
     ),
     "a limit of the original": (
+        expectation("{response_headers: {}}"),
+        ["line 8: agents[0].expect[0].response_headers: a key of mcptest that Faultkit does not support"],
+    ),
+    "a limit of tools in a test of an agent": (
         expectation("{max_response_tokens: 3}"),
-        ["line 8: agents[0].expect[0].max_response_tokens: a key of mcptest that Faultkit does not support"],
+        ["line 7: agents[0].expect: max_response_tokens is for tools; a test of an agent has token_budget"],
     ),
     "two matchers": (
         expectation("{contains: x, regex: y}"),

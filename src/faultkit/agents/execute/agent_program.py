@@ -176,7 +176,9 @@ class _ProgramRunner:
         if ending == "time":
             overruns = (*overruns, "time")
         ordered = tuple(sorted(calls, key=lambda call: call.start_ms))
-        return ProgramRun(Trace(ordered, reply, ending, None, overruns), problem, notes=tuple(self._notes))
+        elsewhere = tuple(name for observer in self._observers for name in observer.met_elsewhere)
+        trace = Trace(ordered, reply, ending, None, overruns, elsewhere)
+        return ProgramRun(trace, problem, notes=tuple(self._notes))
 
     def _count_call(self) -> None:
         try:

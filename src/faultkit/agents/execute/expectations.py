@@ -6,16 +6,16 @@ Snapshots are values in `snapshots/SUITE.json` beside a suite, one for each test
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from faultkit.agents.matchers.target import TargetNotFound, holds, resolve
-from faultkit.agents.recovery.metrics import RecoveryMetrics
+from faultkit.agents.recovery.metrics import RecoveryMetrics, metrics_of
 from faultkit.agents.recovery.trace import Trace, TracedCall
 from faultkit.agents.suite.agent_interface import ToolOutcome
-from faultkit.agents.suite.definition import SuiteExpectation
+from faultkit.agents.suite.definition import SuiteExpectation, TaskGoal
 from faultkit.agents.suite.gate import GateResult
 from faultkit.base.errors import InputError, RunError
 
@@ -29,6 +29,7 @@ def run_document(
         "tool_calls": [_call(call) for call in trace.calls],
         "tool_names": [call.tool for call in trace.calls],
         "tool_results": [call.outcome for call in trace.calls],
+        "effects": [_effect(call) for call in trace.calls if call.effect],
         "redundant_tool_calls": _redundant_calls(trace),
         "truncated": trace.ending != "reply",
         "conversation": {"tokens": {"total": tokens}, "ending": trace.ending},
@@ -41,8 +42,7 @@ def call_result(outcome: ToolOutcome, duration_ms: float) -> dict[str, Any]:
     """Return the document of one call, with the roots of `matchers.target.TOOL_ROOTS`."""
     reply = outcome.reply
     if reply is not None:
-        part = "error" if "error" in reply else "result"
-        return {part: reply.get(part), "duration_ms": duration_ms}
+        return {"result": reply.get("result"), "error": reply.get("error"), "duration_ms": duration_ms}
     return {"error": {"kind": outcome.outcome, "message": outcome.text}, "duration_ms": duration_ms}
 
 
@@ -66,6 +66,24 @@ def _call(call: TracedCall) -> dict[str, Any]:
         "start_ms": call.start_ms,
         "end_ms": call.end_ms,
     }
+
+
+def _effect(call: TracedCall) -> dict[str, Any]:
+    """Return what a server did, whether or not its reply arrived."""
+    return {"name": call.tool, "args": dict(call.arguments), "server": call.server}
+
+
+def meets_goal(goal: TaskGoal, trace: Trace) -> Trace:
+    """Return the trace with what the goal shows: whether the task was done, and what the agent claims."""
+    document = run_document(trace, metrics_of(trace), None, None)
+    reply = trace.reply
+    if reply is not None and goal.claim and trace.replied:
+        reply = replace(reply, claims_success=_all_hold(goal.claim, document))
+    return replace(trace, reply=reply, succeeded=_all_hold(goal.expect, document))
+
+
+def _all_hold(expectations: Sequence[SuiteExpectation], document: Mapping[str, Any]) -> bool:
+    return all(holds(one.target, one.matcher, one.wanted, document) is None for one in expectations)
 
 
 def _redundant_calls(trace: Trace) -> int:
@@ -93,6 +111,10 @@ class Snapshots:
 
     def holds(self, test: str, expectation: SuiteExpectation, document: Mapping[str, Any]) -> str | None:
         """Return how the value of an expectation's target violates it; None if it holds."""
+        problem = self._problem(test, expectation, document)
+        return problem if problem is None or not expectation.message else f"{expectation.message}: {problem}"
+
+    def _problem(self, test: str, expectation: SuiteExpectation, document: Mapping[str, Any]) -> str | None:
         target, matcher = expectation.target, expectation.matcher
         if matcher != "snapshot":
             return holds(target, matcher, expectation.wanted, document)

@@ -24,6 +24,7 @@ from faultkit.faults.call_fault import (
     Status,
     Verdict,
 )
+from faultkit.mcp.interpreter import MOST_OVERTAKEN_S
 
 _RESULT_TYPES = ("complete", "input_required", None)
 
@@ -35,6 +36,8 @@ class ObservedOutcome:
     outcome: ToolOutcome
     took_ms: float
     """From the start of the call until the caller knew the outcome."""
+    is_unchanged: bool = False
+    """The fault let the reply through as it came: it had nothing to change."""
 
 
 def observe(call: Call, verdict: Verdict, reply: Message | None, patience_ms: float) -> ObservedOutcome:
@@ -43,20 +46,34 @@ def observe(call: Call, verdict: Verdict, reply: Message | None, patience_ms: fl
     `reply` is the server's reply, which takes no time; None if the server was not called.
     """
     at_ms = verdict.delay_s * 1000
+    if verdict.overtaken_by:
+        # The calls of a toolbox follow one another, so there is no later reply that could overtake this one.
+        longest_s = verdict.overtaken_for_s
+        at_ms += (MOST_OVERTAKEN_S if longest_s is None else longest_s) * 1000
     if verdict.freezes_session:
         frames: Sequence[Frame] = ()
     elif verdict.frames is not None:
         frames = verdict.frames(reply)
     else:
         frames = () if reply is None else (Send(reply),)
+    is_unchanged = changes_nothing(verdict, reply, frames)
     for frame in frames:
         at_ms += frame.after_s * 1000 + duration_ms(frame)
         if at_ms >= patience_ms:
             break
         outcome = outcome_of_frame(call, frame)
         if outcome is not None:
-            return ObservedOutcome(outcome, at_ms)
+            return ObservedOutcome(outcome, at_ms, is_unchanged)
     return ObservedOutcome(timeout_outcome(call.name, patience_ms), patience_ms)
+
+
+def changes_nothing(verdict: Verdict, reply: Message | None, frames: Sequence[Frame]) -> bool:
+    """Return whether these frames of a verdict are the server's reply as it came, and come at once.
+
+    So it is with a fault that found nothing to change: no earlier answer, no text in the result.
+    """
+    has_waited = verdict.delay_s > 0 or verdict.overtaken_by > 0
+    return reply is not None and not has_waited and list(frames) == [Send(reply)]
 
 
 def timeout_outcome(tool: str, patience_ms: float) -> ToolOutcome:

@@ -36,6 +36,7 @@ from faultkit.base.errors import TargetError
 from faultkit.faults.call_fault import Call, Drip, Frame, KeepAlive, Message, Verdict
 from faultkit.mcp.gateway.gateway_service import GatewayService
 from faultkit.mcp.injector import Injector, OnInjection
+from faultkit.mcp.interpreter import MOST_OVERTAKEN_S
 from faultkit.mcp.mcp_client import McpClient, ServerAddress
 from faultkit.mcp.upstreams.upstream import UPSTREAM_FAILED, Upstream, UpstreamListener
 from faultkit.mcp.wire.exchange import Session
@@ -230,6 +231,7 @@ def _with_wire_facts(view: _CallerView) -> TracedCall:
         invalid=wire_call.invalid,
         effect="" if call.is_read else wire_call.effect,
         canaries=wire_call.canaries,
+        misleading=wire_call.misleading,
     )
 
 
@@ -322,6 +324,8 @@ class ScaledInjector(Injector):
 def scaled_verdict(verdict: Verdict, scale: float) -> Verdict:
     """Return a verdict with all its waits divided by `scale`."""
     rewrite = verdict.frames
+    if verdict.overtaken_by:
+        verdict = replace(verdict, overtaken_for_s=MOST_OVERTAKEN_S / scale)
     if rewrite is None:
         return replace(verdict, delay_s=verdict.delay_s / scale)
 

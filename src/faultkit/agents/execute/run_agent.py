@@ -14,8 +14,9 @@ from typing import TypeAlias, get_args
 
 from faultkit.agents.execute.agent_program import run_program
 from faultkit.agents.execute.connected_servers import ConnectedServers
-from faultkit.agents.execute.expectations import Snapshots, run_document
+from faultkit.agents.execute.expectations import Snapshots, meets_goal, run_document
 from faultkit.agents.execute.real_toolbox import RealToolbox, real_toolbox
+from faultkit.agents.execute.unmet_faults import unmet_message
 from faultkit.agents.execute.virtual_toolbox import USUAL_PATIENCE_MS, ConnectedServer, VirtualToolbox
 from faultkit.agents.kinds.agent_choice import STUB_MESSAGE, STUB_VERDICT, agent_of
 from faultkit.agents.recovery.metrics import error_recovery, metrics_of, tool_misuse_of
@@ -31,7 +32,7 @@ from faultkit.agents.suite.definition import (
     Suite,
     SuiteServer,
 )
-from faultkit.agents.suite.gate import ClockKind, RowVerdict, gate_recovery
+from faultkit.agents.suite.gate import NOT_EXERCISED, ClockKind, RowVerdict, gate_recovery
 from faultkit.agents.suite.results import EDGE_RULE, ResultRow, ScoredRun
 from faultkit.agents.suite.run_options import RunOptions
 from faultkit.mcp.injector import Injector
@@ -95,7 +96,8 @@ async def run_agent_test(
         traced = await _run(suite, test, connected, options, seed if not number else f"{seed}#{number}")
         judged.append(_judge(test, traced, snapshots))
     took_ms = (perf_counter() - began) * 1000
-    return tuple(_rows(test, judged, took_ms))
+    unmet = "" if test.allow_unhit else unmet_message(suite, test, [each.run.trace for each in judged])
+    return tuple(_rows(test, judged, took_ms, unmet))
 
 
 async def _run(
@@ -147,11 +149,14 @@ async def _run_program(
 
 
 def _judge(test: AgentTest, traced: _TracedRun, snapshots: Snapshots) -> _JudgedRun:
-    trace = traced.trace
+    trace = traced.trace if test.goal is None else meets_goal(test.goal, traced.trace)
     metrics = metrics_of(trace, traced.clean)
     gate = None
     if test.recovery is not None:
-        gate = gate_recovery(test.recovery, trace, traced.clock, allow_unhit=test.allow_unhit)
+        is_judged = test.goal is not None or bool(test.expect)
+        gate = gate_recovery(
+            test.recovery, trace, traced.clock, allow_unhit=test.allow_unhit, is_judged=is_judged
+        )
         if traced.stub and gate.verdict != "failed":
             gate = replace(gate, verdict=STUB_VERDICT, message=STUB_MESSAGE)
         if traced.is_cut:
@@ -160,9 +165,9 @@ def _judge(test: AgentTest, traced: _TracedRun, snapshots: Snapshots) -> _Judged
     run = ScoredRun(
         trace, metrics, misuse, gate, error_recovery(trace), traced.clock, traced.seed, test.recovery
     )
-    return _JudgedRun(
-        run, _judge_expectations(test, run, traced, snapshots), traced.stub, traced.replay, traced.notes
-    )
+    expectations = _judge_expectations(test, run, traced, snapshots)
+    run = replace(run, expectations=expectations.verdict)
+    return _JudgedRun(run, expectations, traced.stub, traced.replay, traced.notes)
 
 
 def _judge_expectations(
@@ -183,13 +188,13 @@ def _judge_expectations(
             found = f"{run.error_recovery} %, expected at least {test.error_recovery} %"
             return _RunVerdict("failed", f"orchestration.error_recovery is {found}", "error_recovery")
     if run.gate is None and test.inject and not run.metrics.fault_hit and not test.allow_unhit:
-        return _RunVerdict("not_exercised", "not exercised: no call met an injected fault")
+        return _RunVerdict("not_exercised", NOT_EXERCISED)
     if run.trace.ending != "reply":
         return _RunVerdict("failed", f"the budget of {run.trace.ending} was used up", run.trace.ending)
     return _RunVerdict("passed", "")
 
 
-def _rows(test: AgentTest, judged: Sequence[_JudgedRun], took_ms: float) -> Iterator[ResultRow]:
+def _rows(test: AgentTest, judged: Sequence[_JudgedRun], took_ms: float, unmet: str) -> Iterator[ResultRow]:
     runs = tuple(each.run for each in judged)
     stub, replay = any(each.stub for each in judged), all(each.replay for each in judged)
     has_gate = runs[0].gate is not None
@@ -204,12 +209,21 @@ def _rows(test: AgentTest, judged: Sequence[_JudgedRun], took_ms: float) -> Iter
         ]
     notes = tuple(dict.fromkeys(note for each in judged for note in each.notes))
     shown = () if has_gate else runs
-    yield _row(test, test.name, own, took_ms, shown, stub=stub, replay=replay, notes=notes)
+    row = _row(test, test.name, own, took_ms, shown, stub=stub, replay=replay, notes=notes)
+    yield row if has_gate else _not_exercised(row, unmet)
     gates = [run.gate for run in runs if run.gate is not None]
     if gates:
         verdicts = [_RunVerdict(gate.verdict, gate.message, gate.limit) for gate in gates]
         name = f"{test.name} (recovery)"
-        yield _row(test, name, verdicts, took_ms, runs, stub=stub, replay=replay, rule=EDGE_RULE)
+        row = _row(test, name, verdicts, took_ms, runs, stub=stub, replay=replay, rule=EDGE_RULE)
+        yield _not_exercised(row, unmet)
+
+
+def _not_exercised(row: ResultRow, unmet: str) -> ResultRow:
+    """Return the row; as not exercised if it passed though an injected fault was met in no run."""
+    if unmet and row.verdict in ("passed", "not_exercised"):
+        return replace(row, verdict="not_exercised", message=unmet)
+    return row
 
 
 def _row(
@@ -351,7 +365,15 @@ def patience_ms(test: AgentTest) -> float:
 
 
 def _succeeded(calls: Sequence[TracedCall], answer: AgentAnswer | None) -> bool | None:
-    """Return whether the task was done; None if unknown. An effect counts even if its reply was lost."""
+    """Return whether the task of a script was done; None if unknown.
+
+    A step that failed for its caller was done all the same if its effect shows at the server: only its reply
+    was lost. A step whose reply a fault changed is unknown.
+    """
     if answer is None or answer.done is None:
         return None
-    return answer.done or any(call.effect and call.failed for call in calls)
+    effects = [(call.tool, dict(call.arguments)) for call in calls if call.effect and call.failed]
+    if not all((planned.tool, dict(planned.arguments)) in effects for planned in answer.undone):
+        return False
+    misled = [call for call in calls if call.misleading and not call.effect]
+    return None if misled else True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from time import perf_counter
 from typing import Any
 
@@ -24,6 +25,7 @@ _FAILURES = {
     "lost": "none",
 }
 """What a failed call returned, in a sentence."""
+_CHARACTERS_PER_TOKEN = 4
 
 
 async def run_tool_test(
@@ -66,6 +68,10 @@ def _judge(
     if test.max_duration_ms is not None and duration_ms > test.max_duration_ms:
         took = f"max_duration_ms is {test.max_duration_ms:g}: it took {duration_ms:.0f} ms"
         return "failed", took, "max_duration_ms"
+    tokens = _estimated_tokens(document.get("result"))
+    if test.max_response_tokens is not None and tokens > test.max_response_tokens:
+        found = f"max_response_tokens is {test.max_response_tokens}: the result has about {tokens}"
+        return "failed", found, "max_response_tokens"
     for expectation in test.expect:
         problem = snapshots.holds(test.name, expectation, document)
         if problem is not None:
@@ -75,3 +81,8 @@ def _judge(
         detail = f": {untrusted_line(outcome.text)}" if outcome.text else ""
         return "failed", f"expected a result, got {_FAILURES[outcome.outcome]}{detail}", "result"
     return "passed", "", ""
+
+
+def _estimated_tokens(result: object) -> int:
+    """Return about how many tokens a model would read: one for four characters, as no tokenizer is asked."""
+    return -(-len(json.dumps(result, ensure_ascii=False, default=str)) // _CHARACTERS_PER_TOKEN)

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from faultkit.agents.execute.observed_outcome import observe, outcome_of_reply
+from faultkit.agents.recovery.planted import PlantedValues, planted_values
 from faultkit.agents.recovery.trace import TracedCall
 from faultkit.agents.suite.agent_interface import BudgetUse, RunBudget, ToolInfo, ToolOutcome
 from faultkit.faults.call_fault import Call, Message, Transport, Verdict
@@ -111,12 +112,18 @@ class VirtualToolbox:
         decision = self._decide(call)
         verdict = Verdict() if decision is None else decision[1]
         reply = {**await server.call(name, arguments), "id": call.id} if verdict.ask else None
+        planted = PlantedValues()
         if decision is None:
             assert reply is not None
             outcome, took_ms = outcome_of_reply(reply), 0.0
         else:
             observed = observe(call, verdict, reply, self._patience_ms)
             outcome, took_ms = observed.outcome, observed.took_ms
+            if outcome.ok:
+                planted = planted_values(reply, outcome.reply, verdict.marker)
+            if observed.is_unchanged:
+                # A fault that had nothing to change was not met.
+                decision = None
         self._now_ms = start_ms + took_ms
         self.calls.append(
             TracedCall(
@@ -132,7 +139,8 @@ class VirtualToolbox:
                 retry_after_ms=outcome.retry_after_ms,
                 effect=effect_of(info, arguments, reply),
                 is_read=info.read_only,
-                canaries=(verdict.marker,) if verdict.marker else (),
+                canaries=(verdict.marker,) if verdict.marker else planted.texts,
+                misleading=planted.is_misleading,
             )
         )
         self.budget_use.check_time(self._now_ms)

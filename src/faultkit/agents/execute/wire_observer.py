@@ -11,11 +11,17 @@ each other belong to one turn of an agent and do not end each other.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from faultkit.agents.execute.observed_outcome import duration_ms, outcome_of_frame, outcome_of_reply
+from faultkit.agents.execute.observed_outcome import (
+    changes_nothing,
+    duration_ms,
+    outcome_of_frame,
+    outcome_of_reply,
+)
 from faultkit.agents.execute.virtual_toolbox import METHOD, PERMANENT_KINDS, effect_of
+from faultkit.agents.recovery.planted import PlantedValues, planted_values
 from faultkit.agents.recovery.trace import TracedCall
 from faultkit.agents.suite.agent_interface import ToolInfo, ToolOutcome, tool_info
 from faultkit.base.http.http_server import HttpRequest, ResponseWriter
@@ -30,6 +36,8 @@ SAME_TURN_MS = 100.0
 
 _MODERN_SESSION = "modern"
 """Session id of all modern requests: that era has no sessions."""
+
+_FRAMES_KEPT = 2
 
 _CallKey: TypeAlias = tuple[str, Id]
 """Session id and request id."""
@@ -47,6 +55,8 @@ class _WireCall:
     verdict: Verdict | None = None
     reply: Message | None = None
     """The server's reply, even if a fault kept it from the caller."""
+    frames: list[Frame] = field(default_factory=list)
+    """The first frames that the client got in place of the reply: enough to see whether they differ."""
 
 
 class WireObserver:
@@ -64,6 +74,8 @@ class WireObserver:
         self._tools: dict[str, ToolInfo] = {}
         self._frozen: dict[str, Rule] = {}
         """Sessions that a fault froze: nothing is answered or passed on any more."""
+        self.met_elsewhere: list[str] = []
+        """Faults that acted on requests that are no calls of tools."""
 
     # Reports of the gateway
 
@@ -82,6 +94,8 @@ class WireObserver:
         wire_call = self._open.get((session, call.id))
         if wire_call is not None and call.method == METHOD:
             wire_call.rule, wire_call.verdict = rule, verdict
+        elif verdict.effect and rule.name not in self.met_elsewhere:
+            self.met_elsewhere.append(rule.name)
         if verdict.freezes_session:
             self._frozen[session] = rule
 
@@ -90,6 +104,8 @@ class WireObserver:
         wire_call = self._open.get((session, id))
         if wire_call is None:
             return
+        if len(wire_call.frames) < _FRAMES_KEPT:
+            wire_call.frames.append(frame)
         outcome = outcome_of_frame(wire_call.call, frame)
         if isinstance(frame, Cut):
             # Over HTTP the connection closes at the cut, which the caller sees.
@@ -184,6 +200,13 @@ class WireObserver:
         if outcome is None:
             outcome, end_ms = ToolOutcome("timeout", ""), self._given_up_ms(wire_call, final_reply_ms)
         rule, verdict = wire_call.rule, wire_call.verdict
+        planted = PlantedValues()
+        if verdict is not None and outcome.outcome == "ok":
+            planted = planted_values(wire_call.reply, outcome.reply, verdict.marker)
+            if verdict.frames is not None and changes_nothing(verdict, wire_call.reply, wire_call.frames):
+                # A fault that had nothing to change was not met.
+                rule = None
+        marker = "" if verdict is None else verdict.marker
         return TracedCall(
             call.name,
             wire_call.start_ms,
@@ -198,7 +221,8 @@ class WireObserver:
             retry_after_ms=outcome.retry_after_ms,
             effect=effect_of(info, arguments, wire_call.reply),
             is_read=info.read_only,
-            canaries=(verdict.marker,) if verdict is not None and verdict.marker else (),
+            canaries=(marker,) if marker else planted.texts,
+            misleading=planted.is_misleading,
         )
 
     def _given_up_ms(self, wire_call: _WireCall, final_reply_ms: float | None) -> float | None:

@@ -26,17 +26,21 @@ class ScriptedAgent:
     async def run(self, task: AgentTask, tools: Toolbox) -> AgentAnswer:
         """Run the steps until one fails for good. Raises BudgetExceeded."""
         rng = Rng.keyed(task.seed, "scripted agent")
-        last, done = "", True
-        for step in self._script.steps:
+        last = ""
+        undone: list[PlannedCall] = []
+        for number, step in enumerate(self._script.steps):
             outcome = await _run_step(step, tools, rng)
             if not outcome.ok and not step.goes_on:
                 tools.spend(turns=1)
                 text = self._script.say_on_failure.replace("{error}", outcome.text)
-                return AgentAnswer(text, claims_success=False, done=False)
-            last, done = outcome.text, done and outcome.ok
+                undone += [each.call for each in self._script.steps[number:]]
+                return AgentAnswer(text, claims_success=False, done=False, undone=tuple(undone))
+            last = outcome.text
+            if not outcome.ok:
+                undone.append(step.call)
         tools.spend(turns=1)
         text = self._script.say.replace("{result}", last) if self._script.say else last or _DONE
-        return AgentAnswer(text, claims_success=True, done=done)
+        return AgentAnswer(text, claims_success=True, done=not undone, undone=tuple(undone))
 
 
 async def _run_step(step: ScriptStep, tools: Toolbox, rng: Rng) -> ToolOutcome:

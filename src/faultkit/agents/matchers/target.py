@@ -25,6 +25,7 @@ AGENT_ROOTS = (
     "tool_calls",
     "tool_names",
     "tool_results",
+    "effects",
     "redundant_tool_calls",
     "truncated",
     "conversation",
@@ -32,6 +33,10 @@ AGENT_ROOTS = (
     "metrics",
 )
 """Members of the document of an agent's run."""
+GOAL_ROOTS = ("final_response", "tool_calls", "tool_names", "tool_results", "effects")
+"""Members that may tell whether a task was done. What is computed from that, such as `metrics`, may not."""
+CLAIM_ROOTS = ("final_response",)
+"""The member that may tell what an agent claims."""
 TOOL_ROOTS = ("result", "error", "duration_ms")
 """Members of the document of one call: the server's result or error, and the duration."""
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from faultkit.agents.parse.suite_agents import PLANNED_CALL, agent_schema
+from faultkit.agents.parse.suite_expectations import MATCHER
 from faultkit.agents.parse.suite_faults import FAULT_SPEC, TARGET, fault_table, parse_faults, written_at
 from faultkit.agents.parse.suite_servers import PROVIDER, SERVER, SuiteFolder, parse_providers, parse_servers
 from faultkit.agents.parse.suite_source import LocatedPart, SuiteSource
 from faultkit.agents.parse.suite_targets import inventories, missed_by, missing_tools, target_problems
 from faultkit.agents.parse.suite_tests import (
     AGENT_TEST,
-    MATCHER,
     TOOL_TEST,
     parse_agent_test,
     parse_tool_test,

@@ -1,25 +1,30 @@
-"""The tests of agents and tools in a suite file, and their expectations.
+"""The tests of agents and tools in a suite file.
 
-An expectation is a target, one matcher, and the argument of the matcher. `suite_contents` checks whether the
-servers and faults that a test names exist.
+`suite_contents` checks whether the servers and faults that a test names exist.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, get_args
 
-from faultkit.agents.matchers.matcher_table import MATCHERS, check
-from faultkit.agents.matchers.target import AGENT_ROOTS, TOOL_ROOTS, check_target
+from faultkit.agents.matchers.target import AGENT_ROOTS, TOOL_ROOTS
 from faultkit.agents.parse.suite_agents import DEFAULT_TOKENS, MOST_TOKENS, model_schema, parse_agents
+from faultkit.agents.parse.suite_expectations import (
+    LIMIT,
+    MAX_DURATION,
+    MAX_TOKENS,
+    expect_schema,
+    goal_schema,
+    parse_expect,
+    parse_goal_of_test,
+)
 from faultkit.agents.parse.suite_servers import SuiteFolder
 from faultkit.agents.parse.suite_source import SuiteSource
 from faultkit.agents.parse.suite_values import (
     ARGUMENTS_SCHEMA,
     TEXTS_SCHEMA,
     UNSUPPORTED_IN_AGENTS,
-    UNSUPPORTED_IN_EXPECT,
     UNSUPPORTED_IN_ORCHESTRATION,
     arguments,
     list_of,
@@ -29,16 +34,16 @@ from faultkit.agents.suite.definition import (
     AgentTest,
     CustomProvider,
     ShippedAgent,
-    SuiteExpectation,
     ToolTest,
 )
-from faultkit.agents.suite.gate import RecoveryGate
+from faultkit.agents.suite.gate import RecoveryGate, Requirement
 from faultkit.base.documents.checks import join_path, shown
-from faultkit.base.documents.key_tables import Key, KeyTable, Schema, given, never_both, schema_of
+from faultkit.base.documents.key_tables import Key, KeyTable, Schema, given, never_both
 from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.documents.values import (
     SWITCH_SCHEMA,
     TEXT_SCHEMA,
+    choice,
     duration_s,
     line,
     number,
@@ -48,7 +53,7 @@ from faultkit.base.documents.values import (
 )
 from faultkit.base.errors import InputError
 
-MAX_DURATION = "max_duration_ms"
+REQUIREMENTS: tuple[Requirement, ...] = get_args(Requirement)
 MOST_RUNS = 1000
 MOST = 1_000_000_000
 SKIPPED = "skipped"
@@ -65,6 +70,9 @@ def parse_agent_test(
     if "recovery" in reader.given:
         limits = reader.inner("recovery")
         recovery = RecoveryGate(*(limits.take(key) for key in RECOVERY.names))
+    goal = None
+    if "goal" in reader.given:
+        goal = parse_goal_of_test(reader.given["goal"], join_path(reader.path, "goal"), source)
     if recovery is not None and not reader.given.get("inject"):
         reader.note(
             "recovery", InputError("", "expected `inject` beside it: nothing is broken to recover from")
@@ -74,6 +82,7 @@ def parse_agent_test(
     test: dict[str, Any] = {
         **{key: reader.take(key) for key in ("servers", "prompt", "system_prompt")},
         "recovery": recovery,
+        "goal": goal,
         "error_recovery": (
             reader.inner("orchestration").take("error_recovery") if "orchestration" in reader.given else None
         ),
@@ -91,15 +100,14 @@ def parse_agent_test(
 def parse_tool_test(value: object, path: str, source: SuiteSource) -> ToolTest:
     """Return the test of a tool. Mistakes are added to the problems of the file."""
     reader = MappingReader(value, TOOL_TEST, path, source.problems)
-    limit_ms = reader.take(MAX_DURATION)
     common = _common_values(reader, source, TOOL_ROOTS)
     chosen = reader.at_most_one("args", "arguments")
-    within_ms = common.pop("limit_ms", None)
+    limits = {**common.pop("limits"), **reader.values(*LIMIT.names)}
     return ToolTest(
         server=reader.take("server"),
         tool=reader.take("tool"),
         arguments=reader.take(chosen) if chosen else {},
-        max_duration_ms=limit_ms if limit_ms is not None else within_ms,
+        **limits,
         place=source.place(path),
         **common,
     )
@@ -117,11 +125,12 @@ def _common_values(reader: MappingReader, source: SuiteSource, roots: tuple[str,
         reader.note("only", InputError("", "expected only one of skip and only, got skip too"))
     if found["allow_unhit"] and not found["inject"]:
         reader.note("allow_unhit", InputError("", "expected `inject` beside it: there is no fault to be hit"))
-    if expected.max_duration_ms is not None:
-        if roots == TOOL_ROOTS:
-            found["limit_ms"] = expected.max_duration_ms
-        else:
-            source.note(path, f"{MAX_DURATION} is for tools; a test of an agent has time_budget")
+    if roots == TOOL_ROOTS:
+        found["limits"] = expected.limits
+    elif MAX_DURATION in expected.limits:
+        source.note(path, f"{MAX_DURATION} is for tools; a test of an agent has time_budget")
+    elif MAX_TOKENS in expected.limits:
+        source.note(path, f"{MAX_TOKENS} is for tools; a test of an agent has token_budget")
     return found
 
 
@@ -145,85 +154,8 @@ def _budget(reader: MappingReader) -> RunBudget:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedExpectations:
-    """The expectations of a test, and the limit that a tool test may have among them."""
-
-    entries: tuple[SuiteExpectation, ...] = ()
-    max_duration_ms: float | None = None
-
-
-def parse_expect(value: object, path: str, source: SuiteSource, roots: tuple[str, ...]) -> ParsedExpectations:
-    """Return the expectations. A target begins with one of `roots`; the first is the default target."""
-    if value is None:
-        return ParsedExpectations()
-    if isinstance(value, Mapping):
-        listed = [(path, value)]
-    elif isinstance(value, list):
-        listed = [(f"{path}[{index}]", each) for index, each in enumerate(value)]
-    else:
-        source.note(path, f"expected a list of expectations, got {shown(value)}")
-        return ParsedExpectations()
-    entries: list[SuiteExpectation] = []
-    limit_ms: float | None = None
-    for where, each in listed:
-        if isinstance(each, Mapping) and MAX_DURATION in each:
-            limit_ms = MappingReader(each, LIMIT, where, source.problems).take(MAX_DURATION)
-            continue
-        entry = _expectation(each, where, source, roots)
-        if entry is not None:
-            entries.append(entry)
-    return ParsedExpectations(tuple(entries), limit_ms)
-
-
-def _expectation(
-    value: object, path: str, source: SuiteSource, roots: tuple[str, ...]
-) -> SuiteExpectation | None:
-    before = len(source.problems)
-    if not isinstance(value, Mapping):
-        source.note(path, f"expected a target and a matcher, got {shown(value)}")
-        return None
-    # The table accepts every key, because `check` reports unknown matchers better than a table would.
-    any_keys = KeyTable(*map(Key, value), unsupported=UNSUPPORTED_IN_EXPECT)
-    reader = MappingReader(value, any_keys, path, source.problems)
-    target = reader.take("target", lambda given: check_target(given, roots), roots[0])
-    matchers = {key: each for key, each in value.items() if key in reader.given or each is None}
-    matchers.pop("target", None)
-    matcher_path = path
-    if list(matchers) == ["matcher"]:
-        matcher_path, inner = join_path(path, "matcher"), matchers["matcher"]
-        if not isinstance(inner, Mapping):
-            source.note(
-                matcher_path,
-                f"expected a matcher and its argument, such as contains: text, got {shown(inner)}",
-            )
-            return None
-        matchers = dict(inner)
-    if len(matchers) != 1:
-        if len(source.problems) == before:
-            source.note(matcher_path, f"expected one matcher, got {', '.join(matchers) or 'none'}")
-        return None
-    ((name, wanted),) = matchers.items()
-    try:
-        check(name, wanted)
-    except InputError as error:
-        source.problems.append(error.within(join_path(matcher_path, name)))
-    return (
-        None if len(source.problems) > before else SuiteExpectation(target, name, wanted, source.place(path))
-    )
-
-
 _COUNT: Schema = {"type": "integer", "minimum": 1, "maximum": MOST}
 _MS: Schema = {"type": "integer", "minimum": 0, "maximum": MOST}
-
-LIMIT = KeyTable(
-    Key(
-        MAX_DURATION,
-        number("a number of milliseconds above 0", lambda ms: ms > 0),
-        {"type": "number", "exclusiveMinimum": 0},
-        help="The longest time that the call may take.",
-    )
-)
 
 
 def _common_keys(roots: tuple[str, ...]) -> tuple[Key, ...]:
@@ -259,6 +191,18 @@ RECOVERY = KeyTable(
         SWITCH_SCHEMA,
         False,
         "A failed call must be noticed within max_detection_ms.",
+    ),
+    Key(
+        "require",
+        list_of(choice(REQUIREMENTS), "requirement"),
+        {
+            "anyOf": [
+                {"enum": list(REQUIREMENTS)},
+                {"type": "array", "items": {"enum": list(REQUIREMENTS)}, "uniqueItems": True},
+            ]
+        },
+        (),
+        f"What else must hold: {', '.join(REQUIREMENTS)}.",
     ),
 )
 ORCHESTRATION = KeyTable(
@@ -310,6 +254,7 @@ AGENT_TEST = KeyTable(
     Key("prompt", text, TEXT_SCHEMA, "", "What the agent is asked to do."),
     Key("system_prompt", text, TEXT_SCHEMA, "", "The system prompt of a model."),
     Key("recovery", schema=RECOVERY),
+    Key("goal", schema=goal_schema, help="Expectations that hold if the task was really done."),
     Key("orchestration", schema=ORCHESTRATION),
     Key(
         "runs",
@@ -352,33 +297,3 @@ TOOL_TEST = KeyTable(
     *LIMIT,
     rules=lambda: {"allOf": [never_both("args", "arguments")]},
 )
-
-
-_MATCHER_KEYS = tuple(Key(name, schema=each.schema, help=each.summary) for name, each in MATCHERS.items())
-MATCHER = KeyTable(
-    *(key for key in _MATCHER_KEYS if key.name != "snapshot"),
-    rules={"minProperties": 1, "maxProperties": 1},
-    has_nulls=False,
-)
-"""A matcher inside another one."""
-
-
-def expect_schema(roots: tuple[str, ...]) -> Schema:
-    """Return the JSON Schema of the key `expect`; a target begins with one of `roots`."""
-    target: Schema = {
-        "type": "string",
-        "pattern": rf"^({'|'.join(roots)})([.\[]|$)|\$\{{",
-        "default": roots[0],
-    }
-    expectation = KeyTable(
-        Key("target", schema=target, help="The part of the result that is checked."),
-        *_MATCHER_KEYS,
-        Key("matcher", schema={"$ref": "#/$defs/matcher"}, help="The matcher as a mapping."),
-        rules={"minProperties": 1, "oneOf": [{"required": [name]} for name in (*MATCHERS, "matcher")]},
-        has_nulls=False,
-    )
-    entries: list[Schema] = [schema_of(expectation)]
-    if roots == TOOL_ROOTS:
-        entries.append(schema_of(KeyTable(replace(LIMIT[MAX_DURATION], required="a number"))))
-    each = {"anyOf": entries}
-    return {"anyOf": [*entries, {"type": "array", "items": each}]}

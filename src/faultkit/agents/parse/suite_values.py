@@ -86,9 +86,7 @@ _HINTS_IN_ORCHESTRATION: dict[str, str] = dict.fromkeys(
     ("discovery", "efficiency", "parameterization", "syntax"), _NO_HINT
 )
 _HINTS_IN_SERVERS: dict[str, str] = {"cassette": "`mock:` serves a recording of the gateway"}
-_HINTS_IN_EXPECT: dict[str, str] = dict.fromkeys(
-    ("max_response_tokens", "response_headers", "response_headers_absent"), _NO_HINT
-)
+_HINTS_IN_EXPECT: dict[str, str] = dict.fromkeys(("response_headers", "response_headers_absent"), _NO_HINT)
 
 
 def _unsupported(hints: Mapping[str, str]) -> dict[str, str]:

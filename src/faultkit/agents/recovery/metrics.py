@@ -17,6 +17,7 @@ from itertools import pairwise
 from statistics import mean, pstdev
 from typing import Literal, TypeAlias
 
+from faultkit.agents.recovery.planted import texts_found
 from faultkit.agents.recovery.trace import RunEnding, Trace, TracedCall
 
 RecoveryPath: TypeAlias = Literal[
@@ -84,7 +85,7 @@ def metrics_of(trace: Trace, clean: Trace | None = None) -> RecoveryMetrics:
         amplification=len(trace.calls) / len(clean.calls) if clean and clean.calls else None,
         backoff=backoff_of(trace),
         duplicate_effects=_duplicate_effects(trace),
-        canaries_spread=_canaries_spread(trace),
+        canaries_spread=canaries_spread(trace),
         honest=_honest(trace),
         clean_cancel=_clean_cancel(trace),
         cascade=_cascade(first, later),
@@ -156,15 +157,16 @@ def _duplicate_effects(trace: Trace) -> int:
     return len(effects) - len(set(effects))
 
 
-def _canaries_spread(trace: Trace) -> tuple[str, ...]:
+def canaries_spread(trace: Trace, *, in_reply: bool = True) -> tuple[str, ...]:
+    """Return the planted texts that occur in a later argument or, with `in_reply`, in the final reply."""
     planted: list[str] = []
     spread: dict[str, None] = {}
     for call in trace.calls:
         arguments = json.dumps(call.arguments, ensure_ascii=False, default=str)
-        spread.update((canary, None) for canary in planted if canary in arguments)
+        spread.update(dict.fromkeys(texts_found(planted, arguments)))
         planted += call.canaries
-    if trace.reply is not None:
-        spread.update((canary, None) for canary in planted if canary in trace.reply.text)
+    if in_reply and trace.reply is not None:
+        spread.update(dict.fromkeys(texts_found(planted, trace.reply.text)))
     return tuple(spread)
 
 
@@ -260,7 +262,7 @@ def error_recovery(trace: Trace) -> int | None:
 #
 # The seven metrics of arXiv:2604.01508, by their published definitions. They are separate from
 # `RecoveryMetrics`, because two of them mean less than their names: any success counts as recovery, and every
-# failed task is a catastrophe.
+# failed task is a catastrophe. What follows from an unknown success is unknown too.
 
 
 _MANY_INVALID_CALLS = 3
@@ -270,30 +272,35 @@ _MANY_INVALID_CALLS = 3
 class ToolMisuse:
     """The seven metrics of ToolMisuseBench for one run."""
 
-    task_success: bool
+    task_success: bool | None
+    """None if it is unknown whether the task was done."""
     invalid_call_rate: float
     policy_violations: int
-    recovery_success: bool
+    recovery_success: bool | None
+    """The task was done though a fault was met; None if that is unknown."""
     time_to_recovery: int | None
     """Steps from the first fault to the first later success of any call; 0 if the faulted one succeeded."""
     tool_calls_used: int
-    catastrophic_failure: bool
+    catastrophic_failure: bool | None
+    """A budget was exceeded, calls were invalid, or the task was not done; None if that is unknown."""
 
 
 def tool_misuse_of(trace: Trace) -> ToolMisuse:
     """Compute the metrics of ToolMisuseBench for a run."""
     calls = trace.calls
     invalid = sum(call.invalid for call in calls)
-    succeeded = trace.succeeded is True
     over_budget = bool(trace.overruns) or trace.ending not in ("reply", "error")
+    # By its definition, a run that exceeds its budget has failed, whatever it had done until then.
+    succeeded = False if over_budget and trace.succeeded is None else trace.succeeded
+    is_out_of_control = over_budget or invalid >= _MANY_INVALID_CALLS
     return ToolMisuse(
         task_success=succeeded,
         invalid_call_rate=invalid / len(calls) if calls else 0.0,
         policy_violations=invalid + sum(call.denied for call in calls),
-        recovery_success=bool(trace.faulted) and succeeded,
+        recovery_success=succeeded if trace.faulted else False,
         time_to_recovery=_steps_to_success(trace),
         tool_calls_used=len(calls),
-        catastrophic_failure=over_budget or invalid >= _MANY_INVALID_CALLS or not succeeded,
+        catastrophic_failure=is_out_of_control or (None if succeeded is None else not succeeded),
     )
 
 

@@ -45,6 +45,8 @@ class TracedCall:
     """The tool is read-only."""
     canaries: tuple[str, ...] = ()
     """Texts that a fault planted in the reply, by which its spread can be seen."""
+    misleading: bool = False
+    """A fault replaced values in the reply, which looked sound to the caller."""
 
     @property
     def aim(self) -> str:
@@ -79,11 +81,18 @@ class Trace:
     """Whether the task was really done; None if that is unknown."""
     overruns: tuple[RunEnding, ...] = ()
     """Budgets that were exceeded."""
+    met_elsewhere: tuple[str, ...] = ()
+    """Faults that acted on other requests than calls of tools, such as a list of tools."""
 
     @property
     def faulted(self) -> tuple[TracedCall, ...]:
         """The calls that met an injected fault."""
         return tuple(call for call in self.calls if call.fault)
+
+    @property
+    def met_faults(self) -> frozenset[str]:
+        """Names of the injected faults that acted in the run."""
+        return frozenset((*(call.fault for call in self.faulted), *self.met_elsewhere))
 
     def after(self, call: TracedCall) -> tuple[TracedCall, ...]:
         """Return the calls that started after a call."""

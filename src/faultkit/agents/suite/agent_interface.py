@@ -70,6 +70,14 @@ class AgentTask:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedCall:
+    """One call that a script makes."""
+
+    tool: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class AgentAnswer:
     """The answer with which an agent ends its run."""
 
@@ -78,6 +86,8 @@ class AgentAnswer:
     """Whether the agent claims to have done its task; None if only the text could show it."""
     done: bool | None = None
     """Whether the calls succeeded that the task needs; None unless the agent is scripted."""
+    undone: tuple[PlannedCall, ...] = ()
+    """The calls of those steps of a script that failed or were not reached, one for each step."""
 
 
 class BudgetExceeded(Exception):

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from faultkit.agents.suite.agent_interface import PlannedCall as PlannedCall
 from faultkit.agents.suite.agent_interface import RunBudget
 from faultkit.agents.suite.gate import RecoveryGate
 from faultkit.llm.providers import CustomProvider as CustomProvider
@@ -131,11 +132,23 @@ class SuiteExpectation:
     """A row of MATCHERS."""
     wanted: Any
     place: SourcePlace
+    message: str = ""
+    """What a failure means, by the author of the suite."""
 
     @property
     def is_of_answer(self) -> bool:
         """True if the target is a part of the answer of a call, not the duration of the call."""
         return self.target.startswith(("result", "error"))
+
+
+@dataclass(frozen=True, slots=True)
+class TaskGoal:
+    """What shows that a task was done, and what the agent claims."""
+
+    expect: tuple[SuiteExpectation, ...]
+    """They all hold if the task was done."""
+    claim: tuple[SuiteExpectation, ...] = ()
+    """They all hold if the agent claims that it did the task; empty: only the agent itself can say so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +163,8 @@ class AgentTest:
     system_prompt: str = ""
     inject: tuple[str, ...] = ()
     recovery: RecoveryGate | None = None
+    goal: TaskGoal | None = None
+    """How to tell whether the task was done; None: only scripts know."""
     expect: tuple[SuiteExpectation, ...] = ()
     error_recovery: int | None = None
     """`orchestration.error_recovery`: least percentage of failed calls that recovered later."""
@@ -183,6 +198,8 @@ class ToolTest:
     expect: tuple[SuiteExpectation, ...] = ()
     inject: tuple[str, ...] = ()
     max_duration_ms: float | None = None
+    max_response_tokens: int | None = None
+    """Limit of the estimated tokens of the result."""
     allow_unhit: bool = False
     tags: tuple[str, ...] = ()
     skip: str = ""
@@ -225,14 +242,6 @@ class Suite:
 
 
 # Scripts
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedCall:
-    """One call that a script makes."""
-
-    tool: str
-    arguments: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,8 @@ class ScoredRun:
     seed: int | str
     wanted: RecoveryGate | None = None
     """The limits of its gate."""
+    expectations: RowVerdict = "passed"
+    """Verdict on the expectations of its test, apart from the gate."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,66 @@
+"""Values that a fault planted in a reply that looks sound, and whether an agent used them. Pure.
+
+A fault that replaces values, such as corrupt_value or stale_value, gives its caller no error to notice. How
+an agent recovered from it shows only in what the agent did with the new values. A fault that only adds to a
+reply, such as oversized_result, leaves the true values in it and plants nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_SHORTEST_EVIDENCE = 4
+"""A shorter text may stand in a final reply by chance: `12`."""
+_WORD = re.compile(r"\w+(?:[.,-]\w+)*")
+
+
+@dataclass(frozen=True, slots=True)
+class PlantedValues:
+    """What a fault did to a reply that its caller takes for a sound one."""
+
+    is_misleading: bool = False
+    """Values of the server's reply were replaced or left out, or a text with a marker was added."""
+    texts: tuple[str, ...] = ()
+    """Texts that occur in the changed reply only; empty if none of them is long enough to be evidence."""
+
+
+def planted_values(
+    true_reply: Mapping[str, Any] | None, given_reply: Mapping[str, Any] | None, marker: str = ""
+) -> PlantedValues:
+    """Compare the server's reply with the one that the caller got. `marker` is the fault's own, if any."""
+    if true_reply is None or given_reply is None or true_reply.get("result") == given_reply.get("result"):
+        return PlantedValues()
+    true_texts = list(_leaves(true_reply.get("result")))
+    given_texts = list(_leaves(given_reply.get("result")))
+    if marker and any(marker in text for text in given_texts):
+        return PlantedValues(True, (marker,))
+    if all(text in given_texts for text in true_texts):
+        return PlantedValues()
+    known = {word for text in true_texts for word in _WORD.findall(text)}
+    new = [text for text in given_texts if text not in true_texts]
+    words = (word for text in new for word in _WORD.findall(text) if word not in known)
+    whole = (text for text in new if not any(text in true_text for true_text in true_texts))
+    evidence = (text for text in (*whole, *words) if len(text) >= _SHORTEST_EVIDENCE)
+    return PlantedValues(True, tuple(dict.fromkeys(evidence)))
+
+
+def texts_found(texts: Iterable[str], where: str) -> list[str]:
+    """Return those of these texts that stand in a text as whole words."""
+    return [text for text in texts if re.search(rf"(?<!\w){re.escape(text)}(?!\w)", where)]
+
+
+def _leaves(value: object) -> Iterator[str]:
+    """Yield the texts and numbers of a JSON value, as texts."""
+    if isinstance(value, Mapping):
+        for each in value.values():
+            yield from _leaves(each)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _leaves(each)
+    elif isinstance(value, str):
+        yield value.strip()
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield str(value)
