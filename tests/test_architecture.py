@@ -131,7 +131,7 @@ HOMES: dict[str, tuple[str, ...]] = {
     "pytest": ("agents/plugin.py", "chaos/fixture.py"),
     "qdrant_client": ("code/index/*",),
     "qdrant_edge": ("code/index/*",),
-    "re2": ("base/patterns.py",),
+    "re2": ("base/documents/patterns.py",),
     "rich": ("cli/*",),
     "sqlalchemy": ("audit/*",),
     "starlette": ("agent_tools/*", "demo/*", "proxy/control/*", "proxy/toxiproxy/*"),

@@ -190,7 +190,8 @@ def test_every_matcher_is_seen_to_hold_and_to_fail() -> None:
         (
             "regex",
             "(",
-            'expected a regular expression, got "(": missing ), unterminated subpattern at position 0',
+            'expected a regular expression, got "(": missing ): ( '
+            "(the syntax is that of RE2, without lookaround and backreferences)",
         ),
         ("levenshtein", {"to": "a"}, "max: expected a whole number of at least 0, got nothing"),
         ("levenshtein", {"to": "a", "mx": 1}, 'mx: unknown key; did you mean "max"?'),

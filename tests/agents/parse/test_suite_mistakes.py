@@ -282,7 +282,7 @@ MISTAKES: dict[str, tuple[str, list[str]]] = {
         expectation('{anyOf: [{contains: x}, {not: {regex: "("}}]}'),
         [
             "line 8: agents[0].expect[0].anyOf[1].not.regex: expected a regular expression, "
-            'got "(": missing ), unterminated subpattern at position 0'
+            'got "(": missing ): ( (the syntax is that of RE2, without lookaround and backreferences)'
         ],
     ),
     "a duration of an agent": (

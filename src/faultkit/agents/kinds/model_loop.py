@@ -109,10 +109,10 @@ def schema_problem(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> s
     """Return how arguments violate a tool's schema; empty if they fit it or it is no valid schema."""
     if not schema:
         return ""
-    from jsonschema import Draft202012Validator
+    from faultkit.agents.matchers.schema_validator import SchemaValidator
 
     try:
-        errors = sorted(Draft202012Validator(dict(schema)).iter_errors(dict(arguments)), key=str)
+        errors = sorted(SchemaValidator(dict(schema)).iter_errors(dict(arguments)), key=str)
     except Exception:
         # An invalid schema is the server's mistake, and no reason to withhold the call.
         return ""

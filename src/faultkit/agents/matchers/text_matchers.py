@@ -6,10 +6,7 @@ The matchers that search for a part of a text also search lists and mappings.
 from __future__ import annotations
 
 import json
-import re
-import warnings
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
 from typing import Any
 from xml.etree import ElementTree
 
@@ -28,6 +25,7 @@ from faultkit.agents.matchers.matcher import (
 from faultkit.base.documents.checks import shown
 from faultkit.base.documents.key_tables import Key, KeyTable, schema_of
 from faultkit.base.documents.mapping_reader import MappingReader
+from faultkit.base.documents.patterns import LinearPattern, read_pattern
 from faultkit.base.errors import InputError
 from faultkit.base.text import shortened
 
@@ -89,23 +87,12 @@ def _text_judge(fits: Callable[[str, str], bool], expected: str) -> Judge:
 
 
 def _has_pattern(wanted: str, got: str) -> bool:
-    return _compiled(wanted).search(got) is not None
-
-
-@lru_cache(maxsize=1024)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    with warnings.catch_warnings():
-        # A warning that a later Python may read the pattern differently does not belong in a report.
-        warnings.simplefilter("ignore", FutureWarning)
-        return re.compile(pattern)
+    return LinearPattern(wanted).found_in(got)
 
 
 def _check_pattern(wanted: Any) -> None:
     check_text(wanted)
-    try:
-        _compiled(wanted)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise InputError("", f"expected a regular expression, got {shown(wanted)}: {error}") from None
+    read_pattern(wanted)
 
 
 def _levenshtein(wanted: Any, got: Any) -> str | None:
@@ -177,7 +164,7 @@ TEXT_MATCHERS = (
     ),
     Matcher(
         "regex",
-        "A text in which the regular expression matches.",
+        "A text in which the regular expression (of RE2) matches.",
         _text_judge(_has_pattern, "matches"),
         _check_pattern,
         TEXT,
@@ -207,12 +194,13 @@ def _judge_schema(wanted: Any, got: Any) -> str | None:
 
 def _schema_problems(schema: Any, got: Any) -> list[str]:
     # Imported here because it is slow, and most suites have no schema.
-    from jsonschema import Draft202012Validator
     from referencing.exceptions import Unresolvable
     from referencing.jsonschema import EMPTY_REGISTRY
 
+    from faultkit.agents.matchers.schema_validator import SchemaValidator
+
     # The registry is empty, so that a `$ref` to another document is an error and nothing is fetched.
-    validator = Draft202012Validator(schema, registry=EMPTY_REGISTRY)
+    validator = SchemaValidator(schema, registry=EMPTY_REGISTRY)
     try:
         errors = sorted(validator.iter_errors(got), key=lambda error: error.json_path)
     except Unresolvable as error:

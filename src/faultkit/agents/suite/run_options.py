@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from faultkit.agents.suite.definition import Suite, SuiteTest
 from faultkit.agents.suite.gate import ClockKind
+from faultkit.base.documents.patterns import LinearPattern
 from faultkit.base.documents.values import seed_of_text
 from faultkit.base.errors import InputError
 
@@ -77,14 +78,14 @@ class SelectedTests:
 
 def select(suites: Sequence[Suite], selection: Selection) -> list[SelectedTests]:
     """Return the selected tests in the order of the files. Shards divide what the other criteria leave."""
-    wanted = [_pattern(text) for text in selection.filters]
+    wanted = [_has_name(text) for text in selection.filters]
     only = any(test.only for suite in suites for test in suite.tests)
     found = [
         (suite, test)
         for suite in suites
         for test in suite.tests
         if (not only or test.only)
-        and (not wanted or any(pattern.search(test.name) for pattern in wanted))
+        and (not wanted or any(has_name(test.name) for has_name in wanted))
         and (not selection.tags or set(selection.tags) & set(test.tags))
         and not set(selection.skip_tags) & set(test.tags)
         and (selection.names is None or key_of(suite, test.name) in selection.names)
@@ -111,12 +112,13 @@ def parse_shard(text: str) -> tuple[int, int]:
     return part, parts
 
 
-def _pattern(text: str) -> re.Pattern[str]:
+def _has_name(text: str) -> Callable[[str], bool]:
+    """Return whether a name contains a text or, after `re:`, matches an expression."""
     if not text.startswith("re:"):
-        return re.compile(re.escape(text))
+        return lambda name: text in name
     try:
-        return re.compile(text[3:])
-    except re.error as error:
+        return LinearPattern(text[3:]).found_in
+    except ValueError as error:
         raise InputError(
             "--filter", f'expected a regular expression after re:, got "{text[3:]}": {error}'
         ) from None

@@ -8,13 +8,13 @@ the allowed values.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from faultkit.base.documents.checks import shown, text, whole_number
 from faultkit.base.documents.key_tables import Key, KeyTable, Schema
 from faultkit.base.documents.mapping_reader import MappingReader
+from faultkit.base.documents.patterns import LinearPattern, read_pattern
 from faultkit.base.documents.values import TEXT_SCHEMA, choice
 from faultkit.base.errors import InputError
 from faultkit.chaos.steps.expectations import (
@@ -80,12 +80,8 @@ def _read_ends(value: object) -> tuple[Any, Any]:
     return low, high
 
 
-def _read_pattern(value: object) -> re.Pattern[str]:
-    written = text(value, "a regular expression", "")
-    try:
-        return re.compile(written)
-    except re.error as error:
-        raise InputError("", f"expected a regular expression, got {shown(written)}: {error}") from None
+def _read_pattern(value: object) -> LinearPattern:
+    return read_pattern(text(value, "a regular expression", ""))
 
 
 def _read_json_path(value: object) -> str:

@@ -7,7 +7,6 @@ parses what is written under `expect`.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from faultkit.base.documents.checks import shown
+from faultkit.base.documents.patterns import LinearPattern
 from faultkit.base.text import shortened
 from faultkit.chaos.steps.json_path import find
 from faultkit.chaos.steps.process_steps import find_function
@@ -91,12 +91,12 @@ class Range:
 class RegexMatch:
     """A text that matches a regular expression."""
 
-    pattern: re.Pattern[str]
+    pattern: LinearPattern
     target: str | None = None
 
     def why_not(self, value: Any) -> str | None:
         given = pick(value, self.target)
-        if isinstance(given, str) and self.pattern.search(given):
+        if isinstance(given, str) and self.pattern.found_in(given):
             return None
         return f"expected a text that matches {self.pattern.pattern}, got {brief(given)}"
 

@@ -20,7 +20,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from faultkit.base.patterns import compile_pattern
+from faultkit.base.documents.patterns import LinearPattern
 
 _NAME = re.compile(r"\$\{\s*([A-Za-z_][\w.\-]*)\s*\}")
 NAME_ROOTS = ("args", "tool", "call", "sampling", "elicitation", "roots")
@@ -205,7 +205,7 @@ METHODS: dict[str, Callable[[Any, Any], bool]] = {
     "contains": lambda holder, part: _is_in(part, holder),
     "startsWith": _on_texts(lambda text, part: text.startswith(part)),
     "endsWith": _on_texts(lambda text, part: text.endswith(part)),
-    "matches": _on_texts(lambda text, pattern: compile_pattern(pattern).search(text) is not None),
+    "matches": _on_texts(lambda text, pattern: LinearPattern(pattern).found_in(text)),
 }
 FUNCTIONS: dict[str, Callable[[Any], Any]] = {"size": len, "string": _text, "int": int}
 
@@ -396,6 +396,6 @@ def _check_pattern(given: Value) -> None:
     except Missing:
         return
     try:
-        compile_pattern(pattern)
+        LinearPattern(pattern)
     except (TypeError, ValueError) as error:
         raise ValueError(f"expected a pattern of RE2, got {pattern!r}: {error}") from None

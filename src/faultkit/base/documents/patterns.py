@@ -1,0 +1,54 @@
+"""Regular expressions that match in linear time, for patterns or texts that come from outside.
+
+Python's `re` backtracks: a pattern such as `^(a+)+$` can take hours on forty characters, and no signal ends
+it. RE2 does not. It has no lookaround and no backreferences; a pattern with one is refused.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from faultkit.base.documents.checks import shown
+from faultkit.base.errors import InputError
+
+
+class LinearPattern:
+    """A compiled pattern of RE2."""
+
+    __slots__ = ("_compiled", "pattern")
+
+    def __init__(self, pattern: str) -> None:
+        """Compile a pattern. Raises ValueError if it is wrong, or if RE2 does not support it."""
+        self.pattern = pattern
+        self._compiled = _compile(pattern)
+
+    def found_in(self, text: str) -> bool:
+        """Return whether the pattern matches anywhere in a text."""
+        # RE2 works on UTF-8, which has no lone surrogates.
+        return self._compiled.search(text.encode("utf-8", "replace").decode("utf-8")) is not None
+
+
+def read_pattern(value: str) -> LinearPattern:
+    """Compile the pattern of a document. Raises InputError."""
+    try:
+        return LinearPattern(value)
+    except ValueError as error:
+        raise InputError("", f"expected a regular expression, got {shown(value)}: {error}") from None
+
+
+@lru_cache(maxsize=1024)
+def _compile(pattern: str) -> Any:
+    # Imported late: few files have patterns, and a stdio client waits for every import.
+    import re2
+
+    quiet = re2.Options()
+    quiet.log_errors = False
+    try:
+        return re2.compile(pattern, quiet)
+    except re2.error as error:
+        why = error.args[0]
+        text = why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)
+    except UnicodeError:
+        text = "it has characters that are no text"
+    raise ValueError(f"{text} (the syntax is that of RE2, without lookaround and backreferences)")

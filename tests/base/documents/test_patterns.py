@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import pytest
+
+from faultkit.base.documents.patterns import LinearPattern, read_pattern
+from faultkit.base.errors import InputError
+
+
+def test_a_pattern_that_backtracks_elsewhere_ends_at_once() -> None:
+    text = "a" * 4000 + "!"
+    assert not LinearPattern("^(a+)+$").found_in(text)
+    assert not LinearPattern("^(?:(?:a?){30}a{30})$").found_in("a" * 29)
+    assert LinearPattern("a!$").found_in(text)
+
+
+def test_a_text_without_a_form_in_utf_8_is_searched() -> None:
+    assert LinearPattern("b$").found_in("a\ud800b")
+
+
+@pytest.mark.parametrize("pattern", ["(", "(?=a)b", r"(a)\1", "\ud800"])
+def test_what_re2_does_not_support_is_refused_with_the_reason(pattern: str) -> None:
+    with pytest.raises(InputError, match=r"expected a regular expression, got .*RE2"):
+        read_pattern(pattern)
