@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from faultkit.base.errors import InputError, RunError
+from faultkit.base.text import printable_line
 from faultkit.cli.shared_options import SUITE_SEED_HELP, columns, json_option, seed_option
 
 if TYPE_CHECKING:
@@ -263,10 +264,19 @@ Examples:
 @click.option("--url", metavar="URL", help="URL of a server over streamable HTTP.")
 @click.option("--tools-from", metavar="FILE", help="Manifest or recording, as for `fault mock`.")
 @click.option("--out", metavar="FILE", default="first.suite.yml", show_default=True, help="File to create.")
-def init_command(argv: tuple[str, ...], url: str | None, tools_from: str | None, out: str) -> None:
-    """Write a first suite for a server, which tests each of its tools against a few faults."""
+@click.option(
+    "--writes", is_flag=True, help="Call tools of the server that are not declared read-only as well."
+)
+def init_command(
+    argv: tuple[str, ...], url: str | None, tools_from: str | None, out: str, writes: bool
+) -> None:
+    """Write a first suite for a server, which tests each of its tools against a few faults.
+
+    Tests of tools that may write, or whose arguments the schema does not tell, are skipped until you edit
+    them: the suite calls the real server. With --tools-from no server is called, and none is skipped.
+    """
     from faultkit.agents.execute.connected_servers import list_tools
-    from faultkit.agents.scaffold import scaffold_suite
+    from faultkit.agents.scaffold import scaffold_suite, skip_reason
     from faultkit.agents.suite.definition import (
         CommandServer,
         MockServer,
@@ -298,10 +308,13 @@ def init_command(argv: tuple[str, ...], url: str | None, tools_from: str | None,
         raise InputError("", "expected a server with tools, got one that lists none")
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(scaffold_suite(out, name, serving, tools))
+            file.write(scaffold_suite(out, name, serving, tools, writes=writes))
     except OSError as error:
         raise RunError(f"{out}: cannot be written: {error.strerror}") from None
     click.echo(f"{out}: a suite for {len(tools)} tools; run it with: fault test {out}")
+    skipped = [] if tools_from is not None else [t.name for t in tools if skip_reason(t, writes=writes)]
+    if skipped:
+        click.echo(f"skipped until you edit them: {', '.join(map(printable_line, skipped))}")
 
 
 @click.command("schema")

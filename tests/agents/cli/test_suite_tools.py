@@ -47,6 +47,41 @@ def test_the_first_suite_of_a_command_names_the_command(here: Path) -> None:
     assert invoke(["test"]) == 0
 
 
+def test_a_first_suite_calls_nothing_that_may_write_unless_asked(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    called = "open('called', 'a').write(message['params']['name'] + ' ')"
+    tools = [
+        {"name": "wipe", "inputSchema": {"type": "object"}, "annotations": {"destructiveHint": True}},
+        {"name": "look", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}},
+        {
+            "name": "read",
+            "inputSchema": {
+                "type": "object",
+                "properties": {"path": {"type": "string"}},
+                "required": ["path"],
+            },
+            "annotations": {"readOnlyHint": True},
+        },
+    ]
+    code = server_code(calling=called).replace(
+        '{"tools": [{"name": "search", "inputSchema": {"type": "object"}}]}', f'{{"tools": {tools!r}}}'
+    )
+    program(here, "server.py", code)
+    assert invoke(["test", "init", "--", sys.executable, "server.py"]) == 0
+    assert "skipped until you edit them: wipe, read" in capsys.readouterr().out
+    assert invoke(["test"]) == 0
+    assert set((here / "called").read_text().split()) == {"look"}
+    skips = {test.name: test.skip for test in load_suite("first.suite.yml").agents}
+    assert "readOnlyHint" in skips["wipe hangs, and the agent copes"]
+    assert "TODO: give valid arguments (path)" in skips["read hangs, and the agent copes"]
+    assert not skips["look hangs, and the agent copes"]
+    assert (
+        invoke(["test", "init", "--writes", "--out", "b.suite.yml", "--", sys.executable, "server.py"]) == 0
+    )
+    assert not any(test.skip for test in load_suite("b.suite.yml").agents if "wipe" in test.name)
+
+
 @pytest.mark.parametrize(
     ("args", "code", "says"),
     [
