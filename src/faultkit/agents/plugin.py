@@ -19,6 +19,7 @@ import pytest
 if TYPE_CHECKING:
     from faultkit.agents.suite.run_options import SelectedTests
 
+_KEYS = ("servers", "server", "imports", "agents", "tools", "faults")
 NAMES = ("mcptest.yml", "mcptest.yaml", "*.suite.yml", "*.suite.yaml")
 
 
@@ -26,13 +27,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the plugin's options."""
     group = parser.getgroup("faultkit")
     group.addoption("--suite-seed", metavar="SEED", help="replaces the suites' own seeds")
+    parser.addini("faultkit_suites", "collect suites of Faultkit", type="bool", default=True)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteFile | None:
-    """Collect a file with the name of a suite."""
-    if any(fnmatchcase(file_path.name, name) for name in NAMES):
+    """Collect a file with the name and a key of a suite: other tools have files of such names too."""
+    if not parent.config.getini("faultkit_suites"):
+        return None
+    if any(fnmatchcase(file_path.name, name) for name in NAMES) and _is_suite(file_path):
         return SuiteFile.from_parent(parent, path=file_path)
     return None
+
+
+def _is_suite(file: Path) -> bool:
+    """Return whether a file has a top-level key that a suite needs; one that cannot be read counts as one."""
+    try:
+        lines = file.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return True
+    return any(line.lstrip("{ \"'").startswith(_KEYS) for line in lines if not line.startswith("  "))
 
 
 class SuiteFile(pytest.File):

@@ -52,7 +52,7 @@ def coverage_command(paths: tuple[str, ...], as_json: bool, threshold: int | Non
         rows += [(f"{server}/{tool}", phase, "–", "untested") for server, tool, phase in coverage.untested]
         click.echo(columns([("tool", "phase", "fault", "tests"), *sorted(rows)]))
         if share is not None:
-            click.echo(f"\n{100 * share:.0f} % of tools and phases meet a fault")
+            click.echo(f"\n{100 * share:.0f} % of tools and phases have a declared fault")
     return NOT_MET if threshold is not None and 100 * (share or 0.0) < threshold else 0
 
 

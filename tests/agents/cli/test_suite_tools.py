@@ -149,7 +149,7 @@ tools:
     assert invoke(["test", "coverage", "suite.yml", "--threshold", "37"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].split() == ["tool", "phase", "fault", "tests"]
-    assert lines[-1] == "38 % of tools and phases meet a fault"
+    assert lines[-1] == "38 % of tools and phases have a declared fault"
     assert invoke(["test", "coverage", "suite.yml", "--threshold", "38", "--json"]) == 1
     document = json.loads(capsys.readouterr().out)
     assert len(document["untested"]) == 5
@@ -265,6 +265,16 @@ def test_the_plugin_costs_nothing_where_there_is_no_suite(here: Path) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=True
     )
     assert done.stdout.strip() == "['faultkit', 'faultkit.agents', 'faultkit.agents.plugin']"
+
+
+def test_the_plugin_leaves_alone_what_is_no_suite_and_can_be_switched_off(here: Path) -> None:
+    (here / "other.suite.yml").write_text("jobs:\n  - servers: none of ours\n")
+    (here / "test_one.py").write_text("def test_one() -> None: ...\n")
+    done = _pytest("-q")
+    assert (done.returncode, "1 passed" in done.stdout) == (0, True)
+    (here / "bad.suite.yml").write_text("servers: 7\n")
+    assert _pytest("-q").returncode == 2
+    assert _pytest("-q", "-o", "faultkit_suites=false").returncode == 0
 
 
 def _pytest(*args: str) -> subprocess.CompletedProcess[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from faultkit.agents.report.row_facts import explanation
 from faultkit.agents.suite.results import ResultRow, ScoredRun
 from faultkit.cli.main import invoke
 from tests.agents.execute.suite_runs import HEAD, row, run, write
@@ -61,6 +62,12 @@ def test_a_gate_can_require_more_than_a_reply(tmp_path: Path, require: str, verd
         assert found.message.startswith(
             "require no_duplicates: 1 effect happened again; recovered in 1000 ms"
         )
+
+
+def test_an_effect_that_happened_twice_is_in_the_line_of_a_row_that_passes(tmp_path: Path) -> None:
+    found, _ = recovery(tmp_path, "retrying")
+    assert found.verdict == "passed"
+    assert explanation(found).endswith("; 1 effect happened again")
 
 
 def program(folder: Path, reply: str) -> str:

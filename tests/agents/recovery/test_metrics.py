@@ -148,6 +148,12 @@ def test_one_who_never_tries_again_has_no_backoff() -> None:
     assert backoff_of(Trace((hung(0), call("grep", 3000, 3010)), DONE)) is None
 
 
+def test_a_wait_of_nothing_shows_no_growth() -> None:
+    backoff = backoff_of(Trace((hung(0), hung(3100), call("search", 6100, 6200)), DONE))
+    assert backoff is not None
+    assert (backoff.waits_ms, backoff.growth) == ((100, 0), None)
+
+
 def test_retries_at_once_have_no_growth() -> None:
     backoff = backoff_of(Trace((hung(0), hung(3000), hung(6000)), None))
     assert backoff == Backoff((0.0, 0.0), None, None, 0, 0, 0)

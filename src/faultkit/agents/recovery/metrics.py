@@ -226,7 +226,7 @@ def backoff_of(trace: Trace) -> Backoff | None:
             if earlier.failed and earlier.end_ms is not None
         ]
         waits += series
-        ratios += [later / earlier for earlier, later in pairwise(series) if earlier > 0]
+        ratios += [later / earlier for earlier, later in pairwise(series) if earlier > 0 < later]
         for index, call in enumerate(attempts):
             if call.retry_after_ms is None or call.end_ms is None:
                 continue

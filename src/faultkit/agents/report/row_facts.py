@@ -66,6 +66,10 @@ def explanation(row: ResultRow) -> str:
     if row.skipped:
         return printable_line(row.skipped)
     message = printable_line(row.message).removeprefix(f"{STATUS_WORDS[row.verdict]}: ")
+    twice = max((run.metrics.duplicate_effects for run in row.runs), default=0)
+    if twice and row.limit != "require.no_duplicates":
+        # A second payment is worth a word even where no gate asks for it.
+        message = "; ".join(part for part in (message, f"{counted(twice, 'effect')} happened again") if part)
     return f"stub: {message}" if row.stub and message else message
 
 
