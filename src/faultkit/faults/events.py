@@ -49,3 +49,8 @@ def moved(event: Event, at: float) -> Event:
     if isinstance(event, Data):
         return Data(at, event.payload)
     return type(event)(at)
+
+
+def brought_forward(at: float, by_s: float, now: float) -> float:
+    """Return a future time, earlier by `by_s`, but not before now; a past one is returned as it is."""
+    return at if at <= now else max(now, at - by_s)

@@ -88,6 +88,10 @@ class ActivePlan:
         """Return when the first rule will begin or cease to act."""
         return min((state.next_change(now) for state in self.rules), default=FOREVER)
 
+    def acting_rules(self) -> frozenset[ActiveStreamRule]:
+        """Return the rules that act now."""
+        return frozenset(state for state in self.rules if state.acting)
+
     def acting_names(self) -> tuple[str, ...]:
         """Return the names of the rules that act now."""
         return tuple(state.rule.name for state in self.rules if state.acting)

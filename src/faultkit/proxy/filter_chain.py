@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from typing import Generic, TypeVar
 
-from faultkit.faults.events import Data, Event, moved
+from faultkit.faults.events import Data, Event, brought_forward, moved
 from faultkit.faults.fault import FOREVER, StreamFilter
 
 Key = TypeVar("Key", bound=Hashable)
@@ -132,6 +132,11 @@ class FilterChain(Generic[Key]):
         self.read_size = min((stage.filter.read_size for stage in self.stages), default=READ_SIZE)
         self.blind = all(stage.filter.blind for stage in self.stages)
         return out
+
+    def bring_forward(self, by_s: float, now: float) -> None:
+        """Let what was fed for a later time come in earlier, but not before now."""
+        for place, event in enumerate(self.incoming):
+            self.incoming[place] = moved(event, brought_forward(event.at, by_s, now))
 
     def change_payloads(self, change: Callable[[bytes], bytes]) -> None:
         """Replace the held payloads by others of the same sizes, in the order of leaving."""

@@ -11,12 +11,14 @@ link that it knows only as `LayeredLink`.
 from __future__ import annotations
 
 import ssl
+from collections.abc import Collection
 from typing import Protocol, assert_never
 
 from faultkit.base.address import Endpoint
-from faultkit.faults.events import Close, Data, Eof, Event, Reset, moved
+from faultkit.faults.events import Close, Data, Eof, Event, Reset, brought_forward, moved
 from faultkit.faults.fault import HttpVerdict
 from faultkit.plan import Flow
+from faultkit.proxy.active_plan import ActiveStreamRule
 from faultkit.proxy.event_loop import FAILED
 from faultkit.proxy.http import (
     Dial,
@@ -30,6 +32,7 @@ from faultkit.proxy.http import (
     origin_of,
 )
 from faultkit.proxy.rule_binding import BoundLink, judge_request
+from faultkit.proxy.rule_delay import Delays
 from faultkit.proxy.tls import TlsLeg, tls_context
 
 _MOST_WAITING = 1 << 20
@@ -57,7 +60,7 @@ class LayeredLink(BoundLink, Protocol):
 class ProtocolLayer:
     """HTTP, TLS or both, on one link."""
 
-    __slots__ = ("_exchange", "_forward", "_leg", "_link", "_tls", "_wire_at", "handshake_since")
+    __slots__ = ("_delays", "_exchange", "_forward", "_leg", "_link", "_tls", "_wire_at", "handshake_since")
 
     def __init__(self, link: LayeredLink) -> None:
         spec = link.proxy.spec
@@ -70,6 +73,8 @@ class ProtocolLayer:
         """Number of the upstream connection: events of an earlier one are dropped."""
         self.handshake_since: float | None = None
         """When the TLS handshake began, until it is done."""
+        self._delays: list[tuple[float, Delays]] = []
+        """For each request that a rule delays: until when, and the part of each rule in it."""
         self._tls: TlsLeg | None = None
         self._exchange: HttpExchange | None = None
         if spec.upstream is None:
@@ -169,7 +174,34 @@ class ProtocolLayer:
         if self._forward and broken is not None:
             origin = origin_of(head)
             spared = not broken.covers(origin.host, origin.port)
-        return judge_request(self._link, head, spared=spared)
+        verdict, delays = judge_request(self._link, head, spared=spared)
+        if delays:
+            now = self._link.proxy.services.loop.clock()
+            self._delays = [held for held in self._delays if held[0] > now]
+            self._delays.append((now + verdict.delay_s, delays))
+        return verdict
+
+    def end_delays(self, acting: Collection[ActiveStreamRule], now: float) -> bool:
+        """Take off the delays of requests by rules that do not act any more. True if there were any.
+
+        Requests that wait one behind another come forward together, by the longest of these delays."""
+        if not self._delays or self._exchange is None:
+            return False
+        gone_s = 0.0
+        left: list[tuple[float, Delays]] = []
+        for until, delays in self._delays:
+            if until > now:
+                gone_s = max(gone_s, sum(s for active, s in delays.items() if active not in acting))
+                left.append((until, {active: s for active, s in delays.items() if active in acting}))
+        self._delays = [(max(now, until - gone_s), delays) for until, delays in left if delays]
+        if not gone_s:
+            return False
+        self._exchange.bring_forward(gone_s, now)
+        self._wire_at = brought_forward(self._wire_at, gone_s, now)
+        for direction in (self._link.up, self._link.down):
+            if direction.far_chain is not None:
+                direction.far_chain.bring_forward(gone_s, now)
+        return True
 
     # --- TLS ----------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ between them.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from faultkit.base.address import Endpoint
@@ -24,6 +24,7 @@ from faultkit.proxy.event_loop import ENDED, FAILED, READABLE, WRITABLE
 from faultkit.proxy.plane_events import Closed, DialFailed
 from faultkit.proxy.proxy_state import ProxyState
 from faultkit.proxy.rule_binding import judge_name, rebind_rules
+from faultkit.proxy.rule_delay import DelayedStep, Delays
 from faultkit.proxy.sockets import (
     NO_SOCKET,
     Address,
@@ -48,6 +49,7 @@ class Link:
 
     __slots__ = (
         "_client_watched",
+        "_delayed",
         "_dial",
         "_dial_number",
         "_dial_target",
@@ -83,6 +85,8 @@ class Link:
         """Whether each rule that does not always act was drawn for this connection."""
         self._client_watched = False
         """True once the client socket is registered with the poller."""
+        self._delayed: DelayedStep | None = None
+        """What rules have put off, if anything: the beginning, or the look-up of a name."""
         self._dial: DialAttempt | None = None
         self._dial_number = 0
         """Number of the latest dial: a cancelled one may still be resolving its name."""
@@ -198,12 +202,12 @@ class Link:
         if address is not None:
             self._connect_to_address(address)
             return
-        delay_s, is_lost = judge_name(self)
+        delays, is_lost = judge_name(self)
         if is_lost:
             why = f"cannot resolve {upstream.host}: injected failure"
-            self.run_after(delay_s, lambda: self._dial_failed(why, injected=True))
+            self.run_after(delays, lambda: self._dial_failed(why, injected=True))
         else:
-            self.run_after(delay_s, lambda: self._resolve(upstream))
+            self.run_after(delays, lambda: self._resolve(upstream))
 
     def dial_soon(self, origin: Endpoint, tls: bool) -> None:
         """Dial the origin that a forward proxy's client has named.
@@ -240,18 +244,20 @@ class Link:
         self.hang_up()
         self._dial_failed(why)
 
-    def run_after(self, delay_s: float, action: Callable[[], None]) -> None:
-        """Run `action` after a delay, unless the connection has ended by then."""
-
-        def due(at: float) -> None:
-            if not self.dead:
-                action()
-
-        if delay_s:
-            loop = self._services.loop
-            loop.call_at(loop.clock() + delay_s, due, self.abort)
+    def run_after(self, delays: Delays, action: Callable[[], None]) -> None:
+        """Run `action` after the delays of these rules, unless the connection has ended by then."""
+        if delays:
+            self._delayed = DelayedStep(self._services.loop, delays, action, self.abort)
         else:
-            due(0.0)
+            action()
+
+    def end_delays(self, acting: Collection[ActiveStreamRule], now: float) -> None:
+        """Let go what waits only for rules that do not act any more."""
+        if self._delayed is not None:
+            self._delayed.keep_rules(acting)
+        if self.layer is not None and self.layer.end_delays(acting, now):
+            self.up.pump_again()
+            self.down.pump_again()
 
     def _resolve(self, upstream: Endpoint) -> None:
         number = self._dial_number
@@ -346,6 +352,8 @@ class Link:
     def hang_up(self) -> None:
         """Close the present upstream; the client stays, and its next request may go elsewhere."""
         self._dial_number += 1
+        if self._delayed is not None:
+            self._delayed.cancel()
         if self._dial is not None:
             self._dial.cancel()
             self._dial = None
@@ -441,6 +449,8 @@ class Link:
         if self.dead:
             return
         self.dead = True
+        if self._delayed is not None:
+            self._delayed.cancel()
         if self._dial is not None:
             self._dial.cancel()
         up, down = self.up, self.down

@@ -55,12 +55,14 @@ class Proxy:
         state = self.state
         self._connection_rules = state.rules_of("connection")
         changed = state.refresh_rules()
+        acting = self._services.active.acting_rules()
         self._refusing = tuple(active for active in self._connection_rules if self._refuses_all(active))
         self._open_or_shut()
-        if changed:
-            for link in tuple(self.links.values()):
-                if not link.dead:
-                    rebind_rules(link, now)
+        for link in tuple(self.links.values()):
+            if changed and not link.dead:
+                rebind_rules(link, now)
+            if not link.dead:
+                link.end_delays(acting, now)
 
     def _refuses_all(self, active: ActiveStreamRule) -> bool:
         """A rule that refuses every connection shuts the port: clients get ECONNREFUSED from the kernel."""
@@ -195,11 +197,11 @@ class Proxy:
             if not self._connection_rules:
                 link.begin()
                 return
-            delay_s = judge_admission(state, self._connection_rules, ordinal)
-            if delay_s is None:
+            delays = judge_admission(state, self._connection_rules, ordinal)
+            if delays is None:
                 link.reset("refused")
             else:
-                link.run_after(delay_s, link.begin)
+                link.run_after(delays, link.begin)
         except Exception:
             link.abort()  # The loop knows only the port, and would leave the client waiting.
             raise

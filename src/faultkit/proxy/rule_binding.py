@@ -21,6 +21,7 @@ from faultkit.proxy.active_plan import ActiveStreamRule, in_flow
 from faultkit.proxy.direction import Direction
 from faultkit.proxy.plane_events import Requested
 from faultkit.proxy.proxy_state import ProxyState
+from faultkit.proxy.rule_delay import Delays
 from faultkit.proxy.sockets import NO_SOCKET
 
 
@@ -96,9 +97,9 @@ def _filter_opener(link: BoundLink, flow: Flow, now: float) -> Callable[[ActiveS
     return open_filter
 
 
-def judge_admission(proxy: ProxyState, rules: tuple[ActiveStreamRule, ...], ordinal: int) -> float | None:
-    """Let connection rules act on a new connection: return for how many seconds it waits, None if refused."""
-    delay_s = 0.0
+def judge_admission(proxy: ProxyState, rules: tuple[ActiveStreamRule, ...], ordinal: int) -> Delays | None:
+    """Let connection rules act on a new connection: return by how much each delays it, None if refused."""
+    delays: Delays = {}
     for active in rules:
         fault = active.rule.fault
         assert isinstance(fault, ConnectionFault)
@@ -109,26 +110,27 @@ def judge_admission(proxy: ProxyState, rules: tuple[ActiveStreamRule, ...], ordi
             proxy.record_injection(active, ordinal, None, 0, "refused", 1.0)
             return None
         proxy.record_injection(active, ordinal, None, 0, "delay_ms", admission.delay_s * 1000)
-        delay_s += admission.delay_s
-    return delay_s
+        delays[active] = admission.delay_s
+    return delays
 
 
-def judge_name(link: BoundLink) -> tuple[float, bool]:
-    """Return by how much looking up the upstream's name takes longer, and whether it fails."""
-    proxy, ordinal, delay_s = link.proxy, link.ordinal, 0.0
+def judge_name(link: BoundLink) -> tuple[Delays, bool]:
+    """Return by how much each rule delays looking up the upstream's name, and whether it fails."""
+    proxy, ordinal = link.proxy, link.ordinal
+    delays: Delays = {}
     for active in () if link.exempt else proxy.rules_of("name"):
         fault = active.rule.fault
         assert isinstance(fault, NameFault)
         if not active.fires(proxy.name, str(ordinal)):
             continue
         resolution = fault.resolve(active.unit_rng(proxy.name, ordinal, "name"))
-        delay_s += resolution.delay_s
         if resolution.delay_s:
+            delays[active] = resolution.delay_s
             proxy.record_injection(active, ordinal, None, 0, "delay_ms", resolution.delay_s * 1000)
         if resolution.fail:
             proxy.record_injection(active, ordinal, None, 0, "name_not_found", 1.0)
-            return delay_s, True
-    return delay_s, False
+            return delays, True
+    return delays, False
 
 
 class Request(Protocol):
@@ -144,8 +146,10 @@ class Request(Protocol):
     def headers(self) -> Iterable[tuple[str, str]]: ...
 
 
-def judge_request(link: BoundLink, head: Request, *, spared: bool) -> HttpVerdict:
-    """Return what HTTP rules do to a request: delays add up, the first status counts.
+def judge_request(link: BoundLink, head: Request, *, spared: bool) -> tuple[HttpVerdict, Delays]:
+    """Return what HTTP rules do to a request, and the part of each in its delay.
+
+    Delays add up, the first status counts.
 
     `spared`: no rule acts, because the request goes to an upstream that is not to be broken."""
     proxy = link.proxy
@@ -153,6 +157,7 @@ def judge_request(link: BoundLink, head: Request, *, spared: bool) -> HttpVerdic
     ordinal = services.worker.number(proxy.requests)
     proxy.requests += 1
     injected: list[str] = []
+    delays: Delays = {}
     verdict = HttpVerdict()
     for active in () if spared else proxy.rules_of("http"):
         fault = active.rule.fault
@@ -164,6 +169,7 @@ def judge_request(link: BoundLink, head: Request, *, spared: bool) -> HttpVerdic
         own = fault.judge(active.unit_rng(proxy.name, ordinal, "http"))
         verdict = replace(verdict, delay_s=verdict.delay_s + own.delay_s)
         if own.delay_s:
+            delays[active] = own.delay_s
             proxy.record_injection(active, link.ordinal, None, ordinal, "delay_ms", own.delay_s * 1000)
         if own.status is not None and verdict.status is None:
             verdict = replace(own, delay_s=verdict.delay_s)
@@ -172,4 +178,4 @@ def judge_request(link: BoundLink, head: Request, *, spared: bool) -> HttpVerdic
     if services.observed:
         at = services.loop.clock()
         services.emit(Requested(at, proxy.name, link.ordinal, head.method, head.target, tuple(injected)))
-    return verdict
+    return verdict, delays

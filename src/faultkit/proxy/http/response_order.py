@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Literal, TypeAlias
 
-from faultkit.faults.events import Close, Data, Eof, Event, Reset
+from faultkit.faults.events import Close, Data, Eof, Event, Reset, brought_forward
 from faultkit.proxy.http.framing import RequestFramer, ResponseFramer
 from faultkit.proxy.http.heads import RequestHead
 from faultkit.proxy.http.request_target import Origin
@@ -254,6 +254,14 @@ class ResponseOrder:
 
     def _read_client(self, event: Data | Eof) -> None:
         raise NotImplementedError
+
+    def bring_forward(self, by_s: float, now: float) -> None:
+        """Take `by_s` off what is still to come: a fault that delayed requests by it acts no more."""
+        waiting = () if self._waiting is None else (self._waiting[0],)
+        for turn in (*self._turns, *waiting):
+            turn.ready_at = brought_forward(turn.ready_at, by_s, now)
+        self._upstream_at = brought_forward(self._upstream_at, by_s, now)
+        self._client_at = brought_forward(self._client_at, by_s, now)
 
     # --- own answers --------------------------------------------------------------------------
 
