@@ -264,6 +264,11 @@ class UpstreamSet:
             tuple(parse_upstream(piece) for text in texts for piece in text.split(",") if piece.strip())
         )
 
+    @property
+    def covers_all(self) -> bool:
+        """Whether it covers every host and port, whatever they are."""
+        return any(upstream.host == "*" and upstream.port is None for upstream in self.upstreams)
+
     def covers(self, host: str, port: int) -> bool:
         return any(upstream.covers(host, port) for upstream in self.upstreams)
 

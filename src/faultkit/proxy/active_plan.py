@@ -104,6 +104,14 @@ class ActivePlan:
             if state.acting and state.rule.fault.level == level and state.rule.match.covers_proxy(proxy)
         )
 
+    def plans_before_host(self, proxy: str) -> bool:
+        """Return whether any rule may act on what a client of this proxy does before it names a host."""
+        return any(
+            (state.rule.fault.level == "connection" or state.rule.match.side == "client")
+            and state.rule.match.covers_proxy(proxy)
+            for state in self.rules
+        )
+
     def plans(self, proxy: str, level: Level) -> bool:
         """Return whether any rule of this level may act on this proxy, now or later."""
         return any(

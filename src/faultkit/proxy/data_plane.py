@@ -55,6 +55,11 @@ class ProxySpec:
     verify: bool = True
     """Check the upstream's certificate."""
 
+    @property
+    def spares_hosts(self) -> bool:
+        """Whether it is a forward proxy with hosts on which no rule may act."""
+        return self.upstream is None and self.broken is not None and not self.broken.covers_all
+
     @classmethod
     def of_map(cls, name: str, given: ProxyMap) -> ProxySpec:
         """Return the spec of an entry of `--proxy`."""

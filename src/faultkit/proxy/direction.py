@@ -101,6 +101,7 @@ class Direction(DirectionOutput):
         "_timer_at",
         "big_reads",
         "ending",
+        "gate",
         "mode",
         "near_chain",
         "paced_at",
@@ -121,6 +122,8 @@ class Direction(DirectionOutput):
         self.big_reads = 0
         """Large reads in a row."""
         self.near_chain: FilterChain[ActiveStreamRule] | None = None
+        self.gate: Callable[[Event], None] | None = None
+        """Takes what is read instead of the near chain, and feeds it to the chain itself."""
         self._timer_at = FOREVER
         self.paced_at = FOREVER
         """When a filter was ready for more bytes than had been read: they count as arrived at that time."""
@@ -261,7 +264,7 @@ class Direction(DirectionOutput):
 
     def leave_layer(self) -> None:
         """Copy from now on. The layer has been removed, and both chains are idle."""
-        self.near_chain = self.far_chain = None
+        self.near_chain = self.far_chain = self.gate = None
         self.mode = COPY
 
     def bind_rules(
@@ -302,6 +305,7 @@ class Direction(DirectionOutput):
                 return
             if not self.readable or not self._wants_input(chain, now):
                 break
+            feed = chain.feed if self.gate is None else self.gate
             try:
                 chunk = self._read(chain)
             except BlockingIOError:
@@ -311,14 +315,14 @@ class Direction(DirectionOutput):
             except OSError:
                 self.readable = False
                 self.ending |= FAILED
-                chain.feed(Reset(now))
+                feed(Reset(now))
                 continue
             if not chunk:
                 self.readable = False
-                chain.feed(Eof(now))
+                feed(Eof(now))
                 continue
             # Bytes that lay in the socket because a filter asked not to be fed did not come late.
-            chain.feed(Data(min(now, self.paced_at), chunk))
+            feed(Data(min(now, self.paced_at), chunk))
             self.big_reads = self.big_reads + 1 if len(chunk) >= _BULK else 0
             if len(chunk) < chain.read_size and isinstance(chunk, bytes):
                 self.paced_at = FOREVER
@@ -462,4 +466,4 @@ class Direction(DirectionOutput):
             self._services.budget.held -= self._reported_bytes
             self._reported_bytes = 0
             self.drop_pipes()
-            self.near_chain = self.far_chain = None
+            self.near_chain = self.far_chain = self.gate = None

@@ -20,6 +20,7 @@ from faultkit.faults.fault import HttpVerdict
 from faultkit.plan import Flow
 from faultkit.proxy.active_plan import ActiveStreamRule
 from faultkit.proxy.event_loop import FAILED
+from faultkit.proxy.host_gate import GatedLink, HostGate
 from faultkit.proxy.http import (
     Dial,
     Hangup,
@@ -31,14 +32,14 @@ from faultkit.proxy.http import (
     host_field,
     origin_of,
 )
-from faultkit.proxy.rule_binding import BoundLink, judge_request
+from faultkit.proxy.rule_binding import judge_request
 from faultkit.proxy.rule_delay import Delays
 from faultkit.proxy.tls import TlsLeg, tls_context
 
 _MOST_WAITING = 1 << 20
 
 
-class LayeredLink(BoundLink, Protocol):
+class LayeredLink(GatedLink, Protocol):
     """What a layer needs of its link."""
 
     def dial_soon(self, origin: Endpoint, tls: bool) -> None:
@@ -53,14 +54,24 @@ class LayeredLink(BoundLink, Protocol):
     def close(self) -> None:
         """End both connections by FIN."""
 
-    def reset(self) -> None:
+    def reset(self, how: str = "reset") -> None:
         """End both connections by RST."""
 
 
 class ProtocolLayer:
     """HTTP, TLS or both, on one link."""
 
-    __slots__ = ("_delays", "_exchange", "_forward", "_leg", "_link", "_tls", "_wire_at", "handshake_since")
+    __slots__ = (
+        "_delays",
+        "_exchange",
+        "_forward",
+        "_leg",
+        "_link",
+        "_tls",
+        "_wire_at",
+        "gate",
+        "handshake_since",
+    )
 
     def __init__(self, link: LayeredLink) -> None:
         spec = link.proxy.spec
@@ -73,12 +84,15 @@ class ProtocolLayer:
         """Number of the upstream connection: events of an earlier one are dropped."""
         self.handshake_since: float | None = None
         """When the TLS handshake began, until it is done."""
+        self.gate: HostGate | None = None
         self._delays: list[tuple[float, Delays]] = []
         """For each request that a rule delays: until when, and the part of each rule in it."""
         self._tls: TlsLeg | None = None
         self._exchange: HttpExchange | None = None
         if spec.upstream is None:
-            self._exchange = HttpExchange(self._judge, "forward")
+            exchange = self._exchange = HttpExchange(self._judge, "forward")
+            if spec.broken is not None and spec.broken.upstreams and link.proxy.needs_gate():
+                self.gate = HostGate(link, spec.broken, lambda: exchange.opaque_reason is not None)
             return
         if spec.tls:
             self._tls = TlsLeg(tls_context(spec.verify), spec.upstream.host)
@@ -92,6 +106,8 @@ class ProtocolLayer:
         """Return whether the layer takes more bytes that flow this way."""
         if flow == "to_client":
             return True
+        if self.gate is not None and not self.gate.is_open:
+            return False
         if self._tls is not None and self._tls.waiting_bytes > _MOST_WAITING:
             return False
         # Answers of our own that the client does not read must not pile up.

@@ -56,6 +56,7 @@ class Link:
         "_services",
         "_stalled",
         "client",
+        "client_exempt",
         "dead",
         "down",
         "exempt",
@@ -76,7 +77,9 @@ class Link:
         self.upstream = NO_SOCKET
         self.dead = False
         self.exempt = False
-        """No rule acts on it: its upstream is not among those that the user wants broken."""
+        """No rule of the server's side acts: its upstream is not among those that the user wants broken."""
+        self.client_exempt = proxy.spec.spares_hosts
+        """No rule of the client's side acts: it has named no host that the user wants broken."""
         self.layer: ProtocolLayer | None = None
         self.opened_at = services.loop.clock()
         self.up = Direction(self, services, client, NO_SOCKET)
@@ -113,6 +116,8 @@ class Link:
             self.layer = ProtocolLayer(self)
             self.up.enter_layer()
             self.down.enter_layer()
+            if self.layer.gate is not None:
+                self.up.gate = self.layer.gate.feed
         if proxy.stream_rules:
             rebind_rules(self, self.opened_at)
         if self.up.near_chain is not None:
@@ -328,6 +333,8 @@ class Link:
         """Copy bytes past the layer, where it has nothing left to do and no rule acts."""
         if self.layer is None or not self.layer.is_needless:
             return
+        if self.client_exempt and not self.exempt:
+            self.client_exempt = False  # A tunnel has one host: rules that come later may act.
         up, down = self.up, self.down
         chains = (up.near_chain, up.far_chain, down.near_chain, down.far_chain)
         if all(chain is not None and chain.idle for chain in chains):

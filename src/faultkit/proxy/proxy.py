@@ -53,7 +53,8 @@ class Proxy:
     def apply_rules(self, now: float) -> None:
         """Put another set of acting rules to work: on the listener, and on every live connection."""
         state = self.state
-        self._connection_rules = state.rules_of("connection")
+        # Where hosts are spared, these rules act when a connection has named its host (`HostGate`).
+        self._connection_rules = () if state.spec.spares_hosts else state.rules_of("connection")
         changed = state.refresh_rules()
         acting = self._services.active.acting_rules()
         self._refusing = tuple(active for active in self._connection_rules if self._refuses_all(active))

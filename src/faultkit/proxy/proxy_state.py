@@ -146,6 +146,11 @@ class ProxyState:
         path."""
         return self.spec.speaks == "http" and self.services.active.plans(self.name, "http")
 
+    def needs_gate(self) -> bool:
+        """Return whether requests are read before any rule acts on their bytes. Only if a rule may do so,
+        because it costs time."""
+        return self.spec.spares_hosts and self.services.active.plans_before_host(self.name)
+
     def is_own_address(self, address: Address) -> bool:
         """Return whether dialling this address would come back to this very port, for ever."""
         host, port = address[1][:2]

@@ -35,6 +35,7 @@ class BoundLink(Protocol):
     upstream: int
     dead: bool
     exempt: bool
+    client_exempt: bool
     hits: dict[ActiveStreamRule, bool] | None
 
 
@@ -44,7 +45,12 @@ def rebind_rules(link: BoundLink, now: float) -> None:
     if link.hits:
         known = proxy.services.active.rules
         link.hits = {active: hit for active, hit in link.hits.items() if active in known}
-    rules = [] if link.exempt else [active for active in proxy.stream_rules if _is_hit(link, active)]
+    rules = [
+        active
+        for active in proxy.stream_rules
+        if not (link.client_exempt if active.rule.match.side == "client" else link.exempt)
+        and _is_hit(link, active)
+    ]
     if proxy.spec.upstream is None and link.upstream == NO_SOCKET:
         # A forward proxy's client has no upstream yet. Rules on the server's side begin with the upstream,
         # and anew with each one: a reset bound before would end nothing, and then keep everything from
