@@ -32,7 +32,7 @@ def fake_macos() -> None:
         for name in dir(module):
             if name.startswith(prefixes):
                 delattr(module, name)
-    selectors.DefaultSelector = selectors.PollSelector  # type: ignore[misc]
+    selectors.DefaultSelector = selectors.PollSelector  # type: ignore[misc, assignment]
     # urllib reads the proxies of the system from this module.
     proxies = types.ModuleType("_scproxy")
     proxies.__dict__.update(_get_proxy_settings=dict, _get_proxies=dict)

@@ -67,6 +67,8 @@ class Relay:
     def __init__(self, forward: bool) -> None:
         self.leg: Literal["none", "dialling", "up"] = "none" if forward else "up"
         self.client_open = True
+        self.is_over = False
+        """True if an end of both connections was passed to the upstream."""
         self.last_at: dict[type[Output], float] = {ToClient: 0.0, ToUpstream: 0.0}
 
     def carry_out(self, outputs: list[Output], now: float) -> None:
@@ -90,6 +92,7 @@ class Relay:
             self.client_open = isinstance(event, Data)
         else:
             assert self.leg == "up", "nothing is sent without a leg"
+            self.is_over |= isinstance(event, (Close, Reset))
 
 
 @settings(max_examples=100, deadline=None)
@@ -120,3 +123,16 @@ def test_an_exchange_never_raises_and_never_asks_for_the_impossible(
             relay.leg = "up" if side == "dialled" else "none"
             outputs = exchange.dialled(now) if side == "dialled" else exchange.dial_failed(now, "refused")
         relay.carry_out(outputs, now)
+    # Whatever came before, a connection that both peers have left does not stay.
+    for end in range(len(steps), 3 * len(steps) + 4):
+        now = float(end)
+        if relay.leg == "dialling":
+            relay.leg = "none"
+            relay.carry_out(exchange.dial_failed(now, "refused"), now)
+        elif "client" not in ended:
+            ended.add("client")
+            relay.carry_out(exchange.from_client(Eof(now)), now)
+        elif relay.leg == "up" and "upstream" not in ended:
+            ended.add("upstream")
+            relay.carry_out(exchange.from_upstream(Eof(now)), now)
+    assert relay.is_over or not relay.client_open

@@ -365,3 +365,14 @@ def test_a_client_that_goes_is_gone_for_the_leg_too() -> None:
     exchange = connected()
     assert exchange.from_client(Close(2.0)) == [ToUpstream(Close(2.0))]
     assert forward().from_client(Close(2.0)) == [ToClient(Close(2.0))]
+
+
+@pytest.mark.parametrize("end", [Eof, Close, Reset])
+def test_a_request_cut_short_that_a_fault_answers_ends_with_its_upstream(
+    end: type[Eof] | type[Close] | type[Reset],
+) -> None:
+    exchange = forward(HttpVerdict(status=503, call_upstream=True))
+    exchange.from_client(Data(0.0, b"POST http://a/bad HTTP/1.1\r\nContent-Length: 500\r\n\r\nabcd"))
+    exchange.dialled(1.0)
+    assert exchange.from_client(Eof(2.0)) == [ToUpstream(Eof(2.0))]
+    assert exchange.from_upstream(end(3.0)) == [Hangup(), ToClient(Close(3.0))]

@@ -301,12 +301,14 @@ class ResponseOrder:
     # --- ends ---------------------------------------------------------------------------------
 
     def _upstream_ended(self, event: Eof | Close | Reset, hung_up: bool = False) -> None:
-        for turn in self._turns:
+        for turn in tuple(self._turns):
             if turn.answer is not None and turn.sent:
                 # There is no response to wait for; what is left of the request has nowhere to go.
                 turn.drop_request()
                 if turn.complete:
                     turn.make_due(event.at)
+                elif self._client_ended:
+                    self._turns.remove(turn)  # A request cut short gets no answer, and will not be whole.
         if self._forward and not self._raw_down:
             if self._current is not None:
                 self._current.sent = False
