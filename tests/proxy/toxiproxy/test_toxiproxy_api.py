@@ -11,8 +11,9 @@ import pytest
 from starlette.applications import Starlette
 from starlette.datastructures import Headers
 
-from faultkit.proxy.toxiproxy.toxiproxy_server import API_VERSION, Guard
+from faultkit.proxy.toxiproxy.toxiproxy_server import API_VERSION, Guard, ToxiproxyServer
 from tests.proxy.toxiproxy.harness import (
+    PATIENCE_S,
     Api,
     address_of,
     connect,
@@ -379,6 +380,21 @@ def test_no_content_type_is_needed_and_any_will_do(api: Api) -> None:
 def test_browsers_are_refused(api: Api) -> None:
     assert api.call("GET", "/version", user_agent="Mozilla/5.0 (X11)").status == 403
     assert api.call("GET", "/version", user_agent="toxiproxy-cli").status == 200
+    assert api.call("GET", "/version", origin="null").status == 403
+    assert api.call("GET", "/version", user_agent="Other/1", sec_fetch_site="cross-site").status == 403
+    assert api.call("GET", "/version", sec_fetch_mode="cors").status == 200, "Node's fetch sends it"
+
+
+def test_connections_to_the_api_send_at_once() -> None:
+    server = ToxiproxyServer("127.0.0.1", 0)
+    try:
+        server._listener.settimeout(PATIENCE_S)
+        with socket.create_connection(server._listener.getsockname()[:2], timeout=PATIENCE_S):
+            accepted, _ = server._listener.accept()
+            with accepted:
+                assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    finally:
+        server.close()
 
 
 @pytest.mark.parametrize(
@@ -436,3 +452,25 @@ def test_bytes_are_counted_while_the_connection_lives_and_never_go_back() -> Non
         ):
             wire.api.ok(method, path, document)
             assert figures(wire.api) == expected
+
+
+def test_proxies_that_are_gone_do_not_fill_the_metrics(api: Api) -> None:
+    before = figures(api)
+    for number in range(5):
+        new_proxy(api, f"quiet-{number}")
+        api.ok("DELETE", f"/proxies/quiet-{number}")
+    assert figures(api) == before, "nothing went through them"
+
+
+def test_the_bytes_of_the_latest_closed_proxies_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("faultkit.proxy.toxiproxy.registry.MOST_PAST", 2)
+    with upstream() as listener, serving() as api:
+        for number in range(4):
+            made = new_proxy(api, f"p{number}", upstream=text_of(listener))
+            with connect(made["listen"]) as client:
+                server, _ = listener.accept()
+                with server:
+                    client.sendall(b"x")
+                    assert read_exactly(server, 1) == b"x"
+            api.ok("DELETE", f"/proxies/p{number}")
+        assert {name.split('proxy="')[1][:2] for name in figures(api)} == {"p2", "p3"}

@@ -138,6 +138,10 @@ class _Entry:
         }
 
 
+MOST_PAST = 1000
+"""Closed ports whose bytes are kept for the metrics."""
+
+
 class Registry:
     """The state of the server. Documents are those of Toxiproxy's API; errors are `Refusal`s."""
 
@@ -147,7 +151,7 @@ class Registry:
         self._lock = threading.Lock()
         self._entries: dict[str, _Entry] = {}
         self._past: dict[tuple[str, str, str], tuple[int, int]] = {}
-        """Bytes of ports that have been closed, by name, listener and upstream."""
+        """Bytes of ports that have been closed, by name, listener and upstream: the latest MOST_PAST."""
         plane.set_plan(Plan((), seed))
 
     # --- proxies ------------------------------------------------------------------------------
@@ -236,7 +240,8 @@ class Registry:
     # --- figures ------------------------------------------------------------------------------
 
     def traffic(self) -> list[Traffic]:
-        """Return the byte counters. They never decrease, whatever is disabled, moved or deleted."""
+        """Return the byte counters. They never decrease, whatever is disabled, moved or deleted; those of a
+        port that was closed MOST_PAST ports ago are gone."""
         with self._lock:
             sums = dict(self._past)
             for counts in self._plane.snapshot().proxies:
@@ -328,8 +333,15 @@ class Registry:
         name = entry.wanted.name
         for counts in self._plane.call(lambda: self._last_snapshot(name)).proxies:
             if counts.name == name:
-                _count(self._past, entry, counts.to_upstream_bytes, counts.to_client_bytes)
+                self._remember(entry, counts.to_upstream_bytes, counts.to_client_bytes)
         entry.bound = None
+
+    def _remember(self, entry: _Entry, to_upstream: int, to_client: int) -> None:
+        """Keep the bytes of a closed port, within bounds: suites make and delete proxies by the thousand."""
+        if to_upstream or to_client:
+            _count(self._past, entry, to_upstream, to_client)
+        while len(self._past) > MOST_PAST:
+            del self._past[next(iter(self._past))]
 
     def _last_snapshot(self, name: str) -> Snapshot:
         """Count and close in one turn of the plane's loop, so that no byte passes in between."""
