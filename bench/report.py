@@ -43,6 +43,8 @@ of their sending. *Lateness of one direction* is half of (RTT through the relay 
 − requested RTT), so it includes the relay's own work; the proxy's own account counts from the instant at
 which bytes were due. Loss is counted twice: by messages that came a retransmission timer late, and by the
 events of `fault run --json`; allowed is what chance allows 999 times in 1,000.
+Loss also limits bulk, by the formula of Mathis et al. (1997): segment/RTT · √(3/2)/√loss, 0.2 MB/s at 5 % and
+40 ms. These messages are too few to meet that limit.
 """
 
 

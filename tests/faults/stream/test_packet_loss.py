@@ -174,7 +174,7 @@ def test_short_connections_on_five_states_lose_as_often_as_with_the_original(
 def test_a_gigabyte_costs_a_draw_a_loss_and_not_a_draw_a_segment() -> None:
     rng = CountingRng("gigabyte", 1, 2)
     notes: list[float] = []
-    fault = PacketLoss(rate=0.001)
+    fault = PacketLoss(rate=0.001, bulk="unlimited")
     filter = fault.open(Stream(at=0.0, rng=rng, note=lambda _, value: notes.append(value), shared={}))
     chunk = bytes(SEGMENT * 690)
     pieces = sum(len(list(filter.feed(Data(float(number), chunk)))) for number in range(1000))
@@ -194,3 +194,50 @@ def test_bursts_that_leave_no_room_between_them_are_refused() -> None:
     with pytest.raises(ValueError) as caught:
         PacketLoss(rate=0.8, burst_length=3)
     assert str(caught.value) == "rate: expected at most 0.75 with burst_length 3, got 0.8"
+
+
+# --- bulk: no faster than TCP would be --------------------------------------------------------
+
+
+def sent_in_s(fault: PacketLoss, total: int) -> float:
+    """Send `total` bytes as fast as the filter takes them; return when the last one arrives."""
+    filter = fault.open(Stream(at=0.0, rng=Rng.keyed("bulk"), note=lambda effect, value: None, shared={}))
+    now, last_at, received = 0.0, 0.0, 0
+    while total:
+        now = max(now, filter.ready_at)
+        size = min(total, filter.read_size)
+        total -= size
+        for event in filter.feed(Data(now, bytes(size))):
+            assert isinstance(event, Data)
+            assert event.at >= last_at
+            last_at = event.at
+            received += len(event.payload)
+    return last_at
+
+
+@pytest.mark.parametrize(
+    ("rate", "rtt_ms", "rate_bps"), [(0.01, 40, 443_358), (0.05, 40, 198_276), (0.01, 100, 177_343)]
+)
+def test_bulk_passes_at_the_rate_of_the_formula_of_mathis(rate: float, rtt_ms: float, rate_bps: int) -> None:
+    fault = PacketLoss(rate=rate, rtt_ms=rtt_ms)
+    line = fault.line()
+    assert line is not None
+    assert round(line.rate_bps) == rate_bps == round(SEGMENT * math.sqrt(1.5 / rate) / (rtt_ms / 1000))
+    total = 10_000_000
+    least_s = (total - line.burst_bytes) / rate_bps
+    assert least_s <= sent_in_s(fault, total) <= 2 * least_s, "timeouts come on top"
+
+
+def test_the_initial_window_passes_at_once_after_an_idle_time() -> None:
+    fault = PacketLoss(rate=0.001, rtt_ms=1000, rto_ms=0)
+    size = first_lost(fault) * SEGMENT
+    assert size > 20 * SEGMENT
+    window = b"x" * (10 * SEGMENT)
+    assert run_filter(fault, Data(1.0, window), Data(9.0, window)) == [Data(1.0, window), Data(9.0, window)]
+
+
+@pytest.mark.parametrize(
+    "fault", [PacketLoss(rate=0), PacketLoss(bulk="unlimited"), PacketLoss(rtt_ms=0)], ids=repr
+)
+def test_bulk_is_not_limited_without_loss_without_a_round_trip_or_if_told_so(fault: PacketLoss) -> None:
+    assert fault.line() is None

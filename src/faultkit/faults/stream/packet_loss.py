@@ -4,10 +4,17 @@ Each chunk is cut into virtual segments, numbered along the stream. A lost one, 
 for a fast retransmit (one round trip, if at least three segments follow it) or for the retransmission
 timer, which doubles with each further loss. A retransmission comes late enough to meet the channel at
 its long-run loss.
+
+A sender also slows down: TCP halves its window at each loss, so that on average at most sqrt(3/2)/sqrt(loss)
+segments are under way in a round trip (Mathis, Semke, Mahdavi and Ott, "The Macroscopic Behavior of the TCP
+Congestion Avoidance Algorithm", 1997). Bytes pass at that rate; one window, or the initial one of ten
+segments (RFC 6928) where that is larger, passes at once after an idle time, so that small messages are not
+slowed down.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -15,11 +22,16 @@ from typing import ClassVar, Literal
 from faultkit.faults.events import Data, Event, moved
 from faultkit.faults.fault import Stream, StreamFault, StreamFilter, setting
 from faultkit.faults.loss_chain import FIVE_STATE, LossChain, LossWalk, gilbert_elliott, independent
+from faultkit.faults.stream.bandwidth import Bandwidth
 
 _MAX_RTO_MS = 120_000.0
 _MAX_LOSSES = 16
 """Most losses of one segment: the first sending and 15 retries, as on Linux (924.6 s). The next try
 passes."""
+_INITIAL_WINDOW = 10
+"""Segments that TCP sends at first (RFC 6928)."""
+_LEAST_BPS, _MOST_BPS = 1.0, 1e12
+"""Rates outside of this are not worth a limit."""
 _FOLLOWERS = 3
 """Later segments whose duplicate acknowledgements start a fast retransmit (RFC 5681 §3.2)."""
 
@@ -51,7 +63,14 @@ class PacketLoss(StreamFault):
     rto_ms: float = setting(
         200.0, "First retransmission timer; it doubles.", unit="ms", minimum=0, maximum=_MAX_RTO_MS
     )
-    rtt_ms: float = setting(40.0, "Cost of a fast retransmit.", unit="ms", minimum=0)
+    rtt_ms: float = setting(
+        40.0, "Cost of a fast retransmit, and round trip of `bulk`.", unit="ms", minimum=0
+    )
+    bulk: Literal["tcp", "unlimited"] = setting(
+        "tcp",
+        "Limit bulk transfers to what TCP reaches at this loss, or let them pass as they come.",
+        choices=("tcp", "unlimited"),
+    )
 
     def check(self) -> None:
         most = self.burst_length / (self.burst_length + 1)
@@ -78,6 +97,23 @@ class PacketLoss(StreamFault):
         return sum(timers[1:], self.rtt_ms if fast else timers[0])
 
     @property
+    def window_segments(self) -> float:
+        """The mean congestion window at this loss; infinite without loss."""
+        loss = self.chain().mean_loss
+        return math.sqrt(1.5 / loss) if loss else math.inf
+
+    def line(self) -> Bandwidth | None:
+        """Return the line that bulk transfers are limited to; None if they are not."""
+        window = self.window_segments
+        if self.bulk == "unlimited" or math.isinf(window) or not self.rtt_ms:
+            return None
+        window_bytes = window * self.segment_bytes
+        burst = math.ceil(max(window_bytes, _INITIAL_WINDOW * self.segment_bytes))
+        if not _LEAST_BPS <= (rate_bps := window_bytes / (self.rtt_ms / 1000)) <= _MOST_BPS:
+            return None
+        return Bandwidth(rate=rate_bps, burst_bytes=burst)
+
+    @property
     def least_delay_ms(self) -> float | None:
         return min(self.rtt_ms, self.rto_ms)
 
@@ -86,7 +122,7 @@ class PacketLoss(StreamFault):
 
 
 class _PacketLossFilter(StreamFilter):
-    __slots__ = ("_again", "_fault", "_last_at", "_mean_loss", "_note", "_segments", "_walk")
+    __slots__ = ("_again", "_fault", "_last_at", "_line", "_mean_loss", "_note", "_segments", "_walk")
 
     def __init__(self, fault: PacketLoss, stream: Stream) -> None:
         super().__init__()
@@ -98,8 +134,24 @@ class _PacketLossFilter(StreamFilter):
         self._note = stream.note
         self._last_at = stream.at
         self._segments = 0
+        line = fault.line()
+        self._line: StreamFilter | None = None
+        if line is not None:
+            self._line = line.open(Stream(stream.at, stream.rng.child("line"), _no_note, {}))
+            # A window at a time: whether a retransmit is fast depends on the segments that follow.
+            self.read_size = min(self.read_size, max(line.burst_bytes, self._line.read_size))
 
     def feed(self, event: Event) -> Iterable[Event]:
+        pieces = self._late(event)
+        line = self._line
+        if line is None:
+            return pieces
+        paced = [given for piece in pieces for given in line.feed(piece)]
+        self.ready_at = line.ready_at
+        return paced
+
+    def _late(self, event: Event) -> list[Event]:
+        """Return the event in pieces, each at the time at which its segments have arrived."""
         release_at = max(event.at, self._last_at)
         pieces: list[Event] = []
         if isinstance(event, Data):
@@ -125,3 +177,7 @@ class _PacketLossFilter(StreamFilter):
         cost_ms = self._fault.cost_ms(losses, fast=fast)
         self._note("loss_ms", cost_ms)
         return cost_ms / 1000
+
+
+def _no_note(effect: str, value: float) -> None:
+    """Do nothing: what the line delays is a part of the loss."""
