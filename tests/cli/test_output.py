@@ -23,6 +23,7 @@ from faultkit.proxy.data_plane import LatenessSummary, ProxyCounts, ProxySpec, S
 from faultkit.proxy.plane_events import (
     Closed,
     DialFailed,
+    Directed,
     Injected,
     Opened,
     PlaneEvent,
@@ -120,3 +121,20 @@ def test_a_proxy_is_shown_with_its_target(spec: ProxySpec, text: str) -> None:
 )
 def test_bytes_are_counted_in_thousands(count: float, text: str) -> None:
     assert human_bytes(count) == text
+
+
+def test_plain_lines_tell_once_why_an_upstream_cannot_be_reached() -> None:
+    stream = StringIO()
+    output = PlainLines(stream)
+    for number in range(3):
+        output.happened(
+            [DialFailed(1.0, "9000", number, "api.test:443", "TLS: the certificate is not trusted")]
+        )
+    assert stream.getvalue() == (
+        "warning: 9000: cannot reach api.test:443: TLS: the certificate is not trusted\n"
+    )
+
+
+@pytest.mark.parametrize(("spared", "text"), [(False, "to        a:80"), (True, "to        a:80 (spared)")])
+def test_a_line_names_the_destination_in_a_forward_proxy(spared: bool, text: str) -> None:
+    assert tail_line(Directed(1.0, "http", 4, "a:80", spared), 0.0).endswith(text)

@@ -143,6 +143,23 @@ def test_faults_that_may_act_need_no_word(args: list[str]) -> None:
     assert hints(job(*args)) == []
 
 
+def test_a_mean_that_the_standard_deviation_raises_is_a_warning() -> None:
+    latency = ["--proxy", "80=h:1", "--with-latency", "--latency-mean", "20", "--latency-stddev"]
+    assert hints(job(*latency, "10")) == []
+    assert hints(job(*latency, "20")) == [
+        "latency: delays below 0 are drawn again, so that their mean is 25.8 ms, not 20 ms "
+        "(stddev is over half of it)"
+    ]
+
+
+@pytest.mark.parametrize(("address", "warnings"), [("127.0.0.1:1", 0), ("0.0.0.0:1", 1), ("[::]:1", 1)])
+def test_a_forward_proxy_for_other_machines_is_a_warning(address: str, warnings: int) -> None:
+    found = hints(job("--proxy-address", address, "-u", "*"))
+    assert len(found) == warnings
+    assert all(hint.startswith(f"the forward proxy on {address} connects any client") for hint in found)
+    assert hints(job("--proxy-address", address, "--disable-http-proxy", "--proxy", "80=h:1")) == []
+
+
 def workers(*args: str) -> int:
     return job_of(command.make_context("run", list(args))).workers
 

@@ -17,7 +17,7 @@ from faultkit.faults.stream.latency import Latency
 from faultkit.plan import Match, Plan, Rule, Trigger
 from faultkit.proxy.data_plane import ProxySpec
 from faultkit.proxy.plane import Plane
-from faultkit.proxy.plane_events import Injected, Requested
+from faultkit.proxy.plane_events import Directed, Injected, Requested, Trouble
 from faultkit.proxy.tls import tls_context
 from tests.proxy.origin import Origin, serving
 from tests.proxy.wires import LOOPBACK, PATIENCE_S, connect, listening, read_all
@@ -321,3 +321,46 @@ def test_ipv6_on_both_sides() -> None:
             with server:
                 server.sendall(b"six")
                 assert client.recv(3) == b"six"
+
+
+def troubles(plane: Plane) -> list[str]:
+    return [event.what for event in plane.take_events() if isinstance(event, Trouble)]
+
+
+def test_http_rules_that_cannot_act_inside_connect_are_told_once_and_for_broken_hosts_only() -> None:
+    rule = Rule("broken", HttpError(status=500))
+    with serving() as hit, serving() as spared, proxied(forward(str(hit.endpoint)), rule) as (plane, proxy):
+        for origin in (hit, spared, hit):
+            client = client_of(proxy)
+            client.set_tunnel(origin.endpoint.host, origin.endpoint.port)
+            assert get(client, "/inside") == (200, "GET /inside 0")
+            client.close()
+        assert troubles(plane) == [
+            f"broken cannot act on what is inside CONNECT {hit.endpoint}: it passes as bytes"
+        ]
+
+
+def test_http_rules_that_cannot_act_on_http_2_are_told_once() -> None:
+    with listening() as listener:
+        spec = ProxySpec("web", ANY_PORT, Endpoint(LOOPBACK, listener.getsockname()[1]), speaks="http")
+        with proxied(spec, Rule("broken", HttpError(status=500))) as (plane, proxy):
+            for _ in range(2):
+                with connect(proxy) as client:
+                    client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+                    server, _ = listener.accept()
+                    with server:
+                        assert server.recv(24, socket.MSG_WAITALL).startswith(b"PRI * HTTP/2.0")
+            assert troubles(plane) == ["broken cannot act on HTTP/2: it passes as bytes"]
+
+
+def test_events_of_a_forward_proxy_name_the_destination() -> None:
+    with serving() as hit, serving() as spared, proxied(forward(str(hit.endpoint))) as (plane, proxy):
+        client = client_of(proxy)
+        for origin in (hit, spared):
+            assert get(client, f"http://{origin.endpoint}/")[0] == 200
+        client.close()
+        directed = [event for event in plane.take_events() if isinstance(event, Directed)]
+        assert [(event.connection, event.upstream, event.spared) for event in directed] == [
+            (0, str(hit.endpoint), False),
+            (0, str(spared.endpoint), True),
+        ]

@@ -182,3 +182,12 @@ def test_the_same_seed_gives_the_same_injections_event_by_event() -> None:
     assert len(first) > 120
     assert run(1) == first
     assert run(2) != first
+
+
+def test_counts_of_rules_that_are_gone_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("faultkit.proxy.plane._MOST_PAST_RULES", 2)
+    with wired() as wire:
+        for name in ("a", "b", "c", "a", "d"):
+            wire.plane.set_plan(Plan((Rule(name, Blackhole()),)))
+            wire.plane.set_plan(Plan())
+        assert wire.plane.snapshot().injected == {"a": 0, "d": 0}

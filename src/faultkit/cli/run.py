@@ -15,7 +15,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from faultkit.base.address import UpstreamSet, parse_endpoint, parse_map
+from faultkit.base.address import UpstreamSet, is_loopback, parse_endpoint, parse_map
 from faultkit.base.documents.values import seed_of_text
 from faultkit.base.errors import InputError
 from faultkit.cli.fault_flags import FaultCommand, fault_options, rules_of
@@ -23,6 +23,8 @@ from faultkit.cli.log import LogSettings
 from faultkit.cli.run_output import EventLines, JsonLines, PlainLines, RunOutput
 from faultkit.cli.run_session import RunJob, run_job, warn
 from faultkit.cli.shared_options import CONTROL, control_endpoint, json_option, optional_seconds, seed_option
+from faultkit.faults.distribution import drawn_mean_ms
+from faultkit.faults.stream.latency import Latency
 from faultkit.plan import Plan, Rule, check_network_rule, fresh_name, load_plan_file
 from faultkit.proxy.data_plane import ProxySpec
 
@@ -168,6 +170,38 @@ def job_of(ctx: click.Context) -> RunJob:
 
 
 def hints(job: RunJob) -> list[str]:
+    """Return warnings: faults that can never act or act otherwise than asked, and an open forward proxy."""
+    return [*_idle_faults(job), *_raised_means(job), *_open_door(job)]
+
+
+def _raised_means(job: RunJob) -> list[str]:
+    """Return a warning for each latency whose mean is not the one that was asked for."""
+    found = []
+    for rule in job.plan.rules:
+        fault = rule.fault
+        if (
+            isinstance(fault, Latency)
+            and fault.distribution == "normal"
+            and fault.stddev_ms > fault.mean_ms / 2
+        ):
+            found.append(
+                f"{rule.name}: delays below 0 are drawn again, so that their mean is "
+                f"{drawn_mean_ms(fault):.1f} ms, not {fault.mean_ms:g} ms (stddev is over half of it)"
+            )
+    return found
+
+
+def _open_door(job: RunJob) -> list[str]:
+    """Return a warning if other machines may send requests through the forward proxy."""
+    if job.forward is None or is_loopback(job.forward.listen.host):
+        return []
+    return [
+        f"the forward proxy on {job.forward.listen} connects any client that reaches it to any host, those "
+        "of this machine and its network included (--disable-http-proxy leaves it out)"
+    ]
+
+
+def _idle_faults(job: RunJob) -> list[str]:
     """Return a warning for each fault that can never act."""
     forward = job.forward
     if forward is not None and forward.broken == UpstreamSet() and not job.maps and job.plan.rules:

@@ -17,6 +17,7 @@ from faultkit.proxy.data_plane import DataPlane, ProxySpec, Snapshot, snapshot_d
 from faultkit.proxy.plane_events import (
     Closed,
     DialFailed,
+    Directed,
     Injected,
     Opened,
     PlaneEvent,
@@ -25,6 +26,8 @@ from faultkit.proxy.plane_events import (
     Trouble,
     event_document,
 )
+
+_MOST_WARNINGS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +130,28 @@ class JsonLines:
         self._stream.write(json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n")
 
 
+class Warnings:
+    """What a user must know while a run goes on: each text once, and not too many."""
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+
+    def new(self, events: list[PlaneEvent]) -> list[str]:
+        """Return the warnings in these events that were not returned before."""
+        found: list[str] = []
+        for event in events:
+            if isinstance(event, Trouble):
+                text = f"{event.proxy}: {event.what}"
+            elif isinstance(event, DialFailed) and not event.why.endswith("injected failure"):
+                text = f"{event.proxy}: cannot reach {event.upstream}: {event.why}"
+            else:
+                continue
+            if text not in self._known and len(self._known) < _MOST_WARNINGS:
+                self._known.add(text)
+                found.append(text)
+        return found
+
+
 class PlainLines:
     """A few lines at the start and at the end, and warnings in between."""
 
@@ -135,13 +160,13 @@ class PlainLines:
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stdout
+        self._warnings = Warnings()
 
     def started(self, run: StartedRun) -> None:
         self._write(*start_lines(run))
 
     def happened(self, events: list[PlaneEvent]) -> None:
-        troubles = [event for event in events if isinstance(event, Trouble)]
-        self._write(*(f"warning: {trouble.proxy}: {trouble.what}" for trouble in troubles))
+        self._write(*(f"warning: {text}" for text in self._warnings.new(events)))
 
     def tick(self, plane: DataPlane, now: float) -> None:
         """Do nothing: this output is a log and has no live view."""
@@ -196,6 +221,8 @@ def _event_text(event: PlaneEvent) -> str:
         case Injected():
             flow = f" {event.flow}" if event.flow else ""
             return f"injected  {event.rule}{flow} {event.effect}={event.value:g}"
+        case Directed():
+            return f"to        {event.upstream}{' (spared)' if event.spared else ''}"
         case DialFailed():
             return f"no dial   {event.upstream}: {event.why}"
         case RulesChanged():

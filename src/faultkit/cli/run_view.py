@@ -13,11 +13,11 @@ from rich.table import Table
 from rich.text import Text
 
 from faultkit.base.units import format_duration
-from faultkit.cli.run_output import RunEnding, StartedRun, end_lines, human_bytes, target_text
+from faultkit.cli.run_output import RunEnding, StartedRun, Warnings, end_lines, human_bytes, target_text
 from faultkit.faults.fault_data import dump_fault
 from faultkit.plan import Plan, Rule, Windows
 from faultkit.proxy.data_plane import DataPlane, Snapshot
-from faultkit.proxy.plane_events import PlaneEvent, Trouble
+from faultkit.proxy.plane_events import PlaneEvent
 
 _BAR = 24
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -34,6 +34,7 @@ class RunView:
         self._live = Live(console=console or Console(), auto_refresh=False, transient=True)
         self._rates = Rates()
         self._trouble = ""
+        self._warnings = Warnings()
         self._run: StartedRun | None = None
         self._windows: dict[str, Windows] = {}
 
@@ -43,9 +44,8 @@ class RunView:
         self._live.start()
 
     def happened(self, events: list[PlaneEvent]) -> None:
-        for event in events:
-            if isinstance(event, Trouble):
-                self._trouble = f"{event.proxy}: {event.what}"
+        for text in self._warnings.new(events):
+            self._trouble = text
 
     def tick(self, plane: DataPlane, now: float) -> None:
         assert self._run is not None

@@ -5,6 +5,7 @@ The faults have the settings, under the names below; checks and draws are here.
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 from faultkit.base.rng import Rng
@@ -52,6 +53,18 @@ def least_ms(fault: Distributed) -> float:
         "pareto": fault.scale_ms,
         "pareto-normal": fault.scale_ms + fault.mean_ms,
     }.get(fault.distribution, fault.mean_ms)
+
+
+def drawn_mean_ms(fault: Distributed) -> float:
+    """Return the mean of the delays that are drawn: that of the settings, or more where a normal distribution
+    is cut off at 0."""
+    if fault.distribution == "uniform":
+        return (fault.min_ms + fault.max_ms) / 2
+    if fault.distribution != "normal" or fault.stddev_ms == 0:
+        return fault.mean_ms
+    cut = -fault.mean_ms / fault.stddev_ms
+    density = math.exp(-cut * cut / 2) / math.sqrt(2 * math.pi)
+    return fault.mean_ms + fault.stddev_ms * density / (math.erfc(cut / math.sqrt(2)) / 2)
 
 
 def draw_ms(fault: Distributed, rng: Rng) -> float:

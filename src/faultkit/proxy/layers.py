@@ -127,10 +127,14 @@ class ProtocolLayer:
         for event in events:
             if self._link.dead:
                 return
-            if self._exchange is None:
+            exchange = self._exchange
+            if exchange is None:
                 self._send(event)
-            else:
-                self._carry_out(self._exchange.from_client(event))
+                continue
+            was_readable = exchange.opaque_reason is None
+            self._carry_out(exchange.from_client(event))
+            if was_readable and exchange.opaque_reason is not None:
+                self._link.proxy.report_unreadable(exchange.opaque_reason)
 
     def from_upstream(self, events: list[Event]) -> None:
         """Take events that the upstream's side has released."""
@@ -174,7 +178,10 @@ class ProtocolLayer:
                     self._leg += 1
                     self._tls = self.handshake_since = None
                     self._link.hang_up()
-                case Dial(host, port, tls):
+                case Dial(host, port, tls, tunnel):
+                    broken = self._link.proxy.spec.broken
+                    if tunnel and (broken is None or broken.covers(host, port)):
+                        self._link.proxy.report_unreadable(f"what is inside CONNECT {Endpoint(host, port)}")
                     self._link.dial_soon(Endpoint(host, port), tls)
                 case _:
                     assert_never(output)

@@ -21,7 +21,7 @@ from faultkit.proxy.dial import DialAttempt, literal_address
 from faultkit.proxy.direction import CHUNK, Direction
 from faultkit.proxy.direction_output import DirectionOutput
 from faultkit.proxy.event_loop import ENDED, FAILED, READABLE, WRITABLE
-from faultkit.proxy.plane_events import Closed, DialFailed
+from faultkit.proxy.plane_events import Closed, DialFailed, Directed
 from faultkit.proxy.proxy_state import ProxyState
 from faultkit.proxy.rule_binding import judge_name, rebind_rules
 from faultkit.proxy.rule_delay import DelayedStep, Delays
@@ -233,6 +233,9 @@ class Link:
         broken = self.proxy.spec.broken
         self.exempt = broken is not None and not broken.covers(origin.host, origin.port)
         self._dial_target = origin
+        if self._services.observed:
+            now = self._services.loop.clock()
+            self._services.emit(Directed(now, self.proxy.name, self.ordinal, str(origin), self.exempt))
         if tls:
             try:
                 self.layer.speak_tls(origin.host)

@@ -28,6 +28,8 @@ from faultkit.proxy.sockets import listen
 _SWEEP_S = 1.0
 _CHECK_THREAD_S = 1.0
 _MOST_EVENTS = 200_000
+_MOST_PAST_RULES = 1000
+"""Rules that are gone whose injections are still counted."""
 _THREAD_SWITCH_S = 0.0005
 """Python's default of 5 ms would let a busy control thread make every release that much late."""
 
@@ -57,7 +59,7 @@ class Plane:
         self._events: deque[PlaneEvent] = deque()
         self._dropped = 0
         self._injected_before: dict[str, int] = {}
-        """Injections of rules that are no longer in the plan."""
+        """Injections of rules that are no longer in the plan, the latest last."""
         self._thread = threading.Thread(target=self._run, name="fault-plane", daemon=True)
         self._switch_s = sys.getswitchinterval()
 
@@ -163,7 +165,9 @@ class Plane:
             for rule in before.rules:
                 if rule not in active.rules:
                     name = rule.rule.name
-                    self._injected_before[name] = self._injected_before.get(name, 0) + rule.injected
+                    self._injected_before[name] = self._injected_before.pop(name, 0) + rule.injected
+            while len(self._injected_before) > _MOST_PAST_RULES:
+                del self._injected_before[next(iter(self._injected_before))]
             self._apply_rules(now)
 
         self.call(change)

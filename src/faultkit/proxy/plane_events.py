@@ -53,6 +53,18 @@ class Closed(PlaneEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class Directed(PlaneEvent):
+    """A client of a forward proxy has named a host that is now dialled."""
+
+    event: ClassVar[str] = "directed"
+
+    connection: int
+    upstream: str
+    spared: bool
+    """No rule acts, because the host is not among those to be broken."""
+
+
+@dataclass(frozen=True, slots=True)
 class DialFailed(PlaneEvent):
     """The upstream could not be reached."""
 

@@ -17,9 +17,10 @@ from faultkit.proxy.data_plane import Lateness, ProxySpec, Worker
 from faultkit.proxy.dial import Resolver, literal_address
 from faultkit.proxy.event_loop import Loop
 from faultkit.proxy.pipes import PipePool
-from faultkit.proxy.plane_events import Injected, PlaneEvent
+from faultkit.proxy.plane_events import Injected, PlaneEvent, Trouble
 from faultkit.proxy.sockets import Address, connector_to
 
+_MOST_REASONS = 20
 ALWAYS_ALLOWED = 65536
 """Bytes that each direction may hold back, however many the others hold."""
 
@@ -120,6 +121,8 @@ class ProxyState:
         self.own_answers = 0
         self.injected = 0
         self.requests = 0
+        self.unreadable: set[str] = set()
+        """Reasons why bytes could not be read as HTTP, of those that users have been told."""
 
     def rules_of(self, level: Level) -> tuple[ActiveStreamRule, ...]:
         """Return the rules of one level that act on this proxy now."""
@@ -157,6 +160,14 @@ class ProxyState:
         return port == self.bound.port and (
             host == self.bound.host or (self.bound.host in ("0.0.0.0", "::") and host in ("127.0.0.1", "::1"))
         )
+
+    def report_unreadable(self, reason: str) -> None:
+        """Tell once that HTTP rules cannot act, and why. Streams without such rules need none."""
+        names = [active.rule.name for active in self.rules_of("http")]
+        if names and reason not in self.unreadable and len(self.unreadable) < _MOST_REASONS:
+            self.unreadable.add(reason)
+            what = f"{', '.join(names)} cannot act on {reason}: it passes as bytes"
+            self.services.emit(Trouble(self.services.loop.clock(), self.name, what))
 
     def record_injection(
         self,

@@ -36,7 +36,8 @@ class Latency(StreamFault):
     mean_ms: float = setting(100.0, "Mean (normal, pareto-normal).", unit="ms", minimum=0)
     stddev_ms: float = setting(
         0.0,
-        "Standard deviation (normal, pareto-normal).",
+        "Standard deviation (normal, pareto-normal). Delays below 0 are drawn again, so a value over half "
+        "of the mean raises the mean.",
         unit="ms",
         minimum=0,
         env="FAULT_LATENCY_STANDARD_DEVIATION",
