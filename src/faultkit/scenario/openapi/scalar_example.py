@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from faultkit.base.patterns import compile_pattern, has_match
+from faultkit.base.documents.patterns import LinearPattern
 
 PLAIN_TEXT = "string"
 
@@ -73,8 +73,7 @@ def string_for(schema: Mapping[str, Any]) -> str:
         for text in (base, text_matching(pattern, shortest, longest)):
             if text is None or len(text) < shortest or (longest is not None and len(text) > longest):
                 continue
-            # A pattern that RE2 cannot read (another dialect, lookarounds) is not checked.
-            if has_match(pattern, text) is not False:
+            if _may_match(pattern, text):
                 return text
     if base is not None:
         return _long_enough(base, str(format_), shortest)
@@ -169,15 +168,23 @@ _ANY = _LETTERS + string.digits + " !#%&'()*+,-./:;<=>?@[]^_`{|}~\"$\\"
 _REPEAT = re.compile(r"\{(\d{1,4})(?:(,)(\d{0,4}))?\}")
 
 
+def _may_match(pattern: str, text: str) -> bool:
+    """Return whether a text matches. A pattern that RE2 cannot read, such as one with lookarounds, may."""
+    try:
+        return LinearPattern(pattern).found_in(text)
+    except ValueError:
+        return True
+
+
 def text_matching(pattern: str, shortest: int = 0, longest: int | None = None) -> str | None:
     """Return a text that the pattern matches; None if the pattern is not simple or no text was found."""
     try:
-        return _first_text(_PatternReader(pattern).read(), compile_pattern(pattern), shortest, longest)
+        return _first_text(_PatternReader(pattern).read(), LinearPattern(pattern), shortest, longest)
     except (_NotSimple, ValueError, OverflowError, RecursionError):
         return None
 
 
-def _first_text(maker: TextMaker, compiled: Any, shortest: int, longest: int | None) -> str | None:
+def _first_text(maker: TextMaker, compiled: LinearPattern, shortest: int, longest: int | None) -> str | None:
     pattern = compiled.pattern
     anchored = "^" in pattern or "$" in pattern
     most = LONGEST if longest is None else min(longest, LONGEST)
@@ -188,7 +195,7 @@ def _first_text(maker: TextMaker, compiled: Any, shortest: int, longest: int | N
         if not anchored:
             text = text.ljust(shortest, "a")
         if len(text) >= shortest:
-            return text if compiled.search(text) else None
+            return text if compiled.found_in(text) else None
     return None
 
 
