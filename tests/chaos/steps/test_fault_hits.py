@@ -12,8 +12,14 @@ from faultkit.base.errors import RunError
 from faultkit.chaos.experiment.experiment_model import Journal, Outcome
 from faultkit.chaos.named_faults.chaos_fault import ChaosFault
 from faultkit.chaos.named_faults.fault_registry import FaultRegistry
+from faultkit.chaos.report.experiment_formats import (
+    render_chaos_html,
+    render_chaos_markdown,
+    render_chaos_text,
+)
+from faultkit.chaos.report.journal_report import chaos_report
 from faultkit.chaos.steps.fault_hits import count_hits
-from faultkit.chaos.steps.fault_settings import settings_text
+from faultkit.chaos.steps.fault_settings import measured_text, settings_text
 from faultkit.chaos.steps.step_work import FaultAtWork
 from faultkit.proxy.plane import Plane
 from tests.chaos.stage import Stage, experiment_of
@@ -147,6 +153,36 @@ def test_a_counter_that_does_not_answer_is_not_a_proof() -> None:
     (counted,) = asyncio.run(count_hits([FaultAtWork("cut", "blackhole", {}, "the proxy at p:1", fails)]))
     assert (counted.hits, counted.why) == (None, "it is gone")
     assert counted.says == "cut (blackhole) at the proxy at p:1 is not known to have acted: it is gone"
+
+
+@pytest.mark.parametrize(
+    ("output", "text"),
+    [
+        ({"status": 200, "body": "secret", "elapsed_ms": 12.345}, "status 200, elapsed_ms 12.345"),
+        ({"status": "open"}, "status open"),
+        (True, "True"),
+        (3.5, "3.5"),
+        (None, ""),
+        ([1, 2], "2 values"),
+        ("x" * 61, "x" * 60 + "…"),
+    ],
+)
+def test_reports_show_the_figures_of_a_check(output: object, text: str) -> None:
+    assert measured_text(output) == text
+
+
+def test_the_measured_values_of_checks_that_were_met_are_in_the_reports(stage: Stage, proxy: Proxy) -> None:
+    bound, control, _ = proxy
+    report = chaos_report("x", [run(stage, through(bound), change(control, add=SLOW)).document], "faultkit")
+    assert all(check.measured.startswith("status open, elapsed_ms ") for check in report.runs[0].checks)
+    for render in (render_chaos_markdown, render_chaos_html):
+        text = render(report).replace("\\", "")
+        assert "status open, elapsed_ms " in text
+        assert "mean_ms 1" in text
+        assert "acted 1 time" in text
+    assert f"  fault     slow: latency, mean_ms 1, at the proxy at {control}: acted 1 time\n" in (
+        render_chaos_text(report) + "\n"
+    )
 
 
 def test_settings_are_one_line() -> None:

@@ -336,7 +336,7 @@ EVENTS: Mapping[str, str] = {
     "run_began": "experiment, dry_run",
     "phase_began": "phase: gate, method, recheck, rollback",
     "phase_ended": "phase, met (of gate and recheck)",
-    "check_ended": "phase, name, met, why, duration_s",
+    "check_ended": "phase, name, met, why, measured, duration_s",
     "action_began": "name, says",
     "action_ended": "name, ok, why, duration_s",
     "pause_began": "seconds",

@@ -36,6 +36,7 @@ from faultkit.chaos.safety.kill_switch import KillSwitch
 from faultkit.chaos.safety.lease import Lease
 from faultkit.chaos.steps.expectations import Expectation, FunctionExpectation
 from faultkit.chaos.steps.fault_hits import count_hits
+from faultkit.chaos.steps.fault_settings import measured_text
 from faultkit.chaos.steps.fault_steps import FaultChange
 from faultkit.chaos.steps.step_work import (
     RollbackResult,
@@ -325,6 +326,7 @@ class ExperimentRunner:
             name=done.step.name,
             met=done.ok,
             why=done.why,
+            measured=measured_text(done.run["output"]),
             duration_s=done.run["duration"],
         )
 

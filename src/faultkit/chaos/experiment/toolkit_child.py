@@ -31,6 +31,7 @@ from chaoslib.types import Schedule, Strategy
 
 from faultkit.base.process_group import kill_own_group
 from faultkit.chaos.experiment.toolkit_process import MESSAGES_FD_VARIABLE, rollback_failure, why_of
+from faultkit.chaos.steps.fault_settings import measured_text
 
 HYPOTHESIS_STRATEGIES: Mapping[str, str] = {
     "default": "default",
@@ -160,6 +161,7 @@ class _EventForwarder(RunEventHandler):  # type: ignore[misc]
             status=run.get("status"),
             duration_s=run.get("duration"),
             why=why_of(run),
+            measured=measured_text(run.get("output")),
         )
 
 

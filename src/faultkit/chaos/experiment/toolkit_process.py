@@ -69,7 +69,7 @@ MESSAGES: dict[str, str] = {
     "invalid": "why",
     "phase": "phase",
     "activity_began": "name, type, background",
-    "activity_ended": "phase, name, type, status, duration_s, why",
+    "activity_ended": "phase, name, type, status, duration_s, why, measured",
     "state": "phase, met",
     "rollbacks_began": "",
     "rollback_began": "index, name",

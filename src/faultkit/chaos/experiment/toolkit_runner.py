@@ -231,6 +231,7 @@ class ToolkitRunner:
         else:
             # Whether the tolerance is met is reported with the whole state.
             met = None if ok else False
+            rest["measured"] = message["measured"]
             self._monitor.record("check_ended", phase=message["phase"], name=name, met=met, **rest)
 
     async def _play_missing_rollbacks(self) -> PlayedRollbacks:

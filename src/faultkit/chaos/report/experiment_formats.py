@@ -151,10 +151,10 @@ def _markdown_of_run(run: ExperimentRun) -> Iterator[str]:
         plan = [(step["phase"], str(step["name"]), str(step.get("says") or "")) for step in run.plan]
         yield from _markdown_section("Plan", ("phase", "step", "what"), plan)
     checks = [
-        (each.phase, each.name, _MET[each.met], each.why or "", decimals(each.ended_s, 2))
+        (each.phase, each.name, _MET[each.met], each.measured, each.why or "", decimals(each.ended_s, 2))
         for each in run.checks
     ]
-    yield from _markdown_section("Checks", ("phase", "check", "", "why", "at (s)"), checks)
+    yield from _markdown_section("Checks", ("phase", "check", "", "measured", "why", "at (s)"), checks)
     acts = [
         (each.name, _DONE[each.ok], each.why or "", decimals(each.began_s, 2), decimals(each.ended_s, 2))
         for each in run.acts
@@ -301,10 +301,10 @@ def _blocks(run: ExperimentRun) -> Iterator[Block]:
         plan = [(step["phase"], str(step["name"]), str(step.get("says") or "")) for step in run.plan]
         yield from _table("Plan", ("Phase", "Step", "What"), plan)
     checks = [
-        (each.phase, each.name, met_sign(each.met), each.why or "", seconds(each.ended_s))
+        (each.phase, each.name, met_sign(each.met), each.measured, each.why or "", seconds(each.ended_s))
         for each in run.checks
     ]
-    yield from _table("Checks", ("Phase", "Check", "Met", "Why", "At"), checks, numeric=(4,))
+    yield from _table("Checks", ("Phase", "Check", "Met", "Measured", "Why", "At"), checks, numeric=(5,))
     yield from _table("Faults", ("Fault", "Kind", "Settings", "Where", "Acted"), _fault_rows(run))
     undone = [(each.says, met_sign(each.ok), each.message, seconds(each.at_s)) for each in run.undone]
     yield from _table("Rollback, last first", ("What", "Done", "Message", "At"), undone, numeric=(3,))

@@ -31,6 +31,8 @@ class CheckRun:
     why: str | None
     began_s: float
     ended_s: float
+    measured: str = ""
+    """The figures of its output, such as "status 200, elapsed_ms 12"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +208,13 @@ def _phases(events: Sequence[Mapping[str, Any]], end_s: float) -> tuple[PhaseRun
 def _check(event: Mapping[str, Any]) -> CheckRun:
     at_s, took_s = event["at_s"], event.get("duration_s") or 0.0
     return CheckRun(
-        event["phase"], event["name"], event["met"], event.get("why"), max(0.0, at_s - took_s), at_s
+        event["phase"],
+        event["name"],
+        event["met"],
+        event.get("why"),
+        max(0.0, at_s - took_s),
+        at_s,
+        event.get("measured") or "",
     )
 
 

@@ -6,6 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from faultkit.base.secrets import mask_rule
+from faultkit.base.text import one_line
+
+_FIGURES = ("status", "elapsed_ms")
+"""The parts of an output that reports show; bodies and texts are in the journal."""
+_LONGEST_VALUE = 60
 
 
 def rule_settings(rule: Mapping[str, Any]) -> dict[str, Any]:
@@ -30,6 +35,17 @@ def settings_text(settings: Mapping[str, Any]) -> str:
         else:
             parts.append(f"{key} {_shown(value)}")
     return ", ".join(parts)
+
+
+def measured_text(output: object) -> str:
+    """Return the figures of a check's output on one line: "status 200, elapsed_ms 12.3"; a short value."""
+    if isinstance(output, Mapping):
+        found = {key: output[key] for key in _FIGURES if isinstance(output.get(key), str | int | float)}
+        return ", ".join(f"{key} {_shown(value)}" for key, value in found.items())
+    if output is None or isinstance(output, list | tuple):
+        return "" if output is None else f"{len(output)} values"
+    text = one_line(_shown(output))
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
 
 
 def _shown(value: object) -> str:
