@@ -248,6 +248,8 @@ def run_selected(wanted: SuiteRequest, options: RunOptions, reports: Reports) ->
     if wanted.last_failed:
         selection = replace(selection, names=_last_failed())
     chosen = select(suites, selection)
+    if any(test.only for suite in suites for test in suite.tests):
+        click.echo("only tests with `only: true` are run", err=True)
     if wanted.collect_only:
         for each in chosen:
             for test in each.tests:
@@ -327,12 +329,19 @@ def _last_failed() -> frozenset[str]:
 def _store_failed(suites: Sequence[Suite], results: SuiteResults) -> None:
     """Store the names of failed tests for `--last-failed`; an error in writing them is ignored."""
     names = {suite.file: {test.name for test in suite.tests} for suite in suites}
-    failed = []
+    failed, ran = [], set()
     for result in results.suites:
         for row in result.rows:
             name = row.name if row.name in names[result.file] else row.name.removesuffix(RECOVERY_SUFFIX)
+            ran.add(f"{result.file}::{name}")
             if row.fails:
                 failed.append(f"{result.file}::{name}")
+    try:
+        # A test that was not run, by --bail or --filter, has not been mended.
+        kept = (key.rpartition("::") for key in _last_failed() - ran)
+        failed += [f"{file}::{name}" for file, _, name in kept if name in names.get(file, {name})]
+    except InputError:
+        pass
     try:
         LAST_FAILED_FILE.parent.mkdir(exist_ok=True)
         (LAST_FAILED_FILE.parent / ".gitignore").write_text("*\n")

@@ -133,6 +133,21 @@ def test_collect_only_says_which_and_runs_none(here: Path, capsys: pytest.Captur
     assert not (here / ".fault_cache").exists()
 
 
+def test_a_failure_of_a_test_that_was_not_run_is_not_forgotten(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tools = "servers: { s: { mock: tools.yml } }\ntools:\n"
+    tests = [
+        f"  - {{ name: {name}, tool: search, expect: [{{ contains: xyzzy }}] }}\n" for name in ("one", "two")
+    ]
+    (here / "l.suite.yml").write_text(tools + "".join(tests))
+    assert invoke(["test", "l.suite.yml"]) == 1
+    assert invoke(["test", "l.suite.yml", "--filter", "one"]) == 1
+    capsys.readouterr()
+    assert invoke(["test", "l.suite.yml", "--last-failed", "--collect-only"]) == 0
+    assert capsys.readouterr().out.splitlines() == ["l.suite.yml::one", "l.suite.yml::two"]
+
+
 def test_last_failed_runs_what_did_not_pass_and_nothing_once_all_do(
     here: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
