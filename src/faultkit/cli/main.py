@@ -4,7 +4,8 @@ Only click is imported at the top, so that `fault --help` is fast: the module of
 that command is called.
 
 Exit codes: 0 success, 1 a check or an objective was missed, 2 wrong input, 3 a target cannot be reached or a
-port is taken, 4 the run could not finish, 130 interrupted, 141 the reader of stdout has closed it.
+port is taken, 4 the run could not finish, 5 a rollback failed, 6 nothing was proven, 130 interrupted, 141 the
+reader of stdout has closed it.
 """
 
 from __future__ import annotations
