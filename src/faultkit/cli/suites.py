@@ -11,7 +11,7 @@ from time import sleep
 import click
 
 from faultkit.agents.kinds.agent_choice import require_clients
-from faultkit.agents.suite.definition import AgentTest, Suite
+from faultkit.agents.suite.definition import Suite
 from faultkit.agents.suite.results import ResultRow, SuiteResults
 from faultkit.agents.suite.run_options import RunOptions, Selection, key_of, select
 from faultkit.agents.suite_file import files_of_suite, read_suite
@@ -261,8 +261,7 @@ def run_selected(wanted: SuiteRequest, options: RunOptions, reports: Reports) ->
         return 0
     for each in chosen:
         for test in each.tests:
-            if isinstance(test, AgentTest):
-                require_clients(each.suite, test, options)
+            require_clients(each.suite, test, options)
     ended = run_suites_blocking(chosen, options, reports.row)
     reports.end(ended.results)
     _store_failed(suites, ended.results)
