@@ -59,6 +59,17 @@ method:
 TOOLKIT: dict[str, Any] = {
     "title": "toolkit",
     "description": "an experiment of Chaos Toolkit",
+    "steady-state-hypothesis": {
+        "title": "it is there",
+        "probes": [
+            {
+                "type": "probe",
+                "name": "true",
+                "tolerance": 0,
+                "provider": {"type": "process", "path": "true"},
+            }
+        ],
+    },
     "method": [
         {
             "type": "probe",

@@ -163,7 +163,7 @@ EXIT_CODE: Mapping[Outcome, int] = {
     Outcome.ABORTED: 4,
     Outcome.ROLLBACK_FAILED: 5,
     Outcome.NOT_EXERCISED: 6,
-    Outcome.NOT_CHECKED: 7,
+    Outcome.NOT_CHECKED: 6,
 }
 
 SEVERITY = (
