@@ -53,8 +53,8 @@ method:
 """
 EXIT_CODES = {
     "guardian": dict.fromkeys(PHASES, 0),
-    # Without the proxy, the rule cannot be added; once it is there, it ends with the proxy. How often it acted
-    # is counted before the rollback: if that cannot be known, nothing is proven.
+    # Without the proxy, the rule cannot be added; once it is there, it ends with the proxy. How often it
+    # acted is counted before the rollback: if that cannot be known, nothing is proven.
     "proxy": {**dict.fromkeys(PHASES, 6), "gate": 4, "rollback": 0},
     "SIGINT": dict.fromkeys(PHASES, 130),
     "SIGTERM": dict.fromkeys(PHASES, 143),
