@@ -8,7 +8,6 @@ can connect there. The Host and Origin headers keep web pages out: a browser doe
 from __future__ import annotations
 
 import asyncio
-import hmac
 import secrets
 from collections.abc import Callable, Mapping
 
@@ -24,6 +23,7 @@ from faultkit.agent_tools.tool_runner import ToolRunner
 from faultkit.base.address import LOOPBACK, LOOPBACK_HOSTS, Endpoint, is_local_name
 from faultkit.base.errors import InputError
 from faultkit.base.http.asgi_server import ServerWithoutSignals, uvicorn_config
+from faultkit.base.secrets import has_bearer_token
 from faultkit.base.signals import REASONS, StopReason, handle_signals
 from faultkit.proxy.sockets import listen
 
@@ -94,7 +94,7 @@ class Guard:
 
     def __init__(self, app: ASGIApp, token: str, *, same_origin: bool) -> None:
         self._app = app
-        self._token = token.encode()
+        self._token = token
         self._same_origin = same_origin
         """True where every Host is accepted: then an Origin has to equal it. Elsewhere the SDK checks
         both."""
@@ -104,7 +104,7 @@ class Guard:
         await (refusal or self._app)(scope, receive, send)
 
     def _refusal(self, headers: Headers) -> JSONResponse | None:
-        if not self._has_token(headers.get("authorization", "")):
+        if not has_bearer_token(headers.get("authorization", ""), self._token):
             challenge = {"WWW-Authenticate": 'Bearer realm="faultkit"'}
             return JSONResponse({"error": "expected a bearer token that is known"}, 401, challenge)
         origin = headers.get("origin")
@@ -113,10 +113,6 @@ class Guard:
         if self._same_origin and origin is not None and origin not in own_origins:
             return JSONResponse({"error": "expected no Origin, or that of this server"}, 403)
         return None
-
-    def _has_token(self, authorization: str) -> bool:
-        scheme, _, token = authorization.partition(" ")
-        return scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), self._token)
 
 
 def token_for(host: str, given: str | None) -> str:

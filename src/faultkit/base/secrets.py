@@ -10,6 +10,7 @@ The only module that lists such names. It has several lists because callers diff
 
 from __future__ import annotations
 
+import hmac
 import re
 from collections.abc import Collection, Iterable, Mapping
 from urllib.parse import unquote_plus
@@ -99,6 +100,13 @@ def is_secret_variable(name: str) -> bool:
 def environment_without_secrets(env: Mapping[str, str], keep: Collection[str] = ()) -> dict[str, str]:
     """Return an environment for code that is not trusted: without the secrets, except those in `keep`."""
     return {name: value for name, value in env.items() if name in keep or not is_secret_variable(name)}
+
+
+def has_bearer_token(authorization: str, token: str) -> bool:
+    """Return whether an Authorization header has this token (RFC 6750 §2.1), in constant time."""
+    scheme, _, given = authorization.partition(" ")
+    fits = hmac.compare_digest(given.strip().encode("utf-8", "replace"), token.encode())
+    return fits and scheme.lower() == "bearer"
 
 
 def mask_headers(headers: Mapping[str, str] | Iterable[tuple[str, str]]) -> dict[str, str]:

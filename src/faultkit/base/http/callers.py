@@ -6,11 +6,11 @@ must therefore validate Host and Origin (RFC 6454).
 
 from __future__ import annotations
 
-import hmac
 from urllib.parse import urlsplit
 
 from faultkit.base.address import LOOPBACK_NAMES
 from faultkit.base.http.http_server import HttpRequest, ResponseWriter
+from faultkit.base.secrets import has_bearer_token
 
 
 def is_allowed_caller(
@@ -32,10 +32,8 @@ def is_allowed_caller(
 
 
 def has_token(request: HttpRequest, token: str) -> bool:
-    """Return whether a request has this bearer token (RFC 6750 §2.1)."""
-    scheme, _, given = request.headers.get("authorization", "").partition(" ")
-    fits = hmac.compare_digest(given.strip().encode("utf-8", "replace"), token.encode())
-    return fits and scheme.lower() == "bearer"
+    """Return whether a request has this bearer token."""
+    return has_bearer_token(request.headers.get("authorization", ""), token)
 
 
 def refuse_without_token(answer: ResponseWriter) -> None:

@@ -88,7 +88,7 @@ class GatewayControl:
 
     def __init__(self, state: GatewayState, token: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._state = state
-        self._token = token.encode()
+        self._token = token
         self._clock = clock
         self._core = ControlCore(self, state.injector.plan, clock)
         self._server = HttpServer(self._handle, RequestLimits(body_bytes=MOST_BODY_BYTES))

@@ -20,7 +20,6 @@ rule that was added belongs to the plan on top.
 
 from __future__ import annotations
 
-import hmac
 import json
 import math
 import time
@@ -31,6 +30,7 @@ from typing import Any, Protocol, TypeAlias
 from faultkit.base.address import LOOPBACK_NAMES, Endpoint
 from faultkit.base.documents.yaml_text import read_document
 from faultkit.base.errors import InputError, RunError
+from faultkit.base.secrets import has_bearer_token
 from faultkit.plan import Plan, Rule, dump_plan, dump_rule, parse_plan, parse_rule
 
 NEVER = math.inf
@@ -149,7 +149,7 @@ class Problem(Exception):
 
 
 def check_caller(
-    path: str, host: str, origins: Iterable[str], authorization: str, *, hosts: Collection[str], token: bytes
+    path: str, host: str, origins: Iterable[str], authorization: str, *, hosts: Collection[str], token: str
 ) -> None:
     """Raise Problem unless the Host is ours, no Origin is foreign and the token is right.
 
@@ -161,9 +161,7 @@ def check_caller(
     for origin in origins:
         if origin.lower() != f"http://{own}":
             raise Problem(403, f'expected no foreign Origin, got "{origin[:80]}"', "Origin")
-    scheme, _, given = authorization.partition(" ")
-    fits = hmac.compare_digest(given.strip().encode("utf-8", "replace"), token)
-    if path != "/healthz" and (scheme.lower() != "bearer" or not fits):
+    if path != "/healthz" and not has_bearer_token(authorization, token):
         raise Problem(401, "expected Authorization: Bearer TOKEN", "Authorization")
 
 

@@ -68,7 +68,7 @@ class ControlServer:
         self._socket = listen("control", listen_on)
         host, port = self._socket.getsockname()[:2]
         self.bound = Endpoint(host, port)
-        app = _Guard(self._app(), self.bound, token.encode())
+        app = _Guard(self._app(), self.bound, token)
         self._server = uvicorn.Server(uvicorn_config(app, grace_s=1, http="h11", lifespan="off"))
         self._thread = threading.Thread(target=self._serve, name="fault-control", daemon=True)
 
@@ -187,7 +187,7 @@ class _SteeredPlane:
 class _Guard:
     """Refuses callers with a wrong Host, a foreign Origin or a wrong token."""
 
-    def __init__(self, app: ASGIApp, bound: Endpoint, token: bytes) -> None:
+    def __init__(self, app: ASGIApp, bound: Endpoint, token: str) -> None:
         self._app = app
         self._token = token
         self._hosts = own_hosts(bound.host, bound.port)
