@@ -11,6 +11,7 @@ behind.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib
 import inspect
 import os
@@ -49,6 +50,8 @@ COMMAND_FORM = "a command such as [redis-cli, ping]"
 ARGV_SCHEMA: Schema = {"type": ["array", "string"], "items": {"type": ["string", "integer"]}}
 MOST_BYTES = 64 << 10
 """Bytes kept of each output; the rest is read and dropped."""
+_REAP_S = 5.0
+"""Seconds to wait for the exit of a process that was killed."""
 _LAST_OUTPUT_S = 0.2
 """Seconds to wait for the last output, if another process still holds the pipes."""
 
@@ -125,6 +128,9 @@ class Command:
         finally:
             # Processes that it left behind are in its group.
             kill_group(transport.get_pid())
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_REAP_S):
+                    await output.exited.wait()
             transport.close()
         stdout, stderr = (bytes(output.kept[fd]).decode("utf-8", "replace") for fd in (1, 2))
         return {
@@ -158,8 +164,8 @@ class _OutputCollector(asyncio.SubprocessProtocol):
     def __init__(self) -> None:
         self.kept = {1: bytearray(), 2: bytearray()}
         self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.exited = asyncio.Event()
         self._open = {1, 2}
-        self._exited = False
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         kept = self.kept[fd]
@@ -170,12 +176,12 @@ class _OutputCollector(asyncio.SubprocessProtocol):
         self._end_if_complete()
 
     def process_exited(self) -> None:
-        self._exited = True
+        self.exited.set()
         self._end_if_complete()
         asyncio.get_running_loop().call_later(_LAST_OUTPUT_S, self._end)
 
     def _end_if_complete(self) -> None:
-        if self._exited and not self._open:
+        if self.exited.is_set() and not self._open:
             self._end()
 
     def _end(self) -> None:
