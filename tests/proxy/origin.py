@@ -16,8 +16,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: Origin
 
     def do_GET(self) -> None:
-        size = int(self.headers.get("Content-Length", "0"))
-        body = self.rfile.read(size)
+        body = self._body()
         self.server.seen.append((self.command, self.path, self.headers.get("Host", "")))
         answer = f"{self.command} {self.path} {len(body)}".encode()
         self.send_response(self.server.status)
@@ -27,6 +26,16 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(answer)
 
     do_POST = do_HEAD = do_PUT = do_GET
+
+    def _body(self) -> bytes:
+        if self.headers.get("Transfer-Encoding") != "chunked":
+            return self.rfile.read(int(self.headers.get("Content-Length", "0")))
+        body = b""
+        while size := int(self.rfile.readline(), 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        self.rfile.readline()
+        return body
 
     def log_message(self, format: str, *args: object) -> None:
         pass

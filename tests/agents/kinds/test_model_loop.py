@@ -213,8 +213,8 @@ def test_a_provider_that_is_busy_is_asked_again_when_it_says(dialect: str, serve
         (Send({"error": {"message": "no"}}, 404), "model", 1, "{dialect} does not know the model"),
         (Send("<html>", 200), "garbage", 1, "{dialect} sent an unexpected response"),
         (Send({"hello": 1}, 200), "garbage", 1, "{dialect} sent an unexpected response"),
-        (Hang(), "timeout", 2, "{dialect} did not answer within 0.25 s after 2 tries"),
-        (Drip(), "timeout", 2, "{dialect} did not answer within 0.25 s after 2 tries"),
+        (Hang(), "timeout", 2, "{dialect} did not answer within 1 s after 2 tries"),
+        (Drip(), "timeout", 2, "{dialect} did not answer within 1 s after 2 tries"),
         (Break(), "connection", 4, "{dialect} cannot be reached at http://127.0.0.1"),
     ],
 )
@@ -225,7 +225,7 @@ def test_a_provider_that_fails_is_given_up_with_a_reason(
         pass
 
     server.play(step)
-    turn_s = 0.25 if reason == "timeout" else 20.0
+    turn_s = 1.0 if reason == "timeout" else 20.0
     with pytest.raises(ModelError) as caught:
         talk(dialect, server, toolbox(), pause=pause, turn_s=turn_s)
     assert (caught.value.reason, caught.value.tries, len(server.requests)) == (reason, tries, tries)
