@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 DEMO := .venv-demo
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 
-.PHONY: demo quick test measure smoke check format bench clean
+.PHONY: demo quick test failed measure smoke check format bench clean
 
 demo: $(DEMO)/.ready
 	@$(DEMO)/bin/python -m examples.demo
@@ -37,6 +37,10 @@ SPREAD := -n $(JOBS) --dist loadfile --no-loadscope-reorder
 MARKS := $(if $(ALL),,not thorough$(if $(FAST), and not slow))
 test: $(READY)
 	$(BIN)/pytest $(SPREAD) -m "$(MARKS)" $(addprefix --ignore=,$(MEASURE))
+
+# The tests that failed in the last run, again, one after another.
+failed: $(READY)
+	$(BIN)/pytest --last-failed --last-failed-no-failures none -m "$(MARKS)" $(addprefix --ignore=,$(MEASURE))
 
 # A busy machine can fail a measurement, so failures get a second try.
 measure: $(READY)
