@@ -6,6 +6,7 @@ import re
 import runpy
 import shutil
 from pathlib import Path
+from textwrap import indent
 
 import pytest
 
@@ -19,6 +20,7 @@ from tests.measure.test_docs import DOCS, PROJECT, Block, blocks_of, commands_of
 PAGE = DOCS / "suites.md"
 BLOCKS = list(blocks_of(PAGE))
 SUITES = [block for block in BLOCKS if block.language == "yml"]
+PARTS_OF_TESTS = [block for block in BLOCKS if block.language == "yaml"]
 TEXT = PAGE.read_text("utf-8")
 
 
@@ -33,6 +35,15 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_every_suite_of_the_page_passes(here: Path, block: Block) -> None:
     (here / "a.suite.yml").write_text(block.text)
     assert invoke(["test", "a.suite.yml"]) == 0
+
+
+@pytest.mark.parametrize("block", PARTS_OF_TESTS, ids=str)
+def test_every_part_of_a_test_is_valid(here: Path, block: Block) -> None:
+    test = "name: pays\nagent: {command: [sh, pay.sh]}\ninject: [hung]\n" + block.text
+    faults = "faults: [{name: hung, target: {tool: search}, kind: hang}]"
+    suite = f"servers: {{shop: {{mock: tools.yml}}}}\n{faults}\nagents:\n"
+    (here / "a.suite.yml").write_text(suite + indent(f"- {indent(test, '  ').lstrip()}", "  "))
+    assert invoke(["test", "a.suite.yml", "--collect-only"]) == 0
 
 
 def test_the_first_example_says_what_the_page_shows(here: Path, capsys: pytest.CaptureFixture[str]) -> None:

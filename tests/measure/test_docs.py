@@ -95,7 +95,9 @@ YAML = [block for block in BLOCKS if block.language == "yaml"]
 SCENARIOS = [block for block in YAML if block.text.startswith("title:")]
 EXPERIMENTS = [block for block in YAML if block.page == DOCS / "chaos.md"]
 """Held to their word by tests/cli/test_chaos_docs.py."""
-PLANS = [block for block in YAML if block not in SCENARIOS and block not in EXPERIMENTS]
+PARTS_OF_SUITES = [block for block in YAML if block.page == DOCS / "suites.md"]
+"""Checked by tests/agents/test_suites_page.py."""
+PLANS = [block for block in YAML if block not in (*SCENARIOS, *EXPERIMENTS, *PARTS_OF_SUITES)]
 SCRIPTS = [block for block in BLOCKS if block.language == "python" and block.page != WALK_THROUGH]
 
 
