@@ -170,6 +170,13 @@ def take(step: Step, env: dict[str, str], folder: Path) -> None:
     check(step.says in printed, f"expected {step.says!r} in {printed!r}")
 
 
+def refuse(step: Step, env: dict[str, str], folder: Path) -> None:
+    """Run a step whose extra is absent, and check that it ends with one line that names an extra."""
+    done = run(env | dict(step.variables), folder, *step.args)
+    check((done.returncode, done.stdout) == (2, ""), f"exit code {done.returncode}: {done.stdout}")
+    check(re.fullmatch(r"error: .+ needs the extra .+\n", done.stderr) is not None, done.stderr)
+
+
 @contextmanager
 def serving(env: dict[str, str], folder: Path, *args: str) -> Iterator[str]:
     """Start a command that serves HTTP, yield the URL that it prints, and end it with SIGTERM."""
@@ -402,6 +409,11 @@ def main() -> int:
             each.title: partial(take, each) for each in STEPS if each.extra in there
         }
         todo |= {server.__name__: server for extra, server in SERVERS if extra in there}
+        todo |= {
+            f"{each.title}, without its extra": partial(refuse, each)
+            for each in STEPS
+            if each.extra not in there
+        }
         for title, use in todo.items():
             shown = title.replace(str(PROJECT), ".")
             try:
