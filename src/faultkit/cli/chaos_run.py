@@ -34,8 +34,8 @@ Exit codes:
   3    the steady state did not hold at the start: nothing was started
   4    aborted: stopped, out of time, or an action failed
   5    a rollback failed: something is still broken
-  6    not exercised: it held, but a fault touched nothing
-  7    not checked: a Chaos Toolkit file without a hypothesis after its method
+  6    nothing is proven: it held, but a fault touched nothing; or a Chaos Toolkit
+       file has no hypothesis after its method
   130  Ctrl-C, 143 SIGTERM: rolled back first
 A game day exits with the most severe of its codes.
 
