@@ -205,11 +205,12 @@ def _read(each: Argument, value: Any, root: str | None) -> Any:
         raise ValueError("is required, got nothing")
     if each.path_of and root is not None:
         # Checked before anything else looks at the path. What follows uses it with its links resolved.
-        value = _within(root, _absolute(value, each.path_of))
+        value = within_root(_absolute(value, each.path_of), root)
     return each.read(value)
 
 
-def _within(root: str, path: str) -> str:
+def within_root(path: str, root: str) -> str:
+    """Return the path with its links resolved; raise ValueError if it is not in the server's root folder."""
     try:
         return path_within(path, root)
     except ValueError as error:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
+from faultkit.agent_tools.argument_kinds import within_root
 from faultkit.agent_tools.tool import ToolCall, ToolResult
 from faultkit.base.errors import InputError
-from faultkit.base.files import path_within
 from faultkit.chaos.experiment.experiment_file import AnyExperiment
 from faultkit.chaos.experiment.experiment_model import (
     FAULTKIT_KEY,
@@ -74,10 +74,9 @@ def _check_folder(folder: Any, root: str | None) -> None:
     if not isinstance(folder, str) or root is None:
         return
     try:
-        path_within(folder, root)
+        within_root(folder, root)
     except ValueError as error:
-        problem = f'{error}, the root folder of this server (--root), got "{folder}"'
-        raise InputError("metadata.folder", problem) from None
+        raise InputError("metadata.folder", str(error)) from None
 
 
 def _inject(call: ToolCall, session: ChaosSession) -> dict[str, Any]:

@@ -8,7 +8,6 @@ can connect there. The Host and Origin headers keep web pages out: a browser doe
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import Callable, Mapping
 
 from mcp.server.transport_security import TransportSecuritySettings
@@ -23,13 +22,13 @@ from faultkit.agent_tools.tool_runner import ToolRunner
 from faultkit.base.address import LOOPBACK, LOOPBACK_HOSTS, Endpoint, is_local_name
 from faultkit.base.errors import InputError
 from faultkit.base.http.asgi_server import ServerWithoutSignals, uvicorn_config
+from faultkit.base.network import new_token
 from faultkit.base.secrets import has_bearer_token
 from faultkit.base.signals import REASONS, StopReason, handle_signals
 from faultkit.proxy.sockets import listen
 
 PATH = "/mcp"
 _EVERYWHERE = ("0.0.0.0", "::")
-_TOKEN_BYTES = 24
 _GRACE_S, _KEEP_ALIVE_S = 1, 60
 
 
@@ -122,7 +121,7 @@ def token_for(host: str, given: str | None) -> str:
     if not is_local_name(host):
         problem = f"expected a token, since {host} can be reached from other machines, got none"
         raise InputError("--token", problem)
-    return secrets.token_urlsafe(_TOKEN_BYTES)
+    return new_token()
 
 
 def check_token(token: str) -> None:

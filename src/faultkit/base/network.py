@@ -1,9 +1,10 @@
-"""Failures to connect and to listen, described for users. Addresses as text are in `base.address`."""
+"""Failures to connect and to listen, described for users; tokens of servers. Addresses: `base.address`."""
 
 from __future__ import annotations
 
 import errno
 import os
+import secrets
 import socket
 
 from faultkit.base.address import Endpoint, url_host
@@ -32,3 +33,8 @@ def cannot_listen(host: str, port: int, error: OSError) -> TargetError:
         # asyncio wraps the system's message in its own words.
         why = os.strerror(error.errno).lower()
     return TargetError(f"cannot listen on {url_host(host)}:{port}: {why}")
+
+
+def new_token() -> str:
+    """Return a random bearer token for the callers of a server: 192 bits, which cannot be guessed."""
+    return secrets.token_urlsafe(24)

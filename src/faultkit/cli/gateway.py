@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -156,10 +155,6 @@ def command(
     plan = written.plan
     endpoint = control_endpoint(control)
     given = [line for line in os.environ.get(HEADERS_VARIABLE, "").splitlines() if line.strip()]
-    added = (*header_pairs(given, HEADERS_VARIABLE), *header_pairs(headers))
-    own_token = os.environ.get("FAULT_GATEWAY_TOKEN") or None
-    # Without one, every user of the machine could use these credentials, or start processes as this user.
-    is_token_made = front == "http" and bool(added or server_command) and own_token is None and not no_token
     job = GatewayJob(
         command=server_command,
         upstream=upstream,
@@ -170,12 +165,12 @@ def command(
         server=server_name,
         record=record,
         overwrite=overwrite,
-        headers=added,
+        headers=(*header_pairs(given, HEADERS_VARIABLE), *header_pairs(headers)),
         verify=not insecure,
         control=None if endpoint is None else (endpoint.host, endpoint.port),
         control_token=os.environ.get("FAULT_CONTROL_TOKEN") or None,
-        token=secrets.token_urlsafe(24) if is_token_made else None if no_token else own_token,
-        is_token_shown=is_token_made,
+        token=os.environ.get("FAULT_GATEWAY_TOKEN") or None,
+        is_open=no_token,
         json_events=as_json,
     )
     with written.naming_places():

@@ -155,7 +155,7 @@ def edge_command(
     if report is not None:
         is_junit = report.lower().endswith(".xml")
         write_output(report, to_junit(results, strict=strict) if is_junit else to_markdown(results))
-    return _MISSED if why else _MET
+    return _MET if results.is_met(strict=strict) else _MISSED
 
 
 def _slow_call(text: str) -> tuple[str, Mapping[str, object] | None]:

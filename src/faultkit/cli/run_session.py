@@ -9,7 +9,6 @@ import contextlib
 import logging
 import queue
 import resource
-import secrets
 import sys
 import threading
 import time
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING
 from faultkit.base.address import Endpoint
 from faultkit.base.errors import TargetError
 from faultkit.base.garbage import undisturbed
-from faultkit.base.network import why_unreachable
+from faultkit.base.network import new_token, why_unreachable
 from faultkit.base.signals import StopSignal
 from faultkit.cli.run_output import RunEnding, RunOutput, StartedRun
 from faultkit.plan import Plan
@@ -105,7 +104,7 @@ def _open_control(plane: DataPlane, job: RunJob, began: float) -> ControlServer 
         return None
     from faultkit.proxy.control.control_server import ControlServer
 
-    token = job.control_token or secrets.token_urlsafe(24)
+    token = job.control_token or new_token()
     control = ControlServer(plane, job.control, token, began=began)
     if job.control_token is None:
         print(f"control token: {token}", file=sys.stderr, flush=True)

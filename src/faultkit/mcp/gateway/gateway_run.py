@@ -8,7 +8,6 @@ any other pair     the bridge: a front and an upstream that deal in messages, jo
 from __future__ import annotations
 
 import asyncio
-import secrets
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ from faultkit.base.errors import InputError
 from faultkit.base.external_program import check_program
 from faultkit.base.http.callers import allowed_hosts, has_token, refuse_without_token
 from faultkit.base.http.http_server import HttpRequest, HttpServer, ResponseWriter
-from faultkit.base.network import cannot_listen
+from faultkit.base.network import cannot_listen, new_token
 from faultkit.base.signals import AsyncStopSignal
 from faultkit.faults.call_fault import ERAS, Transport
 from faultkit.mcp.gateway.gateway_control import GatewayControl, GatewayState
@@ -75,9 +74,10 @@ class GatewayJob:
     control_token: str | None = None
     """Bearer token of the control API; None to generate and print one."""
     token: str | None = None
-    """Bearer token that clients over HTTP must send; None to serve all."""
-    is_token_shown: bool = False
-    """True to print the token."""
+    """Bearer token that clients over HTTP must send; None to generate and print one where callers could do
+    harm."""
+    is_open: bool = False
+    """True to serve all clients over HTTP, without a token."""
     json_events: bool = False
     """True to write lines for the user as JSON events."""
 
@@ -114,7 +114,7 @@ async def run_gateway(job: GatewayJob, say: Say = lambda line: None) -> GatewayE
     with AsyncStopSignal() as signals, _recording(job, state, log.note) as recorder:
         async with _control_api(job, state, log.note):
             run = _run_relay if job.front == "http" and job.upstream else _run_bridge
-            ended = await run(job, state, recorder, signals, log)
+            ended = await run(job, _client_token(job), state, recorder, signals, log)
     log.ended(ended.why, state.injector)
     return ended
 
@@ -136,7 +136,7 @@ async def _control_api(job: GatewayJob, state: GatewayState, say: Say) -> AsyncI
     if job.control is None:
         yield
         return
-    token = job.control_token or secrets.token_urlsafe(24)
+    token = job.control_token or new_token()
     control = GatewayControl(state, token)
     host, port = await control.start(*job.control)
     say(f"control: http://{url_host(host)}:{port}")
@@ -149,7 +149,12 @@ async def _control_api(job: GatewayJob, state: GatewayState, say: Say) -> AsyncI
 
 
 async def _run_relay(
-    job: GatewayJob, state: GatewayState, recorder: Recorder | None, signals: AsyncStopSignal, log: RunLog
+    job: GatewayJob,
+    token: str | None,
+    state: GatewayState,
+    recorder: Recorder | None,
+    signals: AsyncStopSignal,
+    log: RunLog,
 ) -> GatewayEnd:
     relay = HttpRelay(
         job.upstream,
@@ -160,15 +165,14 @@ async def _run_relay(
         headers=job.headers,
         verify=job.verify,
         hosts=allowed_hosts(job.host),
-        token=job.token,
+        token=token,
         warn=lambda text: log.note(f"{job.server or 'the server'}: {text}"),
     )
     server = HttpServer(relay.handle)
     try:
         host, port = await _listen(job, server.start)
         url = f"http://{url_host(host)}:{port}{relay.path}"
-        log.started(f"gateway on {url}, in front of {job.upstream}", url=url, upstream=job.upstream)
-        _show_token(job, log)
+        _say_started(job, token, url, job.upstream, log)
         return GatewayEnd(await signals.wait())
     finally:
         await relay.stop()
@@ -176,7 +180,12 @@ async def _run_relay(
 
 
 async def _run_bridge(
-    job: GatewayJob, state: GatewayState, recorder: Recorder | None, signals: AsyncStopSignal, log: RunLog
+    job: GatewayJob,
+    token: str | None,
+    state: GatewayState,
+    recorder: Recorder | None,
+    signals: AsyncStopSignal,
+    log: RunLog,
 ) -> GatewayEnd:
     server_end: asyncio.Future[GatewayEnd] = asyncio.get_running_loop().create_future()
     front: HttpFront | None = None
@@ -210,15 +219,14 @@ async def _run_bridge(
         front = HttpFront(
             gateway,
             hosts=allowed_hosts(job.host),
-            admit=None if job.token is None else partial(_admit, job.token),
+            admit=None if token is None else partial(_admit, token),
             most_sessions=_MOST_SERVERS,
             idle_s=_IDLE_S,
         )
         host, port = await _listen(job, front.start)
         behind = job.upstream or " ".join(job.command)
         url = f"http://{url_host(host)}:{port}/mcp"
-        log.started(f"gateway on {url}, in front of {behind}", url=url, upstream=behind)
-        _show_token(job, log)
+        _say_started(job, token, url, behind, log)
         return GatewayEnd(await signals.wait())
     finally:
         if front is not None:
@@ -226,9 +234,20 @@ async def _run_bridge(
         await gateway.stop(urgent=not is_orderly)
 
 
-def _show_token(job: GatewayJob, log: RunLog) -> None:
-    if job.token is not None and job.is_token_shown:
-        log.note(f"gateway token: {job.token}")
+def _client_token(job: GatewayJob) -> str | None:
+    """Return the token that clients over HTTP must send; None to serve all.
+
+    Without one, every user of the machine could use the credentials of a gateway that adds headers, or start
+    processes as its user."""
+    if job.is_open:
+        return None
+    return job.token or (new_token() if job.headers or job.command else None)
+
+
+def _say_started(job: GatewayJob, token: str | None, url: str, behind: str, log: RunLog) -> None:
+    log.started(f"gateway on {url}, in front of {behind}", url=url, upstream=behind)
+    if token is not None and job.token is None:
+        log.note(f"gateway token: {token}")
 
 
 def _admit(token: str, request: HttpRequest, answer: ResponseWriter, serve: Continuation) -> None:
