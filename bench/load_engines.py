@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import subprocess
 import sys
 import time
@@ -17,14 +16,13 @@ from typing import Any, TypeAlias
 from bench import machine
 from bench.clients import CLIENTS, CONNECTIONS, Client, Job
 from bench.load import LoadError
-from bench.options import parser, progress, setup_from
+from bench.options import measure, parser, progress, setup_from
 from bench.origin import start_upstreams
 from bench.processes import StartError, cpu_ns, running, with_children
 from bench.relays import OURS, Setup
 from bench.stats import median
 from bench.tables import Table, aligned_table, figure, markdown
 
-DOCUMENT = machine.PROJECT / "docs" / "benchmarks.md"
 ROUNDS = 3
 _RATE_RPS = 1000
 HEADING = "## HTTP load engines"
@@ -281,14 +279,6 @@ def section(result: Result) -> str:
     return "\n\n".join(part.strip() for part in parts)
 
 
-def with_section(document: str, section: str) -> str:
-    """Return the document with the section replaced; a new section goes before the notes, or to the end."""
-    heading = section.strip().partition("\n")[0]
-    rest = re.sub(rf"^{heading}\n.*?(?=^## |\Z)", "", document, flags=re.DOTALL | re.MULTILINE)
-    body, notes, left_out = rest.partition("## Left out")
-    return f"{body.rstrip()}\n\n{section.strip()}\n" + (f"\n{notes}{left_out}" if notes else "")
-
-
 def print_result(result: Result) -> None:
     print(f"{result.machine.sentence()}; medians of {result.rounds} rounds", end="; ")
     print(f"steal {result.steal_percent:.1f} %", end="\n\n")
@@ -302,20 +292,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command.add_argument("--rounds", type=int, default=ROUNDS, help=f"default {ROUNDS}")
     command.add_argument("--document", action="store_true", help="also renew this section of the document")
     options = command.parse_args(arguments)
-    try:
-        result = run(options)
-    except StartError as error:
-        print(f"bench: {error}", file=sys.stderr)
-        return 3
-    except KeyboardInterrupt:
-        print("bench: interrupted; everything that was started has been ended", file=sys.stderr)
-        return 130
-    print_result(result)
-    if options.json:
-        options.json.write_text(json.dumps(result.to_json(), indent=2) + "\n")
-    if options.document:
-        DOCUMENT.write_text(with_section(DOCUMENT.read_text(), section(result)))
-    return 1 if result.missed() else 0
+    return measure(options, run, print_result, Result.missed, section=section)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ measures what the gateway adds to a call."""
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import tempfile
 import time
@@ -16,13 +15,12 @@ from typing import Any, ClassVar
 
 from bench import machine
 from bench.load import LoadError
-from bench.load_engines import DOCUMENT, with_section
 from bench.mcp_cells import CELLS as BARE_CELLS
 from bench.mcp_cells import FULL, IN_FLIGHT, QUICK, Cell, Metrics, RunningServers, Target, start_all
 from bench.mcp_cells import TARGETS as BARE_TARGETS
 from bench.mcp_serve import SERVE_CELL, SERVE_TARGET
 from bench.mcp_servers import MOCK, commands_in
-from bench.options import progress
+from bench.options import measure, progress
 from bench.processes import StartError, end_on_sigterm
 from bench.relays import find_fault
 from bench.stats import median
@@ -177,21 +175,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--document", action="store_true", help="also renew this section of the document")
     options = parser.parse_args(arguments)
     began_s = time.monotonic()
-    try:
-        result = run(options)
-    except (StartError, LoadError) as error:
-        print(f"bench: {error}", file=sys.stderr)
-        return 3
-    except KeyboardInterrupt:
-        print("bench: interrupted; everything that was started has been ended", file=sys.stderr)
-        return 130
-    print_result(result)
-    print(f"\n{time.monotonic() - began_s:.0f} s in all")
-    if options.json:
-        options.json.write_text(json.dumps(result.to_json(), indent=2) + "\n")
-    if options.document:
-        DOCUMENT.write_text(with_section(DOCUMENT.read_text(), section(result)))
-    return 1 if result.missed() else 0
+
+    def show(result: Result) -> None:
+        print_result(result)
+        print(f"\n{time.monotonic() - began_s:.0f} s in all")
+
+    problems = (StartError, LoadError)
+    return measure(options, run, show, Result.missed, section=section, problems=problems)
 
 
 if __name__ == "__main__":

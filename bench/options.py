@@ -1,22 +1,33 @@
-"""Options that both benchmarks share, and the setup that follows from them."""
+"""What the benchmarks share: options, the setup that follows from them, and from a run to its report."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
 from bench import load
-from bench.machine import raise_open_files
-from bench.processes import end_on_sigterm
+from bench.machine import PROJECT, raise_open_files
+from bench.processes import StartError, end_on_sigterm
 from bench.relays import RELAYS, RelayKind, Setup, find_fault
 
+DOCUMENT = PROJECT / "docs" / "benchmarks.md"
 # 10,000 idle connections are 20,000 descriptors in a relay; haproxy needs as many again for its pipes.
 _OPEN_FILES = 65_536
+
+
+class _Figures(Protocol):
+    def to_json(self) -> Any: ...
+
+
+Result = TypeVar("Result", bound=_Figures)
 
 
 def parser(module: str, what: str) -> argparse.ArgumentParser:
@@ -67,3 +78,39 @@ def progress(text: str) -> None:
     """Print progress on a terminal; print nothing if piped."""
     if sys.stderr.isatty():
         print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
+
+
+def measure(
+    options: argparse.Namespace,
+    run: Callable[[argparse.Namespace], Result],
+    show: Callable[[Result], None],
+    is_missed: Callable[[Result], object],
+    *,
+    section: Callable[[Result], str] | None = None,
+    problems: tuple[type[Exception], ...] = (StartError,),
+) -> int:
+    """Run a benchmark, show its result, and write what the options ask for; return the exit code.
+
+    problems: what ends the run with a line in place of a traceback"""
+    try:
+        result = run(options)
+    except problems as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 3
+    except KeyboardInterrupt:
+        print("bench: interrupted; everything that was started has been ended", file=sys.stderr)
+        return 130
+    show(result)
+    if options.json:
+        options.json.write_text(json.dumps(result.to_json(), indent=2) + "\n")
+    if section is not None and options.document:
+        DOCUMENT.write_text(with_section(DOCUMENT.read_text(), section(result)))
+    return 1 if is_missed(result) else 0
+
+
+def with_section(document: str, section: str) -> str:
+    """Return the document with the section replaced; a new section goes before the notes, or to the end."""
+    heading = section.strip().partition("\n")[0]
+    rest = re.sub(rf"^{heading}\n.*?(?=^## |\Z)", "", document, flags=re.DOTALL | re.MULTILINE)
+    body, notes, left_out = rest.partition("## Left out")
+    return f"{body.rstrip()}\n\n{section.strip()}\n" + (f"\n{notes}{left_out}" if notes else "")

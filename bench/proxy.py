@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -13,7 +12,7 @@ from typing import Any
 from bench import machine
 from bench.cells import CELLS, FULL, QUICK, Cell, Sizes
 from bench.load import LoadError
-from bench.options import chosen_relays, parser, progress, setup_from
+from bench.options import chosen_relays, measure, parser, progress, setup_from
 from bench.origin import start_upstreams
 from bench.processes import StartError
 from bench.relays import NO_FAULT, OURS, Relay, RelayKind, Setup
@@ -201,18 +200,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     add_options(command)
     command.add_argument("--only", action="append", choices=[cell.name for cell in CELLS], help="repeatable")
     options = command.parse_args(arguments)
-    try:
-        result = run(options)
-    except StartError as error:
-        print(f"bench: {error}", file=sys.stderr)
-        return 3
-    except KeyboardInterrupt:
-        print("bench: interrupted; everything that was started has been ended", file=sys.stderr)
-        return 130
-    print_result(result)
-    if options.json:
-        options.json.write_text(json.dumps(result.to_json(), indent=2) + "\n")
-    return 1 if any(v.word == "MISS" for v in result.verdicts()) else 0
+    return measure(
+        options, run, print_result, lambda result: any(v.word == "MISS" for v in result.verdicts())
+    )
 
 
 if __name__ == "__main__":

@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from bench import fidelity, load_engines, mcp, proxy, start
 from bench.cells import CELLS
 from bench.machine import PROJECT
-from bench.options import parser
+from bench.options import DOCUMENT, parser
 from bench.processes import StartError
 from bench.relays import OURS
 from bench.tables import markdown
 
-DOCUMENT = PROJECT / "docs" / "benchmarks.md"
 CARD = PROJECT / "docs" / "fidelity.svg"
 
 _INTRODUCTION = """\

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import resource
 import socket
@@ -17,10 +16,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from bench import machine, mcp
-from bench.load_engines import DOCUMENT, with_section
 from bench.mcp_cells import Metrics, Target
 from bench.mcp_servers import stdio_server
-from bench.options import progress
+from bench.options import measure, progress
 from bench.processes import (
     StartError,
     cpu_ns,
@@ -213,20 +211,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     command.add_argument("--fault", metavar="PATH", help="the fault command (default: of this environment)")
     command.add_argument("--document", action="store_true", help="also renew this section of the document")
     options = command.parse_args(arguments)
-    try:
-        result = run(options)
-    except (StartError, OSError, subprocess.CalledProcessError) as error:
-        print(f"bench: {error}", file=sys.stderr)
-        return 3
-    except KeyboardInterrupt:
-        print("bench: interrupted; everything that was started has been ended", file=sys.stderr)
-        return 130
-    print_result(result)
-    if options.json:
-        options.json.write_text(json.dumps(result.to_json(), indent=2) + "\n")
-    if options.document:
-        DOCUMENT.write_text(with_section(DOCUMENT.read_text(), section(result)))
-    return 1 if result.missed() else 0
+    problems = (StartError, OSError, subprocess.CalledProcessError)
+    return measure(options, run, print_result, Result.missed, section=section, problems=problems)
 
 
 if __name__ == "__main__":

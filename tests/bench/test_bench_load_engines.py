@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 from bench.clients import CLIENTS, CONNECTIONS, Job
-from bench.load_engines import CELLS, TARGETS, Result, medians, section, verdict_table, with_section
+from bench.load_engines import CELLS, TARGETS, Result, medians, section, verdict_table
 from bench.machine import Machine
+from bench.options import with_section
 
 
 def _result(ours: float, hey: float, late_ms: float) -> Result:

@@ -8,12 +8,12 @@ import threading
 
 import pytest
 from bench.load import LoadError
-from bench.load_engines import with_section
 from bench.machine import Machine
 from bench.mcp import CELLS, HEADING, TARGETS, Result, figure_table, medians, section, verdict_table
 from bench.mcp_cells import GATEWAY
 from bench.mcp_client import ECHO, TEXT, StdioClient, call_template
 from bench.mcp_servers import MOCK, SDK
+from bench.options import with_section
 
 
 def _result(ours: float, sdk: float, added_ms: float) -> Result:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bench.load_engines import with_section
 from bench.machine import Machine
+from bench.options import with_section
 from bench.start import (
     BARE,
     HEADING,
