@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from faultkit.base.errors import FaultkitError
-from faultkit.base.text import one_line
+from faultkit.base.text import one_line, shortened
 from faultkit.base.times import now_us, time_text
 from faultkit.chaos.experiment.experiment_model import (
     FAULTKIT_KEY,
@@ -427,5 +427,6 @@ def undo_text(step: Step, says: str) -> str:
         given = step.written.get("process")
         command = given.get("command") if isinstance(given, Mapping) else given
         parts = [command] if isinstance(command, str) else [str(part) for part in command or ()]
-        says = one_line(f"run {parts[0] if len(parts) == 1 else shlex.join(parts)}")[:_LONGEST_UNDO_TEXT]
+        words = parts[0] if len(parts) == 1 else shlex.join(parts)
+        says = shortened(one_line(f"run {words}"), _LONGEST_UNDO_TEXT)
     return f"{step.name}: {says}" if "name" in step.written else says

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from faultkit.base.secrets import mask_rule
-from faultkit.base.text import one_line
+from faultkit.base.text import one_line, shortened
 
 _FIGURES = ("status", "elapsed_ms")
 """The parts of an output that reports show; bodies and texts are in the journal."""
@@ -44,8 +44,7 @@ def measured_text(output: object) -> str:
         return ", ".join(f"{key} {_shown(value)}" for key, value in found.items())
     if output is None or isinstance(output, list | tuple):
         return "" if output is None else f"{len(output)} values"
-    text = one_line(_shown(output))
-    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
+    return shortened(one_line(_shown(output)), _LONGEST_VALUE)
 
 
 def _shown(value: object) -> str:
