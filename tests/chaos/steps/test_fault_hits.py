@@ -164,7 +164,7 @@ def test_a_counter_that_does_not_answer_is_not_a_proof() -> None:
         (3.5, "3.5"),
         (None, ""),
         ([1, 2], "2 values"),
-        ("x" * 61, "x" * 60 + "…"),
+        ("x" * 61, "x" * 59 + "…"),
     ],
 )
 def test_reports_show_the_figures_of_a_check(output: object, text: str) -> None:

@@ -10,7 +10,7 @@ from faultkit.base.text import one_line, shortened
 
 _FIGURES = ("status", "elapsed_ms")
 """The parts of an output that reports show; bodies and texts are in the journal."""
-_LONGEST_VALUE = 61
+_LONGEST_VALUE = 60
 
 
 def rule_settings(rule: Mapping[str, Any]) -> dict[str, Any]:
