@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,20 @@ def test_a_run_that_met_no_fault_counts_for_nothing(tmp_path: Path) -> None:
 def test_a_variation_that_is_none_is_refused(vary: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["test", "rank", BATTERY, "--vary", vary]) == 2
     assert "--vary: expected NAME=A,B" in capsys.readouterr().err
+
+
+PROGRAM = """
+import os, sys
+print({"liar": "12 euros", "honest": "The price is unknown."}[sys.argv[1]])
+"""
+
+
+def test_programs_that_differ_in_their_arguments_are_different_agents(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "agent.py").write_text(PROGRAM)
+    command = json.dumps({"command": [sys.executable, str(tmp_path / "agent.py"), "${m}"]})
+    path = write(tmp_path, HEAD + AGENT % (command, "hung"))
+    assert invoke(["test", "rank", str(path), "--vary", "m=liar,honest", "--json"]) == 0
+    names = [one["agent"] for one in json.loads(capsys.readouterr().out)]
+    assert sorted(name.rpartition(" ")[2] for name in names) == ["honest", "liar"]

@@ -21,11 +21,11 @@ SLOW = Latency(distribution="uniform", min_ms=10, max_ms=90)
 EACH_SECOND = Slo("availability", "each second", 90, None, window_s=1.0)
 
 
-def assembled(measured: Measurements, gate: Slo = EACH_SECOND) -> report.ItemReport:
+def assembled(measured: Measurements, gate: Slo = EACH_SECOND, slow: Latency = SLOW) -> report.ItemReport:
     item = ScenarioItem(
         HttpCall("GET", "http://127.0.0.1/"),
         strategy=LoadStrategy(LOAD, 1, 10.0),
-        faults=(WrittenFault("latency", Rule("slow", SLOW)),),
+        faults=(WrittenFault("latency", Rule("slow", slow)),),
     )
     measured.faults_s = measured.baseline_s = 10.0
     after = Snapshot((), (), {"slow": 100}, LatenessSummary(), 0, 0)
@@ -40,11 +40,12 @@ def late_by_3_ms() -> Lateness:
 
 
 def test_the_allowed_lateness_of_the_proxy_depends_on_the_smallest_delay() -> None:
-    close = Slo("latency", "95% @ 104ms", 95, 104.0)  # The answers take 100 ms.
+    close = Slo("latency", "95% @ 96ms", 95, 96.0)  # The answers take 100 ms.
     found = assembled(Measurements(tally_of(*PLANNED), lateness=late_by_3_ms()), close)
     assert found.verdict == "inconclusive"
     assert found.reasons == (
         "10 of 10 releases of the proxy (100.0%) were more than 2 ms late, the 99th percentile 3.0 ms.",
+        'SLO "95% @ 96ms" was missed',
     )
 
 
@@ -57,6 +58,15 @@ def test_lateness_that_is_small_beside_the_margin_is_a_warning(limit_ms: float, 
         "10 of 10 releases of the proxy (100.0%) were more than 2 ms late, the 99th percentile 3.0 ms. "
         "The verdict does not depend on it.",
     )
+
+
+def test_a_mean_that_is_not_the_one_asked_for_is_a_warning() -> None:
+    found = assembled(Measurements(tally_of(*PLANNED)), slow=Latency(mean_ms=20, stddev_ms=20))
+    assert found.warnings == (
+        "latency: delays below 0 are drawn again, so that their mean is 25.8 ms, not 20 ms (stddev is over "
+        "half of it).",
+    )
+    assert assembled(Measurements(tally_of(*PLANNED)), slow=Latency(mean_ms=20, stddev_ms=10)).warnings == ()
 
 
 def test_a_weak_baseline_is_a_warning() -> None:

@@ -8,6 +8,7 @@ nothing by making no calls.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import mean
@@ -78,7 +79,7 @@ def agent_name(test: AgentTest) -> str:
     if isinstance(agent, ModelAgent):
         return agent.model
     if isinstance(agent, CommandAgent):
-        return agent.argv[0]
+        return shlex.join(agent.argv)
     return "script"
 
 

@@ -55,7 +55,7 @@ Examples:
     metavar="NAME",
     multiple=True,
     help="Call this tool, whatever its annotations say. Repeatable. By default, only tools are called whose "
-    "annotations declare them harmless.",
+    "annotations declare them read-only.",
 )
 @click.option(
     "--args",

@@ -23,7 +23,6 @@ from faultkit.cli.log import LogSettings
 from faultkit.cli.run_output import EventLines, JsonLines, PlainLines, RunOutput
 from faultkit.cli.run_session import RunJob, run_job, warn
 from faultkit.cli.shared_options import CONTROL, control_endpoint, json_option, optional_seconds, seed_option
-from faultkit.faults.distribution import drawn_mean_ms
 from faultkit.faults.stream.latency import Latency
 from faultkit.plan import Plan, Rule, check_network_rule, fresh_name, load_plan_file
 from faultkit.proxy.data_plane import ProxySpec
@@ -176,19 +175,10 @@ def hints(job: RunJob) -> list[str]:
 
 def _raised_means(job: RunJob) -> list[str]:
     """Return a warning for each latency whose mean is not the one that was asked for."""
-    found = []
-    for rule in job.plan.rules:
-        fault = rule.fault
-        if (
-            isinstance(fault, Latency)
-            and fault.distribution == "normal"
-            and fault.stddev_ms > fault.mean_ms / 2
-        ):
-            found.append(
-                f"{rule.name}: delays below 0 are drawn again, so that their mean is "
-                f"{drawn_mean_ms(fault):.1f} ms, not {fault.mean_ms:g} ms (stddev is over half of it)"
-            )
-    return found
+    raised = (
+        (rule.name, rule.fault.raised_mean()) for rule in job.plan.rules if isinstance(rule.fault, Latency)
+    )
+    return [f"{name}: {why}" for name, why in raised if why]
 
 
 def _open_door(job: RunJob) -> list[str]:

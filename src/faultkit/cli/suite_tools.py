@@ -96,7 +96,11 @@ def rank_command(
         if ended.signal is not None:
             raise click.exceptions.Exit(128 + ended.signal)
         for suite, result in zip(suites, ended.results.suites, strict=True):
-            names = {test.name: agent_name(test) for test in suite.tests if isinstance(test, AgentTest)}
+            names = {
+                test.name: _with_variation(agent_name(test), variables)
+                for test in suite.tests
+                if isinstance(test, AgentTest)
+            }
             for row in result.rows:
                 name = names.get(row.name.removesuffix(RECOVERY_SUFFIX))
                 if name is not None and row.runs:
@@ -105,8 +109,9 @@ def rank_command(
     if as_json:
         click.echo(json.dumps([asdict(one) for one in standings], indent=2))
         return
+    wide = max([14, *(len(one.agent) for one in standings)]) + 2
     click.echo(
-        f"{'agent':<16}{'score':>12}{'passed':>9}{'goal':>9}{'honest':>9}{'wasted':>9}{'twice':>7}{'early':>7}"
+        f"{'agent':<{wide}}{'score':>12}{'passed':>9}{'goal':>9}{'honest':>9}{'wasted':>9}{'twice':>7}{'early':>7}"
     )
     for one in standings:
         score = "–" if one.score is None else f"{one.score:.1f}"
@@ -117,13 +122,18 @@ def rank_command(
             for number, known in ((one.goals, one.goals_known), (one.honest, one.honest_known))
         )
         click.echo(
-            f"{one.agent:<16}{score:>12}{f'{one.passed}/{one.hit}':>9}{goals:>9}{honest:>9}"
+            f"{one.agent:<{wide}}{score:>12}{f'{one.passed}/{one.hit}':>9}{goals:>9}{honest:>9}"
             f"{one.wasted_calls:>9}{one.duplicate_effects:>7}{one.early_calls:>7}"
         )
     if any(one.most != one.score for one in standings):
         click.echo(
             "A range: it is unknown whether goals were reached or claims are true; add `goal` to the tests."
         )
+
+
+def _with_variation(name: str, variables: dict[str, str]) -> str:
+    """Return the name of an agent, with the values that vary unless the name has them."""
+    return " ".join([name, *(f"{key}={value}" for key, value in variables.items() if value not in name)])
 
 
 def _variations(vary: str | None) -> list[dict[str, str]]:

@@ -1,7 +1,7 @@
 """Whether lateness of this machine could have changed a verdict. Pure.
 
-Lateness makes response times longer, so it counts against the distance between what was measured and the
-limit: 16 ms decide nothing about a p95 of 20 ms and a limit of 300 ms.
+Lateness only makes response times longer. So an objective that was kept would have been kept without it,
+and one that was missed counts unless lateness could be all that it was missed by.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ BOTH_WAYS = 2
 """A request and its answer can both be released late."""
 LIMITS_OF_SERVICES_MS = 100.0
 """Releases later than this may have hit time limits inside the service, which nothing here knows."""
-_LEAST_MS = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +66,11 @@ def is_decided(
         answered = tally.windows(max(run_s, 1.0), 1)[0].answered
         if answered and answered[-1] * 1000 >= limits.timeout_ms - late.usual_ms:
             return False
-    if limits.call_ms is not None and abs(summary.service.max_ms - limits.call_ms) <= late.call_ms:
+    if limits.call_ms is not None and 0 < summary.service.max_ms - limits.call_ms <= late.call_ms:
         return False
     timed = [slo for slo in limits.slos if slo.kind != "error" and slo.threshold is not None]
-    tight, loose = (
-        [result.passed for result in judge_all(_shifted(timed, ms), tally, run_s, load)]
-        for ms in (-late.usual_ms, late.usual_ms)
+    looser = [replace(slo, threshold=(slo.threshold or 0.0) + late.usual_ms) for slo in timed]
+    measured, without = (
+        [result.passed for result in judge_all(slos, tally, run_s, load)] for slos in (timed, looser)
     )
-    return tight == loose
-
-
-def _shifted(slos: Sequence[Slo], ms: float) -> list[Slo]:
-    return [replace(slo, threshold=max((slo.threshold or 0.0) + ms, _LEAST_MS)) for slo in slos]
+    return measured == without

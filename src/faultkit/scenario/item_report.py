@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from faultkit.base.secrets import mask_headers, mask_rule, mask_url
 from faultkit.base.text import count_of
+from faultkit.faults.stream.latency import Latency
 from faultkit.load.doubts import Doubts, doubts, doubts_about_baseline
 from faultkit.load.impact import impact
 from faultkit.load.late_margin import Limits, is_decided
@@ -96,7 +97,12 @@ def item_report(
         expectation=reported_expectation(item.expect),
         verdict=verdict,
         reasons=reasons,
-        warnings=(*found.warnings, *before.warnings, *_rare_fault_warnings(faults, run.requests)),
+        warnings=(
+            *found.warnings,
+            *before.warnings,
+            *_raised_mean_warnings(item),
+            *_rare_fault_warnings(faults, run.requests),
+        ),
         started_at=started_at,
         run=run,
         baseline=baseline,
@@ -122,6 +128,11 @@ def _calls(item: ScenarioItem, measured: Measurements) -> tuple[report.CallResul
         )
         for number, call in enumerate(measured.calls)
     )
+
+
+def _raised_mean_warnings(item: ScenarioItem) -> list[str]:
+    latencies = [fault.rule.fault for fault in item.faults if isinstance(fault.rule.fault, Latency)]
+    return [f"latency: {why}." for fault in latencies if (why := fault.raised_mean())]
 
 
 def _rare_fault_warnings(faults: Sequence[report.ReportedFault], requests: int) -> list[str]:

@@ -248,7 +248,7 @@ def test_a_tool_that_the_server_has_not_is_wrong_input() -> None:
     [
         ({"nope": {}}, '--args: expected a tool of the server, got "nope"'),
         ({"say": {}}, "--args: expected arguments that its schema allows, got"),
-        ({"wipe": {"text": "x"}}, "--args: wipe does not declare itself harmless: add --tool wipe"),
+        ({"wipe": {"text": "x"}}, "--args: wipe does not declare itself read-only: add --tool wipe"),
     ],
 )
 def test_arguments_that_cannot_be_used_are_wrong_input(

@@ -9,7 +9,7 @@ import pytest
 from faultkit.mcp.probe.servers.tool_arguments import (
     emptiest_arguments,
     invalid_arguments_for,
-    is_harmless,
+    is_read_only,
     ordinary_arguments,
     schema_problem,
     with_empty_array,
@@ -72,16 +72,16 @@ def test_what_is_wrong_with_arguments_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("annotations", "harmless"),
+    ("annotations", "read_only"),
     [
         ({}, False),
         ({"readOnlyHint": True}, True),
         ({"readOnlyHint": True, "destructiveHint": True}, True),
         ({"readOnlyHint": False}, False),
         ({"destructiveHint": False}, False),
-        ({"destructiveHint": False, "idempotentHint": True}, True),
+        ({"destructiveHint": False, "idempotentHint": True}, False),
         ({"destructiveHint": True, "idempotentHint": True}, False),
     ],
 )
-def test_a_tool_is_harmless_if_it_says_so(annotations: dict[str, bool], harmless: bool) -> None:
-    assert is_harmless(tool({}, **annotations)) is harmless
+def test_a_tool_is_read_only_if_it_says_so(annotations: dict[str, bool], read_only: bool) -> None:
+    assert is_read_only(tool({}, **annotations)) is read_only

@@ -25,7 +25,6 @@ from faultkit.mcp.probe.servers.probe_session import MakeArguments, ProbeSession
 from faultkit.mcp.probe.servers.tool_arguments import (
     emptiest_arguments,
     invalid_arguments_for,
-    is_read_only,
     ordinary_arguments,
     with_empty_array,
     with_text,
@@ -124,10 +123,9 @@ async def empty_arrays(session: ProbeSession) -> Judgement:
 
 
 async def invalid_arguments(session: ProbeSession) -> Judgement:
-    """Call read-only tools only: a server that does not validate runs the tool with these arguments."""
-    tools = session.tools if session.options.tools else [tool for tool in session.tools if is_read_only(tool)]
-    what = "is read-only and has a schema that excludes anything"
-    chosen = await session.choose(invalid_arguments_for, ordinary_arguments, what, tools)
+    """Call a tool with arguments that its schema excludes."""
+    what = "has a schema that excludes anything"
+    chosen = await session.choose(invalid_arguments_for, ordinary_arguments, what)
     if isinstance(chosen, Judgement):
         return chosen
     return judgements.refuses(await session.call(*chosen[:2]))

@@ -132,7 +132,7 @@ class ProbeOptions:
     expected_failures: tuple[str, ...] = ()
     """Ids of the probes that are known to fail."""
     tools: tuple[str, ...] = ()
-    """The tools that may be called; by default those that declare themselves harmless."""
+    """The tools that may be called; by default those that declare themselves read-only."""
     arguments: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     """Arguments for calls of tools, by their names; by default they are made from the schema."""
     era: Era | None = None

@@ -131,7 +131,7 @@ async def _judge(probe: Probe, session: ProbeSession) -> Judgement:
 def _notes(session: ProbeSession) -> tuple[str, ...]:
     if session.all_tools and not session.tools:
         return (
-            f"none of the {len(session.all_tools)} tools declares itself harmless by annotations, so none "
+            f"none of the {len(session.all_tools)} tools declares itself read-only by annotations, so none "
             "was called: name one with --tool",
         )
     return ()

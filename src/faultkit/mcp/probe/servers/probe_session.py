@@ -26,7 +26,7 @@ from faultkit.mcp.probe.servers.tool_arguments import (
     Arguments,
     Given,
     Tool,
-    is_harmless,
+    is_read_only,
     ordinary_arguments,
     schema_problem,
 )
@@ -108,14 +108,14 @@ class ProbeSession:
         if self.options.tools:
             self.tools = [by_name[name] for name in self.options.tools]
         else:
-            self.tools = [tool for tool in self.all_tools if is_harmless(tool)]
+            self.tools = [tool for tool in self.all_tools if is_read_only(tool)]
         if self.options.slow is not None:
             name, given = self.options.slow
             self.slow = name, _slow_arguments(by_name[name], given)
         for name, arguments in self.options.arguments.items():
             _check_arguments("--args", by_name[name], arguments)
             if by_name[name] not in self.tools:
-                raise InputError("--args", f"{name} does not declare itself harmless: add --tool {name}")
+                raise InputError("--args", f"{name} does not declare itself read-only: add --tool {name}")
 
     # --- the record ---------------------------------------------------------------------------
 
@@ -134,25 +134,23 @@ class ProbeSession:
 
     # --- requests ------------------------------------------------------------------------------
 
-    def candidates(
-        self, make: MakeArguments, tools: Sequence[Tool] | None = None
-    ) -> Iterator[tuple[str, Arguments]]:
+    def candidates(self, make: MakeArguments) -> Iterator[tuple[str, Arguments]]:
         """Return the tools that may be called and for which `make` gives arguments, and these."""
-        for tool in self.tools if tools is None else tools:
+        for tool in self.tools:
             name = str(tool.get("name"))
             arguments = make(tool, self.options.arguments.get(name))
             if arguments is not None:
                 yield name, arguments
 
     async def choose(
-        self, make: MakeArguments, ordinary: MakeArguments, what: str, tools: Sequence[Tool] | None = None
+        self, make: MakeArguments, ordinary: MakeArguments, what: str
     ) -> tuple[str, Arguments, ProbeResponse] | Judgement:
         """Return a tool that accepts an ordinary call, its arguments by `make`, and the answer to that call.
 
         A tool that refuses everything shows nothing, so without one there is only a judgement. `what`
         completes "no tool that may be called …"."""
         problem: Judgement | None = None
-        for number, (name, arguments) in enumerate(self.candidates(make, tools)):
+        for number, (name, arguments) in enumerate(self.candidates(make)):
             if number == _MOST_CONTROLS:
                 break
             tool = next(each for each in self.tools if each.get("name") == name)
@@ -174,7 +172,7 @@ class ProbeSession:
         if not self.all_tools:
             return not_applicable("the server has no tools")
         if not self.tools:
-            return not_applicable("no tool declares itself harmless: name one with --tool")
+            return not_applicable("no tool declares itself read-only: name one with --tool")
         return not_applicable(f"no tool that may be called {what}")
 
     async def _control(self, tool: str, arguments: Arguments) -> ProbeResponse:

@@ -17,18 +17,6 @@ TEXT = "faultkit"
 _CONSTRAINTS = ("enum", "const", "pattern", "format")
 
 
-def is_harmless(tool: Tool) -> bool:
-    """Return whether a tool declares itself harmless by its annotations.
-
-    Probes call a tool more than once, so one that only adds things must be declared idempotent as well.
-    """
-    given = tool.get("annotations")
-    hints = given if isinstance(given, Mapping) else {}
-    if hints.get("readOnlyHint") is True:
-        return True
-    return hints.get("destructiveHint") is False and hints.get("idempotentHint") is True
-
-
 def is_read_only(tool: Tool) -> bool:
     """Return whether a tool declares itself read-only."""
     given = tool.get("annotations")
