@@ -68,6 +68,28 @@ def test_a_text_that_only_mentions_secrets_is_unchanged(text: str) -> None:
     assert redacted(text) == text
 
 
+def test_free_text_is_masked_by_shape_at_any_depth() -> None:
+    given = {"note": "Authorization: Bearer abc", "list": [{"log": 'tried "postgres://me:hunter2@db"'}]}
+    assert redacted(given) == {
+        "note": "Authorization: [redacted]",
+        "list": [{"log": 'tried "postgres://[redacted]@db"'}],
+    }
+    inside = json_text({"text": json_text({"url": "https://h/?token=abc"})})
+    assert "abc" not in redacted_json(inside)
+    assert redacted('password=hunter2 {"n":1} token=abc123') == (
+        'password=[redacted] {"n":1} token=[redacted]'
+    )
+    assert (
+        redacted('ghp_abcdefghijklmnopqrstuvwxyz0123456789 {"auth": "x') == '[redacted] {"auth": [redacted]'
+    )
+
+
+@pytest.mark.parametrize("name", ["pwd", "auth_header", "aws_access_key_id", "x-amz-signature", "dsn", "pin"])
+def test_names_beyond_the_twelve_are_hidden(name: str) -> None:
+    assert redacted({"a": [{name: "s"}]}) == {"a": [{name: "[redacted]"}]}
+    assert redacted(f'cut: {{"a": 1, "{name}": "s3') == f'cut: {{"a": 1, "{name}": [redacted]'
+
+
 def test_a_name_that_is_spelled_with_escapes_is_hidden() -> None:
     assert redacted_json('{"p\\u0061ssword":"s"}') == '{"password":"[redacted]"}'
     assert redacted_json('{"n": 1.50}') == '{"n": 1.50}'

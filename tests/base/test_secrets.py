@@ -1,4 +1,4 @@
-"""Secrets never reach a report: not in headers, not in URLs, not in rules."""
+"""What counts as a secret, by name and by shape, and what does not; no report shows one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from faultkit.base.secrets import mask_headers, mask_rule, mask_url
+from faultkit.base.secrets import (
+    ORIGINAL_SECRET_KEYS,
+    environment_without_secrets,
+    hide_secrets,
+    is_original_secret_key,
+    is_secret_name,
+    is_secret_parameter,
+    mask_headers,
+    mask_rule,
+    mask_url,
+    may_hold_secret,
+    secret_variables,
+)
 from faultkit.faults.http.http_error import HttpError
 from faultkit.plan import Match, Rule, dump_rule
 
@@ -91,3 +103,201 @@ def test_a_rule_keeps_all_but_the_values_of_secret_headers() -> None:
     }
     assert plain["match"]["headers"]["Authorization"] == "Bearer s3cret*"  # type: ignore[index]
     assert mask_rule({"name": "rule", "fault": "refuse"}) == {"name": "rule", "fault": "refuse"}
+
+
+SECRET_NAMES = [
+    *("pwd", "pw", "pass", "db_pass", "dbpass", "passphrase", "credential", "credentials", "creds", "auth"),
+    *("auth_header", "authHeader", "access_key", "aws_access_key_id", "accessKeyId", "encryption_key"),
+    *(
+        "signing_key",
+        "ssh_key",
+        "master_key",
+        "license_key",
+        "signature",
+        "sig",
+        "x-amz-signature",
+        "session",
+    ),
+    *(
+        "dsn",
+        "connection_string",
+        "connectionString",
+        "database_url",
+        "DATABASE_URL",
+        "otp",
+        "pin",
+        "pin_code",
+    ),
+    *(
+        "X-Auth",
+        "X-Credential",
+        "X-Signature",
+        "X-Hub-Signature",
+        "X-Hub-Signature-256",
+        "X-Pwd",
+        "X-Session",
+    ),
+    *("X-Access-Key", "refreshToken", "JWTToken", "bearer", "Set-Cookie", "clientSecret", "oauth", "totp"),
+    *ORIGINAL_SECRET_KEYS,
+]
+HARMLESS_NAMES = [
+    *("author", "authors", "auth_type", "auth_url", "session_count", "sessions", "session_timeout", "pinned"),
+    *(
+        "pin_count",
+        "pinging",
+        "passed",
+        "pass_rate",
+        "bypass",
+        "compass",
+        "signature_version",
+        "signal",
+        "design",
+    ),
+    *(
+        "key",
+        "keys",
+        "keyboard",
+        "cache_key",
+        "primary_key",
+        "public_key",
+        "idempotency_key",
+        "monkey",
+        "option",
+    ),
+    *(
+        "connection",
+        "database",
+        "id",
+        "name",
+        "message",
+        "content",
+        "salt",
+        "pepper",
+        "",
+        "1",
+        "spin",
+        "dsname",
+    ),
+]
+
+
+@pytest.mark.parametrize("name", SECRET_NAMES)
+def test_the_value_under_such_a_name_is_a_secret(name: str) -> None:
+    assert is_secret_name(name)
+    # The cheap test before a search must not leave it out, in JSON or in a text.
+    assert may_hold_secret(f'{{"{name}":"x"}}')
+    assert may_hold_secret(f'"{{\\"{name}\\": 1}}"')
+    assert hide_secrets(f"{name}=hunter2") == f"{name}=[redacted]"
+
+
+@pytest.mark.parametrize("name", HARMLESS_NAMES)
+def test_the_value_under_such_a_name_is_none(name: str) -> None:
+    assert not is_secret_name(name)
+    assert hide_secrets(f"{name}=hunter2 {name}: hunter2") == f"{name}=hunter2 {name}: hunter2"
+
+
+def test_in_headers_and_queries_most_keys_are_secrets() -> None:
+    assert is_secret_parameter("key")
+    assert is_secret_parameter("X-Acme-Key")
+    assert not is_secret_parameter("Idempotency-Key")
+    assert not is_secret_parameter("keyboard")
+    assert mask_url("https://host/?key=abc&keyboard=de") == "https://host/?key=xxxxxx&keyboard=de"
+
+
+def test_the_header_tool_knows_the_names_of_its_original_alone() -> None:
+    assert is_original_secret_key("X-Api-Key")
+    assert not is_original_secret_key("X-Auth")
+
+
+JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P"
+PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\n-----END RSA PRIVATE KEY-----"
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("Authorization: Bearer abc", "Authorization: [redacted]"),
+        ("sent 'authorization: Basic YTpi' to it", "sent 'authorization: [redacted]' to it"),
+        ("Cookie: a=b; sid=1234\r\nHost: x", "Cookie: [redacted]\r\nHost: x"),
+        ("with Bearer abcd1234efgh", "with Bearer [redacted]"),
+        ("postgres://user:hunter2@db/x", "postgres://[redacted]@db/x"),
+        ("GET https://h/?a=1&token=abc&b=2 failed", "GET https://h/?a=1&token=[redacted]&b=2 failed"),
+        ("GET /?key=abc123&sig=def", "GET /?key=[redacted]&sig=[redacted]"),
+        ("connect(password=hunter2)", "connect(password=[redacted]"),
+        ("login failed: password=hunter2, retry", "login failed: password=[redacted] retry"),
+        ("curl --api-key=hunter2 x", "curl --api-key=[redacted] x"),
+        ("Server=db;Password=a$b;Database=x", "Server=db;Password=[redacted];Database=x"),
+        ("user=me password=hunter2 host=x", "user=me password=[redacted] host=x"),
+        ("password: hunter2", "password: [redacted]"),
+        ("{password: 'two words'}", "{password: '[redacted]'}"),
+        ("the password for staging is hunter2", "the password for staging is [redacted]"),
+        ("AKIAIOSFODNN7EXAMPLE is the key", "[redacted] is the key"),
+        ("ghp_abcdefghijklmnopqrstuvwxyz0123456789", "[redacted]"),
+        ("sk-ant-api03-abcdefghijklmnop", "[redacted]"),
+        ("SK0123456789abcdef0123456789abcdef", "[redacted]"),
+        (
+            "https://discord.com/api/webhooks/123456/" + "aB3_" * 17,
+            "https://discord.com/api/webhooks/[redacted]",
+        ),
+        ("bot 1234567890:AA" + "a1B-" * 8 + "x", "bot 1234567890:[redacted]"),
+        (f"got {JWT}.", "got [redacted]."),
+        (PEM, "-----BEGIN RSA PRIVATE KEY-----[redacted]-----END RSA PRIVATE KEY-----"),
+    ],
+)
+def test_a_secret_in_free_text_is_masked_by_its_shape(text: str, masked: str) -> None:
+    assert hide_secrets(text) == masked
+    assert hide_secrets(masked) == masked
+    assert may_hold_secret(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the password is wrong",
+        "the password is required: 8 characters",
+        "token: see the docs",
+        'the "password" is no key',
+        "Authorization is not supported",
+        "basic responsibilities and bearer of good news",
+        "https://example.org/a@b?page=2",
+        "mail me@example.org about risk-averse-and-long-enough-words",
+        "12 tests passed, 3 failed in session 4",
+        "the connection to 10.0.0.1:8080 was refused",
+        "ratio 16:AA, asia, design=flat, mapping=x",
+        "2026-01-01T00:00:00Z key=value",
+        "",
+    ],
+)
+def test_other_texts_stay_as_they_are(text: str) -> None:
+    assert hide_secrets(text) == text
+
+
+@given(st.text())
+def test_hiding_twice_is_hiding_once(text: str) -> None:
+    once = hide_secrets(text)
+    assert hide_secrets(once) == once
+
+
+def test_a_long_text_without_secrets_is_searched_in_time_that_grows_with_its_length() -> None:
+    for piece in ("password", "a.", "token:", "://", "-", "is ", "eyJ", "Bearer ", "auth(", "\\"):
+        text = piece * 20_000
+        assert len(hide_secrets(text)) > 0
+
+
+def test_variables_are_secret_by_name_or_by_what_is_in_them() -> None:
+    env = {
+        "PWD": "/home/me",
+        "MY_SERVICE_KEY": "abc",
+        "DB_PASSWORD": "x",
+        "DATABASE_URL": "sqlite:///test.db",
+        "REPLICA_URL": "postgres://me:hunter2@db/x",
+        "SSH_AUTH_SOCK": "/run/agent",
+        "NOTE": "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+    }
+    assert sorted(secret_variables(env)) == ["DB_PASSWORD", "MY_SERVICE_KEY", "NOTE", "REPLICA_URL"]
+    assert sorted(environment_without_secrets(env, keep=["NOTE"])) == [
+        "DATABASE_URL",
+        "NOTE",
+        "PWD",
+        "SSH_AUTH_SOCK",
+    ]

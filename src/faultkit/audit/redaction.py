@@ -1,7 +1,7 @@
 """Redaction of what is stored: removes secrets, and characters that a database does not accept. Pure.
 
-A secret is recognised by a name within its key: `password`, `X-Api-Key`, `refreshToken`. Texts are searched
-too, since they may be JSON or quote some, as error messages do.
+A secret is recognised by its key (`password`, `X-Api-Key`, `refreshToken`) or by its shape, as
+`base/secrets.py` says. Texts are searched too, since they may be JSON or quote some, as error messages do.
 """
 
 from __future__ import annotations
@@ -10,16 +10,12 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any
 
-from faultkit.base.secrets import ORIGINAL_SECRET_KEYS, REDACTED, is_secret_key
+from faultkit.base.secrets import REDACTED, hide_secrets, is_secret_name, may_hold_secret
 
 MOST_DEPTH = 100
 TOO_DEEP = "[too deep]"
-_STEMS = tuple(key.partition("_")[0] for key in ORIGINAL_SECRET_KEYS)
-"""Common beginning of all spellings of each name."""
-_LONGEST_REMEMBERED = 64
 NUL = "\u2400"
 """Replacement for NUL."""
 INFINITE = "[infinite]"
@@ -28,9 +24,8 @@ _MOST_TRIES = 64
 """Limit of attempts to parse JSON inside a text: a text of brackets must not cost much time."""
 _BRACKET = re.compile(r"[{\[]")
 _ESCAPE = re.compile(r"\\+u00([2-7][0-9a-fA-F])")
-_NAMES = "|".join(key.replace("_", "[-_]?") for key in ORIGINAL_SECRET_KEYS)
-_NAMED = re.compile(rf"""(?:{_NAMES})[^"'\\:{{}}\[\]]{{0,64}}\\*["']\s*:""", re.IGNORECASE)
-"""Key of a secret in JSON, even if the rest is cut off."""
+_KEY = re.compile(r"""(?<![^"'\\:{}\[\]])(?P<name>[^"'\\:{}\[\]]{2,200}+)\\*["']\s*:""")
+"""A key in JSON, even if the rest is cut off."""
 
 
 def redacted(value: Any, depth: int = 0) -> Any:
@@ -53,18 +48,12 @@ def redacted(value: Any, depth: int = 0) -> Any:
     return value
 
 
-def is_secret_name(name: str) -> bool:
-    """Return whether a key names a secret. Cached, since calls repeat the same few names."""
-    return _remembered(name) if len(name) <= _LONGEST_REMEMBERED else is_secret_key(name)
-
-
-_remembered = lru_cache(maxsize=4096)(is_secret_key)
-
-
 def redacted_text(text: str, depth: int = 0) -> str:
-    """Return a text without the secrets of the JSON in it. Other texts are not changed."""
-    if not may_hold_secret(text) or not _may_name(text):
+    """Return a text without secrets, also in JSON that it is or quotes. Other texts are not changed."""
+    if not needs_redaction(text):
         return storable_text(text)
+    if not _may_name(text):
+        return storable_text(hide_secrets(text))
     if depth >= MOST_DEPTH:
         return TOO_DEEP
     try:
@@ -99,18 +88,20 @@ def _redacted_around(text: str, depth: int) -> str:
         if (known := _up_to_secret(before)) is not None:
             return "".join([*parts, known])
         hidden = redacted(inner, depth + 1)
-        parts += [before, json_text(hidden) if hidden != inner else text[start:end]]
+        parts += [hide_secrets(before), json_text(hidden) if hidden != inner else text[start:end]]
         done = end
         place = _BRACKET.search(text, end)
     rest = text[done:]
-    return "".join([*parts, _up_to_secret(rest) or rest])
+    return "".join([*parts, _up_to_secret(rest) or hide_secrets(rest)])
 
 
 def _up_to_secret(text: str) -> str | None:
     """Return the text up to the first named secret; None if there is none."""
     spelled = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)
-    named = _NAMED.search(spelled)
-    return None if named is None else f"{spelled[: named.end()]} {REDACTED}"
+    for key in _KEY.finditer(spelled):
+        if is_secret_name(key["name"]):
+            return f"{hide_secrets(spelled[: key.start()])}{key[0]} {REDACTED}"
+    return None
 
 
 _decode = json.JSONDecoder().raw_decode
@@ -118,22 +109,15 @@ _decode = json.JSONDecoder().raw_decode
 
 def redacted_json(text: str) -> str:
     """Return JSON without secrets. It is parsed only if it may contain one."""
-    if not may_hold_secret(text):
+    if not needs_redaction(text):
         return text
     return json_text(redacted(json.loads(text)))
 
 
-def may_hold_secret(text: str) -> bool:
-    """Return False if JSON certainly contains no secret and nothing that a database refuses. It is cheap,
-    since it is called for each call."""
+def needs_redaction(text: str) -> bool:
+    """Return False if JSON certainly contains no secret and nothing that a database refuses."""
     # An escape may spell a name, or stand for a character that databases refuse.
-    if "\\u" in text:
-        return True
-    lower = text.lower()
-    for stem in _STEMS:  # noqa: SIM110 - `any` would take three times as long
-        if stem in lower:
-            return True
-    return False
+    return "\\u" in text or may_hold_secret(text)
 
 
 def storable_text(text: str) -> str:

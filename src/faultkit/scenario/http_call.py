@@ -17,7 +17,7 @@ from faultkit.base.documents.key_tables import OR_NOTHING, Key, KeyTable, Schema
 from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.documents.values import TEXT_SCHEMA, line, span_schema, time_limit_s
 from faultkit.base.errors import InputError
-from faultkit.base.secrets import mask_url, sounds_secret
+from faultkit.base.secrets import is_secret_parameter, mask_url
 from faultkit.load.load import Target
 from faultkit.load.route import route_of
 from faultkit.scenario.scenario_model import HttpCall
@@ -129,7 +129,7 @@ def _parse_headers(value: object) -> Headers:
         if not _TOKEN.fullmatch(name):
             raise InputError("", f"expected a header name, got {shown(name)}")
         if not _HEADER_CHARACTERS.fullmatch(content):
-            came = "something else" if sounds_secret(name) else shown(content)
+            came = "something else" if is_secret_parameter(name) else shown(content)
             raise InputError(name, f"expected a text on one line with characters of Latin-1, got {came}")
         if name.lower() in names:
             raise InputError(name, "expected each name once, got it again in other letters")

@@ -14,9 +14,8 @@ from typing import Any, NamedTuple
 
 from faultkit.audit.redaction import (
     MOST_DEPTH,
-    is_secret_name,
     json_text,
-    may_hold_secret,
+    needs_redaction,
     redacted,
     redacted_json,
     redacted_text,
@@ -32,7 +31,7 @@ from faultkit.audit.row import (
     row_id,
 )
 from faultkit.audit.writer import AuditWriter
-from faultkit.base.secrets import REDACTED
+from faultkit.base.secrets import REDACTED, is_secret_name
 from faultkit.base.times import now_us, time_text
 from faultkit.mcp.failures.failure_service import FinishedCall
 from faultkit.mcp.failures.failure_tool import Blocks, ProtocolError, Structured, ToolError, ToolOutcome
@@ -257,7 +256,7 @@ def _payload_of(call: CallSnapshot, id: str, headers: str | None) -> tuple[Paylo
     """Return the payload, and the arguments of the tool as JSON."""
     raw, reply = call.raw, call.reply
     request_fits, reply_fits = len(raw) <= MOST_PAYLOAD_BYTES, len(reply) <= MOST_PAYLOAD_BYTES
-    is_open = request_fits and reply_fits and not may_hold_secret((raw + reply).decode("utf-8"))
+    is_open = request_fits and reply_fits and not needs_redaction((raw + reply).decode("utf-8"))
     params, parameters = _params(raw, is_open) if request_fits else (None, None)
     said = _response(call, id, is_open) if reply_fits else None
     payload = Payload(

@@ -31,7 +31,7 @@ from faultkit.agents.suite.gate import RowVerdict
 from faultkit.agents.suite.run_options import RunOptions
 from faultkit.base.documents.schema_example import smallest_value
 from faultkit.base.errors import InputError
-from faultkit.base.secrets import is_secret_variable
+from faultkit.base.secrets import secret_variables
 from faultkit.llm.cassettes import CassettePlayer, CassetteRecorder, cassette_path
 from faultkit.llm.chat import ProviderChat
 from faultkit.llm.conversation import ChatModel, Completion, Conversation, price_of
@@ -107,9 +107,7 @@ def model_agent(
         notes = (f"the price of {spec.model} is not known: its money is not counted",)
     if source == "recording":
         secrets = {
-            name: value
-            for name, value in env.items()
-            if is_secret_variable(name) and len(value) >= _SHORTEST_SECRET
+            name: value for name, value in secret_variables(env).items() if len(value) >= _SHORTEST_SECRET
         }
         chat = CassetteRecorder(chat, path, test.name, secrets, Path(suite.file).name)
     return ChosenAgent(ModelLoop(spec.model, chat, price=price, max_tokens=spec.max_tokens), source, notes)

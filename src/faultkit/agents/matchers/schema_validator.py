@@ -12,7 +12,7 @@ from typing import Any
 from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.validators import extend
 
-from faultkit.base.documents.patterns import LinearPattern
+from faultkit.base.patterns import LinearPattern
 
 
 def _pattern(validator: Any, pattern: str, value: Any, schema: Any) -> Iterator[ValidationError]:

@@ -25,8 +25,9 @@ from faultkit.agents.matchers.matcher import (
 from faultkit.base.documents.checks import shown
 from faultkit.base.documents.key_tables import Key, KeyTable, schema_of
 from faultkit.base.documents.mapping_reader import MappingReader
-from faultkit.base.documents.patterns import LinearPattern, read_pattern
+from faultkit.base.documents.values import read_pattern
 from faultkit.base.errors import InputError
+from faultkit.base.patterns import LinearPattern
 from faultkit.base.text import shortened
 
 

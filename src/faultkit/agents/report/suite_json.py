@@ -23,7 +23,7 @@ from faultkit.agents.report.row_facts import (
     status_of,
 )
 from faultkit.agents.suite.results import ResultRow, ScoredRun, SuiteResults
-from faultkit.base.secrets import MASK, sounds_secret
+from faultkit.base.secrets import MASK, hide_secrets, is_secret_name
 
 SCHEMA_VERSION = "1.0"
 
@@ -181,10 +181,12 @@ def _call(call: TracedCall) -> dict[str, Any]:
 
 
 def _masked(value: Any) -> Any:
-    """Mask values whose names suggest a secret: CI systems keep reports."""
+    """Mask what is a secret by its name or its shape: CI systems keep reports."""
     if isinstance(value, dict):
-        return {name: MASK if sounds_secret(name) else _masked(each) for name, each in value.items()}
-    return [_masked(each) for each in value] if isinstance(value, list) else value
+        return {name: MASK if is_secret_name(name) else _masked(each) for name, each in value.items()}
+    if isinstance(value, list):
+        return [_masked(each) for each in value]
+    return hide_secrets(value, MASK) if isinstance(value, str) else value
 
 
 def _json_value(value: Any, depth: int = 0) -> Any:

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 
 from faultkit.agents.suite.definition import Suite, SuiteTest
 from faultkit.agents.suite.gate import ClockKind
-from faultkit.base.documents.patterns import LinearPattern
 from faultkit.base.documents.values import seed_of_text
 from faultkit.base.errors import InputError
+from faultkit.base.patterns import LinearPattern
 
 USUAL_TIMEOUT_S = 60.0
 _LONGEST_NUMBER = 20

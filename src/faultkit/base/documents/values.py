@@ -16,6 +16,7 @@ from faultkit.base.documents.checks import text as any_text
 from faultkit.base.documents.checks import whole_number as any_whole
 from faultkit.base.documents.key_tables import Schema
 from faultkit.base.errors import InputError
+from faultkit.base.patterns import LinearPattern
 from faultkit.base.units import parse_duration
 
 DURATION = 'a duration with its unit such as "10s" or "1h 30m"'
@@ -144,6 +145,14 @@ def _seconds(value: object) -> float | None:
 # --- seeds: formats differ in what they accept, hence the parameters ---------------------------
 
 SEED_FORM = "a whole number of at least 0 or a text"
+
+
+def read_pattern(value: str) -> LinearPattern:
+    """Compile the pattern of a document. Raises InputError."""
+    try:
+        return LinearPattern(value)
+    except ValueError as error:
+        raise InputError("", f"expected a regular expression, got {shown(value)}: {error}") from None
 
 
 def is_seed(value: object, *, negative: bool = False, empty: bool = False) -> TypeGuard[int | str]:

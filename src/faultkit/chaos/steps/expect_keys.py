@@ -14,9 +14,9 @@ from typing import Any
 from faultkit.base.documents.checks import shown, text, whole_number
 from faultkit.base.documents.key_tables import Key, KeyTable, Schema
 from faultkit.base.documents.mapping_reader import MappingReader
-from faultkit.base.documents.patterns import LinearPattern, read_pattern
-from faultkit.base.documents.values import TEXT_SCHEMA, choice
+from faultkit.base.documents.values import TEXT_SCHEMA, choice, read_pattern
 from faultkit.base.errors import InputError
+from faultkit.base.patterns import LinearPattern
 from faultkit.chaos.steps.expectations import (
     All,
     Comparison,

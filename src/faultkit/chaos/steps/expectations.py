@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from faultkit.base.documents.checks import shown
-from faultkit.base.documents.patterns import LinearPattern
+from faultkit.base.patterns import LinearPattern
 from faultkit.base.text import shortened
 from faultkit.chaos.steps.json_path import find
 from faultkit.chaos.steps.process_steps import find_function

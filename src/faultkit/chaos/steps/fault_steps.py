@@ -19,7 +19,7 @@ from faultkit.base.documents.key_tables import Key, KeyTable
 from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.documents.values import TEXT_SCHEMA, text
 from faultkit.base.errors import InputError
-from faultkit.base.secrets import is_secret_key
+from faultkit.base.secrets import is_secret_name
 from faultkit.chaos.named_faults.chaos_fault import ChaosFault, InstantEffect, parse_chaos_fault
 from faultkit.chaos.named_faults.fault_registry import FaultRegistry
 from faultkit.chaos.named_faults.registered_fault import RegisteredFault
@@ -155,7 +155,7 @@ def _add_at_work(context: StepContext, registered: RegisteredFault | None) -> No
 
 def _settings_of(fault: ChaosFault) -> dict[str, Any]:
     """Return the settings of a registered fault, without secrets."""
-    metadata = {key: value for key, value in fault.metadata.items() if not is_secret_key(key)}
+    metadata = {key: value for key, value in fault.metadata.items() if not is_secret_name(key)}
     given = {"duration_seconds": fault.duration_s, "targets": list(fault.targets), **metadata}
     return {"probability": fault.probability, **{key: value for key, value in given.items() if value}}
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from faultkit.base.rng import Rng, fnv1a_64
-from faultkit.base.secrets import REDACTED, is_secret_key
+from faultkit.base.secrets import REDACTED, is_original_secret_key
 from faultkit.mcp.failures.failure_tool import (
     Argument,
     Blocks,
@@ -308,7 +308,7 @@ def headers(given: Mapping[str, Any], caller: Caller) -> ToolOutcome:
     found: dict[str, list[str]] = {}
     for name, value in caller.headers:
         found.setdefault(_canonical_header(name), []).append(value)
-    shown = {name: [REDACTED] if is_secret_key(name) else values for name, values in found.items()}
+    shown = {name: [REDACTED] if is_original_secret_key(name) else values for name, values in found.items()}
     return Structured({"headers": shown, "count": len(shown)})
 
 

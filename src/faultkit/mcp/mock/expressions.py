@@ -20,7 +20,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from faultkit.base.documents.patterns import LinearPattern
+from faultkit.base.patterns import LinearPattern
 
 _NAME = re.compile(r"\$\{\s*([A-Za-z_][\w.\-]*)\s*\}")
 NAME_ROOTS = ("args", "tool", "call", "sampling", "elicitation", "roots")

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from faultkit.base.documents.patterns import LinearPattern
+from faultkit.base.patterns import LinearPattern
 
 PLAIN_TEXT = "string"
 

@@ -9,9 +9,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from faultkit.base.documents.checks import shown
-from faultkit.base.errors import InputError
-
 
 class LinearPattern:
     """A compiled pattern of RE2."""
@@ -25,16 +22,10 @@ class LinearPattern:
 
     def found_in(self, text: str) -> bool:
         """Return whether the pattern matches anywhere in a text."""
-        # RE2 works on UTF-8, which has no lone surrogates.
-        return self._compiled.search(text.encode("utf-8", "replace").decode("utf-8")) is not None
-
-
-def read_pattern(value: str) -> LinearPattern:
-    """Compile the pattern of a document. Raises InputError."""
-    try:
-        return LinearPattern(value)
-    except ValueError as error:
-        raise InputError("", f"expected a regular expression, got {shown(value)}: {error}") from None
+        if not text.isascii():
+            # RE2 works on UTF-8, which has no lone surrogates.
+            text = text.encode("utf-8", "replace").decode("utf-8")
+        return self._compiled.search(text) is not None
 
 
 @lru_cache(maxsize=1024)

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from faultkit.base.documents.patterns import LinearPattern, read_pattern
+from faultkit.base.documents.values import read_pattern
 from faultkit.base.errors import InputError
+from faultkit.base.patterns import LinearPattern
 
 
 def test_a_pattern_that_backtracks_elsewhere_ends_at_once() -> None:
