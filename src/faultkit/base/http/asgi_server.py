@@ -6,7 +6,6 @@ an API is served, because uvicorn is slow to import.
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import socket
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from typing import Any
 
 import uvicorn
 
-from faultkit.base.http.accept_errors import handle_accept_errors
+from faultkit.base.http.listener import Listener
 
 
 def uvicorn_config(app: Any, *, grace_s: int, **settings: Any) -> uvicorn.Config:
@@ -33,15 +32,32 @@ def uvicorn_config(app: Any, *, grace_s: int, **settings: Any) -> uvicorn.Config
     )
 
 
-class ServerWithoutSignals(uvicorn.Server):
+class AsgiServer(uvicorn.Server):
+    """A server on sockets that are bound already, with as many connections as a `Listener` accepts."""
+
+    _listener: Listener | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to serve."""
+        await super().startup([])
+        self._listener = Listener(sockets or (), self._make_protocol)
+        self._listener.start(self.config.backlog)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept no more connections, and end those that are open."""
+        if self._listener is not None:
+            self._listener.close()
+        await super().shutdown(sockets)
+
+    def _make_protocol(self) -> Any:
+        make: Any = self.config.http_protocol_class
+        return make(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
+
+
+class ServerWithoutSignals(AsgiServer):
     """A server that leaves signals to its owner, which may have more to end than this server."""
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
         """Install no handlers."""
         yield
-
-    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve until the end, without a flood of log lines when descriptors run out."""
-        handle_accept_errors(asyncio.get_running_loop())
-        await super().serve(sockets)

@@ -8,6 +8,7 @@ the writer and responds later. Requests of one connection are answered one at a 
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import struct
 from collections import deque
@@ -20,7 +21,7 @@ from typing import TypeAlias
 import httptools
 
 from faultkit.base.address import Endpoint
-from faultkit.base.http.accept_errors import handle_accept_errors
+from faultkit.base.http.listener import Listener
 
 MOST_HEADER_BYTES = 64 << 10
 MOST_BODY_BYTES = 64 << 20
@@ -32,6 +33,7 @@ _MOST_WAITING = 64
 _MOST_REST_BYTES = 64 << 20
 _REST_S = 2.0
 """Bytes and seconds for which a refused client may go on sending."""
+_BACKLOG = 1024
 _RESET_AT_CLOSE = struct.pack("ii", 1, 0)
 
 Headers: TypeAlias = list[tuple[str, str]]
@@ -449,16 +451,21 @@ class HttpServer:
         self._handler = handler
         self._limits = limits or RequestLimits()
         self._connections: set[_Connection] = set()
-        self._server: asyncio.Server | None = None
+        self._listener: Listener | None = None
+        self._sockets: list[socket.socket] = []
 
     async def start(self, host: str, port: int) -> tuple[str, int]:
         """Listen and return the bound address. Raises OSError if that fails."""
         loop = asyncio.get_running_loop()
-        handle_accept_errors(loop)
-        self._server = await loop.create_server(
-            lambda: _Connection(self._handler, self._connections, self._limits), host, port, backlog=1024
+        # It binds a socket for each address of the host, but does not accept.
+        bound = await loop.create_server(asyncio.Protocol, host, port, start_serving=False)
+        self._sockets = [socket.socket(fileno=os.dup(each.fileno())) for each in bound.sockets]
+        bound.close()
+        self._listener = Listener(
+            self._sockets, lambda: _Connection(self._handler, self._connections, self._limits)
         )
-        name = self._server.sockets[0].getsockname()
+        self._listener.start(_BACKLOG)
+        name = self._sockets[0].getsockname()
         return name[0], name[1]
 
     @property
@@ -468,11 +475,12 @@ class HttpServer:
 
     async def stop(self) -> None:
         """Stop listening and abort every open connection."""
-        if self._server is not None:
-            self._server.close()
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
+        for sock in self._sockets:
+            sock.close()
         for connection in tuple(self._connections):
             if connection.transport is not None:
                 connection.transport.abort()
-        if self._server is not None:
-            await self._server.wait_closed()
-            self._server = None
+        await asyncio.sleep(0)  # An aborted transport calls its protocol in the next turn of the loop.

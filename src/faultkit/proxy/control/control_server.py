@@ -12,7 +12,6 @@ import time
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -22,7 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from faultkit.base.address import Endpoint
 from faultkit.base.errors import InputError
-from faultkit.base.http.asgi_server import uvicorn_config
+from faultkit.base.http.asgi_server import AsgiServer, uvicorn_config
 from faultkit.plan import Plan
 from faultkit.proxy.control.control_core import (
     EVENTS_BEGIN,
@@ -69,7 +68,7 @@ class ControlServer:
         host, port = self._socket.getsockname()[:2]
         self.bound = Endpoint(host, port)
         app = _Guard(self._app(), self.bound, token)
-        self._server = uvicorn.Server(uvicorn_config(app, grace_s=1, http="h11", lifespan="off"))
+        self._server = AsgiServer(uvicorn_config(app, grace_s=1, http="h11", lifespan="off"))
         self._thread = threading.Thread(target=self._serve, name="fault-control", daemon=True)
 
     def __enter__(self) -> ControlServer:

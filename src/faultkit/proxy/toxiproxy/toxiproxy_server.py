@@ -8,7 +8,6 @@ import socket
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 
-import uvicorn
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
@@ -22,7 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from faultkit import __version__
 from faultkit.base.address import LOOPBACK, Endpoint, is_local_name
 from faultkit.base.errors import InputError, TargetError
-from faultkit.base.http.asgi_server import uvicorn_config
+from faultkit.base.http.asgi_server import AsgiServer, uvicorn_config
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.toxiproxy.registry import Registry, Traffic
 from faultkit.proxy.toxiproxy.request_fields import Refusal, parse_json
@@ -49,7 +48,7 @@ class ToxiproxyServer:
         config = uvicorn_config(
             app, grace_s=_GRACE_S, lifespan="off", log_level="warning", timeout_keep_alive=_KEEP_ALIVE_S
         )
-        self._server = uvicorn.Server(config)
+        self._server = AsgiServer(config)
 
     def populate(self, config: Path) -> int:
         """Open the proxies of a file, a JSON list as the API's /populate takes; returns how many."""
