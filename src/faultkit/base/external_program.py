@@ -1,6 +1,7 @@
 """An external program: the check that it exists, its run, its output and its end.
 
-The program leads its own process group, so that its children end with it. Children that left the group for a
+The program leads its own process group, so that its children end with it, and a guard ends the group if this
+process is killed. Children that left the group for a
 session of their own are found by a variable in their environment, where the system shows it (Linux).
 """
 
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from faultkit.base.errors import InputError, TargetError
 from faultkit.base.process_group import end_group, kill_group
+from faultkit.base.process_guard import guard_group
 
 TERM_S = 2.0
 """Seconds between SIGTERM and SIGKILL."""
@@ -137,6 +139,10 @@ class Program(asyncio.SubprocessProtocol):
         return self._output[_STDERR].decode("utf-8", "replace")
 
     # --- callbacks of SubprocessProtocol ---
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.SubprocessTransport)
+        guard_group(transport.get_pid())
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         output = self._output[fd]

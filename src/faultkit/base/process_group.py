@@ -14,6 +14,8 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from typing import Any
 
+from faultkit.base.process_guard import release_group
+
 
 def signal_group(leader: int, number: signal.Signals) -> bool:
     """Send a signal to every process of a group; return False if there is none."""
@@ -28,6 +30,7 @@ def kill_group(leader: int) -> None:
     """Send SIGKILL to a group. One that has ended, or that may not be signalled, is left alone."""
     with suppress(PermissionError):
         signal_group(leader, signal.SIGKILL)
+    release_group(leader)
 
 
 def kill_own_group() -> None:

@@ -51,7 +51,7 @@ Examples:
   mcptest run --config examples/fault-injection-recovery.yml
 \b
 Exit codes: 0 all tests passed; 1 a test did not; 2 a suite or an option is wrong; 7 no test was selected;
-  130 and 143 ended by Ctrl-C and by SIGTERM.
+  130, 143 and 129 ended by Ctrl-C, by SIGTERM and by SIGHUP.
 """,
 )
 @click.argument("paths", metavar="[PATH]…", nargs=-1)

@@ -2,7 +2,8 @@
 
 `ServerProcess` runs it and deals in lines; `StdioUpstream` is an `Upstream` and deals in messages. The server
 is ended as MCP 2025-11-25, Lifecycle, Shutdown, says for stdio: close its stdin, wait; SIGTERM, wait;
-SIGKILL. It has a process group of its own, so that processes it started end with it.
+SIGKILL. It has a process group of its own, so that processes it started end with it, and a guard ends the
+group if this process is killed.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from faultkit.base.errors import TargetError
 from faultkit.base.external_program import inherited_environment
 from faultkit.base.process_group import end_group, kill_group
+from faultkit.base.process_guard import guard_group
 from faultkit.mcp.upstreams.upstream import UpstreamListener
 from faultkit.mcp.wire.framing import LineReader, OversizedLine
 from faultkit.mcp.wire.message import Id, Incoming, read
@@ -187,6 +189,10 @@ class ServerProcess:
 class _ExitProtocol(asyncio.SubprocessProtocol):
     def __init__(self, process: ServerProcess) -> None:
         self._process = process
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.SubprocessTransport)
+        guard_group(transport.get_pid())
 
     def process_exited(self) -> None:
         self._process.exited()
