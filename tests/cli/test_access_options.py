@@ -102,6 +102,12 @@ WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
     "audience alone": ("--oidc-audience a", {}, "--oidc-audience: expected --oidc-issuer with it"),
     "keys alone": ("--oidc-jwks https://a.example", {}, "--oidc-jwks: expected --oidc-issuer with it"),
     "scope alone": ("--oidc-scope read", {}, "--oidc-scope: expected --oidc-issuer with it"),
+    "prefix alone": ("--oidc-scope-prefix a:", {}, "--oidc-scope-prefix: expected --oidc-issuer with it"),
+    "prefix with a quote": (
+        '--oidc-issuer https://a.example --oidc-audience a --oidc-scope-prefix a"',
+        {},
+        "--oidc-scope-prefix: expected visible ASCII characters",
+    ),
     "plain issuer": (
         "--oidc-issuer http://a.example --oidc-audience a",
         {},

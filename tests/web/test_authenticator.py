@@ -235,7 +235,7 @@ def test_a_bad_token_is_refused(
 def test_a_token_without_the_scope_is_refused_with_its_user_in_the_row(
     closed: Served, at_issuer: Issuer
 ) -> None:
-    response = closed.initialize(authorization=f"Bearer {at_issuer.token(scope='openid read')}")
+    response = closed.initialize(authorization=f"Bearer {at_issuer.token(scope='openid faultkit:read')}")
     assert (response.status_code, challenge_of(response)["error"]) == (403, "insufficient_scope")
     row = only_row(closed)
     assert (row.user_subject, row.auth_type) == ("alice", "oidc")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -49,6 +50,11 @@ _OPTIONS = (
         help="Scopes of tokens that name none of their own. Repeatable; by default read and call.",
     ),
     click.option(
+        "--oidc-scope-prefix",
+        metavar="TEXT",
+        help="Begins the scopes of tokens: by default faultkit:, so that faultkit:admin means admin.",
+    ),
+    click.option(
         "--rate",
         metavar="N/s|N/m|N/h",
         help="Most requests of one key, user or address, such as 100/s.",
@@ -80,6 +86,7 @@ _HTTP_OPTIONS = (
     "oidc_audience",
     "oidc_jwks",
     "oidc_scope",
+    "oidc_scope_prefix",
     "rate",
     "allow_host",
     "allow_origin",
@@ -135,6 +142,7 @@ def access_rules(options: dict[str, Any], *, transport: str, host: str, store: s
         most_body_bytes=options["most_body"],
         public_url=_public_url(options["public_url"]),
         issuer="" if oidc is None else oidc.issuer,
+        scope_prefix="" if oidc is None else oidc.scope_prefix,
         mcp_paths=("/mcp", "/"),
     )
     return AccessRules(settings, oidc, needs_key)
@@ -168,23 +176,27 @@ def build_access(
 def _oidc(options: dict[str, Any]) -> OidcSettings | None:
     issuer = options["oidc_issuer"]
     if issuer is None:
-        for name in ("oidc_audience", "oidc_jwks", "oidc_scope"):
+        for name in ("oidc_audience", "oidc_jwks", "oidc_scope", "oidc_scope_prefix"):
             if options[name]:
                 raise InputError(f"--{name.replace('_', '-')}", "expected --oidc-issuer with it")
         return None
     from faultkit.audit.access.identity import scopes_of
-    from faultkit.audit.access.oidc import OidcSettings, check_url
+    from faultkit.audit.access.oidc import SCOPE_PREFIX, OidcSettings, check_url
 
     if not options["oidc_audience"]:
         raise InputError(
             "--oidc-audience", "expected one: without it, a token for any other service would be accepted"
         )
-    jwks = options["oidc_jwks"]
+    jwks, prefix = options["oidc_jwks"], options["oidc_scope_prefix"]
+    if prefix is not None and not re.fullmatch(r"[!#-\[\]-~]*", prefix):
+        # RFC 6749, 3.3: the characters of a scope.
+        raise InputError("--oidc-scope-prefix", f'expected visible ASCII characters, got "{prefix}"')
     return OidcSettings(
         check_url("--oidc-issuer", issuer),
         tuple(options["oidc_audience"]),
         None if jwks is None else check_url("--oidc-jwks", jwks),
         scopes_of(options["oidc_scope"] or ("read", "call")),
+        SCOPE_PREFIX if prefix is None else prefix,
     )
 
 

@@ -28,6 +28,14 @@ def test_the_resource_is_where_it_was_asked_for() -> None:
     assert of_tools["resource"] == "http://127.0.0.1:8767/mcp"
 
 
+def test_clients_are_asked_for_scopes_with_the_prefix_of_tokens() -> None:
+    settings = AccessSettings(issuer="https://issuer.example", scope_prefix="faultkit:")
+    document = metadata_of(request(METADATA_PATH), settings)
+    assert document is not None
+    assert document["scopes_supported"] == ["faultkit:read", "faultkit:call", "faultkit:admin"]
+    assert 'scope="faultkit:call"' in challenge(request("/mcp"), settings, "call", "invalid_token", "no")
+
+
 def test_there_is_nothing_at_other_paths() -> None:
     assert metadata_of(request(f"{METADATA_PATH}/other"), SETTINGS) is None
     assert metadata_of(request("/mcp"), SETTINGS) is None

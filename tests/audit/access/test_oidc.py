@@ -143,9 +143,13 @@ def test_the_identity_comes_from_the_claims(at: Issuer) -> None:
 SCOPES: tuple[tuple[dict[str, Any], set[str]], ...] = (
     ({}, {"read", "call"}),
     ({"scope": "openid profile"}, {"read", "call"}),
-    ({"scope": "openid read"}, {"read"}),
-    ({"scope": "admin"}, {"read", "call", "admin"}),
-    ({"scp": ["call", 5, "x"]}, {"call"}),
+    ({"scope": "openid faultkit:read"}, {"read"}),
+    ({"scope": "faultkit:admin"}, {"read", "call", "admin"}),
+    ({"scp": ["faultkit:call", 5, "x", ["faultkit:admin"]]}, {"call"}),
+    # Scopes of another service.
+    ({"scope": "openid admin"}, {"read", "call"}),
+    ({"scope": "openid read"}, {"read", "call"}),
+    ({"scp": ["shop:admin", "Faultkit:admin", "faultkit:"]}, {"read", "call"}),
     ({"scope": {"read": 1}}, {"read", "call"}),
 )
 
@@ -155,6 +159,11 @@ def test_scopes_come_from_the_token_or_else_from_the_settings(
     at: Issuer, claims: dict[str, Any], scopes: set[str]
 ) -> None:
     assert identity(at, at.token(**claims)).scopes == scopes
+
+
+def test_the_prefix_of_scopes_can_be_set(at: Issuer) -> None:
+    assert identity(at, at.token(scope="openid read"), scope_prefix="").scopes == {"read"}
+    assert identity(at, at.token(scope="fk.read faultkit:admin"), scope_prefix="fk.").scopes == {"read"}
 
 
 def test_default_scopes_of_tokens_can_be_set(at: Issuer) -> None:

@@ -36,6 +36,8 @@ class AccessSettings:
     """URL of the server as clients see it, if it differs from the address that it listens on."""
     issuer: str = ""
     """Issuer of tokens; empty if tokens are not accepted."""
+    scope_prefix: str = ""
+    """Begins the names of scopes in tokens, and so in what clients are asked for."""
     mcp_paths: tuple[str, ...] = ("/mcp",)
 
     @property
@@ -54,14 +56,16 @@ def metadata_of(request: HttpRequest, settings: AccessSettings) -> dict[str, Any
     document: dict[str, Any] = {"resource": _base(request, settings) + path}
     if settings.issuer:
         document["authorization_servers"] = [settings.issuer]
-    return document | {"bearer_methods_supported": ["header"], "scopes_supported": list(SCOPES)}
+    scopes = [settings.scope_prefix + scope for scope in SCOPES]
+    return document | {"bearer_methods_supported": ["header"], "scopes_supported": scopes}
 
 
 def challenge(request: HttpRequest, settings: AccessSettings, scope: Scope, error: str, why: str) -> str:
     """Return the value of WWW-Authenticate.
 
     RFC 6750, 3.1: a request without a credential gets no error code, so `error` is empty then."""
-    parts = {"realm": _REALM, "error": error, "error_description": why if error else "", "scope": scope}
+    parts = {"realm": _REALM, "error": error, "error_description": why if error else ""}
+    parts["scope"] = settings.scope_prefix + scope
     path = request.path if request.path in settings.mcp_paths and request.path != "/" else ""
     parts["resource_metadata"] = _base(request, settings) + METADATA_PATH + path
     return "Bearer " + ", ".join(f'{name}="{_quotable(value)}"' for name, value in parts.items() if value)

@@ -224,6 +224,8 @@ ALGORITHMS: Mapping[str, str] = {
     "EdDSA": "OKP",
 }
 """Accepted algorithms, each with the kind of key that it needs."""
+SCOPE_PREFIX = "faultkit:"
+"""Begins the scopes of this server in a token. Issuers serve others too, and `admin` is a common name."""
 LEEWAY_S = 30
 """Accepted difference between the clocks of the issuer and this server."""
 MOST_TOKEN_CHARS = 16 << 10
@@ -256,6 +258,8 @@ class OidcSettings:
     """URL of the keys; None to read it from the issuer's discovery document."""
     scopes: frozenset[Scope] = frozenset({"read", "call"})
     """Scopes of a token that names none of read, call and admin."""
+    scope_prefix: str = SCOPE_PREFIX
+    """Begins the name of a scope in a token. An `admin` without it is meant for another service."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,7 +317,7 @@ class TokenVerifier:
             key for key in keys if key.kind == ALGORITHMS[algorithm] and key.algorithm in (None, algorithm)
         ]
         claims = self._claims(token, algorithm, fitting)
-        identity = identity_of(claims, self._settings.scopes)
+        identity = identity_of(claims, self._settings.scopes, self._settings.scope_prefix)
         until_us = (int(claims["exp"]) + LEEWAY_S) * 1_000_000
         self._verified[digest] = _VerifiedToken(identity, until_us, self._issuer.edition, key_id)
         if len(self._verified) > _MOST_VERIFIED:
@@ -355,23 +359,26 @@ def _head(token: str) -> tuple[str, str | None]:
     return algorithm, key_id if isinstance(key_id, str) else None
 
 
-def identity_of(claims: Mapping[str, Any], otherwise: frozenset[Scope]) -> Identity:
+def identity_of(
+    claims: Mapping[str, Any], otherwise: frozenset[Scope], scope_prefix: str = SCOPE_PREFIX
+) -> Identity:
     """Return the identity that the claims describe. `otherwise`: scopes if the claims name none."""
     return Identity(
         subject=str(claims["sub"]),
         auth_type="oidc",
-        scopes=_scopes(claims) or otherwise,
+        scopes=_scopes(claims, scope_prefix) or otherwise,
         email=_text(claims.get("email")),
         name=_text(claims.get("name")),
         claims=dict(claims),
     )
 
 
-def _scopes(claims: Mapping[str, Any]) -> frozenset[Scope]:
+def _scopes(claims: Mapping[str, Any], prefix: str) -> frozenset[Scope]:
     """Return the scopes of a token: `scope` or `scp`, as a text (RFC 8693, 4.2) or a list."""
     value = claims.get("scope", claims.get("scp", ""))
     named = value.split() if isinstance(value, str) else value if isinstance(value, list) else []
-    return scopes_of(tuple(name for name in named if name in SCOPES))
+    own = {prefix + scope: scope for scope in SCOPES}
+    return scopes_of(tuple(own[name] for name in named if isinstance(name, str) and name in own))
 
 
 def _text(value: object) -> str:
