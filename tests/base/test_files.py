@@ -38,6 +38,14 @@ def test_the_mode_is_that_of_another_file(tmp_path: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o640
 
 
+def test_private_output_may_be_read_by_its_owner_alone(tmp_path: Path) -> None:
+    file = tmp_path / "journal.json"
+    file.write_text("old")
+    file.chmod(0o644)
+    write_output(file, "new", private=True)
+    assert (file.read_text(), stat.S_IMODE(file.stat().st_mode)) == ("new", 0o600)
+
+
 def test_what_is_raised_at_the_last_moment_leaves_everything_as_it_was(tmp_path: Path) -> None:
     file = tmp_path / "a"
     file.write_bytes(b"one")

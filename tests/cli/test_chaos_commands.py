@@ -100,6 +100,8 @@ def test_reports_are_written_by_their_extension(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out.startswith("one: The steady state deviated\n")
     assert all(Path(name).stat().st_size for name in names)
     assert json.loads(Path("j.json").read_text()) == json.loads(Path("r.json").read_text())
+    # A journal holds the experiment as it is written, and so perhaps secrets.
+    assert [Path(name).stat().st_mode & 0o077 for name in ("j.json", "r.json")] == [0, 0]
 
 
 @pytest.mark.parametrize(

@@ -25,16 +25,18 @@ def replace_file(
     content: bytes,
     *,
     like: str | os.PathLike[str] | None = None,
+    private: bool = False,
     before: Callable[[], None] = lambda: None,
 ) -> None:
     """Write `content` to `path`; raise OSError and leave the file as it was if that fails.
 
-    like:   a file whose mode the new one gets, and its owner as far as that is allowed
-    before: called once all is written, just before the file is replaced; what it raises prevents that"""
+    like:    a file whose mode the new one gets, and its owner as far as that is allowed
+    private: only the owner may read the new file
+    before:  called once all is written, just before the file is replaced; what it raises prevents that"""
     target = Path(os.path.realpath(path))
     beside = target.with_name(f".faultkit-{os.getpid()}-{next(_numbers)}.part")
     try:
-        with open(beside, "xb") as file:
+        with open(beside, "xb", opener=open_private if private else None) as file:
             if like is not None:
                 _copy_mode_and_owner(file.fileno(), os.stat(like))
             file.write(content)
@@ -48,21 +50,27 @@ def replace_file(
         raise
 
 
+def open_private(path: str, flags: int) -> int:
+    """Open a file; a new one may be read by its owner only. For files that hold secrets, as `opener`."""
+    return os.open(path, flags, 0o600)
+
+
 def _copy_mode_and_owner(file: int, like: os.stat_result) -> None:
     with contextlib.suppress(OSError, AttributeError):
         os.fchown(file, like.st_uid, like.st_gid)
     os.fchmod(file, stat.S_IMODE(like.st_mode))
 
 
-def write_output(path: str | os.PathLike[str], text: str) -> None:
+def write_output(path: str | os.PathLike[str], text: str, *, private: bool = False) -> None:
     """Write a report, or other output, to the path that a user gave; raise RunError if that fails.
 
-    A file is replaced whole. Anything else, such as a pipe or a terminal, is written to and stays that."""
+    A file is replaced whole; with `private`, only its owner may read it. Anything else, such as a pipe or a
+    terminal, is written to and stays that."""
     # Half of a surrogate pair has no UTF-8, and a report must not fail because of one.
     content = text.encode("utf-8", "backslashreplace")
     try:
         if _is_file_or_missing(path):
-            replace_file(path, content)
+            replace_file(path, content, private=private)
         else:
             _write_through(path, content)
     except OSError as error:

@@ -196,7 +196,8 @@ def _try_to_write(report: ChaosReport, finished: GameDayRun, path: str) -> Fault
         text = (
             journal_json(report, finished.journals) if extension == ".json" else RENDERERS[extension](report)
         )
-        write_output(path, text)
+        # A journal holds the experiment as it is written, with the values of headers and variables.
+        write_output(path, text, private=extension == ".json")
     except FaultkitError as error:
         return error
     return None

@@ -112,3 +112,9 @@ _PARTS = st.one_of(
 @given(_VALUES, st.lists(_PARTS, max_size=4).map(lambda parts: "$" + "".join(parts)))
 def test_any_path_finds_what_the_library_finds(value: Any, path: str) -> None:
     assert find(path, value) == [match.current_value for match in Path.parse_str(path).match(value)]
+
+
+def test_a_bad_path_for_the_library_prints_nothing_of_its_own(capfd: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match="line 1"):
+        find("$[?(@.a ==)]", [])
+    assert capfd.readouterr() == ("", "")

@@ -31,13 +31,21 @@ def find(path: str, value: Any) -> list[Any]:
 
     Raises ImportError for a path with a filter or a function if the extra `toolkit` is not installed."""
     if _NEEDS_LIBRARY.search(_QUOTED.sub("", path)):
-        from jsonpath2.path import Path
-
-        return [match.current_value for match in Path.parse_str(path).match(value)]
+        return [match.current_value for match in _library_path(path).match(value)]
     try:
         return list(_found(_parse(path), value))
     except RecursionError:
         raise ValueError(f"expected a value with fewer levels for {path!r}") from None
+
+
+def _library_path(path: str) -> Any:
+    from jsonpath2 import parser
+    from jsonpath2.path import Path
+
+    # ANTLR prints each error of syntax to stderr, in its own words; jsonpath2 raises it as well.
+    listeners = parser.antlr4.error.ErrorListener
+    listeners.ConsoleErrorListener.INSTANCE = listeners.ErrorListener()
+    return Path.parse_str(path)
 
 
 def _found(parts: tuple[tuple[bool, Selector], ...], value: Any) -> Iterator[Any]:

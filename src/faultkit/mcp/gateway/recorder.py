@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, TextIO, TypeAlias
 
 from faultkit.base.errors import InputError
+from faultkit.base.files import open_private
 from faultkit.faults.call_fault import Call, Frame, Verdict
 from faultkit.mcp.wire.message import Id, Incoming
 from faultkit.plan import Rule
@@ -134,15 +134,10 @@ def _open_numbered(path: str, say: Callable[[str], None]) -> TextIO:
 
 
 def _opened(file: Path, mode: Literal["w", "x"], say: Callable[[str], None] = lambda line: None) -> TextIO:
-    opened = open(file, mode, encoding="utf-8", buffering=1, opener=_open_private)  # noqa: SIM115 (kept open)
+    opened = open(file, mode, encoding="utf-8", buffering=1, opener=open_private)  # noqa: SIM115 (kept open)
     if mode == "x":
         say(f"recording to {file}")
     return opened
-
-
-def _open_private(path: str, flags: int) -> int:
-    """Open a file; a new one may be read by its owner only, because messages hold secrets."""
-    return os.open(path, flags, 0o600)
 
 
 def _content(incoming: Incoming) -> dict[str, Any]:
