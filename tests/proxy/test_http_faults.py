@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 import trustme
 
-from faultkit.base.address import Endpoint, UpstreamSet
+from faultkit.base.address import Endpoint, UpstreamSet, parse_map
 from faultkit.faults.connection.dns import Dns
 from faultkit.faults.http.http_delay import HttpDelay
 from faultkit.faults.http.http_error import HttpError
@@ -261,6 +261,22 @@ def test_tls_to_the_upstream_with_a_client_in_the_clear(trusted: ssl.SSLContext)
         assert get(client, "/secret") == (200, "GET /secret 0")
         assert get(client, "/again") == (200, "GET /again 0")
         client.close()
+
+
+@pytest.mark.parametrize(
+    ("left", "host"), [("", "localhost:{up}"), ("http:", "localhost:{up}"), ("tcp:", "127.0.0.1:{own}")]
+)
+def test_a_map_to_https_sends_the_host_of_the_upstream_unless_it_is_told_to_pass_bytes(
+    left: str, host: str, trusted: ssl.SSLContext
+) -> None:
+    with serving(trusted) as origin:
+        port = origin.endpoint.port
+        given = parse_map(f"{left}0=https://localhost:{port}")
+        with proxied(ProxySpec.of_map("web", given)) as (_, proxy):
+            client = client_of(proxy)
+            assert get(client, "/a") == (200, "GET /a 0")
+            client.close()
+        assert origin.seen == [("GET", "/a", host.format(up=port, own=proxy.port))]
 
 
 def test_server_side_faults_act_on_the_records_and_keep_the_stream_whole(trusted: ssl.SSLContext) -> None:

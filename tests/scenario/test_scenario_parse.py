@@ -106,7 +106,7 @@ def test_a_whole_scenario_becomes_a_value() -> None:
         ),
         Expectation(200, 250.0, True),
         UpstreamSet((Upstream("db.example", 443), Upstream("*.example.com"), Upstream("cache", 6379))),
-        (ProxyMap(Endpoint("127.0.0.1", 9090), Endpoint("example.com", 443), tls=True, speaks="http"),),
+        (ProxyMap(Endpoint("127.0.0.1", 9090), Endpoint("example.com", 443), True, "http", True),),
         http_proxy=False,
     )
     assert scenario == Scenario("Slow answers", (item,), "Two lines\nof text.", "a.yaml", 3)

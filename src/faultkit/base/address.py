@@ -4,6 +4,9 @@
     left   = [ "scheme://" ] [ host ] ":" port | scheme ":" port | port
     right  = [ "scheme://" ] host [ ":" port ] | [ "scheme://" ] ":" port | scheme ":" port | port
 
+Requests get the upstream's Host if the left scheme is `http` or `https`, or if there is none and the right
+one is `https`.
+
 Also the names of this machine. All text and pure: it opens no socket and resolves no name.
 """
 
@@ -73,9 +76,12 @@ class ProxyMap:
 
     def __str__(self) -> str:
         """Return text that `parse_map` reads as this map."""
-        left = f"http://{self.listen}" if self.rewrite_host else str(self.listen)
-        scheme = "http" if self.speaks == "http" else "tcp"
-        return f"{left}={SCHEMES[scheme].secured if self.tls else scheme}://{self.upstream}"
+        plain = "http" if self.speaks == "http" else "tcp"
+        scheme = SCHEMES[plain].secured if self.tls else plain
+        left = str(self.listen)
+        if self.rewrite_host != (scheme == "https"):
+            left = f"{'http' if self.rewrite_host else 'tcp'}://{left}"
+        return f"{left}={scheme}://{self.upstream}"
 
 
 class _Parts(NamedTuple):
@@ -113,7 +119,8 @@ def _map(text: str) -> ProxyMap:
     if port == 0:
         raise ValueError('expected an upstream port from 1 to 65535, got "0"')
 
-    reverse = left.scheme is not None and SCHEMES[left.scheme].speaks == "http"
+    # Servers of https have many names on one address: with the Host of the proxy they answer an error page.
+    reverse = scheme == "https" if left.scheme is None else SCHEMES[left.scheme].speaks == "http"
     return ProxyMap(
         listen=Endpoint(left.host or LOOPBACK, left.port),
         upstream=Endpoint(right.host or LOOPBACK, port),
