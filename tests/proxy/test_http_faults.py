@@ -17,10 +17,10 @@ from faultkit.faults.stream.latency import Latency
 from faultkit.plan import Match, Plan, Rule, Trigger
 from faultkit.proxy.data_plane import ProxySpec
 from faultkit.proxy.plane import Plane
-from faultkit.proxy.plane_events import Directed, Injected, Requested, Trouble
+from faultkit.proxy.plane_events import DialFailed, Directed, Injected, Requested, Trouble
 from faultkit.proxy.tls import tls_context
 from tests.proxy.origin import Origin, serving
-from tests.proxy.wires import LOOPBACK, PATIENCE_S, connect, listening, read_all
+from tests.proxy.wires import LOOPBACK, PATIENCE_S, connect, listening, read_all, read_exactly
 
 ANY_PORT = Endpoint(LOOPBACK, 0)
 
@@ -277,6 +277,60 @@ def test_a_map_to_https_sends_the_host_of_the_upstream_unless_it_is_told_to_pass
             assert get(client, "/a") == (200, "GET /a 0")
             client.close()
         assert origin.seen == [("GET", "/a", host.format(up=port, own=proxy.port))]
+
+
+def speaking(server: ssl.SSLContext, *protocols: str) -> ssl.SSLContext:
+    if protocols:
+        server.set_alpn_protocols(list(protocols))
+    return server
+
+
+@pytest.mark.parametrize("left", ["", "tcp:"])
+def test_a_client_with_http_2_gets_http_2_over_tls(left: str, trusted: ssl.SSLContext) -> None:
+    preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+    speaking(trusted, "http/1.1", "h2")
+    with listening() as listener:
+        given = parse_map(f"{left}0=https://localhost:{listener.getsockname()[1]}")
+        with proxied(ProxySpec.of_map("web", given)) as (plane, proxy), connect(proxy) as client:
+            client.sendall(preface[:3])  # The handshake waits until the protocol is known.
+            raw, _ = listener.accept()
+            raw.settimeout(PATIENCE_S)
+            client.sendall(preface[3:])
+            with trusted.wrap_socket(raw, server_side=True) as server:
+                assert server.selected_alpn_protocol() == "h2"
+                assert read_exactly(server, 24) == preface
+                server.sendall(b"settings")
+                assert client.recv(8) == b"settings"
+            told = ["HTTP/2 passes as bytes: its :authority is not replaced by the upstream's"]
+            assert troubles(plane) == ([] if left else told)
+
+
+@pytest.mark.parametrize("protocols", [(), ("http/1.1",)])
+def test_an_upstream_without_http_2_is_told_to_a_client_that_speaks_it(
+    protocols: tuple[str, ...], trusted: ssl.SSLContext
+) -> None:
+    with serving(speaking(trusted, *protocols)) as origin:
+        given = parse_map(f"0=https://localhost:{origin.endpoint.port}")
+        with proxied(ProxySpec.of_map("web", given)) as (plane, proxy):
+            with pytest.raises(ConnectionResetError), connect(proxy) as client:
+                client.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+                client.recv(1)
+            failed = [event for event in plane.take_events() if isinstance(event, DialFailed)]
+            assert [event.why for event in failed] == [
+                "TLS: the upstream does not offer HTTP/2, which the client speaks"
+            ]
+
+
+def test_a_client_of_https_that_says_nothing_sees_the_end_of_its_upstream() -> None:
+    with listening() as listener:
+        spec = ProxySpec(
+            "web", ANY_PORT, Endpoint(LOOPBACK, listener.getsockname()[1]), tls=True, speaks="http"
+        )
+        with proxied(spec) as (plane, proxy), connect(proxy) as client:
+            server, _ = listener.accept()
+            server.close()
+            assert client.recv(1) == b""
+            assert plane.snapshot().proxies[0].dial_failures == 0
 
 
 def test_server_side_faults_act_on_the_records_and_keep_the_stream_whole(trusted: ssl.SSLContext) -> None:

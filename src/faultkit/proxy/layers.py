@@ -22,6 +22,8 @@ from faultkit.proxy.active_plan import ActiveStreamRule
 from faultkit.proxy.event_loop import FAILED
 from faultkit.proxy.host_gate import GatedLink, HostGate
 from faultkit.proxy.http import (
+    HTTP_2,
+    HTTP_2_PREFACE,
     Dial,
     Hangup,
     HttpExchange,
@@ -62,11 +64,14 @@ class ProtocolLayer:
     """HTTP, TLS or both, on one link."""
 
     __slots__ = (
+        "_asks_http_2",
+        "_connected",
         "_delays",
         "_exchange",
         "_forward",
         "_leg",
         "_link",
+        "_opening",
         "_tls",
         "_wire_at",
         "gate",
@@ -88,6 +93,11 @@ class ProtocolLayer:
         self._delays: list[tuple[float, Delays]] = []
         """For each request that a rule delays: until when, and the part of each rule in it."""
         self._tls: TlsLeg | None = None
+        self._connected = False
+        self._asks_http_2 = False
+        self._opening: bytes | None = None
+        """The client's first bytes while they may become the preface of HTTP/2, else None. The handshake
+        waits for them, because it must name the protocol."""
         self._exchange: HttpExchange | None = None
         if spec.upstream is None:
             exchange = self._exchange = HttpExchange(self._judge, "forward")
@@ -96,6 +106,8 @@ class ProtocolLayer:
             return
         if spec.tls:
             self._tls = TlsLeg(tls_context(spec.verify), spec.upstream.host)
+            if spec.speaks == "http":
+                self._opening = b""
         if spec.rewrite_host:
             host = host_field(spec.upstream.host, spec.upstream.port, spec.tls)
             self._exchange = HttpExchange(self._judge, "reverse", host)
@@ -127,6 +139,8 @@ class ProtocolLayer:
         for event in events:
             if self._link.dead:
                 return
+            if self._opening is not None:
+                self._open(self._opening, event)
             exchange = self._exchange
             if exchange is None:
                 self._send(event)
@@ -134,7 +148,12 @@ class ProtocolLayer:
             was_readable = exchange.opaque_reason is None
             self._carry_out(exchange.from_client(event))
             if was_readable and exchange.opaque_reason is not None:
-                self._link.proxy.report_unreadable(exchange.opaque_reason)
+                proxy = self._link.proxy
+                proxy.report_unreadable(exchange.opaque_reason)
+                if proxy.spec.rewrite_host and exchange.opaque_reason == HTTP_2:
+                    proxy.report_once(
+                        "HTTP/2 passes as bytes: its :authority is not replaced by the upstream's"
+                    )
 
     def from_upstream(self, events: list[Event]) -> None:
         """Take events that the upstream's side has released."""
@@ -150,9 +169,10 @@ class ProtocolLayer:
 
     def connected(self, at: float) -> None:
         """Begin TLS, or the exchange, now that the upstream's socket is connected."""
+        self._connected = True
         if self._tls is not None:
-            self.handshake_since = at
-            self._put_records(at, self._tls.start())
+            if self._opening is None:
+                self._start_handshake(self._tls, at)
         elif self._forward and self._exchange is not None:
             self._carry_out(self._exchange.dialled(at))
 
@@ -228,6 +248,28 @@ class ProtocolLayer:
 
     # --- TLS ----------------------------------------------------------------------------------
 
+    def _open(self, before: bytes, event: Event) -> None:
+        """Let the handshake begin once the client's first bytes show whether it speaks HTTP/2."""
+        tls = self._tls
+        opening = before
+        if isinstance(event, Data):
+            opening += event.payload
+            if len(opening) < len(HTTP_2_PREFACE) and HTTP_2_PREFACE.startswith(opening):
+                self._opening = opening
+                return
+        self._opening = None
+        if tls is None or isinstance(event, (Close, Reset)):
+            return
+        if opening.startswith(HTTP_2_PREFACE):
+            self._asks_http_2 = True
+            tls.use(tls_context(self._link.proxy.spec.verify, http_2=True))
+        if self._connected:
+            self._start_handshake(tls, event.at)
+
+    def _start_handshake(self, tls: TlsLeg, at: float) -> None:
+        self.handshake_since = at
+        self._put_records(at, tls.start())
+
     def _send(self, event: Event) -> None:
         """Send an event to the upstream, as records if TLS is used."""
         tls = self._tls
@@ -256,7 +298,7 @@ class ProtocolLayer:
 
     def _decrypt(self, tls: TlsLeg, event: Event) -> list[Event]:
         if not isinstance(event, Data):
-            if not tls.ready:
+            if not tls.ready and tls.started:
                 self._cut_in_handshake(event)
                 return []
             return [] if isinstance(event, Eof) and tls.ended else [event]
@@ -266,11 +308,15 @@ class ProtocolLayer:
         except ssl.SSLError as error:
             if was_ready:
                 return [Reset(event.at)]
-            self._link.tls_failed(_why(error))
+            asked = f" ({HTTP_2} was asked for, as the client speaks it)" if self._asks_http_2 else ""
+            self._link.tls_failed(_why(error) + asked)
             return []
         self._put_records(event.at, tls.records())
         if tls.ready and not was_ready:
             self.handshake_since = None
+            if self._asks_http_2 and tls.protocol != "h2":
+                self._link.tls_failed(f"TLS: the upstream does not offer {HTTP_2}, which the client speaks")
+                return []
             self._finish_if_ready(tls, event.at)
             self._link.up.pump_again()
             if self._forward and self._exchange is not None:

@@ -20,7 +20,7 @@ from faultkit.proxy.pipes import PipePool
 from faultkit.proxy.plane_events import Injected, PlaneEvent, Trouble
 from faultkit.proxy.sockets import Address, connector_to
 
-_MOST_REASONS = 20
+_MOST_TOLD = 20
 ALWAYS_ALLOWED = 65536
 """Bytes that each direction may hold back, however many the others hold."""
 
@@ -121,8 +121,8 @@ class ProxyState:
         self.own_answers = 0
         self.injected = 0
         self.requests = 0
-        self.unreadable: set[str] = set()
-        """Reasons why bytes could not be read as HTTP, of those that users have been told."""
+        self._told: set[str] = set()
+        """Troubles that users have been told."""
 
     def rules_of(self, level: Level) -> tuple[ActiveStreamRule, ...]:
         """Return the rules of one level that act on this proxy now."""
@@ -164,9 +164,13 @@ class ProxyState:
     def report_unreadable(self, reason: str) -> None:
         """Tell once that HTTP rules cannot act, and why. Streams without such rules need none."""
         names = [active.rule.name for active in self.rules_of("http")]
-        if names and reason not in self.unreadable and len(self.unreadable) < _MOST_REASONS:
-            self.unreadable.add(reason)
-            what = f"{', '.join(names)} cannot act on {reason}: it passes as bytes"
+        if names:
+            self.report_once(f"{', '.join(names)} cannot act on {reason}: it passes as bytes")
+
+    def report_once(self, what: str) -> None:
+        """Emit a trouble of this proxy, if it was not emitted before."""
+        if what not in self._told and len(self._told) < _MOST_TOLD:
+            self._told.add(what)
             self.services.emit(Trouble(self.services.loop.clock(), self.name, what))
 
     def record_injection(

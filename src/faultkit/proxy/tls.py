@@ -13,34 +13,61 @@ from functools import lru_cache
 _READ = 65536
 
 
-@lru_cache(maxsize=4)
-def tls_context(verify: bool) -> ssl.SSLContext:
-    """Return the context that all connections share, because loading the system's certificates is slow."""
+@lru_cache(maxsize=8)
+def tls_context(verify: bool, *, http_2: bool = False) -> ssl.SSLContext:
+    """Return the context that all connections share, because loading the system's certificates is slow.
+
+    http_2: ask the upstream for HTTP/2 (ALPN, RFC 7301); otherwise it speaks HTTP/1.1 or what it likes"""
     context = ssl.create_default_context()
     if not verify:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
+    if http_2:
+        context.set_alpn_protocols(["h2"])
     return context
 
 
 class TlsLeg:
     """The client's end of one TLS connection. Raises ssl.SSLError if the handshake fails."""
 
-    __slots__ = ("_incoming", "_outgoing", "_tls", "_waiting", "ended", "finishing", "ready", "waiting_bytes")
+    __slots__ = (
+        "_host",
+        "_incoming",
+        "_outgoing",
+        "_tls",
+        "_waiting",
+        "ended",
+        "finishing",
+        "ready",
+        "started",
+        "waiting_bytes",
+    )
 
     def __init__(self, context: ssl.SSLContext, host: str) -> None:
         self._incoming = ssl.MemoryBIO()
         self._outgoing = ssl.MemoryBIO()
-        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=host)
+        self._host = host
+        self.use(context)
         self._waiting: list[bytes] = []
         self.waiting_bytes = 0
         """Plain bytes that wait for the end of the handshake."""
         self.finishing = False
         """True if close_notify follows once those have been sent."""
+        self.started = False
+        """The handshake has begun."""
         self.ready = False
         """The handshake is done."""
         self.ended = False
         """The upstream has sent close_notify."""
+
+    def use(self, context: ssl.SSLContext) -> None:
+        """Use another context, before the handshake has begun."""
+        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=self._host)
+
+    @property
+    def protocol(self) -> str | None:
+        """What the upstream has agreed to speak (ALPN), once the handshake is done."""
+        return self._tls.selected_alpn_protocol()
 
     def start(self) -> bytes:
         """Start the handshake, and return its first records."""
@@ -88,6 +115,7 @@ class TlsLeg:
             self._tls.unwrap()
 
     def _shake(self) -> None:
+        self.started = True
         try:
             self._tls.do_handshake()
         except ssl.SSLWantReadError:

@@ -87,6 +87,23 @@ def test_reverse_mode_answers_400_in_its_turn_to_what_it_cannot_read(garbage: by
     assert outputs[2:] == [ToClient(Close(2.0)), Hangup()]
 
 
+def test_reverse_mode_passes_http_2_however_it_is_cut() -> None:
+    preface = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+    for cut in range(1, len(preface)):
+        exchange = reverse()
+        outputs = exchange.from_client(Data(1.0, preface[:cut]))
+        outputs += exchange.from_client(Data(1.0, preface[cut:]))
+        assert sent(outputs, ToUpstream) == preface
+        assert exchange.from_upstream(Data(2.0, b"\0\0\0\4")) == [down(2.0, b"\0\0\0\4")]
+
+
+def test_reverse_mode_answers_400_to_http_2_after_a_request() -> None:
+    exchange = reverse()
+    exchange.from_client(Data(1.0, GET + b"PRI * HTTP/2.0\r\n\r\n"))
+    outputs = exchange.from_upstream(Data(2.0, OK))
+    assert sent(outputs[1:], ToClient).startswith(BAD_REQUEST)
+
+
 def test_reverse_mode_answers_400_to_a_head_that_is_cut_short() -> None:
     exchange = reverse()
     exchange.from_client(Data(1.0, GET[:-2]))

@@ -4,7 +4,7 @@ Requests are judged one by one as their heads arrive. What no verdict touches pa
 as it comes. Answers of our own are written in their turn among the upstream's responses.
 
     inline     nothing is rewritten; what is not HTTP/1.1 passes raw, without faults
-    reverse    Host names the upstream; a request that cannot be read is answered by 400
+    reverse    Host names the upstream; HTTP/2 passes raw; else what cannot be read is answered by 400
     forward    each request names its origin; CONNECT opens a tunnel
 
 The exchange knows no sockets and no clock. It finds messages only through the framers.
@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 from faultkit.faults.events import Close, Data, Eof, Event, Reset
 from faultkit.faults.fault import HttpVerdict
 from faultkit.proxy.http.framing import Blank, Body, End, Opaque, ResponseFramer
-from faultkit.proxy.http.heads import RequestHead, ResponseHead
+from faultkit.proxy.http.heads import HTTP_2, RequestHead, ResponseHead
 from faultkit.proxy.http.request_target import Origin, for_origin, origin_of, with_host
 from faultkit.proxy.http.response_order import ESTABLISHED, Hangup, Output, OwnAnswer, ResponseOrder, Turn
 
@@ -212,7 +212,8 @@ class HttpExchange(ResponseOrder):
 
     def _client_unframed(self, raw: bytes, event: Data, run: list[bytes]) -> None:
         reason = self._requests.opaque_reason or ""
-        if self._mode != "inline" or self._swallows:
+        passes = self._mode == "inline" or (self._mode == "reverse" and reason == HTTP_2 and not self._turns)
+        if not passes or self._swallows:
             self._flush_up(run, event)
             self._refuse(reason, event.at)
             return

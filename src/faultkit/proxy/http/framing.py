@@ -18,6 +18,8 @@ from typing import Any, TypeAlias
 from faultkit.proxy.http.heads import (
     ABSENT,
     CHUNKED,
+    HTTP_2,
+    HTTP_2_PREFACE,
     REQUEST_LINE,
     STATUS_LINE,
     TOKEN,
@@ -244,12 +246,14 @@ class RequestFramer(_Framer):
     def _line_problem(self, part: bytes) -> str | None:
         if REQUEST_LINE.match(part):
             return None
-        if part.startswith(b"PRI * HTTP/2.0\r\n"):
-            return "HTTP/2"
+        if part.startswith(HTTP_2_PREFACE):
+            return HTTP_2
         return "not an HTTP/1 request line"
 
     def _partial_line_problem(self, part: bytes) -> str | None:
-        return None if _PARTIAL_REQUEST_LINE.fullmatch(part) else "not an HTTP/1 request line"
+        if _PARTIAL_REQUEST_LINE.fullmatch(part) or HTTP_2_PREFACE.startswith(part):
+            return None
+        return "not an HTTP/1 request line"
 
 
 class ResponseFramer(_Framer):

@@ -14,6 +14,10 @@ from functools import lru_cache
 
 TOKEN = rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]"
 
+HTTP_2 = "HTTP/2"
+HTTP_2_PREFACE = b"PRI * HTTP/2.0\r\n"
+"""The beginning of every HTTP/2 connection (RFC 9113 §3.4)."""
+
 REQUEST_LINE = re.compile(rb"(" + TOKEN + rb"{1,32}) ([^\x00-\x20\x7f]+) HTTP/1\.([01])\r\n")
 STATUS_LINE = re.compile(rb"HTTP/1\.([01]) ([1-9][0-9][0-9])(?: [^\r\n]*)?\r\n")
 
@@ -228,7 +232,7 @@ def _request_head(raw: bytes) -> RequestHead:
     _check_lines(raw)
     line = REQUEST_LINE.match(raw)
     if line is None:
-        raise ValueError("HTTP/2" if raw.startswith(b"PRI * HTTP/2.0\r\n") else "not an HTTP/1 request line")
+        raise ValueError(HTTP_2 if raw.startswith(HTTP_2_PREFACE) else "not an HTTP/1 request line")
     lower = raw.lower()
     # RFC 9112 §5.2: a server must reject obs-fold in a request, or replace it; the bytes here must not
     # change.
