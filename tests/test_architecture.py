@@ -143,6 +143,7 @@ HOMES: dict[str, tuple[str, ...]] = {
 """The only places where a package may be imported."""
 
 OWNERS: dict[str, tuple[str, ...]] = {
+    "create_default_context": ("base/certificates.py",),
     "get_close_matches": ("base/text.py",),
     "killpg": ("base/process_group.py",),
     "signal.signal": ("base/child_process.py", "base/signals.py"),

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
 from pathlib import Path
 
 import pytest
+import trustme
 
 from faultkit.base.address import Endpoint
 from faultkit.cli.main import invoke
+from tests.proxy.origin import serving
 
 ALONE = "--disable-http-proxy"
 
@@ -52,6 +55,18 @@ def complaint(capsys: pytest.CaptureFixture[str], *args: str, code: int) -> str:
             "--jitter-amplitude: expected a number of at least 0",
         ),
         (["--jitter-amplitude", "1"], "--jitter-amplitude: expected --with-jitter beside it, got it alone"),
+        (
+            ["--cacert", "no-such-file.pem"],
+            '--cacert: expected a PEM file of certificates, got "no-such-file.pem": No such file or dir',
+        ),
+        (
+            ["--cacert", __file__],
+            f'--cacert: expected a PEM file of certificates, got "{__file__}": no certificate in it',
+        ),
+        (
+            ["--cacert", "ca.pem", "--insecure"],
+            "--cacert: expected no --insecure beside it, which trusts every certificate",
+        ),
         (["--plan", "no-such-file.yaml"], "no-such-file.yaml: cannot be read: no such file or directory"),
     ],
 )
@@ -126,6 +141,29 @@ def test_an_upstream_that_refuses_ends_with_3(closed_port: int, capsys: pytest.C
     assert said == (
         f"0: cannot reach 127.0.0.1:{closed_port}: Connection refused (--no-check skips this test)"
     )
+
+
+def test_an_upstream_with_an_unknown_certificate_ends_with_3_unless_its_authority_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    authority = trustme.CA()
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("localhost").configure_cert(context)
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    with serving(context) as origin:
+        upstream = f"localhost:{origin.endpoint.port}"
+        args = (ALONE, "--proxy", f"0=https://{upstream}")
+        said = complaint(capsys, *args, code=3)
+        assert said.startswith(f"0: cannot reach {upstream}: TLS: the certificate is not trusted: ")
+        for trust in (["--cacert", str(tmp_path / "ca.pem")], ["--insecure"]):
+            assert invoke(["run", "--no-ui", "--duration", "10ms", *args, *trust]) == 0
+
+
+def test_a_clear_text_upstream_of_a_tls_map_ends_with_3(
+    echo: Endpoint, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = complaint(capsys, ALONE, "--proxy", f"0=tls://{echo}", code=3)
+    assert said.startswith(f"0: cannot reach {echo}: TLS: ")
 
 
 def test_an_upstream_without_an_address_ends_with_3(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,6 +5,8 @@ import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import trustme
@@ -370,6 +372,19 @@ def test_a_certificate_that_is_not_trusted_ends_the_connection() -> None:
         assert plane.snapshot().proxies[0].dial_failures == 1
         why = [h.why for h in plane.take_events() if h.event == "dial_failed"]  # type: ignore[attr-defined]
         assert "certificate" in why[0]
+
+
+def test_a_certificate_of_a_named_authority_is_trusted(tmp_path: Path) -> None:
+    authority = trustme.CA()
+    server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    authority.issue_cert("localhost").configure_cert(server)
+    authority.cert_pem.write_to_path(str(tmp_path / "ca.pem"))
+    with serving(server) as origin:
+        spec = replace(over_tls(origin), verify=str(tmp_path / "ca.pem"))
+        with proxied(spec) as (_, proxy):
+            client = client_of(proxy)
+            assert get(client, "/")[0] == 200
+            client.close()
 
 
 def test_verification_can_be_switched_off() -> None:

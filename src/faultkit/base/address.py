@@ -24,6 +24,9 @@ from faultkit.base.errors import InputError
 LOOPBACK = "127.0.0.1"
 
 Speaks: TypeAlias = Literal["tcp", "http"]
+Verify: TypeAlias = bool | str
+"""Which certificates of a server are trusted. True: those of the system's authorities; a path: also those of
+the authorities in this PEM file; False: all."""
 
 
 class _Scheme(NamedTuple):

@@ -6,16 +6,21 @@ import errno
 import os
 import secrets
 import socket
+from collections.abc import Callable
 
 from faultkit.base.address import Endpoint, url_host
 from faultkit.base.errors import TargetError
 
 
-def why_unreachable(endpoint: Endpoint, timeout_s: float) -> str | None:
-    """Open one TCP connection and close it; return None, or why that failed, in a few words."""
+def why_unreachable(
+    endpoint: Endpoint, timeout_s: float, further: Callable[[socket.socket], str | None] | None = None
+) -> str | None:
+    """Open one TCP connection and close it; return None, or why that failed, in a few words.
+
+    further: a check of the open connection, which returns the same"""
     try:
-        with socket.create_connection((endpoint.host, endpoint.port), timeout_s):
-            return None
+        with socket.create_connection((endpoint.host, endpoint.port), timeout_s) as connection:
+            return None if further is None else further(connection)
     except TimeoutError:
         return f"no answer within {timeout_s:g} s"
     except (OSError, UnicodeError) as error:

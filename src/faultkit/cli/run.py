@@ -22,7 +22,15 @@ from faultkit.cli.fault_flags import FaultCommand, fault_options, rules_of
 from faultkit.cli.log import LogSettings
 from faultkit.cli.run_output import EventLines, JsonLines, PlainLines, RunOutput
 from faultkit.cli.run_session import RunJob, run_job, warn
-from faultkit.cli.shared_options import CONTROL, control_endpoint, json_option, optional_seconds, seed_option
+from faultkit.cli.shared_options import (
+    CONTROL,
+    control_endpoint,
+    json_option,
+    optional_seconds,
+    seed_option,
+    trust_options,
+    verify_of,
+)
 from faultkit.faults.stream.latency import Latency
 from faultkit.plan import Plan, Rule, check_network_rule, fresh_name, load_plan_file
 from faultkit.proxy.data_plane import ProxySpec
@@ -109,7 +117,7 @@ _EXAMPLES = (
     envvar="FAULT_WORKERS",
     help="Number of processes that serve the ports, for more connections than one process may hold.",
 )
-@click.option("--insecure", is_flag=True, help="Do not verify the certificates of upstreams.")
+@trust_options
 @click.option(
     "--connect-timeout",
     metavar="TIME",
@@ -137,7 +145,7 @@ def job_of(ctx: click.Context) -> RunJob:
     given = ctx.params
     duration_s = optional_seconds("--duration", given["duration"])
     connect_timeout_s = optional_seconds("--connect-timeout", given["connect_timeout"]) or 0.0
-    verify = not given["insecure"]
+    verify = verify_of(given["insecure"], given["cacert"])
     maps = tuple(
         replace(spec, verify=verify, connect_timeout_s=connect_timeout_s) for spec in _maps(given["maps"])
     )

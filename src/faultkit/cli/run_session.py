@@ -7,24 +7,22 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import queue
 import resource
 import sys
-import threading
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from faultkit.base.address import Endpoint
 from faultkit.base.errors import TargetError
 from faultkit.base.garbage import undisturbed
-from faultkit.base.network import new_token, why_unreachable
+from faultkit.base.network import new_token
 from faultkit.base.signals import StopSignal
 from faultkit.cli.run_output import RunEnding, RunOutput, StartedRun
 from faultkit.plan import Plan
 from faultkit.proxy.data_plane import DataPlane, ProxySpec
 from faultkit.proxy.plane import Plane
+from faultkit.proxy.upstream_check import check_upstreams
 
 if TYPE_CHECKING:
     from faultkit.proxy.control.control_server import ControlServer
@@ -55,7 +53,7 @@ def run_job(job: RunJob, output: RunOutput) -> None:
     raise_descriptor_limit()
     if job.checks_upstreams:  # Nothing is open yet, so that Ctrl-C may simply interrupt it.
         timeout_s = min((spec.connect_timeout_s for spec in job.maps), default=0.0)
-        check_upstreams(((s.name, s.upstream) for s in job.maps if s.upstream is not None), timeout_s)
+        check_upstreams(job.maps, timeout_s)
     with contextlib.ExitStack() as stack:
         stop = stack.enter_context(StopSignal())
         stack.callback(output.close)
@@ -157,30 +155,3 @@ def raise_descriptor_limit() -> None:
 def warn(text: str) -> None:
     """Print a warning to stderr."""
     print(f"warning: {text}", file=sys.stderr, flush=True)
-
-
-LONGEST_CHECK_S = 5.0
-"""Longest wait for all upstreams together, in seconds."""
-
-
-def check_upstreams(upstreams: Iterable[tuple[str, Endpoint]], timeout_s: float) -> None:
-    """Raise TargetError for the first upstream, in their order, that cannot be reached."""
-    wanted = tuple(upstreams)
-    limit_s = min(timeout_s, LONGEST_CHECK_S)
-    answers: queue.SimpleQueue[tuple[int, str | None]] = queue.SimpleQueue()
-
-    def check(index: int, upstream: Endpoint) -> None:
-        answers.put((index, why_unreachable(upstream, limit_s)))
-
-    for index, (_, upstream) in enumerate(wanted):
-        threading.Thread(target=check, args=(index, upstream), name="fault-check", daemon=True).start()
-    verdicts: dict[int, str | None] = {}
-    deadline = time.monotonic() + limit_s
-    with contextlib.suppress(queue.Empty):
-        while len(verdicts) < len(wanted):
-            index, why = answers.get(timeout=max(0.0, deadline - time.monotonic()))
-            verdicts[index] = why
-    for index, (name, upstream) in enumerate(wanted):
-        why = verdicts.get(index, f"no answer within {limit_s:g} s")
-        if why is not None:
-            raise TargetError(f"{name}: cannot reach {upstream}: {why} (--no-check skips this test)")

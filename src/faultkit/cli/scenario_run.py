@@ -17,7 +17,7 @@ from faultkit.base.secrets import mask_url
 from faultkit.base.signals import StopSignal
 from faultkit.base.units import format_duration
 from faultkit.cli.scenario import scenario_path_options, scenario_paths
-from faultkit.cli.shared_options import json_option, seed_option
+from faultkit.cli.shared_options import json_option, seed_option, trust_options, verify_of
 from faultkit.load.slo import Slo, parse_slo
 from faultkit.scenario.report.report_model import Report
 from faultkit.scenario.report.scenario_text import item_line
@@ -102,7 +102,7 @@ Examples:
     help="Address of the HTTP forward proxy; by default a free port, or 127.0.0.1:3180 if upstreams name "
     "hosts other than the call's.",
 )
-@click.option("--insecure", is_flag=True, help="Do not verify certificates.")
+@trust_options
 @click.option("--no-ui", is_flag=True, envvar="FAULT_PROXY_NO_UI", help="Show no live view on a terminal.")
 @json_option("Print the results as JSON.")
 @click.pass_context
@@ -119,6 +119,7 @@ def run_command(
     seed: str | None,
     proxy_address: str | None,
     insecure: bool,
+    cacert: str | None,
     no_ui: bool,
     as_json: bool,
 ) -> None:
@@ -141,7 +142,7 @@ def run_command(
         baseline=not no_baseline,
         workers=workers,
         listen=None if proxy_address is None else parse_endpoint(proxy_address, path="--proxy-address"),
-        verify=not insecure,
+        verify=verify_of(insecure, cacert),
         slos=_slos(slos),
         retries=retries,
     )

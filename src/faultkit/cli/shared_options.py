@@ -14,7 +14,7 @@ from faultkit.base.errors import InputError
 from faultkit.base.units import parse_duration
 
 if TYPE_CHECKING:
-    from faultkit.base.address import Endpoint
+    from faultkit.base.address import Endpoint, Verify
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -110,6 +110,32 @@ def seconds_of(flag: str, text: str) -> float:
 def optional_seconds(flag: str, text: str | None) -> float | None:
     """Return the seconds of a duration, as `seconds_of` does, or None if the flag is absent."""
     return None if text is None else seconds_of(flag, text)
+
+
+def trust_options(command: F) -> F:
+    """Add `--insecure` and `--cacert` to a command that uses TLS to servers; see `verify_of`."""
+    return add_options(
+        command,
+        click.option("--insecure", is_flag=True, help="Do not verify the certificates of servers."),
+        click.option(
+            "--cacert",
+            metavar="FILE",
+            envvar="FAULT_CACERT",
+            help="Trust the authorities in this PEM file, too, for the certificates of servers.",
+        ),
+    )
+
+
+def verify_of(insecure: bool, cacert: str | None) -> Verify:
+    """Return which certificates are trusted; raise InputError for a file that holds none."""
+    if cacert is None:
+        return not insecure
+    if insecure:
+        raise InputError("--cacert", "expected no --insecure beside it, which trusts every certificate")
+    from faultkit.base.certificates import check_authorities
+
+    check_authorities(cacert, "--cacert")
+    return cacert
 
 
 _DEFAULT_STORE_HELP = "By default audit.db in the user's state folder."

@@ -14,7 +14,7 @@ from itertools import count, cycle, islice, takewhile
 from math import ceil, isfinite, log1p, sqrt
 from typing import Literal, TypeAlias
 
-from faultkit.base.address import Endpoint
+from faultkit.base.address import Endpoint, Verify
 from faultkit.base.rng import Rng
 
 Model: TypeAlias = Literal["open", "closed"]
@@ -78,8 +78,8 @@ class Target:
     """An HTTP proxy: plain requests in absolute form, https through CONNECT."""
     connect_to: Endpoint | None = None
     """Connect here instead of to the URL's host, and in clear text; the request itself stays the same."""
-    verify: bool = True
-    """True: the server's certificate is checked."""
+    verify: Verify = True
+    """Which certificates of the server are trusted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, quote, unquote, urlsplit
 
 from faultkit import __version__
-from faultkit.base.address import Endpoint, parse_endpoint
+from faultkit.base.address import Endpoint, Verify, parse_endpoint
 from faultkit.base.errors import InputError
 from faultkit.load.load import Target
 from faultkit.proxy.http.request_target import host_field
@@ -38,7 +38,7 @@ class Route:
     """The CONNECT request for an HTTP proxy; empty without a tunnel."""
     tls_host: str | None = None
     """The name that the certificate must have; None: no TLS."""
-    verify: bool = True
+    verify: Verify = True
     timeout_s: float = 30.0
     head_only: bool = False
     """True for HEAD: the response has no body, whatever its header fields are."""

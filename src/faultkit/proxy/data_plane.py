@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from faultkit.base.address import Endpoint, ProxyMap, UpstreamSet
+from faultkit.base.address import Endpoint, ProxyMap, Speaks, UpstreamSet, Verify
 from faultkit.plan import Plan, Rule
 from faultkit.proxy.plane_events import PlaneEvent
-
-Speaks: TypeAlias = Literal["tcp", "http"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +50,8 @@ class ProxySpec:
     broken: UpstreamSet | None = None
     """The upstreams of a forward proxy on which rules act; None: all of them."""
     connect_timeout_s: float = 10.0
-    verify: bool = True
-    """Check the upstream's certificate."""
+    verify: Verify = True
+    """Which certificates of the upstream are trusted."""
 
     @property
     def spares_hosts(self) -> bool:

@@ -15,6 +15,7 @@ from collections.abc import Collection
 from typing import Protocol, assert_never
 
 from faultkit.base.address import Endpoint
+from faultkit.base.certificates import why_handshake_failed
 from faultkit.faults.events import Close, Data, Eof, Event, Reset, brought_forward, moved
 from faultkit.faults.fault import HttpVerdict
 from faultkit.plan import Flow
@@ -309,7 +310,7 @@ class ProtocolLayer:
             if was_ready:
                 return [Reset(event.at)]
             asked = f" ({HTTP_2} was asked for, as the client speaks it)" if self._asks_http_2 else ""
-            self._link.tls_failed(_why(error) + asked)
+            self._link.tls_failed(why_handshake_failed(error) + asked)
             return []
         self._put_records(event.at, tls.records())
         if tls.ready and not was_ready:
@@ -334,9 +335,3 @@ class ProtocolLayer:
             link.close()  # A fault closed the stream. The next case is a fault's reset.
         else:
             link.reset()
-
-
-def _why(error: ssl.SSLError) -> str:
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return f"TLS: the certificate is not trusted: {error.verify_message}"
-    return f"TLS: {(error.reason or str(error)).lower().replace('_', ' ')}"

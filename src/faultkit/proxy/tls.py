@@ -10,18 +10,18 @@ import contextlib
 import ssl
 from functools import lru_cache
 
+from faultkit.base.address import Verify
+from faultkit.base.certificates import client_context
+
 _READ = 65536
 
 
 @lru_cache(maxsize=8)
-def tls_context(verify: bool, *, http_2: bool = False) -> ssl.SSLContext:
+def tls_context(verify: Verify, *, http_2: bool = False) -> ssl.SSLContext:
     """Return the context that all connections share, because loading the system's certificates is slow.
 
     http_2: ask the upstream for HTTP/2 (ALPN, RFC 7301); otherwise it speaks HTTP/1.1 or what it likes"""
-    context = ssl.create_default_context()
-    if not verify:
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
+    context = client_context(verify)
     if http_2:
         context.set_alpn_protocols(["h2"])
     return context

@@ -10,10 +10,10 @@ any              the maps only         straight; the service reaches its depende
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
-from faultkit.base.address import LOOPBACK, Endpoint, Upstream, UpstreamSet
+from faultkit.base.address import LOOPBACK, Endpoint, Upstream, UpstreamSet, Verify
 from faultkit.load.load import Target
 from faultkit.plan import fresh_name
 from faultkit.proxy.data_plane import ProxySpec
@@ -38,7 +38,7 @@ class Routes:
     """The proxy that the calls themselves go through, if any."""
 
 
-def routes_of(item: ScenarioItem, listen: Endpoint | None = None, verify: bool = True) -> Routes:
+def routes_of(item: ScenarioItem, listen: Endpoint | None = None, verify: Verify = True) -> Routes:
     """Return the proxies of an item. `listen` is the address of the forward proxy.
 
     By default the proxy takes a free port. If it breaks hosts other than the call's own, it takes
@@ -47,11 +47,7 @@ def routes_of(item: ScenarioItem, listen: Endpoint | None = None, verify: bool =
     maps: list[ProxySpec] = []
     for given in item.maps:
         name = fresh_name(str(given.listen.port), {FORWARD, FRONT, *(spec.name for spec in maps)})
-        maps.append(
-            ProxySpec(
-                name, given.listen, given.upstream, given.tls, given.speaks, given.rewrite_host, verify=verify
-            )
-        )
+        maps.append(replace(ProxySpec.of_map(name, given), verify=verify))
     own = origin_of(item.call.url)
     broken = item.upstreams
     if not broken.upstreams and not item.maps:
@@ -73,7 +69,7 @@ def time_limit_s(call: HttpCall) -> float:
     return TIMEOUT_S if call.timeout_s is None else call.timeout_s
 
 
-def target_of(call: HttpCall, routes: Routes, bound: Mapping[str, Endpoint], verify: bool = True) -> Target:
+def target_of(call: HttpCall, routes: Routes, bound: Mapping[str, Endpoint], verify: Verify = True) -> Target:
     """Return the call for the load engine, once the proxies are open."""
     through = None if routes.through is None else bound[routes.through]
     return Target(

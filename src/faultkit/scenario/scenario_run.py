@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from threading import Event as Flag
 
 from faultkit import __version__
-from faultkit.base.address import Endpoint
+from faultkit.base.address import Endpoint, Verify
 from faultkit.base.errors import FaultkitError, InputError, TargetError
 from faultkit.base.network import why_unreachable
 from faultkit.load.slo import Slo
@@ -50,8 +50,8 @@ class RunSettings:
     """Processes that send a load."""
     listen: Endpoint | None = None
     """The address of the forward proxy; None: `routes_of` chooses it."""
-    verify: bool = True
-    """Check certificates of TLS servers."""
+    verify: Verify = True
+    """Which certificates of TLS servers are trusted."""
     slos: tuple[Slo, ...] = ()
     """Objectives for each item besides its own; missing one fails the item."""
     retries: int = 0

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import httptools
 
+from faultkit.base.address import Verify
+from faultkit.base.certificates import client_context
 from faultkit.base.http.http_server import Headers
 from faultkit.base.http.http_url import HttpUrl, parse_url
 
@@ -89,7 +91,7 @@ class HttpClient:
         self,
         url: str,
         *,
-        verify: bool = True,
+        verify: Verify = True,
         proxy_for: Callable[[HttpUrl], HttpProxy | None] = lambda url: None,
         most_kept: int = _MOST_KEPT,
         connect_s: float = CONNECT_S,
@@ -106,10 +108,7 @@ class HttpClient:
         self.host, self.port, self.target = self.address.host, self.address.port, self.address.target
         self._tls: ssl.SSLContext | None = None
         if self.address.scheme == "https":
-            self._tls = ssl.create_default_context()
-            if not verify:
-                self._tls.check_hostname = False
-                self._tls.verify_mode = ssl.CERT_NONE
+            self._tls = client_context(verify)
         self._idle: list[_Connection] = []
         self._busy: set[_Connection] = set()
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import ssl
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,7 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+from faultkit.base.certificates import client_context
 from faultkit.base.process_group import kill_group, signal_group
 from faultkit.base.text import one_line
 from faultkit.chaos.safety.process_identity import birth_of, boot_id, group_is_alive, is_same_process
@@ -140,9 +140,7 @@ def send_http(data: Mapping[str, Any], limit_s: float) -> UndoResult:
     host, path = parts.hostname or "", (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     connection: HTTPConnection
     if parts.scheme == "https":
-        context = ssl.create_default_context()
-        if not data.get("verify", True):
-            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        context = client_context(bool(data.get("verify", True)))
         connection = HTTPSConnection(host, parts.port, timeout=limit_s, context=context)
     else:
         connection = HTTPConnection(host, parts.port, timeout=limit_s)

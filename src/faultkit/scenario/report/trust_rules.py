@@ -98,7 +98,8 @@ def not_trusted(item: ItemReport) -> Remark | None:
         f"{counted(failed, 'request')}, and all failed in the handshake.",
         "Most likely the certificate is not trusted: it is self-signed, from an authority of your own, "
         "expired, or for another name.",
-        "Name the file of your authority in SSL_CERT_FILE, or run with --insecure, which does not check.",
+        "Name the file of your authority with --cacert (or in SSL_CERT_FILE), or run with --insecure, "
+        "which does not check.",
     )
 
 

@@ -1,0 +1,35 @@
+"""Trust in the certificates of servers: contexts of TLS clients, and why a handshake failed."""
+
+from __future__ import annotations
+
+import ssl
+
+from faultkit.base.address import Verify
+from faultkit.base.errors import InputError
+
+
+def client_context(verify: Verify = True) -> ssl.SSLContext:
+    """Return a new context for connections to servers. Raises OSError for a file without certificates."""
+    context = ssl.create_default_context()
+    if isinstance(verify, str):
+        context.load_verify_locations(verify)
+    elif not verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+def check_authorities(path: str, field: str) -> None:
+    """Raise InputError, which names `field`, if the file holds no certificates in PEM format."""
+    try:
+        client_context(path)
+    except OSError as error:  # ssl.SSLError is one.
+        why = "no certificate in it" if isinstance(error, ssl.SSLError) else (error.strerror or str(error))
+        raise InputError(field, f'expected a PEM file of certificates, got "{path}": {why}') from None
+
+
+def why_handshake_failed(error: ssl.SSLError) -> str:
+    """Return why a TLS handshake failed, in a few words."""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"TLS: the certificate is not trusted: {error.verify_message}"
+    return f"TLS: {(error.reason or str(error)).lower().replace('_', ' ')}"
