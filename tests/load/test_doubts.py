@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from faultkit.load.doubts import doubts, doubts_about_baseline
@@ -40,6 +42,29 @@ def test_more_than_one_percent_dropped_is_inconclusive_and_less_a_warning(
     assert found.reasons == (() if conclusive else (text,))
     assert found.warnings == ((text,) if conclusive else ())
     assert found.conclusive is conclusive
+
+
+@pytest.mark.parametrize(
+    ("starved", "cause"),
+    [
+        (20, "this machine had no descriptor or port left (see `ulimit -n`)"),
+        (
+            5,
+            "too many were under way, and this machine had no descriptor or port left for 5 "
+            "(see `ulimit -n`)",
+        ),
+    ],
+)
+def test_a_shortage_of_this_machine_is_named_as_the_cause(starved: int, cause: str) -> None:
+    summary = summary_of(980, dropped=20)
+    found = doubts(replace(summary, starts=replace(summary.starts, starved=starved)), LOAD)
+    assert found.reasons == (f"20 of 1000 arrivals (2.0%) were dropped: {cause}.",)
+
+
+def test_a_proxy_without_descriptors_makes_a_run_inconclusive() -> None:
+    assert doubts(summary_of(), LOAD, proxy_shortages=3).reasons == (
+        "The proxy lacks 3 connections: this machine had no descriptor left (see `ulimit -n`).",
+    )
 
 
 @pytest.mark.parametrize(("late", "conclusive"), [(1, True), (50, True), (51, False)])

@@ -107,6 +107,7 @@ PROXYS = b"HTTP/1.1 502 Bad Gateway\r\nProxy-Status: faultkit; error=%s\r\nConte
         (PROXYS % b"connection_timeout", Failure.TIMEOUT),
         (PROXYS % b"dns_error", Failure.DNS),
         (PROXYS % b"destination_unavailable", Failure.UNREACHABLE),
+        (PROXYS % b"proxy_internal_error", Failure.SHORTAGE),
         (b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n", Failure.NONE),
         (
             b"HTTP/1.1 502 B\r\nProxy-Status: other; error=dns_error\r\nContent-Length: 0\r\n\r\n",

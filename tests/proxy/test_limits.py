@@ -1,5 +1,7 @@
 """The proxy survives shortages: descriptors, memory, peers that vanish."""
 
+import errno
+import os
 import resource
 import socket
 import subprocess
@@ -12,11 +14,14 @@ import pytest
 
 from faultkit.base.address import Endpoint
 from faultkit.base.errors import InputError, TargetError
+from faultkit.load.load import Load, Target
+from faultkit.load.route import route_of
+from faultkit.load.segment import Counts, run_segment
 from faultkit.proxy.data_plane import Lateness, ProxySpec
 from faultkit.proxy.plane import Plane
 from faultkit.proxy.proxy_state import ALWAYS_ALLOWED, Budget
 from tests.proxy.origin import serving
-from tests.proxy.wires import LOOPBACK, PATIENCE_S, connect, listening, read_exactly, wired
+from tests.proxy.wires import LOOPBACK, PATIENCE_S, connect, listening, read_all, read_exactly, wired
 
 FEW_DESCRIPTORS = """
 import resource, sys
@@ -53,6 +58,42 @@ def test_the_proxy_goes_on_after_it_ran_out_of_descriptors(limit: int) -> None:
                 assert child.stdout.readline() == "out of descriptors\n"
             assert _first_answer(proxy).startswith(b"HTTP/1.1 200")
             child.communicate()
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_shortage_of_descriptors_is_no_failure_of_the_upstream(
+    host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("faultkit.proxy.link.start_connect", out_of_descriptors)
+    monkeypatch.setattr("faultkit.proxy.dial.start_connect", out_of_descriptors)
+    with Plane() as plane:
+        proxy = plane.open_proxy(ProxySpec("http", Endpoint(LOOPBACK, 0)))
+        with connect(proxy) as client:
+            client.sendall(f"GET http://{host}:9/ HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n".encode())
+            answer = read_all(client)
+        assert answer.startswith(b"HTTP/1.1 502 ")
+        assert b"\r\nProxy-Status: faultkit; error=proxy_internal_error\r\n" in answer
+        assert answer.endswith(b": this machine has no descriptor left (Too many open files)\n")
+        counts = plane.snapshot().proxies[0]
+        assert (counts.shortages, counts.dial_failures, counts.own_answers) == (1, 0, 0)
+
+
+def out_of_descriptors(address: object) -> socket.socket:
+    raise OSError(errno.EMFILE, os.strerror(errno.EMFILE))
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_a_load_through_a_proxy_without_descriptors_counts_no_errors_of_the_target(
+    scheme: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("faultkit.proxy.link.start_connect", out_of_descriptors)
+    counts: list[Counts] = []
+    with Plane() as plane:
+        proxy = plane.open_proxy(ProxySpec("http", Endpoint(LOOPBACK, 0)))
+        target = Target("GET", f"{scheme}://127.0.0.1:9/", proxy=proxy)
+        load = Load(0.2, 50.0)
+        run_segment(route_of(target), load, time.monotonic(), report=lambda now, samples: counts.append(now))
+    assert (counts[-1].errors, counts[-1].dropped, counts[-1].starved) == (0, 10, 10)
 
 
 def _first_answer(proxy: Endpoint) -> bytes:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import resource
 import sys
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from faultkit.base.address import Endpoint
+from faultkit.base.descriptors import raise_descriptor_limit
 from faultkit.base.errors import TargetError
 from faultkit.base.garbage import undisturbed
 from faultkit.base.network import new_token
@@ -139,17 +139,6 @@ def _pass_events(plane: DataPlane, output: RunOutput, control: ControlServer | N
     output.happened(events)
     if control is not None:
         control.publish(events)
-
-
-def raise_descriptor_limit() -> None:
-    """Raise the soft limit of open files to the hard one.
-
-    A connection takes two descriptors, or four with a pipe, so that the usual 1024 allow a few hundred.
-    """
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with contextlib.suppress(ValueError, OSError):
-        if soft != hard:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def warn(text: str) -> None:

@@ -16,6 +16,7 @@ from math import nan
 from socket import SocketType
 from typing import Protocol
 
+from faultkit.base.descriptors import SHORTAGES
 from faultkit.load.response import (
     NOT_HTTP,
     Failure,
@@ -32,8 +33,6 @@ from faultkit.proxy.sockets import Address, has_acknowledged, start_connect
 from faultkit.proxy.tls import TlsLeg, tls_context
 
 _READ_BYTES = 65536
-_SHORTAGES = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
-"""This machine has no descriptor or memory left, which is no failure of the target."""
 
 
 class Requester(Protocol):
@@ -154,7 +153,7 @@ class Connection:
                 code = error.errno or code
                 # Without a free port the code is EADDRNOTAVAIL; with IPv6 that can also mean no IPv6 at all.
                 no_port = code == errno.EADDRNOTAVAIL and address[0] == socket.AF_INET
-                if code in _SHORTAGES or no_port:
+                if code in SHORTAGES or no_port:
                     self._owner.starved(self)
                     return
                 del self._addresses[0]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from faultkit.base.text import count_of
 from faultkit.load.late_margin import LateBy
 from faultkit.load.load import Load, arrival_count
 from faultkit.load.summary import LATE_S, Summary
@@ -47,16 +48,19 @@ def doubts(
     *,
     lateness: Lateness | None = None,
     least_delay_ms: float | None = None,
+    proxy_shortages: int = 0,
     is_decided: Callable[[LateBy], bool] = lambda late: False,
 ) -> Doubts:
     """Return what makes a run doubtful. `lateness`: how late the proxy released bytes. `least_delay_ms`: the
-    smallest delay that the faults ask for, if any. `is_decided`: whether the verdict is the same with and
+    smallest delay that the faults ask for, if any. `proxy_shortages`: how often the proxy had no descriptor
+    left for a connection. `is_decided`: whether the verdict is the same with and
     without so much lateness; then lateness is no more than a warning."""
     reasons: list[str] = []
     warnings: list[str] = []
     lateness = lateness or Lateness()
     problems = [
         (*_dropped(summary), False),
+        (*_proxy_shortages(proxy_shortages), False),
         (*_late(summary), True),
         (*_sent(summary, load), False),
         (*_proxy(lateness, least_delay_ms), True),
@@ -79,14 +83,29 @@ def doubts_about_baseline(baseline: Summary, load: Load | None) -> Doubts:
 
 
 def _dropped(summary: Summary) -> tuple[str, bool]:
-    dropped = summary.starts.dropped
+    dropped, starved = summary.starts.dropped, summary.starts.starved
     if not dropped:
         return "", False
     arrivals = summary.requests + dropped
+    causes = []
+    if starved < dropped:
+        causes.append("too many were under way")
+    if starved:
+        causes.append(
+            f"this machine had no descriptor or port left{f' for {starved}' if starved < dropped else ''} "
+            "(see `ulimit -n`)"
+        )
     text = (
-        f"{dropped} of {arrivals} arrivals ({dropped / arrivals:.1%}) were dropped: too many were under way."
+        f"{dropped} of {arrivals} arrivals ({dropped / arrivals:.1%}) were dropped: {', and '.join(causes)}."
     )
     return text, dropped > MOST_DROPPED * arrivals
+
+
+def _proxy_shortages(count: int) -> tuple[str, bool]:
+    if not count:
+        return "", False
+    missing = count_of(count, "connection")
+    return f"The proxy lacks {missing}: this machine had no descriptor left (see `ulimit -n`).", True
 
 
 def _late(summary: Summary) -> tuple[str, bool]:

@@ -13,7 +13,8 @@ Each request ends in exactly one of four ways:
     failed      No response: refused, reset, timed out … It counts as an error.
     crossed     The server closed the idle connection while the request was on its way. It is sent again
                 on a new connection and keeps its first start, so the detour is part of its time.
-    starved     This machine has no descriptor or port left. It counts as dropped: the target did not fail.
+    starved     This machine has no descriptor or port left, or our own proxy on it reports that. It counts
+                as dropped: the target did not fail.
 
 A request is timed from its real start (`started`) and from its intended one (`intended`). The second is what
 a user waits: a model that is late, or whose connections are all busy, must not make the target look fast.
@@ -60,6 +61,8 @@ class Engine:
         self.errors = 0
         self.dropped = 0
         """Requests that were never sent: too many were under way, or no descriptor or port was left."""
+        self.starved_count = 0
+        """Those for the second reason."""
         self._taken = 0
         self._recorder = Recorder(begin_at)
         self._add_kept = self._recorder.adder_of_kept()
@@ -127,8 +130,12 @@ class Engine:
         """Record a response, and keep the connection if it is idle."""
         status = connection.answer.status
         if status >= 500:
-            self.errors += 1
             trouble = connection.answer.trouble
+            if trouble is Failure.SHORTAGE:
+                connection.close()
+                self.starved(connection)
+                return
+            self.errors += 1
             self._recorder.add(connection, now, 0 if trouble else status, trouble or Failure.STATUS)
         elif connection.kept:
             self._add_kept(connection, now, status)
@@ -144,6 +151,9 @@ class Engine:
 
     def failed(self, connection: Connection, now: float, failure: Failure) -> None:
         """Record a request without a response."""
+        if failure is Failure.SHORTAGE:
+            self.starved(connection)
+            return
         self.errors += 1
         self._recorder.add(connection, now, 0, failure)
         del self.pending[connection]
@@ -164,6 +174,7 @@ class Engine:
     def starved(self, connection: Connection) -> None:
         """Count a request that could not be sent as dropped."""
         self.dropped += 1
+        self.starved_count += 1
         del self.pending[connection]
         self.loop.call_at(self._clock() + _PAUSE_S, lambda at: connection.requester.over(self._clock()), None)
         if self._finishing:

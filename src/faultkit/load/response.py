@@ -35,13 +35,17 @@ class Failure(IntEnum):
     """The response is not HTTP, or the proxy refused the tunnel."""
     STATUS = 9
     """A response with a status from 500 to 599."""
+    SHORTAGE = 10
+    """Our own proxy has no descriptor left to reach the target. The target did not fail, so the engine counts
+    the request as dropped."""
 
     @property
     def label(self) -> str:
         return "status_5xx" if self is Failure.STATUS else self.name.lower()
 
 
-FAILURES = tuple(failure for failure in Failure if failure)
+FAILURES = tuple(failure for failure in Failure if failure not in (Failure.NONE, Failure.SHORTAGE))
+"""The failures that samples may have."""
 
 _BY_ERROR_CODE = {
     errno.ECONNREFUSED: Failure.REFUSED,
@@ -66,6 +70,7 @@ _TROUBLES = {
     b"dns_error": Failure.DNS,
     b"connection_refused": Failure.REFUSED,
     b"connection_timeout": Failure.TIMEOUT,
+    b"proxy_internal_error": Failure.SHORTAGE,
 }
 """Failures by the error types of our proxy (RFC 9209) when it could not reach the target."""
 

@@ -7,14 +7,13 @@ process.
 
 from __future__ import annotations
 
-import contextlib
 import logging
-import resource
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias, overload
 
+from faultkit.base.descriptors import raise_descriptor_limit
 from faultkit.base.errors import RunError
 from faultkit.load.engine import Engine
 from faultkit.load.load import Load, Target
@@ -34,6 +33,8 @@ class Counts:
     errors: int
     in_flight: int
     dropped: int
+    starved: int = 0
+    """Those of the dropped for which this machine had no descriptor or port left."""
 
 
 Report: TypeAlias = Callable[[Counts, Samples], None]
@@ -61,7 +62,7 @@ def run_segment(
     """Run until the duration is over and every request has ended, or until soon after `stopped` returns True.
 
     `report` is called several times a second, in this thread."""
-    allow_many_connections()
+    raise_descriptor_limit()
     loop = Loop()
     engine = Engine(route, loop, begin_at)
     try:
@@ -98,18 +99,13 @@ class _Watch:
 
     def report(self) -> None:
         engine = self._engine
-        counts = Counts(engine.started, engine.errors, len(engine.pending), engine.dropped)
+        counts = Counts(
+            engine.started, engine.errors, len(engine.pending), engine.dropped, engine.starved_count
+        )
         self._report(counts, engine.take_samples())
 
     def finish(self, at: float) -> None:
         self._engine.finish()
-
-
-def allow_many_connections() -> None:
-    """Raise the limit of open descriptors as far as the system lets this process."""
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 _CHECK_S = 0.1

@@ -210,12 +210,15 @@ class Starts:
     rate, only clients that were free at their tick can be late."""
 
     dropped: int
-    """Arrivals that were never sent, because too many were under way."""
+    """Arrivals that were never sent: too many were under way, or this machine had no descriptor or port
+    left."""
     late: int
     """Starts more than `LATE_S` after their time."""
     p50_ms: float
     p99_ms: float
     max_ms: float
+    starved: int = 0
+    """Those of the dropped for which this machine had no descriptor or port left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +250,9 @@ class Summary:
 PERCENTS = (25.0, 50.0, 75.0, 90.0, 95.0, 99.0, 99.9)
 
 
-def summary_of(evidence: RunEvidence, load: Load | None, *, dropped: int, total_s: float) -> Summary:
+def summary_of(
+    evidence: RunEvidence, load: Load | None, *, dropped: int, total_s: float, starved: int = 0
+) -> Summary:
     """Summarize the evidence of one run."""
     sending_s = sending_time(load, total_s)
     effective = _effective_counts(evidence)
@@ -267,7 +272,7 @@ def summary_of(evidence: RunEvidence, load: Load | None, *, dropped: int, total_
         service=_distribution(evidence.service, effective),
         parts=tuple(_part(name, times) for name, times in evidence.parts.items() if times.ordered),
         timeline=_timeline(evidence, sending_s),
-        starts=_starts(evidence, dropped),
+        starts=_starts(evidence, dropped, starved),
         exact=not evidence.grain_s,
         errors_effective=effective.errors,
     )
@@ -339,12 +344,12 @@ def _part(name: str, times: Times) -> Part:
     )
 
 
-def _starts(evidence: RunEvidence, dropped: int) -> Starts:
+def _starts(evidence: RunEvidence, dropped: int, starved: int) -> Starts:
     ordered = evidence.lateness.ordered
     if not ordered:
-        return Starts(dropped, 0, 0.0, 0.0, 0.0)
+        return Starts(dropped, 0, 0.0, 0.0, 0.0, starved)
     middle, high = percentiles(ordered, (50, 99))
-    return Starts(dropped, evidence.late, middle * 1000, high * 1000, ordered[-1] * 1000)
+    return Starts(dropped, evidence.late, middle * 1000, high * 1000, ordered[-1] * 1000, starved)
 
 
 def _timeline(evidence: RunEvidence, sending_s: float) -> tuple[Slice, ...]:

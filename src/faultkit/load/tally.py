@@ -188,6 +188,8 @@ class Tally:
     """Every request, in no promised order; empty once `exact` is False."""
     histograms: HistogramRun | None = None
     limit: int = EXACT_LIMIT
+    starved: int = 0
+    """Those of the dropped for which this machine had no descriptor or port left."""
 
     @property
     def requests(self) -> int:
@@ -217,6 +219,7 @@ class Tally:
     def merge(self, other: Tally) -> None:
         """Add all of another tally, which stays as it is."""
         self.dropped += other.dropped
+        self.starved += other.starved
         self.add(other.samples)
         if other.histograms is not None:
             self._fold(lambda: None)
@@ -228,7 +231,7 @@ class Tally:
 
         total_s: seconds from the start of the run to the end of its last request"""
         source = evidence_of(self.samples) if self.histograms is None else self.histograms.evidence()
-        return summary_of(source, load, dropped=self.dropped, total_s=total_s)
+        return summary_of(source, load, dropped=self.dropped, starved=self.starved, total_s=total_s)
 
     def windows(self, width_s: float, count: int) -> list[Window]:
         """Cut the run by intended starts into `count` windows; the last one takes all that follows."""

@@ -168,6 +168,7 @@ class _Collector:
     def take(self, worker: int, counts: Counts, samples: Samples, *, meanwhile: Callable[[], None]) -> None:
         self._counts[worker] = counts
         self.tally.dropped = sum(each.dropped for each in self._counts.values())
+        self.tally.starved = sum(each.starved for each in self._counts.values())
         self.tally.add(samples, meanwhile)
         if self._on_samples is not None:
             self._on_samples(samples)

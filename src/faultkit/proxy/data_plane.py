@@ -233,6 +233,8 @@ class ProxyCounts:
     """Connections whose upstream could not be reached, without those that a fault made fail."""
     own_answers: int = 0
     """Requests among them that the forward proxy answered itself, by 502 or 504."""
+    shortages: int = 0
+    """Connections without an upstream because this machine had no descriptor left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,4 +297,5 @@ def _sum(one: ProxyCounts, other: ProxyCounts) -> ProxyCounts:
         injected=one.injected + other.injected,
         dial_failures=one.dial_failures + other.dial_failures,
         own_answers=one.own_answers + other.own_answers,
+        shortages=one.shortages + other.shortages,
     )

@@ -10,6 +10,7 @@ import socket
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+from faultkit.base.descriptors import why_not_connected
 from faultkit.proxy.event_loop import WRITABLE, Loop, OnFailure
 from faultkit.proxy.sockets import NO_SOCKET, Address, is_connected, socket_error, start_connect
 
@@ -89,7 +90,7 @@ class DialAttempt:
             try:
                 upstream = start_connect(self._addresses.pop(0)).detach()
             except OSError as error:
-                self._why = error.strerror or str(error)
+                self._why = why_not_connected(error)
                 continue
             self.wait_for(upstream)
             return

@@ -14,6 +14,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from faultkit.base.address import Endpoint
+from faultkit.base.descriptors import NO_DESCRIPTOR, why_not_connected
 from faultkit.faults.events import Event
 from faultkit.plan import Flow
 from faultkit.proxy.active_plan import ActiveStreamRule
@@ -104,7 +105,7 @@ class Link:
             try:
                 self.upstream = proxy.connect_at_once()
             except OSError as error:
-                self._dial_failed(error.strerror or str(error))
+                self._dial_failed(why_not_connected(error))
                 return
             # After all clients of this round have been accepted: an upstream woken once for many costs less.
             self._services.loop.call_soon(self._send_first_bytes, self.abort)
@@ -185,7 +186,7 @@ class Link:
             except BlockingIOError:
                 pass
             except OSError as error:
-                self._dial_failed(error.strerror or str(error))
+                self._dial_failed(why_not_connected(error))
                 return
             up.moved = sent
         if sent and sent == len(chunk):
@@ -291,7 +292,7 @@ class Link:
         try:
             upstream = start_connect(address).detach()
         except OSError as error:
-            self._dial_failed(error.strerror or str(error))
+            self._dial_failed(why_not_connected(error))
             return
         self._attempt([]).wait_for(upstream)
 
@@ -347,7 +348,9 @@ class Link:
 
     def _dial_failed(self, why: str, injected: bool = False) -> None:
         proxy = self.proxy
-        proxy.dial_failures += not injected
+        is_shortage = why.startswith(NO_DESCRIPTOR)
+        proxy.shortages += is_shortage
+        proxy.dial_failures += not injected and not is_shortage
         now = self._services.loop.clock()
         target = str(self._dial_target or proxy.spec.upstream)
         self._services.emit(DialFailed(now, proxy.name, self.ordinal, target, why))
@@ -355,7 +358,7 @@ class Link:
         if answered is None:
             self.reset("refused")
             return
-        if not injected:
+        if not injected and not is_shortage:
             proxy.own_answers += answered
         self.release_to_client(now)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import errno
 import socket
 import sys
 
 from faultkit.base.address import Endpoint
+from faultkit.base.descriptors import SHORTAGES
 from faultkit.base.errors import TargetError
 from faultkit.faults.fault import ConnectionFault
 from faultkit.proxy.active_plan import ActiveStreamRule
@@ -18,7 +18,6 @@ from faultkit.proxy.rule_binding import judge_admission, rebind_rules
 from faultkit.proxy.sockets import BACKLOG, accept, accept_known, listen
 
 _ACCEPTS_PER_ROUND = 64
-_OUT_OF_RESOURCES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _PAUSE_S = 0.1
 _REPORT_AGAIN_S = 10.0
 
@@ -164,7 +163,7 @@ class Proxy:
             except BlockingIOError:
                 return
             except OSError as error:
-                if error.errno in _OUT_OF_RESOURCES:
+                if error.errno in SHORTAGES:
                     self._pause_accepting(error)
                     return
                 continue  # The client closed its connection before it was accepted.
@@ -232,4 +231,5 @@ class Proxy:
             state.injected,
             state.dial_failures,
             state.own_answers,
+            state.shortages,
         )

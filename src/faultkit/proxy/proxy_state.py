@@ -118,6 +118,7 @@ class ProxyState:
         self.connect_at_once: Callable[[], int] | None = None
         """Starts a connection to the upstream, where no rule acts on the streams and no layer is needed."""
         self.dial_failures = 0
+        self.shortages = 0
         self.own_answers = 0
         self.injected = 0
         self.requests = 0

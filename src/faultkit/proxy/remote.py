@@ -20,6 +20,7 @@ from typing import Any
 
 from faultkit.base.address import Endpoint
 from faultkit.base.child_process import ChildProcess, Parent
+from faultkit.base.descriptors import raise_descriptor_limit
 from faultkit.base.errors import InputError, RunError
 from faultkit.base.garbage import undisturbed
 from faultkit.faults.fault import StreamFault
@@ -62,6 +63,7 @@ def serve_plane(
     parent: Parent, plan: Plan, total_s: float | None, observed: bool, origin: float, worker: Worker
 ) -> Iterator[ServedPlane]:
     """Run a plane in this child process."""
+    raise_descriptor_limit()
     plane = ServedPlane(plan, total_s=total_s, observed=observed, origin=origin, worker=worker)
     with plane, undisturbed():
         yield plane

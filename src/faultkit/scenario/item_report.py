@@ -74,6 +74,7 @@ def item_report(
         load,
         lateness=measured.lateness,
         least_delay_ms=least_delay_ms,
+        proxy_shortages=_grown("shortages", measured.before, after),
         is_decided=lambda late: is_decided(limits, late, run, measured.faults, run_s, load),
     )
     verdict, reasons = judge_item(
@@ -143,15 +144,17 @@ def _rare_fault_warnings(faults: Sequence[report.ReportedFault], requests: int) 
     ]
 
 
-def _injection(before: Snapshot | None, after: Snapshot) -> report.InjectionSummary:
-    def grown(name: str) -> int:
-        now: int = sum(getattr(proxy, name) for proxy in after.proxies)
-        return now - sum(getattr(proxy, name) for proxy in before.proxies) if before else now
+def _grown(name: str, before: Snapshot | None, after: Snapshot) -> int:
+    """Return by how much a counter of all proxies has grown since the faults began."""
+    now: int = sum(getattr(proxy, name) for proxy in after.proxies)
+    return now - sum(getattr(proxy, name) for proxy in before.proxies) if before else now
 
+
+def _injection(before: Snapshot | None, after: Snapshot) -> report.InjectionSummary:
     late = after.lateness
     return report.InjectionSummary(
-        connections=grown("accepted"),
-        requests=grown("requests"),
+        connections=_grown("accepted", before, after),
+        requests=_grown("requests", before, after),
         injected=sum(after.injected.values()),
         releases=late.count,
         lateness_p50_us=late.p50_us,

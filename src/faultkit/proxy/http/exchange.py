@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal, TypeAlias
 
+from faultkit.base.descriptors import NO_DESCRIPTOR
 from faultkit.faults.events import Close, Data, Eof, Event, Reset
 from faultkit.faults.fault import HttpVerdict
 from faultkit.proxy.http.framing import Blank, Body, End, Opaque, ResponseFramer
@@ -374,6 +375,8 @@ class HttpExchange(ResponseOrder):
 
 def _trouble(reason: str) -> tuple[int, str]:
     """Return the status for a failed dial, and its error type of RFC 9209 §2.3."""
+    if reason.startswith(NO_DESCRIPTOR):
+        return 502, "proxy_internal_error"
     lower = reason.lower()
     if "timed out" in lower or "timeout" in lower:
         return 504, "connection_timeout"
