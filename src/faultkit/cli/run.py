@@ -34,6 +34,7 @@ from faultkit.cli.shared_options import (
 from faultkit.faults.stream.latency import Latency
 from faultkit.plan import Plan, Rule, check_network_rule, fresh_name, load_plan_file
 from faultkit.proxy.data_plane import ProxySpec
+from faultkit.proxy.idle_rules import idle_warnings
 
 FORWARD = "http"
 """The name of the forward proxy, for `match.proxy`."""
@@ -205,23 +206,7 @@ def _idle_faults(job: RunJob) -> list[str]:
     if forward is not None and forward.broken == UpstreamSet() and not job.maps and job.plan.rules:
         return ["the faults touch nothing: name what they may break with --upstream HOST, or --proxy MAP"]
     proxies = job.maps if forward is None else (*job.maps, forward)
-    found = ((rule.name, _why_idle(rule, proxies)) for rule in job.plan.rules)
-    return [f"{name} touches nothing: {why}" for name, why in found if why is not None]
-
-
-def _why_idle(rule: Rule, proxies: tuple[ProxySpec, ...]) -> str | None:
-    """Return why a rule can never act on these proxies; None if it can."""
-    covered = [spec for spec in proxies if rule.match.covers_proxy(spec.name)]
-    if not covered:
-        names = ", ".join(spec.name for spec in proxies)
-        return f'no proxy is named "{rule.match.proxy}" (there are {names})'
-    if rule.fault.level == "http" and not any(_understands_http(spec) for spec in covered):
-        return "it needs an http:// or https:// upstream, or --upstream"
-    return None
-
-
-def _understands_http(spec: ProxySpec) -> bool:
-    return spec.speaks == "http" if spec.upstream is not None else spec.broken != UpstreamSet()
+    return idle_warnings(job.plan.rules, proxies)
 
 
 def _maps(texts: tuple[str, ...]) -> list[ProxySpec]:

@@ -61,7 +61,7 @@ def run_job(job: RunJob, output: RunOutput) -> None:
         observed = output.observes or _log.isEnabledFor(logging.DEBUG)
         plane = stack.enter_context(_new_plane(job, observed))
         proxies = _open_proxies(plane, job)
-        control = _open_control(plane, job, began)
+        control = _open_control(plane, job, began, [spec for spec, _ in proxies])
         run = StartedRun(job.plan, proxies, began, job.duration_s, None if control is None else control.bound)
         _log.info("run began: plan %s, seed %s", job.plan.digest, job.plan.seed)
         with control or contextlib.nullcontext(), undisturbed():
@@ -97,13 +97,15 @@ def _open_proxies(plane: DataPlane, job: RunJob) -> tuple[tuple[ProxySpec, Endpo
     return tuple(opened)
 
 
-def _open_control(plane: DataPlane, job: RunJob, began: float) -> ControlServer | None:
+def _open_control(
+    plane: DataPlane, job: RunJob, began: float, proxies: list[ProxySpec]
+) -> ControlServer | None:
     if job.control is None:
         return None
     from faultkit.proxy.control.control_server import ControlServer
 
     token = job.control_token or new_token()
-    control = ControlServer(plane, job.control, token, began=began)
+    control = ControlServer(plane, job.control, token, began=began, proxies=proxies)
     if job.control_token is None:
         print(f"control token: {token}", file=sys.stderr, flush=True)
     return control

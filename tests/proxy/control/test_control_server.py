@@ -67,8 +67,9 @@ class Api:
 def api(echo: Endpoint) -> Iterator[Api]:
     clock = FakeClock()
     with Plane(PLAN) as plane:
-        proxy = plane.open_proxy(ProxySpec("db", Endpoint("127.0.0.1", 0), echo))
-        with ControlServer(plane, Endpoint("127.0.0.1", 0), TOKEN, clock) as control:
+        spec = ProxySpec("db", Endpoint("127.0.0.1", 0), echo)
+        proxy = plane.open_proxy(spec)
+        with ControlServer(plane, Endpoint("127.0.0.1", 0), TOKEN, clock, proxies=[spec]) as control:
             yield Api(control, plane, clock, proxy)
 
 
@@ -142,6 +143,28 @@ def test_a_plan_with_ttl_0_stays(api: Api) -> None:
     api.clock.now += 1e9
     api.control.tick()
     assert api.plane.plan == Plan((), 3)
+
+
+@pytest.mark.parametrize(
+    ("rule", "warning"),
+    [
+        (
+            {"name": "slow", "fault": "latency", "match": {"proxy": "web*"}},
+            'slow touches nothing: no proxy is named "web*" (there are db)',
+        ),
+        (
+            {"name": "bad", "fault": "http_error"},
+            "bad touches nothing: it needs an http:// or https:// upstream, or --upstream",
+        ),
+    ],
+)
+def test_a_rule_that_can_never_act_is_added_with_a_warning(
+    api: Api, rule: dict[str, Any], warning: str
+) -> None:
+    status, answer = api.call("POST", "/rules", rule)
+    assert (status, answer["warnings"]) == (201, [warning])
+    status, answer = api.call("PUT", "/plan", {"rules": [rule, {"fault": "jitter"}]})
+    assert (status, answer["warnings"]) == (200, [warning])
 
 
 def test_a_rule_is_added_for_a_while(api: Api) -> None:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
@@ -258,8 +258,16 @@ class ControlTarget(Protocol):
 class ControlCore:
     """The plan of one target, and the changes to it that expire."""
 
-    def __init__(self, target: ControlTarget, plan: Plan, clock: Callable[[], float]) -> None:
-        """`clock`: seconds; expiries are counted on it."""
+    def __init__(
+        self,
+        target: ControlTarget,
+        plan: Plan,
+        clock: Callable[[], float],
+        warnings_about: Callable[[Sequence[Rule]], list[str]] = lambda rules: [],
+    ) -> None:
+        """`clock`: seconds; expiries are counted on it. `warnings_about`: returns a warning for each rule
+        that can never act."""
+        self._warnings_about = warnings_about
         self._target = target
         self._clock = clock
         self._leases = Leases.of(plan)
@@ -318,7 +326,13 @@ class ControlCore:
         plan = parse_plan(document)
         self._target.check_plan(plan)
         self._change(lambda leases: leases.replaced(plan, self._until(ttl_s)))
-        return 200, {"plan": dump_plan(plan), "digest": plan.digest, **expiry_of(ttl_s)}
+        reply = {"plan": dump_plan(plan), "digest": plan.digest, **expiry_of(ttl_s)}
+        return 200, {**reply, **self._warnings(plan.rules)}
+
+    def _warnings(self, rules: Sequence[Rule]) -> Document:
+        """Return the member of a reply that holds warnings, if there are any."""
+        warnings = self._warnings_about(rules)
+        return {"warnings": warnings} if warnings else {}
 
     def _post_rule(self, ttl_s: float, body: bytes) -> Reply:
         document = _read(body)
@@ -334,7 +348,8 @@ class ControlCore:
             return leases.added(rule, self._until(ttl_s))
 
         plan = self._change(add).plan
-        return 201, {"rule": dump_rule(added[0]), "digest": plan.digest, **expiry_of(ttl_s)}
+        reply = {"rule": dump_rule(added[0]), "digest": plan.digest, **expiry_of(ttl_s)}
+        return 201, {**reply, **self._warnings(added)}
 
     def _status(self) -> Reply:
         leases = self._change(lambda leases: leases)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 from starlette.applications import Starlette
@@ -38,7 +38,8 @@ from faultkit.proxy.control.control_core import (
     headers_of,
     own_hosts,
 )
-from faultkit.proxy.data_plane import DataPlane, snapshot_document
+from faultkit.proxy.data_plane import DataPlane, ProxySpec, snapshot_document
+from faultkit.proxy.idle_rules import idle_warnings
 from faultkit.proxy.plane_events import PlaneEvent, event_document
 from faultkit.proxy.sockets import listen
 
@@ -55,11 +56,18 @@ class ControlServer:
         token: str,
         clock: Callable[[], float] = time.monotonic,
         began: float | None = None,
+        proxies: Sequence[ProxySpec] = (),
     ) -> None:
+        """`proxies`: those of the plane, for warnings about rules that touch none of them."""
         check_loopback(listen_on.host, listen_on.port)
         self._plane = plane
         self._began = time.monotonic() if began is None else began
-        self._core = ControlCore(_SteeredPlane(plane, self._began), plane.plan, clock)
+        self._core = ControlCore(
+            _SteeredPlane(plane, self._began),
+            plane.plan,
+            clock,
+            lambda rules: idle_warnings(rules, proxies) if proxies else [],
+        )
         self._lock = threading.Lock()
         """Guards the core: requests run in the API's thread, expiries in the thread that calls `tick`."""
         self._readers: set[asyncio.Queue[PlaneEvent | None]] = set()

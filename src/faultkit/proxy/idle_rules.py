@@ -1,0 +1,30 @@
+"""Rules that can never act on the proxies of a run, and why: for warnings. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from faultkit.base.address import UpstreamSet
+from faultkit.plan import Rule
+from faultkit.proxy.data_plane import ProxySpec
+
+
+def idle_warnings(rules: Sequence[Rule], proxies: Sequence[ProxySpec]) -> list[str]:
+    """Return a warning for each rule that can never act on these proxies."""
+    found = ((rule.name, _why_idle(rule, proxies)) for rule in rules)
+    return [f"{name} touches nothing: {why}" for name, why in found if why is not None]
+
+
+def _why_idle(rule: Rule, proxies: Sequence[ProxySpec]) -> str | None:
+    """Return why a rule can never act on these proxies; None if it can."""
+    covered = [spec for spec in proxies if rule.match.covers_proxy(spec.name)]
+    if not covered:
+        names = ", ".join(spec.name for spec in proxies)
+        return f'no proxy is named "{rule.match.proxy}" (there are {names})'
+    if rule.fault.level == "http" and not any(_understands_http(spec) for spec in covered):
+        return "it needs an http:// or https:// upstream, or --upstream"
+    return None
+
+
+def _understands_http(spec: ProxySpec) -> bool:
+    return spec.speaks == "http" if spec.upstream is not None else spec.broken != UpstreamSet()
