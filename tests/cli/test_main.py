@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import os
 import subprocess
 import sys
@@ -17,6 +19,7 @@ from faultkit.base.errors import InputError, RunError, TargetError
 from faultkit.cli import entry, main
 from faultkit.cli import main as fault_main
 from faultkit.cli.command_groups import LazyGroup
+from faultkit.cli.log import LogSettings, start_log
 
 PATIENCE_S = 20
 HEAVY = (
@@ -134,6 +137,65 @@ def test_the_traceback_of_an_unexpected_error_is_in_the_log_file(
     )
     assert "Traceback (most recent call last)" in log.read_text()
     main.invoke(["faults", "refuse"])  # Starting the log again closes the file.
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has /dev/full")
+def test_a_log_file_on_a_full_disk_is_one_warning() -> None:
+    command = [sys.executable, "-m", "faultkit", "--log-file", "/dev/full", "--log-level", "debug", "run"]
+    args = ["--no-ui", "--no-check", "--disable-http-proxy", "--duration", "10ms", "--proxy", "0=127.0.0.1:1"]
+    done = subprocess.run([*command, *args], capture_output=True, text=True, timeout=60)
+    assert done.stderr == "warning: --log-file: cannot write /dev/full: no space left on device\n"
+    assert done.returncode == 0
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has /dev/full")
+def test_a_log_file_goes_on_when_it_can_be_written_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    start_log(LogSettings(str(folder / "fault.log")))
+    log = logging.getLogger("faultkit")
+    handler = log.handlers[-1]
+    assert isinstance(handler, logging.FileHandler)
+    handler.stream.close()
+    with Path("/dev/full").open("w") as full, contextlib.suppress(OSError):
+        handler.stream = full
+        log.info("lost")
+    folder.rename(tmp_path / "elsewhere")  # Now it cannot even be opened.
+    log.info("lost, too")
+    folder.mkdir()
+    log.info("written")
+    start_log(LogSettings())
+    assert (folder / "fault.log").read_text().endswith("faultkit: written\n")
+    assert capsys.readouterr().err.count("warning: ") == 1
+
+
+_ON_WINDOWS = """
+import signal, sys
+import click  # It imports other modules on Windows, which are not there.
+sys.platform = "win32"
+for name in ("fcntl", "grp", "pty", "pwd", "resource", "termios"):
+    sys.modules[name] = None
+del signal.SIGHUP
+from faultkit.cli.entry import fault
+sys.argv = ["fault", *sys.argv[1:]]
+fault()
+"""
+
+
+@pytest.mark.parametrize("args", [["run", "--proxy", "80=h:1"], ["run", "--help"], ["--log-stdout", "serve"]])
+def test_windows_is_refused_in_one_line(args: list[str]) -> None:
+    done = subprocess.run([sys.executable, "-c", _ON_WINDOWS, *args], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "error: Faultkit needs Linux or macOS; on Windows, use WSL\n"
+
+
+@pytest.mark.parametrize(("arg", "shown"), [("--help", "Usage: fault "), ("--version", "fault, version ")])
+def test_help_and_version_work_on_windows(arg: str, shown: str) -> None:
+    done = subprocess.run([sys.executable, "-c", _ON_WINDOWS, arg], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(shown)
 
 
 def test_at_level_debug_the_traceback_is_shown(

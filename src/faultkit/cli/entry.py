@@ -20,6 +20,7 @@ Usage: mcptest mock OPTIONS     the same as `fault mock`
 
 def fault() -> NoReturn:
     """Run `fault` with the arguments of this process, and exit."""
+    _check_platform()
     try:
         from faultkit.base.garbage import without_garbage_collection
 
@@ -37,6 +38,7 @@ def fault() -> NoReturn:
 
 def mcptest() -> NoReturn:
     """Run `mcptest` with the arguments of this process, and exit."""
+    _check_platform()
     try:
         from faultkit.cli.main import end_process
 
@@ -45,6 +47,15 @@ def mcptest() -> NoReturn:
         sys.exit(_INTERRUPTED)
     except ImportError as error:
         _exit_without_package(error)
+
+
+def _check_platform() -> None:
+    """Exit with one line on Windows, unless only the list of commands or the version is asked for.
+
+    Most commands need the signals, descriptors and locks of POSIX, and would end with an ImportError."""
+    if sys.platform == "win32" and sys.argv[1:2] not in ([], ["-h"], ["--help"], ["--version"]):
+        sys.stderr.write("error: Faultkit needs Linux or macOS; on Windows, use WSL\n")
+        sys.exit(_WRONG_INPUT)
 
 
 def _exit_without_package(error: ImportError) -> NoReturn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
 import traceback
@@ -44,13 +45,44 @@ def start_log(settings: LogSettings) -> None:
     log.addHandler(logging.NullHandler())
     if settings.file is not None:
         try:
-            log.addHandler(_formatted(logging.FileHandler(settings.file, encoding="utf-8")))
+            log.addHandler(_formatted(_LogFile(settings.file, encoding="utf-8")))
         except OSError as error:
             why = (error.strerror or str(error)).lower()
             problem = f'expected a file that can be written, got "{settings.file}": {why}'
             raise InputError("--log-file", problem) from None
     if settings.stdout:
         log.addHandler(_formatted(logging.StreamHandler(sys.stdout)))
+
+
+class _LogFile(logging.FileHandler):
+    """A log file. A record that cannot be written is lost; the first one is told, and the run goes on.
+
+    The file is opened again for the next record, so that the log goes on once the disk has room."""
+
+    _has_warned = False
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            super().emit(record)
+        except OSError:  # It cannot be opened again.
+            self.handleError(record)
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        error = sys.exc_info()[1]
+        if not isinstance(error, OSError):
+            super().handleError(record)
+            return
+        # Closed here, because what is left in its buffer would raise at the end of the process.
+        stream, self.stream = self.stream, None  # type: ignore[assignment]
+        if stream is not None:
+            with contextlib.suppress(OSError):
+                stream.close()
+        if not self._has_warned:
+            self._has_warned = True
+            why = (error.strerror or str(error)).lower()
+            print(
+                f"warning: --log-file: cannot write {self.baseFilename}: {why}", file=sys.stderr, flush=True
+            )
 
 
 def _formatted(handler: logging.Handler) -> logging.Handler:
