@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import io
+import re
+import subprocess
+import sys
 from io import StringIO
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
 
 from faultkit.base.address import Endpoint
 from faultkit.cli.run_output import StartedRun
-from faultkit.cli.run_view import Rates, schedule_bar, screen, sparkline
+from faultkit.cli.run_view import Rates, RunView, schedule_bar, screen, sparkline, wrapped_rows
 from faultkit.cli.scenario_run import LineWatcher, SilentWatcher
 from faultkit.cli.scenario_view import ScenarioView
 from faultkit.load.load import Progress
@@ -47,10 +51,76 @@ def drawn(plan: Plan, now: float) -> list[str]:
 
 def test_the_screen_has_proxies_faults_and_the_clock() -> None:
     lines = drawn(PLAN, now=110.0)
-    assert "127.0.0.1:9000 → db:5432 2 3 – 0 B 0 B 1" in lines
+    assert "127.0.0.1:9000 → db:5432 2 3 – 0 B 0 B 7 1" in lines
     assert f"○ latency as usual on server ingress {'░' * 12}{'█' * 6}{'░' * 6} 0" in lines
     assert "● jitter as usual on server ingress always 7" in lines
-    assert lines[-1] == "seed 7 10s of 1m 40s Ctrl-C ends it"
+    assert lines[-1] == "seed 7 10s of 1m 40s q or Ctrl-C ends it"
+
+
+def rows_of(width: int, height: int, trouble: str = "") -> list[str]:
+    """Return the rows of the whole view on a terminal of this size."""
+    spec = ProxySpec("9000", HERE, Endpoint("a-rather-long-name.example.com", 5432), tls=True)
+    run = StartedRun(PLAN, ((spec, HERE),), began=100.0, duration_s=100.0)
+    windows = {rule.name: rule.schedule.resolve(100.0) for rule in PLAN.rules}
+    rates = Rates()
+    rates.seconds.extend(range(60))
+    console = Console(file=StringIO(), width=width, height=height, color_system=None)
+    console.print(screen(run, PLAN, snapshot(), windows, rates, 110.0, trouble, width))
+    assert isinstance(console.file, StringIO)
+    return [line.rstrip() for line in console.file.getvalue().splitlines()]
+
+
+def test_on_a_narrow_terminal_nothing_is_lost() -> None:
+    rows = rows_of(60, 24, "9000: cannot reach db")
+    assert max(map(len, rows)) <= 60
+    assert rows[:2] == [
+        "127.0.0.1:9000 → a-rather-long-name.example.com:5432 (TLS)",
+        "  live 2  total 3  requests –  up 0 B  down 0 B  injected 7",
+    ]
+    assert f"○ latency  injected 0  {'░' * 12}{'█' * 6}{'░' * 6}" in rows
+    assert rows[-2:] == ["seed 7   10s of 1m 40s   q or Ctrl-C ends it", "warning: 9000: cannot reach db"]
+    assert len([row for row in rows if "▇" in row]) == 1
+
+
+def test_on_a_low_terminal_the_figures_are_cut_and_the_time_stays() -> None:
+    rows = rows_of(60, 7, "9000: cannot reach db")
+    assert len(rows) == 7
+    assert rows[1] == "…"
+    assert rows[-2:] == ["seed 7   10s of 1m 40s   q or Ctrl-C ends it", "warning: 9000: cannot reach db"]
+
+
+def test_a_narrower_terminal_shows_old_lines_on_more_rows() -> None:
+    assert wrapped_rows([100, 40, 0, 81], 100) == 0
+    assert wrapped_rows([100, 40, 0, 81], 40) == 2 + 0 + 0 + 2
+    assert wrapped_rows([], 40) == 0
+
+
+def test_a_view_that_became_narrower_erases_all_its_old_rows() -> None:
+    console = Console(file=StringIO(), width=100, height=24, force_terminal=True, color_system=None)
+    view = RunView(console)
+    view.started(StartedRun(PLAN, ((ProxySpec("9000", HERE, THERE), HERE),), 100.0, 100.0))
+    plane = SimpleNamespace(snapshot=snapshot, plan=PLAN)
+    view.tick(plane, 110.0)  # type: ignore[arg-type]
+    assert isinstance(console.file, StringIO)
+    wide = console.file.getvalue()
+    console.width = 50
+    view.tick(plane, 111.0)  # type: ignore[arg-type]
+    narrow = console.file.getvalue()[len(wide) :]
+    view.close()
+    lines = wide.count("\n") + 1
+    assert narrow.count("\x1b[1A") == lines - 1 + wrapped_rows(_lengths(wide), 50)
+
+
+def _lengths(text: str) -> list[int]:
+    return [len(re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line).strip("\r")) for line in text.split("\n")]
+
+
+def test_the_key_q_ends_a_run_on_a_terminal() -> None:
+    spawn = "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))"
+    run = [sys.executable, "-m", "faultkit", "run", "--disable-http-proxy", "--no-check", "--proxy", "0=h:1"]
+    done = subprocess.run([sys.executable, "-c", spawn, *run], input=b"q", capture_output=True, timeout=60)
+    assert done.returncode == 0, done
+    assert b"ended (quit) after " in done.stdout
 
 
 def test_rules_that_came_later_are_shown_without_a_place_on_the_time_line() -> None:

@@ -48,7 +48,7 @@ class RunEnding:
     """The end of a run, with its final counters."""
 
     reason: str
-    """`duration`, `interrupt`, `terminate` or `hangup`."""
+    """`duration`, `interrupt`, `terminate`, `hangup`, or `quit` (the key `q`)."""
     seconds: float
     snapshot: Snapshot
 
@@ -60,6 +60,10 @@ class RunOutput(Protocol):
     """Shortest interval between calls of `happened` and `tick`, in seconds."""
     observes: bool
     """Whether it needs an event for every connection and injection."""
+
+    @property
+    def wants_end(self) -> bool:
+        """Whether the user asks for the end of the run."""
 
     def started(self, run: StartedRun) -> None: ...
 
@@ -78,6 +82,7 @@ class JsonLines:
 
     every_s = 0.03
     observes = True
+    wants_end = False
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stdout
@@ -157,6 +162,7 @@ class PlainLines:
 
     every_s = 0.25
     observes = False
+    wants_end = False
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stdout

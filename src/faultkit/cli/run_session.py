@@ -126,6 +126,8 @@ def _watch(
             plane.observed = observed or control.is_watched
         if deadline is not None and now >= deadline:
             return "duration"
+        if output.wants_end:
+            return "quit"
         left_s = output.every_s if deadline is None else min(output.every_s, deadline - now)
         if stop.wait(left_s):
             return stop.reason or ""
