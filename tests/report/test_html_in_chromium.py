@@ -135,6 +135,27 @@ def test_nothing_is_wider_than_a_phone(measured_at: Measure, name: str) -> None:
     assert measured_at(name, 360)["outside"] == []
 
 
+OVERVIEW = """
+[...document.querySelectorAll('nav .scroll')].map(box => [
+  box.scrollWidth - box.clientWidth,
+  [...box.querySelectorAll('tbody td')].filter(cell => {
+    const seen = cell.getBoundingClientRect();
+    return seen.width < 30 || seen.height < 10 || seen.right > innerWidth;
+  }).length,
+  getComputedStyle(box.querySelector('tbody tr:last-child td:nth-child(6)'), '::before').content,
+])
+"""
+
+
+def test_a_phone_shows_the_figures_of_the_overview_without_scrolling(
+    page: Page, files: dict[str, Path]
+) -> None:
+    page.show(files["folded"], 380)
+    assert page.value(OVERVIEW) == [[0, 0, '"p50"']]
+    page.show(files["folded"], 1200)
+    assert page.value(OVERVIEW) == [[0, 0, "none"]]
+
+
 @pytest.mark.parametrize("name", ["showcase", "edges", "all-kinds"])
 @pytest.mark.parametrize("width", [360, 1200])
 def test_labels_of_axes_do_not_lie_on_each_other(measured_at: Measure, name: str, width: int) -> None:

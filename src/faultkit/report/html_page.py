@@ -62,7 +62,7 @@ def _body(page: Page) -> Iterator[Markup | None]:
         yield element(
             "nav",
             element("h2", "Overview"),
-            table_markup(page.overview.table),
+            table_markup(page.overview.table, names_cells=True),
             aria_label=page.overview.label,
         )
     empty = [element("p", page.if_empty, class_="empty")] if page.if_empty and not page.sections else []
@@ -179,14 +179,22 @@ def _tile(tile: Tile) -> Markup:
     )
 
 
-def table_markup(given: Table) -> Markup:
-    """Return a table in a box of its own, which scrolls if the table is wider than the page."""
+def table_markup(given: Table, names_cells: bool = False) -> Markup:
+    """Return a table in a box of its own, which scrolls if the table is wider than the page.
+
+    names_cells: each cell knows the head of its column, so that a phone can show it without one"""
     head = [
         element("th", name, scope="col", class_="n" if index in given.numeric else None)
         for index, name in enumerate(given.heads)
     ]
     body = [
-        element("tr", *(_cell(cell, index in given.numeric) for index, cell in enumerate(row)))
+        element(
+            "tr",
+            *(
+                _cell(cell, index in given.numeric, given.heads[index] if names_cells else None)
+                for index, cell in enumerate(row)
+            ),
+        )
         for row in given.rows
     ]
     return element(
@@ -204,10 +212,10 @@ def table_markup(given: Table) -> Markup:
     )
 
 
-def _cell(cell: str, is_numeric: bool) -> Markup:
+def _cell(cell: str, is_numeric: bool, head: str | None) -> Markup:
     if isinstance(cell, Markup) and cell.startswith("<th"):
         return cell
-    return element("td", cell, class_="n" if is_numeric else None)
+    return element("td", cell, class_="n" if is_numeric else None, data_head=head)
 
 
 # Parts of a line or a cell

@@ -334,6 +334,20 @@ footer { color: var(--mute); font-size: 13px; margin-top: 28px; }
   .findings li { grid-template-columns: minmax(0, 1fr); }
   .facts > div { grid-template-columns: minmax(0, 1fr); gap: 0; }
   nav .scroll { padding: 6px 12px; }
+  nav thead { display: none; }
+  nav table, nav tbody { display: block; }
+  nav tr {
+    display: grid; grid-template-columns: repeat(3, minmax(0, 1fr)); gap: 4px 10px; padding: 10px 0;
+    border-bottom: 1px solid var(--line);
+  }
+  nav tbody tr:last-child { border-bottom: 0; }
+  nav tr > td, nav tr > th {
+    border: 0; padding: 0; min-width: 0; text-align: left; white-space: normal; overflow-wrap: anywhere;
+  }
+  nav td:nth-child(-n+2), nav tr > th { grid-column: 1 / -1; }
+  nav td:nth-child(n+3)::before {
+    content: attr(data-head); display: block; font-size: 12px; color: var(--mute);
+  }
   .timeline { grid-template-columns: minmax(0, 1fr); }
   .timeline .lane { margin-top: 5px; }
   .timeline .lane small { display: inline; margin-left: 6px; }

@@ -180,6 +180,17 @@ def test_with_many_items_those_that_passed_are_folded_up() -> None:
     assert {card for card in cards} == {("passed", ""), ("failed", " open")}
 
 
-def test_with_few_items_every_card_is_open() -> None:
-    cards = re.findall(r'<details class="card [a-z-]+" id="item-\d+"( open)?>', render_html(ALL_KINDS))
-    assert cards == [" open"] * 7
+@pytest.mark.parametrize(("items", "is_open"), [(2, " open"), (3, " open"), (4, ""), (8, "")])
+def test_up_to_three_items_every_card_is_open(items: int, is_open: str) -> None:
+    cards = re.findall(
+        r'<details class="card ([a-z-]+)" id="item-\d+"( open)?>', render_html(measured.many(items))
+    )
+    assert set(cards) == {("failed", " open"), ("passed", is_open)}
+
+
+def test_each_cell_of_the_overview_names_its_column() -> None:
+    page = render_html(measured.many(2))
+    row = page[page.index("<nav") : page.index("</nav>")].split("<tr>")[-1]
+    assert re.findall(r'<td[^>]* data-head="([^"]+)"', row) == [
+        *("Verdict", "Call", "Faults", "Requests", "Errors", "p50", "p95", "SLOs kept")
+    ]

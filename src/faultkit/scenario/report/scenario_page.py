@@ -93,7 +93,7 @@ _SEVERITIES = {
 _FLOWS = {("to_client",): "answers", ("to_upstream",): "requests", ("to_upstream", "to_client"): "both ways"}
 _GLYPH_FLOWS = [(glyph, _FLOWS[flows(side, direction)]) for (side, direction), glyph in GLYPHS.items()]
 """The glyph of a side and direction, and which messages a fault there meets."""
-_FOLD_FROM = 12
+_FOLD_FROM = 4
 """From this number of items on, the cards of those that passed are folded."""
 _HEADS = ("Verdict", "Call", "Faults", "Requests", "Errors", "p50", "p95", "SLOs kept")
 _FOOTER = (
