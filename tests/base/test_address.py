@@ -13,6 +13,7 @@ from faultkit.base.address import (
     LOOPBACK_NAMES,
     Endpoint,
     ProxyMap,
+    Speaks,
     Upstream,
     UpstreamSet,
     is_local_name,
@@ -23,7 +24,7 @@ from faultkit.base.address import (
 )
 from faultkit.base.errors import InputError
 
-Protocol = Literal["tcp", "tls", "http", "https", "reverse", "reverse-tls"]
+Protocol = Literal["tcp", "tls", "psql", "psqls", "http", "https", "reverse", "reverse-tls"]
 
 
 def described(proxy_map: ProxyMap) -> tuple[str, str, str]:
@@ -31,6 +32,8 @@ def described(proxy_map: ProxyMap) -> tuple[str, str, str]:
     words = {
         (False, "tcp", False): "tcp",
         (True, "tcp", False): "tls",
+        (False, "psql", False): "psql",
+        (True, "psql", False): "psqls",
         (False, "http", False): "http",
         (True, "http", False): "https",
         (False, "http", True): "reverse",
@@ -55,8 +58,8 @@ def described(proxy_map: ProxyMap) -> tuple[str, str, str]:
         ("9090=http://example.com", "127.0.0.1:9090", "example.com:80", "http"),
         ("9090=HTTP://example.com", "127.0.0.1:9090", "example.com:80", "http"),
         ("9090=tls://example.com", "127.0.0.1:9090", "example.com:443", "tls"),
-        ("5433=psql://db", "127.0.0.1:5433", "db:5432", "tcp"),
-        ("5433=psqls://db", "127.0.0.1:5433", "db:5432", "tls"),
+        ("5433=psql://db", "127.0.0.1:5433", "db:5432", "psql"),
+        ("5433=psqls://db", "127.0.0.1:5433", "db:5432", "psqls"),
         ("9090=tcp://db:1", "127.0.0.1:9090", "db:1", "tcp"),
         ("9090=:7070", "127.0.0.1:9090", "127.0.0.1:7070", "tcp"),
         ("9090=7070", "127.0.0.1:9090", "127.0.0.1:7070", "tcp"),
@@ -72,9 +75,9 @@ def described(proxy_map: ProxyMap) -> tuple[str, str, str]:
         ("tcp://0.0.0.0:9090=db:1", "0.0.0.0:9090", "db:1", "tcp"),
         ("tcp:9090=http://web", "127.0.0.1:9090", "web:80", "http"),
         ("tcp:9090=https://web", "127.0.0.1:9090", "web:443", "https"),
-        ("psqls:5433=db", "127.0.0.1:5433", "db:5432", "tls"),
+        ("psqls:5433=db", "127.0.0.1:5433", "db:5432", "psqls"),
         ("tls:9090=db:1", "127.0.0.1:9090", "db:1", "tls"),
-        ("tls:9090=psql://db", "127.0.0.1:9090", "db:5432", "tls"),
+        ("tls:9090=psql://db", "127.0.0.1:9090", "db:5432", "psqls"),
         ("http:9090=web", "127.0.0.1:9090", "web:80", "reverse"),
         ("http:9090=web:8000", "127.0.0.1:9090", "web:8000", "reverse"),
         ("http://:9090=web", "127.0.0.1:9090", "web:80", "reverse"),
@@ -140,15 +143,15 @@ def test_a_bad_map_is_answered_with_what_was_expected(text: str, problem: str) -
 
 names = st.from_regex(r"[a-z][a-z0-9-]{0,8}[a-z0-9](\.[a-z]{2,5})?", fullmatch=True)
 hosts = names | st.ip_addresses(v=4).map(str) | st.ip_addresses(v=6).map(str)
-speaks: st.SearchStrategy[tuple[Literal["tcp", "http"], bool]] = st.sampled_from(
-    [("tcp", False), ("http", False), ("http", True)]
+speaks: st.SearchStrategy[tuple[Speaks, bool]] = st.sampled_from(
+    [("tcp", False), ("psql", False), ("http", False), ("http", True)]
 )
 
 
 @settings(deadline=None)
 @given(hosts, st.integers(0, 65535), hosts, st.integers(1, 65535), st.booleans(), speaks)
 def test_a_written_map_reads_back_as_itself(
-    listen: str, listen_port: int, host: str, port: int, tls: bool, kind: tuple[Literal["tcp", "http"], bool]
+    listen: str, listen_port: int, host: str, port: int, tls: bool, kind: tuple[Speaks, bool]
 ) -> None:
     proxy_map = ProxyMap(Endpoint(listen, listen_port), Endpoint(host, port), tls, *kind)
     assert parse_map(str(proxy_map)) == proxy_map

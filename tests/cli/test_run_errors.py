@@ -166,6 +166,23 @@ def test_a_clear_text_upstream_of_a_tls_map_ends_with_3(
     assert said.startswith(f"0: cannot reach {echo}: TLS: ")
 
 
+def test_a_postgresql_upstream_without_tls_ends_with_3(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+
+        def refuse_tls() -> None:
+            server, _ = listener.accept()
+            with server:
+                server.recv(8, socket.MSG_WAITALL)
+                server.sendall(b"N")
+
+        thread = threading.Thread(target=refuse_tls)
+        thread.start()
+        said = complaint(capsys, ALONE, "--proxy", f"0=psqls://127.0.0.1:{port}", code=3)
+        thread.join()
+    assert f"127.0.0.1:{port}: TLS: the server does not offer it (its answer to SSLRequest is N)" in said
+
+
 def test_an_upstream_without_an_address_ends_with_3(capsys: pytest.CaptureFixture[str]) -> None:
     # RFC 2606 reserves .invalid: the name has no address. Without a name server, the limit ends the wait.
     said = complaint(capsys, ALONE, "--proxy", "0=no.invalid:80", "--connect-timeout", "2s", code=3)

@@ -8,11 +8,12 @@ import struct
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 import trustme
 
-from faultkit.base.address import Endpoint, UpstreamSet
+from faultkit.base.address import Endpoint, UpstreamSet, parse_map
 from faultkit.faults.http.http_error import HttpError
 from faultkit.faults.stream.bandwidth import Bandwidth
 from faultkit.faults.stream.latency import Latency
@@ -21,6 +22,7 @@ from faultkit.faults.stream.slicer import Slicer
 from faultkit.plan import Match, Plan, Rule
 from faultkit.proxy.data_plane import ProxySpec
 from faultkit.proxy.plane import Plane
+from faultkit.proxy.plane_events import DialFailed
 from tests.proxy.origin import serving
 from tests.proxy.wires import (
     LOOPBACK,
@@ -90,6 +92,57 @@ def test_a_clear_text_upstream_is_told_as_a_failed_dial() -> None:
                 server.sendall(b"220 hello, I speak no TLS\r\n")
                 client.recv(1)
         assert plane.snapshot().proxies[0].dial_failures == 1
+
+
+SSL_REQUEST = bytes.fromhex("0000000804d2162f")
+GSS_REQUEST = bytes.fromhex("0000000804d21630")
+
+
+def psqls_spec(listener: socket.socket) -> ProxySpec:
+    given = parse_map(f"0=psqls://127.0.0.1:{endpoint_of(listener).port}")
+    return replace(ProxySpec.of_map("db", given), verify=False)
+
+
+@pytest.mark.parametrize("asked", [b"", SSL_REQUEST, GSS_REQUEST + SSL_REQUEST])
+def test_a_postgresql_server_is_asked_for_tls_and_its_client_is_refused_it(
+    asked: bytes, tls_server: ssl.SSLContext
+) -> None:
+    with listening() as listener, Plane() as plane, connect(plane.open_proxy(psqls_spec(listener))) as client:
+        raw, _ = listener.accept()
+        raw.settimeout(PATIENCE_S)
+        assert read_exactly(raw, 8) == SSL_REQUEST
+        for start in range(0, len(asked), 8):
+            client.sendall(asked[start : start + 3])
+            client.sendall(asked[start + 3 : start + 8])
+            assert read_exactly(client, 1) == b"N"
+        client.sendall(b"\0\0\0\x08startup")
+        raw.sendall(b"S")
+        with tls_server.wrap_socket(raw, server_side=True, suppress_ragged_eofs=True) as server:
+            assert read_exactly(server, 11) == b"\0\0\0\x08startup"
+            server.sendall(b"R")
+            assert read_exactly(client, 1) == b"R"
+            client.shutdown(socket.SHUT_WR)
+            assert server.recv(1) == b""
+
+
+@pytest.mark.parametrize(
+    ("answer", "why"),
+    [
+        (b"N", "TLS: the server does not offer it (its answer to SSLRequest is N)"),
+        (b"Sx", "TLS: expected S or N as the answer to SSLRequest, got b'Sx'"),
+        (b"", "TLS: the upstream ended the connection during the handshake"),
+    ],
+)
+def test_a_postgresql_server_without_tls_is_told_as_a_failed_dial(answer: bytes, why: str) -> None:
+    with listening() as listener, Plane(observed=True) as plane:
+        with pytest.raises(ConnectionResetError), connect(plane.open_proxy(psqls_spec(listener))) as client:
+            server, _ = listener.accept()
+            with server:
+                assert read_exactly(server, 8) == SSL_REQUEST
+                server.sendall(answer)
+                server.shutdown(socket.SHUT_WR)
+                client.recv(1)
+        assert [event.why for event in plane.take_events() if isinstance(event, DialFailed)] == [why]
 
 
 def test_a_body_that_a_fault_cuts_up_keeps_its_order_through_the_forward_proxy() -> None:

@@ -23,7 +23,7 @@ from faultkit.base.errors import InputError
 
 LOOPBACK = "127.0.0.1"
 
-Speaks: TypeAlias = Literal["tcp", "http"]
+Speaks: TypeAlias = Literal["tcp", "http", "psql"]
 Verify: TypeAlias = bool | str
 """Which certificates of a server are trusted. True: those of the system's authorities; a path: also those of
 the authorities in this PEM file; False: all."""
@@ -42,8 +42,8 @@ SCHEMES: dict[str, _Scheme] = {
     "tls": _Scheme(443, True, "tcp", "tls"),
     "http": _Scheme(80, False, "http", "https"),
     "https": _Scheme(443, True, "http", "https"),
-    "psql": _Scheme(5432, False, "tcp", "psqls"),
-    "psqls": _Scheme(5432, True, "tcp", "psqls"),
+    "psql": _Scheme(5432, False, "psql", "psqls"),
+    "psqls": _Scheme(5432, True, "psql", "psqls"),
 }
 
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
@@ -73,14 +73,13 @@ class ProxyMap:
     tls: bool = False
     """Speak TLS to the upstream."""
     speaks: Speaks = "tcp"
-    """Protocol of the bytes. HTTP faults can act only with `http`."""
+    """Protocol of the bytes. HTTP faults can act only with `http`; TLS begins otherwise with `psql`."""
     rewrite_host: bool = False
     """A reverse proxy: requests get the upstream's Host. Otherwise bytes go through as they are."""
 
     def __str__(self) -> str:
         """Return text that `parse_map` reads as this map."""
-        plain = "http" if self.speaks == "http" else "tcp"
-        scheme = SCHEMES[plain].secured if self.tls else plain
+        scheme = SCHEMES[self.speaks].secured if self.tls else self.speaks
         left = str(self.listen)
         if self.rewrite_host != (scheme == "https"):
             left = f"{'http' if self.rewrite_host else 'tcp'}://{left}"

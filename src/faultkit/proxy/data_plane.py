@@ -44,7 +44,7 @@ class ProxySpec:
     tls: bool = False
     """True: TLS to the upstream; the client's side is never encrypted."""
     speaks: Speaks = "tcp"
-    """With `http`, faults may act on single requests."""
+    """With `http`, faults may act on single requests; with `psql`, the upstream is asked for TLS first."""
     rewrite_host: bool = False
     """Replace the Host header by the upstream's name."""
     broken: UpstreamSet | None = None

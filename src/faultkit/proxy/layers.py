@@ -35,6 +35,7 @@ from faultkit.proxy.http import (
     host_field,
     origin_of,
 )
+from faultkit.proxy.postgres_start import SSL_REQUEST, PostgresStart, why_no_tls
 from faultkit.proxy.rule_binding import judge_request
 from faultkit.proxy.rule_delay import Delays
 from faultkit.proxy.tls import TlsLeg, tls_context
@@ -73,6 +74,7 @@ class ProtocolLayer:
         "_leg",
         "_link",
         "_opening",
+        "_postgres",
         "_tls",
         "_wire_at",
         "gate",
@@ -99,6 +101,7 @@ class ProtocolLayer:
         self._opening: bytes | None = None
         """The client's first bytes while they may become the preface of HTTP/2, else None. The handshake
         waits for them, because it must name the protocol."""
+        self._postgres: PostgresStart | None = None
         self._exchange: HttpExchange | None = None
         if spec.upstream is None:
             exchange = self._exchange = HttpExchange(self._judge, "forward")
@@ -109,6 +112,8 @@ class ProtocolLayer:
             self._tls = TlsLeg(tls_context(spec.verify), spec.upstream.host)
             if spec.speaks == "http":
                 self._opening = b""
+            elif spec.speaks == "psql":
+                self._postgres = PostgresStart()
         if spec.rewrite_host:
             host = host_field(spec.upstream.host, spec.upstream.port, spec.tls)
             self._exchange = HttpExchange(self._judge, "reverse", host)
@@ -144,7 +149,10 @@ class ProtocolLayer:
                 self._open(self._opening, event)
             exchange = self._exchange
             if exchange is None:
-                self._send(event)
+                if self._postgres is None:
+                    self._send(event)
+                else:
+                    self._send_postgres(self._postgres, event)
                 continue
             was_readable = exchange.opaque_reason is None
             self._carry_out(exchange.from_client(event))
@@ -172,7 +180,10 @@ class ProtocolLayer:
         """Begin TLS, or the exchange, now that the upstream's socket is connected."""
         self._connected = True
         if self._tls is not None:
-            if self._opening is None:
+            if self._postgres is not None:
+                self.handshake_since = at
+                self._put_records(at, SSL_REQUEST)
+            elif self._opening is None:
                 self._start_handshake(self._tls, at)
         elif self._forward and self._exchange is not None:
             self._carry_out(self._exchange.dialled(at))
@@ -267,6 +278,27 @@ class ProtocolLayer:
         if self._connected:
             self._start_handshake(tls, event.at)
 
+    def _send_postgres(self, start: PostgresStart, event: Event) -> None:
+        """Answer the client's own requests for encryption, and send the rest to the upstream."""
+        if isinstance(event, Data):
+            answer, rest = start.from_client(event.payload)
+        else:
+            answer, rest = start.from_client(b"", at_end=True)
+        if answer:
+            self._link.down.feed_far(Data(event.at, answer))
+        if rest:
+            self._send(Data(event.at, rest))
+        if not isinstance(event, Data):
+            self._send(event)
+
+    def _agreed_to_tls(self, tls: TlsLeg, event: Data) -> None:
+        """Begin TLS if the upstream's answer to SSLRequest allows it."""
+        why = why_no_tls(event.payload)
+        if why is None:
+            self._start_handshake(tls, event.at)
+        else:
+            self._link.tls_failed(why)
+
     def _start_handshake(self, tls: TlsLeg, at: float) -> None:
         self.handshake_since = at
         self._put_records(at, tls.start())
@@ -299,10 +331,13 @@ class ProtocolLayer:
 
     def _decrypt(self, tls: TlsLeg, event: Event) -> list[Event]:
         if not isinstance(event, Data):
-            if not tls.ready and tls.started:
+            if self.handshake_since is not None:
                 self._cut_in_handshake(event)
                 return []
             return [] if isinstance(event, Eof) and tls.ended else [event]
+        if self._postgres is not None and not tls.started:
+            self._agreed_to_tls(tls, event)
+            return []
         was_ready, had_ended = tls.ready, tls.ended
         try:
             plain = tls.decrypt(event.payload)

@@ -49,8 +49,13 @@ def _why_unusable(spec: ProxySpec, upstream: Endpoint, timeout_s: float) -> str 
         import ssl
 
         from faultkit.base.certificates import why_handshake_failed
+        from faultkit.proxy.postgres_start import SSL_REQUEST, why_no_tls
         from faultkit.proxy.tls import tls_context
 
+        if spec.speaks == "psql":
+            connection.sendall(SSL_REQUEST)
+            if (why := why_no_tls(connection.recv(100))) is not None:
+                return why
         try:
             with tls_context(spec.verify).wrap_socket(connection, server_hostname=upstream.host):
                 return None

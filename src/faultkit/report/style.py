@@ -344,6 +344,7 @@ footer { color: var(--mute); font-size: 13px; margin-top: 28px; }
   nav tr > td, nav tr > th {
     border: 0; padding: 0; min-width: 0; text-align: left; white-space: normal; overflow-wrap: anywhere;
   }
+  nav tr > .n { text-align: left; white-space: normal; }
   nav td:nth-child(-n+2), nav tr > th { grid-column: 1 / -1; }
   nav td:nth-child(n+3)::before {
     content: attr(data-head); display: block; font-size: 12px; color: var(--mute);
