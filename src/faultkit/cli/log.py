@@ -73,7 +73,7 @@ class _LogFile(logging.FileHandler):
             super().handleError(record)
             return
         # Closed here, because what is left in its buffer would raise at the end of the process.
-        stream, self.stream = self.stream, None  # type: ignore[assignment]
+        stream, self.stream = self.stream, None
         if stream is not None:
             with contextlib.suppress(OSError):
                 stream.close()
