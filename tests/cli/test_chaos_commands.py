@@ -92,6 +92,19 @@ def test_the_error_for_a_repeated_name_has_its_line(capsys: pytest.CaptureFixtur
     assert 'chaos/zday.yaml: line 4: experiments[1]: unknown experiment "absent"' in said
 
 
+def test_a_game_day_is_checked_although_its_experiments_need_variables(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write("one")
+    text = Path("chaos/one.yaml").read_text()
+    Path("chaos/one.yaml").write_text(
+        text.replace("description: ", "description: ${NOT_SET_1} ${NOT_SET_2} ")
+    )
+    Path("chaos/day.yaml").write_text("gameday: x\nexperiments: [one]\n")
+    assert invoke(["chaos", "validate", "chaos/day.yaml"]) == 0
+    assert "not set, so their values are not checked: NOT_SET_1, NOT_SET_2" in capsys.readouterr().err
+
+
 def test_reports_are_written_by_their_extension(capsys: pytest.CaptureFixture[str]) -> None:
     write("one", "deviated")
     names = ["r.md", "r.html", "r.xml", "r.json", "r.txt"]

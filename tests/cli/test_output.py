@@ -13,6 +13,7 @@ from faultkit.cli.run_output import (
     PlainLines,
     RunEnding,
     StartedRun,
+    Warnings,
     end_lines,
     human_bytes,
     tail_line,
@@ -138,3 +139,9 @@ def test_plain_lines_tell_once_why_an_upstream_cannot_be_reached() -> None:
 @pytest.mark.parametrize(("spared", "text"), [(False, "to        a:80"), (True, "to        a:80 (spared)")])
 def test_a_line_names_the_destination_in_a_forward_proxy(spared: bool, text: str) -> None:
     assert tail_line(Directed(1.0, "http", 4, "a:80", spared), 0.0).endswith(text)
+
+
+def test_a_name_that_a_rule_lost_is_no_warning_whatever_its_text() -> None:
+    lost = DialFailed(11.0, "9000", 3, "db:5432", "cannot resolve db: injected failure", injected=True)
+    failed = DialFailed(11.0, "9000", 4, "db:5432", "not an injected failure")
+    assert Warnings().new([lost, failed]) == ["9000: cannot reach db:5432: not an injected failure"]

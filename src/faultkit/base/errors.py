@@ -10,6 +10,9 @@ An injected failure is data and a missed objective is a result (exit 1): neither
 
 from __future__ import annotations
 
+import copy
+from typing import Any, Self
+
 
 class FaultkitError(Exception):
     """Base of all errors that are shown to a user as one line."""
@@ -27,14 +30,26 @@ class InputError(FaultkitError):
         self.path = path
         self.problem = problem
 
-    def __reduce__(self) -> tuple[type[InputError], tuple[str, str]]:
-        """Pickle both parts: by default, `__init__` would get the joined text as its only argument."""
-        return type(self), (self.path, self.problem)
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy all fields: by default, `__init__` would get the joined text and nothing else."""
+        return _restored, (type(self), self.args, self.__dict__)
 
-    def within(self, parent: str) -> InputError:
+    def at(self, path: str) -> Self:
+        """Return the same error, of the same type, with another path."""
+        moved = copy.copy(self)
+        InputError.__init__(moved, path, self.problem)
+        return moved
+
+    def within(self, parent: str) -> Self:
         """Return the same error with `parent` in front of its path."""
         joint = "" if not self.path or self.path.startswith("[") else "."
-        return InputError(f"{parent}{joint}{self.path}", self.problem)
+        return self.at(f"{parent}{joint}{self.path}")
+
+
+def _restored(kind: type[InputError], args: tuple[Any, ...], fields: dict[str, Any]) -> InputError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(fields)
+    return error
 
 
 class TargetError(FaultkitError):

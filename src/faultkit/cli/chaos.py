@@ -208,7 +208,7 @@ def validate_command(
 def _problems(path: Path, limits: Limits, unset: set[str]) -> tuple[list[Path], list[InputError]]:
     """Return the files at a path, and their problems; add to `unset` the variables that are not set."""
     from faultkit.chaos.experiment.experiment_check import check_day, check_file
-    from faultkit.chaos.experiment.experiment_file import files_of, is_day, read_catalog
+    from faultkit.chaos.experiment.experiment_file import RepeatedName, files_of, is_day, read_catalog
 
     if not path.is_dir():
         try:
@@ -227,7 +227,7 @@ def _problems(path: Path, limits: Limits, unset: set[str]) -> tuple[list[Path], 
         return [], [InputError(str(path), "expected a folder with experiments, got none in it")]
     problems = [problem for file in files for problem in _problems(file, limits, unset)[1]]
     catalog = read_catalog(path, {**os.environ, **{name: f"${{{name}}}" for name in unset}})
-    repeats = [each for each in catalog.problems if "a name that no other experiment has" in each.problem]
+    repeats = [each for each in catalog.problems if isinstance(each, RepeatedName)]
     return files, [*problems, *repeats]
 
 

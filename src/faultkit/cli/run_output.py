@@ -147,7 +147,7 @@ class Warnings:
         for event in events:
             if isinstance(event, Trouble):
                 text = f"{event.proxy}: {event.what}"
-            elif isinstance(event, DialFailed) and not event.why.endswith("injected failure"):
+            elif isinstance(event, DialFailed) and not event.injected:
                 text = f"{event.proxy}: cannot reach {event.upstream}: {event.why}"
             else:
                 continue

@@ -353,7 +353,7 @@ class Link:
         proxy.dial_failures += not injected and not is_shortage
         now = self._services.loop.clock()
         target = str(self._dial_target or proxy.spec.upstream)
-        self._services.emit(DialFailed(now, proxy.name, self.ordinal, target, why))
+        self._services.emit(DialFailed(now, proxy.name, self.ordinal, target, why, injected))
         answered = None if self.layer is None else self.layer.dial_failed(now, why)
         if answered is None:
             self.reset("refused")

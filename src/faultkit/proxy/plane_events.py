@@ -73,6 +73,8 @@ class DialFailed(PlaneEvent):
     connection: int
     upstream: str
     why: str
+    injected: bool = False
+    """A rule made it fail: the upstream was not asked."""
 
 
 @dataclass(frozen=True, slots=True)

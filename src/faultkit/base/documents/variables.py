@@ -20,6 +20,14 @@ from faultkit.base.errors import InputError
 NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 
 
+class UnsetVariable(InputError):
+    """A document needs a variable that is not set."""
+
+    def __init__(self, path: str, name: str) -> None:
+        super().__init__(path, f"expected the variable {name} to be set, or ${{{name}:-otherwise}}")
+        self.name = name
+
+
 class Variables:
     """What names stand for. Mistakes are added to `problems` with their paths.
 
@@ -86,8 +94,7 @@ class Variables:
             return otherwise
         self._on_use(name, path, found)
         if found is None:
-            problem = f"expected the variable {name} to be set, or ${{{name}:-otherwise}}"
-            self._problems.append(InputError(path, problem))
+            self._problems.append(UnsetVariable(path, name))
             return match[0]
         return found
 

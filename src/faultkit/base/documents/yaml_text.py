@@ -73,7 +73,7 @@ def placed(error: InputError, text: str, source: str) -> InputError:
     """Return the same error with the file and the line of its path in that text."""
     line = line_in(text, error.path)
     place = source if line is None else f"{source}: line {line}"
-    return InputError(f"{place}: {error.path}" if error.path else place, error.problem)
+    return error.at(f"{place}: {error.path}" if error.path else place)
 
 
 def _without_tabs(text: str) -> str:

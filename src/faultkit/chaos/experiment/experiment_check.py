@@ -8,20 +8,18 @@ process that gets a signal is there. A variable need not be set; what depends on
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from faultkit.base.documents.variables import UnsetVariable
 from faultkit.base.documents.yaml_text import placed
 from faultkit.base.errors import InputError
 from faultkit.base.files import read_text
-from faultkit.chaos.experiment.experiment_file import load_day, read_experiment
+from faultkit.chaos.experiment.experiment_file import UnknownExperiment, load_day, read_experiment
 from faultkit.chaos.experiment.experiment_model import ToolkitExperiment
 from faultkit.chaos.experiment.preflight import problems_of
 from faultkit.chaos.safety.chaos_limits import Limits
-
-_UNSET = re.compile(r"expected the variable (\w+) to be set, or ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +39,7 @@ def check_file(path: Path, env: Mapping[str, str], limits: Limits) -> FileCheck:
     except InputError as error:
         return FileCheck([error])
     _, problems = read_experiment(text, source, env)
-    unset = tuple(dict.fromkeys(found[1] for each in problems if (found := _UNSET.search(each.problem))))
+    unset = tuple(dict.fromkeys(each.name for each in problems if isinstance(each, UnsetVariable)))
     experiment, problems = read_experiment(text, source, {**env, **{name: f"${{{name}}}" for name in unset}})
     if isinstance(experiment, ToolkitExperiment):
         from faultkit.base.installation import require_extra
@@ -63,10 +61,16 @@ def check_day(path: Path, env: Mapping[str, str]) -> FileCheck:
         try:
             load_day(path, {**env, **unset})
         except InputError as error:
-            found = _UNSET.search(error.problem)
-            if found is not None and found[1] not in unset:
-                unset[found[1]] = f"${{{found[1]}}}"
+            name = _unset_variable(error)
+            if name is not None and name not in unset:
+                unset[name] = f"${{{name}}}"
                 continue
             is_about_unset = any(mark in error.problem for mark in unset.values())
             return FileCheck([] if is_about_unset else [error], tuple(unset))
         return FileCheck([], tuple(unset))
+
+
+def _unset_variable(error: InputError) -> str | None:
+    """Return the variable that must be set before the rest can be checked, if that is the error."""
+    causes = error.broken if isinstance(error, UnknownExperiment) else (error,)
+    return next((each.name for each in causes if isinstance(each, UnsetVariable)), None)

@@ -87,6 +87,18 @@ def _read_value(text: str, source: str) -> object:
 # --- a folder --------------------------------------------------------------------------------------
 
 
+class UnknownExperiment(InputError):
+    """No experiment of a folder has a name. `broken`: the errors of its files, one of which may have it."""
+
+    def __init__(self, path: str, problem: str, broken: tuple[InputError, ...]) -> None:
+        super().__init__(path, problem)
+        self.broken = broken
+
+
+class RepeatedName(InputError):
+    """Two files of a folder hold experiments of the same name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Catalog:
     """The experiments and game days of a folder."""
@@ -108,7 +120,8 @@ class Catalog:
         if self.days:
             hint += f"; game days: {', '.join(self.days)}"
         broken = f" (and {self.problems[0]})" if self.problems else ""
-        raise InputError("experiment_name", f"unknown experiment {shown(name)}; {hint}{broken}")
+        problem = f"unknown experiment {shown(name)}; {hint}{broken}"
+        raise UnknownExperiment("experiment_name", problem, self.problems)
 
 
 def read_catalog(folder: str | os.PathLike[str], env: Mapping[str, str] | None = None) -> Catalog:
@@ -130,7 +143,7 @@ def read_catalog(folder: str | os.PathLike[str], env: Mapping[str, str] | None =
             other = experiments[experiment.name].file
             problem = f'expected a name that no other experiment has, got "{experiment.name}" as in {other}'
             key = "title" if isinstance(experiment, ToolkitExperiment) else "name"
-            problems.append(placed(InputError(key, problem), read_text(file), str(file)))
+            problems.append(placed(RepeatedName(key, problem), read_text(file), str(file)))
         else:
             experiments[experiment.name] = experiment
     return Catalog(Path(folder), experiments, days, tuple(problems))
@@ -242,7 +255,7 @@ def load_day(file: Path, env: Mapping[str, str] | None = None) -> GameDayFile:
                 raise InputError("", problem)
             return catalog.experiment(each)
         except InputError as error:
-            raise placed(InputError(path, error.problem), text, str(file)) from None
+            raise placed(error.at(path), text, str(file)) from None
 
     experiments = tuple(experiment_of(each, f"experiments[{index}]") for index, each in enumerate(listed))
     try:
