@@ -55,6 +55,24 @@ def test_calls_are_listed_newest_first(log: str, capsys: pytest.CaptureFixture[s
     assert err == ""
 
 
+def test_rows_of_chaos_name_the_experiment_or_the_fault(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = (
+        ("chaos.run", '{"experiment_name":"kill\\u001b[2J","outcome":"held"}'),
+        ("chaos.inject", '{"fault_name":"slow"}'),
+        ("chaos.register", '{"fault_name":"slow","fault_type":"latency"}'),
+        ("chaos.undo", '{"lease":"l","owner":"experiment kill","undo":"remove rule cut"}'),
+        ("chaos.stop", "{}"),
+    )
+    with open_store(tmp_path / "audit.db") as store:
+        for number, (name, given) in enumerate(rows):
+            store.append([entry(number, tool_name=name, tool_group="chaos", parameters=given)])
+    out, _ = said(capsys, "list", "--store", str(tmp_path / "audit.db"))
+    named = [line.partition(" ms  ")[2] for line in reversed(out.splitlines())]
+    assert named == ["kill\\x1b[2J (held)", "slow", "slow (latency)", "remove rule cut", ""]
+
+
 def test_a_page_reports_that_there_are_more_calls(log: str, capsys: pytest.CaptureFixture[str]) -> None:
     out, err = said(capsys, "list", "--store", log, "--limit", "1", "--offset", "1")
     assert "timeout" in out

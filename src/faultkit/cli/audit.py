@@ -148,9 +148,22 @@ def row_line(row: AuditRow) -> str:
     when = time_text(row.at_us)[:23]
     tool = row.tool_name or ("(refused)" if row.source == REFUSAL else "(no name)")
     # A caller chooses some of these texts, and must not control the reader's terminal.
+    who = "  ".join(filter(None, (row.user_subject, _chaos_subject(row))))
     return escaped_line(
-        f"{row.id}  {when}  {tool:<14} {state:<10} {row.duration_ms:>10.3f} ms  {row.user_subject}{message}"
+        f"{row.id}  {when}  {tool:<14} {state:<10} {row.duration_ms:>10.3f} ms  {who}{message}"
     )
+
+
+def _chaos_subject(row: AuditRow) -> str:
+    """Return the experiment or fault of a row of chaos, and what came of it; empty for other rows."""
+    from faultkit.chaos.records import GROUP
+
+    if row.tool_group != GROUP or row.parameters is None:
+        return ""
+    given = json.loads(row.parameters)
+    name = next((str(given[key]) for key in ("experiment_name", "fault_name", "undo") if key in given), "")
+    result = given.get("outcome") or given.get("fault_type")
+    return f"{name} ({result})" if name and result else name
 
 
 @click.command(
