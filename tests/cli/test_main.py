@@ -259,3 +259,33 @@ def test_an_interrupt_during_imports_prints_nothing(
         begin()
     assert left.value.code == 130
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("chaos", "run"),
+        ("chaos", "validate"),
+        ("scenario", "validate"),
+        ("scenario", "run"),
+        ("scenario", "generate", "--openapi"),
+        ("test",),
+        ("test", "coverage"),
+        ("mock", "--tools-from"),
+        ("run", "--plan"),
+        ("toxiproxy", "--port", "0", "--config"),
+        ("functions",),
+        ("review",),
+        ("audit", "list", "--store"),
+        ("gateway", "replay"),
+        ("gateway", "wrap"),
+    ],
+    ids=" ".join,
+)
+def test_a_name_that_no_file_can_have_is_wrong_input(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert fault_main.invoke([*words, "a" * 300]) in (2, 3)
+    said = capsys.readouterr().err
+    assert said.startswith("error: ")
+    assert "unexpected OSError" not in said

@@ -57,7 +57,7 @@ def _open_memory() -> Store:
 
 
 def _open_file(path: Path, create: bool, create_folder: bool, say: Callable[[str], None]) -> Store:
-    if not path.exists() and not create:
+    if not os.path.exists(path) and not create:
         raise InputError("store", f"expected an audit log, but there is no file {path}")
 
     def prepare() -> None:

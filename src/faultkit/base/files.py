@@ -100,9 +100,9 @@ def check_output_path(path: str | os.PathLike[str], extensions: Iterable[str]) -
     if extension not in known:
         came = f'got "{extension}"' if extension else "got none"
         raise InputError(os.fspath(path), f"expected a file that ends in {', '.join(known)}, {came}")
-    if given.is_dir():
+    if os.path.isdir(given):
         raise InputError(os.fspath(path), "expected a file, got a folder")
-    if not given.parent.is_dir():
+    if not os.path.isdir(given.parent):
         raise InputError(os.fspath(path), f'expected a folder that exists, got "{given.parent}"')
     if not os.access(given.parent, os.W_OK):
         raise InputError(os.fspath(path), f'expected a folder to write in, got "{given.parent}"')

@@ -210,9 +210,9 @@ def _problems(path: Path, limits: Limits, unset: set[str]) -> tuple[list[Path], 
     from faultkit.chaos.experiment.experiment_check import check_day, check_file
     from faultkit.chaos.experiment.experiment_file import RepeatedName, files_of, is_day, read_catalog
 
-    if not path.is_dir():
+    if not os.path.isdir(path):
         try:
-            if not path.is_file():
+            if not os.path.isfile(path):
                 raise InputError(str(path), "expected a file or a folder that is there")
             if is_day(path):
                 found = check_day(path, os.environ)

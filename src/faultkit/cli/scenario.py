@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -196,7 +197,7 @@ def review_command(results: str, report: str | None, as_json: bool) -> None:
     from faultkit.scenario.report.review import render_review, review_report
 
     path = Path(results)
-    if not path.exists():
+    if not os.path.exists(path):
         raise InputError("RESULTS", f'expected a file that `fault scenario run` wrote, got "{results}"')
     if report is not None:
         check_output_path(report, (".md",))

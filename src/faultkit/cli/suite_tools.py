@@ -299,9 +299,9 @@ def init_command(
     if sum((bool(argv), url is not None, tools_from is not None)) != 1:
         raise InputError("", "expected one of -- COMMAND, --url URL and --tools-from FILE")
     path = Path(out)
-    if path.exists():
+    if os.path.exists(path):
         raise InputError("--out", f"expected a new file, got {out}, which is there; name another by --out")
-    if not path.parent.is_dir():
+    if not os.path.isdir(path.parent):
         raise InputError("--out", f"expected a file in a folder that is there, got {out}")
     serving: Serving
     if argv:

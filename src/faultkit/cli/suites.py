@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -277,14 +278,14 @@ def find_suites(paths: Sequence[str]) -> list[Path]:
     found: list[Path] = []
     for text in paths or (".",):
         path = Path(text)
-        if path.is_dir():
+        if os.path.isdir(path):
             inside = sorted({file for name in SUITE_NAMES for file in path.rglob(name)})
             if not inside:
                 raise InputError(
                     text, f"expected a suite, got a folder without any ({', '.join(SUITE_NAMES)})"
                 )
             found += inside
-        elif path.exists():
+        elif os.path.exists(path):
             found.append(path)
         else:
             raise InputError(text, "there is no such suite")
@@ -389,7 +390,7 @@ class Reports:
                 raise InputError("--output", "expected a --reporter without a file of its own beside it")
             files.append((shown.pop(), Path(output)))
         for name, path in files:
-            if path.is_dir() or not path.parent.is_dir():
+            if os.path.isdir(path) or not os.path.isdir(path.parent):
                 raise InputError(name, f"expected a file in a folder that is there, got {path}")
         return cls(shown[0] if shown else ("" if output else _LIVE), tuple(files))
 

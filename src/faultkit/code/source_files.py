@@ -170,7 +170,7 @@ def _name_in_diffs(path: str) -> str:
     # Links of folders are resolved, as git does; the file itself may be one.
     file = Path(path).absolute()
     folder = file.parent.resolve()
-    root = next((each for each in (folder, *folder.parents) if (each / ".git").exists()), folder)
+    root = next((each for each in (folder, *folder.parents) if os.path.exists(each / ".git")), folder)
     return (folder / file.name).relative_to(root).as_posix()
 
 
@@ -230,7 +230,7 @@ def folder_of(path: str | os.PathLike[str]) -> Path:
     except (OSError, RuntimeError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise InputError(name, f"expected a folder: {why.lower()}") from None
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise InputError(name, "expected a folder, got a file")
     return folder
 
@@ -344,7 +344,7 @@ def _is_utf8(name: str) -> bool:
 def _rules_above(folder: Path) -> tuple[_Rules, ...]:
     """Return the rules of the folders around a repository's folder; its own are read when it is entered."""
     around = [folder, *folder.parents]
-    top = next((index for index, each in enumerate(around) if (each / ".git").exists()), None)
+    top = next((index for index, each in enumerate(around) if os.path.exists(each / ".git")), None)
     if top is None:
         return ()
     exclude = _rules_of(around[top] / ".git" / "info" / "exclude", str(around[top]))

@@ -79,7 +79,7 @@ def read_scenario_files(path: str | os.PathLike[str]) -> tuple[list[Scenario], l
 
 def _files(path: str | os.PathLike[str]) -> list[str]:
     """Return the file itself, or the YAML files of a folder without hidden ones."""
-    if not Path(path).is_dir():
+    if not os.path.isdir(path):
         return [os.fspath(path)]
     found: list[Path] = []
     for folder, below, names in os.walk(path):

@@ -8,6 +8,7 @@ no tool. It lets a user try out the rest of a suite: its rows are marked, and it
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -134,13 +135,13 @@ def _chat_of(
     try:
         endpoint = endpoint_of(spec, suite.providers, env)
     except MissingKey:
-        if path.exists() and not options.record:
+        if os.path.exists(path) and not options.record:
             return "cassette", CassettePlayer(path, test.name), ""
         if options.allow_stub and not options.record:
             return "stub", StubModel(), ""
         raise
     name = endpoint.provider.name
-    if path.exists() and not options.record:
+    if os.path.exists(path) and not options.record:
         return "cassette", CassettePlayer(path, test.name), name
     from faultkit.base.installation import require_extra
 

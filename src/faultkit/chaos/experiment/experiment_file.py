@@ -151,7 +151,9 @@ def read_catalog(folder: str | os.PathLike[str], env: Mapping[str, str] | None =
 
 def files_of(folder: str | os.PathLike[str]) -> list[Path]:
     """Return the files of a folder that may be experiments."""
-    return sorted({file for pattern in PATTERNS for file in Path(folder).glob(pattern) if file.is_file()})
+    return sorted(
+        {file for pattern in PATTERNS for file in Path(folder).glob(pattern) if os.path.isfile(file)}
+    )
 
 
 def find_runnable(
@@ -159,7 +161,7 @@ def find_runnable(
 ) -> AnyExperiment | GameDayFile:
     """Return an experiment or game day by the path of its file, or by its name in the folder."""
     file = Path(given)
-    if file.is_file():
+    if os.path.isfile(file):
         return load_day(file, env) if is_day(file) else load_experiment(file, env)
     if file.suffix in {Path(pattern).suffix for pattern in PATTERNS}:
         raise InputError(given, "expected a file that is there")
@@ -276,4 +278,4 @@ def refuse_repeats(experiments: Iterable[AnyExperiment]) -> None:
 
 def _file_beside(day: Path, given: object) -> Path | None:
     found = day.parent / given if isinstance(given, str) and given else None
-    return found if found is not None and found.is_file() else None
+    return found if found is not None and os.path.isfile(found) else None

@@ -97,7 +97,7 @@ def open_store(
     name = collection_name(root)
     folder = Path(index_dir or default_index_dir(known)).expanduser() / name
     url = known.get(URL_VARIABLE, "").strip()
-    if not write and not url and not folder.exists():
+    if not write and not url and not os.path.exists(folder):
         raise _no_index(root)
     lock = None
     if write or not url:

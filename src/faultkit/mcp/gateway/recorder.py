@@ -116,7 +116,7 @@ class Recorder:
 
 def _open_one(path: str, overwrite: bool) -> TextIO:
     file = Path(path)
-    if not overwrite and file.is_file() and file.stat().st_size > 0:
+    if not overwrite and os.path.isfile(file) and file.stat().st_size > 0:
         numbered = file.with_stem(f"{file.stem}-*")
         raise InputError(
             "--record",

@@ -6,6 +6,7 @@ built as plain data in the format of scenario files.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -89,7 +90,7 @@ def expected_seconds(files: Sequence[GeneratedFile]) -> float:
 
 def is_one_file(path: Path) -> bool:
     """Return whether a path that the user gave means one file, not a folder."""
-    return path.suffix.lower() in SUFFIXES and not path.is_dir()
+    return path.suffix.lower() in SUFFIXES and not os.path.isdir(path)
 
 
 def write_generated(files: Sequence[GeneratedFile], path: Path, *, force: bool = False) -> list[Path]:
@@ -102,7 +103,7 @@ def write_generated(files: Sequence[GeneratedFile], path: Path, *, force: bool =
         targets = [path]
     else:
         targets = [path / file.name for file in files]
-    there = [target for target in targets if target.exists()]
+    there = [target for target in targets if os.path.exists(target)]
     if there and not force:
         more = f" (and {len(there) - 1} more)" if len(there) > 1 else ""
         raise InputError(str(there[0]), f"is there already{more}; expected a new name, or to be forced")
