@@ -120,7 +120,7 @@ def test_register_wants_a_fault_type(server: Server) -> None:
     assert Draft202012Validator(schema).is_valid({"fault_name": "x", "action": "inject"})
 
 
-@pytest.mark.parametrize("wrong", [-0.1, 1.1, 2, True, "0.5", [0.5]])
+@pytest.mark.parametrize("wrong", [-0.1, 1.1, 2, 10**400, True, "0.5", [0.5]])
 def test_a_probability_outside_of_0_to_1_is_an_error_and_so_is_what_is_no_number(
     server: Server, wrong: object
 ) -> None:

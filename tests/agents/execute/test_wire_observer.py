@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from faultkit.agents.execute.observed_outcome import outcome_of_reply
 from faultkit.agents.execute.wire_observer import WireObserver
 from faultkit.agents.recovery.trace import TracedCall
 from faultkit.faults.call_fault import (
@@ -199,3 +200,8 @@ def test_what_nobody_lived_to_see_has_no_end() -> None:
     wire = Wire()
     wire.call(1)
     assert [brief(call) for call in wire.observer.traced_calls(None)] == [("order", 0, None, "timeout", "")]
+
+
+def test_a_time_to_wait_that_no_float_can_hold_is_none() -> None:
+    error = {"code": 1, "message": "wait", "data": {"retryAfter": 10**400}}
+    assert outcome_of_reply({"jsonrpc": "2.0", "id": 1, "error": error}).retry_after_ms is None

@@ -15,6 +15,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from faultkit.base.documents.checks import shown
 from faultkit.base.errors import InputError
 from faultkit.load.slo import Slo, SloKind
 from faultkit.scenario.report.report_model import VERSION, Report
@@ -153,6 +154,11 @@ def altered(path: str, value: object) -> dict[str, Any]:
             "scenarios[0].items[0].run.response.mean_ms",
             "1",
             'scenarios[0].items[0].run.response.mean_ms: expected a number, got "1"',
+        ),
+        (
+            "scenarios[0].items[0].run.response.mean_ms",
+            10**400,
+            f"scenarios[0].items[0].run.response.mean_ms: expected a number, got {shown(10**400)}",
         ),
         (
             "scenarios[0].items[0].faults[0].windows[0]",

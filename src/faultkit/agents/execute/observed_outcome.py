@@ -168,5 +168,5 @@ def _retry_after_ms(value: object) -> float | None:
         return None
     try:
         return max(0.0, float(value)) * 1000
-    except ValueError:
+    except (ValueError, OverflowError):
         return None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import cache
@@ -173,7 +174,10 @@ def _read_plain(type_: Any, value: object, path: str) -> object:
         if value is None:
             return nan
         _require(isinstance(value, int | float) and not isinstance(value, bool), type_, value, path)
-        return float(cast("float", value))
+        number = cast("float", value)
+        # A whole number of JSON can be too large for a float.
+        _require(isinstance(value, float) or abs(number) <= sys.float_info.max, type_, value, path)
+        return float(number)
     # Not isinstance, because True is an int in Python.
     return _require(type(value) is type_, type_, value, path)
 
