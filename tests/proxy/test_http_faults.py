@@ -15,11 +15,13 @@ from faultkit.base.address import Endpoint, UpstreamSet, parse_map
 from faultkit.faults.connection.dns import Dns
 from faultkit.faults.http.http_delay import HttpDelay
 from faultkit.faults.http.http_error import HttpError
+from faultkit.faults.stream.blackhole import Blackhole
 from faultkit.faults.stream.latency import Latency
 from faultkit.plan import Match, Plan, Rule, Trigger
+from faultkit.proxy import link
 from faultkit.proxy.data_plane import ProxySpec
 from faultkit.proxy.plane import Plane
-from faultkit.proxy.plane_events import DialFailed, Directed, Injected, Requested, Trouble
+from faultkit.proxy.plane_events import Closed, DialFailed, Directed, Injected, Requested, Trouble
 from faultkit.proxy.tls import tls_context
 from tests.proxy.origin import Origin, serving
 from tests.proxy.wires import LOOPBACK, PATIENCE_S, connect, listening, read_all, read_exactly
@@ -449,3 +451,18 @@ def test_events_of_a_forward_proxy_name_the_destination() -> None:
             (0, str(hit.endpoint), False),
             (0, str(spared.endpoint), True),
         ]
+
+
+@pytest.mark.parametrize("sent", [b"GET http://127.0.0.1:9/ HTTP/1.1\r\n\r\n", b""])
+def test_a_client_that_leaves_before_there_is_an_upstream_is_forgotten(
+    sent: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(link, "_ABANDONED_S", 0)
+    rule = Rule("stalled", Blackhole(), Match(side="client", direction="both"))
+    with proxied(forward(), rule) as (plane, proxy), connect(proxy) as client:
+        client.sendall(sent)
+        client.shutdown(socket.SHUT_WR)  # To the proxy, a client that has left looks the same.
+        with pytest.raises(ConnectionResetError):
+            client.recv(1)
+        assert plane.snapshot().proxies[0].live == 0
+        assert [event.how for event in plane.take_events() if isinstance(event, Closed)] == ["abandoned"]

@@ -434,8 +434,9 @@ class Link:
     def check_timeouts(self, now: float) -> None:
         """Give up a dial or handshake that takes too long, and a connection that both ends have left.
 
-        The latter is one whose ends have both hung up while a fault holds back the rest. A half-closed client
-        that still waits looks the same: hence the long time-out."""
+        The latter is one whose ends have both hung up, or whose client has and that has no upstream, while a
+        fault holds back the rest. A half-closed client that still waits looks the same: hence the long
+        time-out."""
         if self._dial is not None:
             if self._dial.deadline <= now:
                 self._dial.give_up("timed out")
@@ -445,7 +446,7 @@ class Link:
                 self.tls_failed("TLS: the handshake timed out")
             return
         up, down = self.up, self.down
-        if not (up.ending and down.ending):
+        if not (up.ending and (down.ending or self._has_no_upstream)):
             return
         moved = up.moved + down.moved
         if (
@@ -457,6 +458,11 @@ class Link:
             self._stalled = (now, moved)
         elif now - self._stalled[0] > _ABANDONED_S:
             self.reset("abandoned")
+
+    @property
+    def _has_no_upstream(self) -> bool:
+        """True if there is no upstream, and none will come: a rule holds back the request that names it."""
+        return self.upstream == NO_SOCKET and (self._delayed is None or not self._delayed.is_waiting)
 
     def _end(self, how: str, mode: CloseMode) -> None:
         if self.dead:

@@ -36,6 +36,11 @@ class DelayedStep:
         self._due_at = 0.0
         self._arm()
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether the action is still to come."""
+        return self._action is not None
+
     def keep_rules(self, acting: Collection[ActiveStreamRule]) -> None:
         """Take off the delays of rules that do not act any more."""
         left = {active: delay_s for active, delay_s in self._delays.items() if active in acting}
