@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +18,7 @@ from faultkit.base.errors import FaultkitError, InputError, RunError, TargetErro
 from faultkit.base.signals import StopSignal
 from faultkit.cli.chaos_options import ROLLBACK_FAILED, ChaosOptions, chaos_options, chaos_settings
 from faultkit.cli.shared_options import json_option, seed_option
+from faultkit.cli.toolkit_flags import toolkit_options, with_toolkit_flags
 
 if TYPE_CHECKING:
     from faultkit.chaos.experiment.experiment_file import GameDayFile
@@ -35,7 +36,7 @@ Exit codes:
   4    aborted: stopped, out of time, or an action failed
   5    a rollback failed: something is still broken
   6    nothing is proven: it held, but a fault touched nothing; or a Chaos Toolkit
-       file has no hypothesis after its method
+       file has no hypothesis after its method, or leaves out a part (--dry)
   130  Ctrl-C, 143 SIGTERM: rolled back first
 A game day exits with the most severe of its codes.
 
@@ -65,6 +66,7 @@ Examples:
     help="Write a report; the extension is its format: .md .html .json .xml (JUnit) .txt. Repeatable.",
 )
 @click.option("--no-ui", is_flag=True, help="Show no live view on a terminal.")
+@toolkit_options
 @chaos_options
 @click.pass_context
 def run_command(
@@ -77,6 +79,7 @@ def run_command(
     journal: str | None,
     reports: tuple[str, ...],
     no_ui: bool,
+    toolkit: dict[str, Any],
     chaos: ChaosOptions,
 ) -> None:
     """Run an experiment: check the steady state, act, check again, and always roll back.
@@ -92,6 +95,7 @@ def run_command(
     _check_paths(reports, journal)
     settings = chaos_settings(chaos, source="cli")
     day = _game_day(which, together, settings.experiments)
+    day = replace(day, experiments=with_toolkit_flags(day.experiments, toolkit))
     for experiment in day.experiments:
         require_library(experiment)
     with _open_session(settings) as session:

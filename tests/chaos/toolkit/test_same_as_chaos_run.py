@@ -63,8 +63,8 @@ DIFFERENCES = {
 """Cases in which `chaos run` exits with 0 although the outcome is not `held`."""
 
 
-def chaos_run(shop: Shop, file: Path) -> tuple[int, dict[str, Any]]:
-    """Run `chaos run` in this process; return its exit code and its journal."""
+def chaos_run(shop: Shop, file: Path, *more: str) -> tuple[int, dict[str, Any]]:
+    """Run `chaos run` in this process, with more flags; return its exit code and its journal."""
     journal = shop.folder / "theirs.json"
     flags = ["--no-version-check", "--no-log-file", "--settings", str(shop.settings)]
     logger = logging.getLogger("chaostoolkit")
@@ -74,7 +74,7 @@ def chaos_run(shop: Shop, file: Path) -> tuple[int, dict[str, Any]]:
             warnings.simplefilter("ignore")  # Warnings of Chaos Toolkit itself.
             from chaostoolkit.cli import cli
 
-            ended = CliRunner().invoke(cli, [*flags, "run", "--journal-path", str(journal), str(file)])
+            ended = CliRunner().invoke(cli, [*flags, "run", *more, "--journal-path", str(journal), str(file)])
     finally:
         logger.handlers[:] = before
     return ended.exit_code, json.loads(journal.read_text())

@@ -78,6 +78,27 @@ class Experiment:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolkitFlags:
+    """The flags of `chaos run`, with the meanings that they have there."""
+
+    variables: tuple[str, ...] = ()
+    """NAME=VALUE or NAME:TYPE=VALUE: values that override those of the configuration."""
+    var_files: tuple[tuple[str, str], ...] = ()
+    """Files with values of configuration and secrets, or with environment variables: name and text. The text
+    is kept, because a rollback may need it when the file is gone."""
+    control_files: tuple[tuple[str, str], ...] = ()
+    """Files with global controls: name and text."""
+    hypothesis_strategy: str | None = None
+    rollback_strategy: str | None = None
+    """None: those of the experiment, else of the settings."""
+    frequency_s: float = 1.0
+    fail_fast: bool = False
+    """For a hypothesis that is checked during the method."""
+    dry: str | None = None
+    """What is not executed: probes, actions, activities (both) or pause."""
+
+
+@dataclass(frozen=True, slots=True)
 class ToolkitExperiment:
     """An experiment in the format of Chaos Toolkit, which its own library checks and runs."""
 
@@ -88,12 +109,7 @@ class ToolkitExperiment:
     max_duration_s: float = USUAL_DURATION_S
     settings: str | None = None
     """File of Chaos Toolkit's settings; None: the usual one."""
-    variables: Mapping[str, Any] = field(default_factory=dict)
-    """Values that override those of the configuration."""
-    frequency_s: float = 1.0
-    fail_fast: bool = False
-    fail_fast_ratio: float = 0.0
-    """Flags of `chaos run` for a hypothesis that is checked during the method."""
+    flags: ToolkitFlags = field(default_factory=ToolkitFlags)
     rollback_limit_s: float = 60.0
     """Longest time of each rollback."""
 

@@ -13,11 +13,14 @@ import json
 import logging
 import os
 import sys
+import tempfile
 import threading
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any
 
+from chaoslib import convert_vars, merge_vars
 from chaoslib.activity import execute_activity
 from chaoslib.configuration import load_configuration, load_dynamic_configuration
 from chaoslib.control import controls, initialize_controls, initialize_global_controls, load_global_controls
@@ -27,7 +30,7 @@ from chaoslib.loader import load_experiment
 from chaoslib.run import EventHandlerRegistry, RunEventHandler
 from chaoslib.secret import load_secrets
 from chaoslib.settings import CHAOSTOOLKIT_CONFIG_PATH, load_settings
-from chaoslib.types import Schedule, Strategy
+from chaoslib.types import Dry, Schedule, Strategy
 
 from faultkit.base.process_group import kill_own_group
 from faultkit.chaos.experiment.toolkit_process import MESSAGES_FD_VARIABLE, rollback_failure, why_of
@@ -54,13 +57,20 @@ ROLLBACK_STRATEGIES: Mapping[str, str] = {
 `default`, which plays no rollbacks after a failure or an interruption, means `always` here."""
 
 
-def strategies_of(experiment: Mapping[str, Any], settings: Mapping[str, Any]) -> tuple[str, str]:
+def strategies_of(
+    experiment: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    flags: Mapping[str, Any] = MappingProxyType({}),
+) -> tuple[str, str]:
     """Return the strategies of hypothesis and rollbacks. Raises ValueError for an unknown name."""
     strategies = []
-    for key, known in (("hypothesis", HYPOTHESIS_STRATEGIES), ("rollbacks", ROLLBACK_STRATEGIES)):
+    for key, flag, known in (
+        ("hypothesis", "hypothesis_strategy", HYPOTHESIS_STRATEGIES),
+        ("rollbacks", "rollback_strategy", ROLLBACK_STRATEGIES),
+    ):
         # As in `chaos run`: the `runtime` of an experiment replaces that of the settings altogether.
         runtime = experiment.get("runtime") or settings.get("runtime") or {}
-        written = (runtime.get(key) or {}).get("strategy", "default")
+        written = flags.get(flag) or (runtime.get(key) or {}).get("strategy", "default")
         if written not in known:
             raise ValueError(f"runtime.{key}.strategy: expected one of {', '.join(known)}, got {written!r}")
         strategies.append(known[written])
@@ -194,6 +204,19 @@ class ParentPipe:
         kill_own_group()
 
 
+@contextlib.contextmanager
+def _files(texts: list[tuple[str, str]]) -> Iterator[list[str]]:
+    """Yield the paths of files with these names and texts: the library reads files only."""
+    with tempfile.TemporaryDirectory(prefix="fault-toolkit-") as folder:
+        paths = []
+        for number, (name, text) in enumerate(texts):
+            path = os.path.join(folder, f"{number}{os.path.splitext(name)[1]}")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            paths.append(path)
+        yield paths
+
+
 def main() -> None:
     """Read one order, check the experiment, wait for the parent's permission, and carry the order out."""
     writer = MessageWriter(int(os.environ.pop(MESSAGES_FD_VARIABLE)))
@@ -204,12 +227,16 @@ def main() -> None:
     logger.addHandler(_LogForwarder(writer))
     logger.propagate = False
     settings = load_settings(order["settings"] or CHAOSTOOLKIT_CONFIG_PATH) or {}
+    flags = order["flags"]
     try:
-        load_global_controls(settings)
+        with _files(flags["control_files"]) as control_files:
+            load_global_controls(settings, control_files)
+        with _files(flags["var_files"]) as var_files:
+            order["variables"], order["secrets"] = merge_vars(convert_vars(flags["variables"]), var_files)
         experiment = order["content"] or load_experiment(order["file"], settings)
         # Users see the reason in one line. A bad file may make the library raise anything.
         ensure_experiment_is_valid(experiment)
-        hypothesis, rollbacks = strategies_of(experiment, settings)
+        hypothesis, rollbacks = strategies_of(experiment, settings, flags)
     except ChaosException as error:
         writer.write("invalid", why=str(error))
         return
@@ -226,7 +253,7 @@ def main() -> None:
 def _run(
     writer: MessageWriter, order: Any, experiment: Any, settings: Any, hypothesis: str, rollbacks: str
 ) -> None:
-    experiment["dry"] = None
+    experiment["dry"] = Dry.from_string(order["flags"]["dry"])
     runtime = settings.setdefault("runtime", {})
     runtime.setdefault("hypothesis", {})["strategy"] = hypothesis
     runtime.setdefault("rollbacks", {})["strategy"] = rollbacks
@@ -242,26 +269,29 @@ def _gate(writer: MessageWriter, order: Any, experiment: Any, settings: Any, *st
 
 
 def _play(writer: MessageWriter, order: Any, experiment: Any, settings: Any, strategy: Strategy) -> None:
+    flags = order["flags"]
     journal = run_experiment(
         experiment,
         settings=settings,
         strategy=strategy,
-        schedule=Schedule(order["frequency_s"], order["fail_fast"], order["fail_fast_ratio"]),
-        experiment_vars=(order["variables"], {}),
+        schedule=Schedule(flags["frequency_s"], flags["fail_fast"]),
+        experiment_vars=(order["variables"], order["secrets"]),
         event_handlers=[_EventForwarder(writer)],
     )
+    journal["experiment"]["dry"] = flags["dry"]  # JSON has no member of the library's enumeration.
     writer.write("journal", journal=journal)
 
 
 def _rollbacks(writer: MessageWriter, order: Any, experiment: Any, settings: Any, *strategies: str) -> None:
     """Play the rollbacks in the order of the file, from `first` on: earlier ones were played, or hang."""
     config = load_configuration(experiment.get("configuration", {}), order["variables"])
-    secrets = load_secrets(experiment.get("secrets", {}), config, {})
+    secrets = load_secrets(experiment.get("secrets", {}), config, order["secrets"])
     config = load_dynamic_configuration(config, secrets)
     registry = EventHandlerRegistry()
     initialize_global_controls(experiment, config, secrets, settings, event_registry=registry)
     initialize_controls(experiment, config, secrets, event_registry=registry)
     runs: list[Any] = []
+    dry = Dry.from_string(order["flags"]["dry"])
     with controls(
         level="rollback", experiment=experiment, context=experiment, configuration=config, secrets=secrets
     ) as control:
@@ -269,7 +299,7 @@ def _rollbacks(writer: MessageWriter, order: Any, experiment: Any, settings: Any
             name = activity.get("name") or activity.get("ref")
             writer.write("rollback_began", index=index, name=name)
             try:
-                run = execute_activity(experiment, activity, config, secrets, None, registry, runs)
+                run = execute_activity(experiment, activity, config, secrets, dry, registry, runs)
                 why = rollback_failure(run)
             except Exception as error:
                 why = f"{type(error).__name__}: {error}"

@@ -27,6 +27,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from faultkit.base.process_group import kill_group
+from faultkit.chaos.experiment.experiment_model import ToolkitFlags
 from faultkit.chaos.safety.process_identity import birth_of, is_same_process
 from faultkit.chaos.safety.undo import UndoResult
 from faultkit.mcp.wire.framing import LineReader
@@ -53,15 +54,10 @@ class Order:
     file: str
     settings: str | None = None
     """File of Chaos Toolkit's settings; None: the usual one."""
-    variables: dict[str, Any] = field(default_factory=dict)
-    """Values that override those of the experiment's configuration."""
+    flags: ToolkitFlags = field(default_factory=ToolkitFlags)
     content: dict[str, Any] | None = None
     """The experiment itself, in place of its file, which may have been removed."""
     first: int = 0
-    frequency_s: float = 1.0
-    fail_fast: bool = False
-    fail_fast_ratio: float = 0.0
-    """For a hypothesis that is checked during the method."""
 
 
 MESSAGES: dict[str, str] = {
@@ -276,7 +272,9 @@ def play_rollbacks(data: Mapping[str, Any], limit_s: float, first: int = 0) -> P
     deadline = time.monotonic() + limit_s
     played = PlayedRollbacks()
     while first is not None:
-        order = Order(**{**data["order"], "do": "rollbacks", "first": first})
+        given = {key: value for key, value in data["order"].items() if key != "flags"}
+        flags = ToolkitFlags(**data["order"].get("flags", {}))
+        order = Order("rollbacks", **given, flags=flags, first=first)
         process = ToolkitProcess(data.get("folder"))
         try:
             process.order(order)

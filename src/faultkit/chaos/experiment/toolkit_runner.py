@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from faultkit.base.errors import FaultkitError
@@ -69,10 +69,7 @@ class ToolkitRunner:
             "gate" if dry_run else "run",
             os.path.abspath(experiment.file),
             experiment.settings,
-            dict(experiment.variables),
-            frequency_s=experiment.frequency_s,
-            fail_fast=experiment.fail_fast,
-            fail_fast_ratio=experiment.fail_fast_ratio,
+            experiment.flags,
         )
         self._invalid: str | None = None
         self._stopped: str | None = None
@@ -173,13 +170,14 @@ class ToolkitRunner:
                 self._record_message(kind, message)
 
     def _intend_rollbacks(self, valid: dict[str, Any], process: ToolkitProcess) -> None:
-        if self._dry_run or valid["rollbacks"] != "always" or not valid["count"]:
+        nothing_acts = self._dry_run or self._order.flags.dry in ("actions", "activities")
+        if nothing_acts or valid["rollbacks"] != "always" or not valid["count"]:
             return
         experiment = self._experiment
         order = {
             "file": self._order.file,
             "settings": self._order.settings,
-            "variables": dict(self._order.variables),
+            "flags": asdict(self._order.flags),
             "content": valid["experiment"],
         }
         data = {
@@ -274,7 +272,13 @@ class ToolkitRunner:
         verdict = (
             ToolkitVerdict(Outcome.INVALID, False, False, False, (self._invalid,))
             if self._invalid is not None
-            else verdict_of(document, stopped=stopped, rollback_failures=failures, dry_run=self._dry_run)
+            else verdict_of(
+                document,
+                stopped=stopped,
+                rollback_failures=failures,
+                dry_run=self._dry_run,
+                dry=self._order.flags.dry,
+            )
         )
         result = ExperimentResult(
             experiment_name=experiment.name,
@@ -351,14 +355,18 @@ def verdict_of(
     stopped: str | None,
     rollback_failures: Sequence[str],
     dry_run: bool = False,
+    dry: str | None = None,
 ) -> ToolkitVerdict:
-    """Return the verdict on a journal. `stopped`: why the run was stopped early, if it was."""
+    """Return the verdict on a journal. `stopped`: why the run was stopped early, if it was; `dry`: what was
+    not executed."""
     states = journal["steady_states"]
     gate, recheck, during = states["before"], states["after"], states["during"]
     is_cut_short = stopped is not None or journal["status"] in ("interrupted", "aborted")
     # An experiment may have no hypothesis, or not check it before the method: then it may start.
     may_start = gate is None or bool(gate["steady_state_met"])
-    is_checked = any(map(_is_checked, (gate,) if dry_run else (recheck, *during)))
+    # The tolerances of probes that are not executed count as met.
+    is_checked = dry not in ("probes", "activities")
+    is_checked = is_checked and any(map(_is_checked, (gate,) if dry_run else (recheck, *during)))
     missed_during = any(not state["steady_state_met"] for state in during if state is not None)
     deviated = bool(journal["deviated"]) or missed_during
     # If the run was cut short before the recheck, the state after it is unknown, and so not met.
@@ -367,6 +375,8 @@ def verdict_of(
     outcome = _outcome(may_start, deviated, is_cut_short, bool(rollback_failures))
     if outcome is Outcome.HELD and not is_checked:
         outcome = Outcome.NOT_CHECKED
+    if outcome is Outcome.HELD and dry == "actions":
+        outcome = Outcome.NOT_EXERCISED
     before = _is_checked(gate) and may_start
     failed = _failed_action(journal["run"])
     errors = [*_gate_error(gate), *([f"Action failed: {failed}"] if failed else [])]

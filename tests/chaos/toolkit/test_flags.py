@@ -1,0 +1,137 @@
+"""The flags of `chaos run` do the same in `fault chaos run`."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from faultkit.chaos.experiment.experiment_model import ToolkitFlags
+from faultkit.chaos.experiment.toolkit_process import play_rollbacks
+from faultkit.cli.main import invoke
+from tests.chaos.toolkit.conftest import Shop
+from tests.chaos.toolkit.documents import BREAK, action, experiment, probe, python
+from tests.chaos.toolkit.test_same_as_chaos_run import chaos_run, settled
+
+CONFIGURED = experiment(
+    "configured ${place}",
+    [
+        probe("typed", python("log", text="${place} ${count}")),
+        action("with secrets", {**python("with_configuration", given="${place}"), "secrets": ["vault"]}),
+    ],
+    configuration={
+        "place": "here",
+        "count": 1,
+        "word": {"type": "env", "key": "SHOP_FLAG_WORD", "default": "none"},
+    },
+    secrets={"vault": {"token": "hush"}},
+)
+LATE = action("late", python("log", text="late"), pauses={"before": 3})
+PAUSED = experiment("paused", [action("slow", python("log", text="x"), pauses={"before": 60})])
+DEVIATES = experiment("deviates", [BREAK])
+
+CASES: dict[str, tuple[dict[str, Any], list[str], int, str]] = {
+    "var": (CONFIGURED, ["--var", "place=there", "--var", "count:int=7"], 0, "held"),
+    "var-file": (CONFIGURED, ["--var-file", "vars.yaml", "--var", "place=first"], 0, "held"),
+    "env file": (CONFIGURED, ["--var-file", "vars.env"], 0, "held"),
+    "control-file": (experiment("controlled", []), ["--control-file", "controls.json"], 0, "held"),
+    "rollbacks never": (DEVIATES, ["--rollback-strategy", "never"], 1, "deviated"),
+    "rollbacks deviated": (DEVIATES, ["--rollback-strategy", "deviated"], 1, "deviated"),
+    "after method": (DEVIATES, ["--hypothesis-strategy", "after-method-only"], 1, "deviated"),
+    "continuously": (
+        experiment("continuous", [BREAK, LATE]),
+        ["--hypothesis-strategy", "continuously", "--hypothesis-frequency", "0.05", "--fail-fast"],
+        1,
+        "deviated",
+    ),
+    "dry probes": (DEVIATES, ["--dry", "probes"], 6, "not_checked"),
+    "dry actions": (DEVIATES, ["--dry", "actions"], 6, "not_exercised"),
+    "dry activities": (DEVIATES, ["--dry", "activities"], 6, "not_checked"),
+    "dry pause": (PAUSED, ["--dry", "pause"], 0, "held"),
+}
+"""Experiment, flags, and the exit code and outcome here."""
+
+
+@pytest.fixture(autouse=True)
+def files(shop: Shop, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(shop.folder)
+    monkeypatch.setenv("SHOP_FLAG_WORD", "to be removed")  # So that it is removed again at the end.
+    monkeypatch.delenv("SHOP_FLAG_WORD")
+    Path("vars.yaml").write_text("configuration: {place: second, count: 9}\nsecrets: {vault: {token: t}}\n")
+    Path("vars.env").write_text("# a comment\nSHOP_FLAG_WORD=given\n")
+    recorder = {"provider": {"type": "python", "module": "recorder"}}
+    Path("controls.json").write_text(json.dumps({"recorder": recorder}))
+    Path("list.json").write_text("[]")
+    Path("bad.env").write_text("A=1\nnothing\n")
+
+
+def fault_run(shop: Shop, file: Path, *flags: str) -> tuple[int, dict[str, Any]]:
+    places = ["--settings", str(shop.settings), "--state", "state", "--store", "audit.db"]
+    code = invoke(["chaos", "run", str(file), *flags, *places, "--journal", "ours.json"])
+    return code, json.loads(Path("ours.json").read_text())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
+def test_a_flag_means_what_it_means_to_chaos_run(
+    shop: Shop, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document, flags, expected, outcome = CASES[name]
+    file = shop.file(document)
+    _, theirs = chaos_run(shop, file, *flags)
+    their_state, their_log = shop.state, shop.log
+    monkeypatch.delenv("SHOP_FLAG_WORD", raising=False)
+    shop.begin()
+    code, ours = fault_run(shop, file, *flags)
+    assert (code, ours.pop("faultkit")["outcome"]) == (expected, outcome)
+    assert (shop.state, sorted(set(shop.log))) == (their_state, sorted(set(their_log)))
+    for journal in (ours, theirs):
+        # How often, and in the middle of which change, is a matter of time.
+        assert bool(journal["steady_states"].pop("during")) == (name == "continuously")
+    assert settled(ours) == settled(theirs)
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (["--var", "place"], '--var: expected NAME=VALUE or NAME:TYPE=VALUE, got "place"'),
+        (["--var", "count:int=x"], "invalid literal for int"),
+        (["--var-file", "absent.yaml"], "--var-file: absent.yaml: "),
+        (["--var-file", "list.json"], "--var-file: list.json: expected a mapping"),
+        (["--var-file", "bad.env"], '--var-file: bad.env: line 2: expected NAME=VALUE, got "nothing"'),
+        (["--control-file", "vars.env"], "--control-file: vars.env: expected a file that ends in"),
+        (["--settings", "absent.yaml"], "--settings: absent.yaml: "),
+        (["--dry", "all"], "'all' is not one of 'probes', 'actions', 'activities', 'pause'"),
+    ],
+)
+def test_a_wrong_flag_ends_with_2(
+    shop: Shop, flags: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = shop.file(experiment("one", []))
+    assert invoke(["chaos", "run", str(file), *flags, "--state", "s", "--store", "a.db"]) == 2
+    output = capsys.readouterr()
+    assert said in output.err + output.out
+    assert shop.log == []
+
+
+def test_the_flags_need_a_file_of_chaos_toolkit(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("own.yaml").write_text(
+        "name: own\nsteady_state: [{name: a, process: {command: ['true']}}]\nmethod: [{pause: 1ms}]\n"
+    )
+    assert invoke(["chaos", "run", "own.yaml", "--fail-fast", "--state", "s", "--store", "a.db"]) == 2
+    assert capsys.readouterr().err == (
+        "error: --fail-fast: expected an experiment in the format of Chaos Toolkit, got none\n"
+    )
+
+
+def test_rollbacks_in_another_process_have_the_values_of_files_that_are_gone(shop: Shop) -> None:
+    told = action("told", python("log", text="${place} ${count}"))
+    place = {"place": "here", "count": 1}
+    document = experiment("rolled back", [], rollbacks=[told], configuration=place)
+    flags = ToolkitFlags(("count:int=7",), (("gone.yaml", "configuration: {place: there}"),))
+    order = {"file": str(shop.file(document)), "flags": json.loads(json.dumps(asdict(flags)))}
+    assert play_rollbacks({"order": order, "each_s": 30}, 60).failures == []
+    assert shop.log == ["there 7"]
