@@ -8,7 +8,7 @@ READY := $(VENV)/.ready
 DEMO := .venv-demo
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 
-.PHONY: demo quick test failed measure smoke check format bench clean
+.PHONY: demo quick test failed measure soak fuzz smoke check format bench clean
 
 demo: $(DEMO)/.ready
 	@$(DEMO)/bin/python -m examples.demo
@@ -46,6 +46,11 @@ failed: $(READY)
 measure: $(READY)
 	$(BIN)/pytest $(SPREAD) -m "$(MARKS)" $(MEASURE) || \
 	$(BIN)/pytest --last-failed --last-failed-no-failures none -m "$(MARKS)" $(MEASURE)
+
+# Mixed traffic, or mutated input, for SECONDS, from SEED (by default a random one); ONLY names some of the runs.
+SECONDS := 120
+soak fuzz: $(READY)
+	$(BIN)/python -m tests.$@ --seconds "$(SECONDS)" --seed "$(SEED)" --only "$(ONLY)"
 
 # Each command once, with the lowest versions and on the interpreters that are found, in environments of their own.
 smoke:

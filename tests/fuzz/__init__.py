@@ -1,0 +1,1 @@
+"""Seeded fuzzing of everything that reads what others write: `make fuzz`."""
