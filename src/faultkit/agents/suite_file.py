@@ -21,6 +21,7 @@ from faultkit.agents.parse.suite_source import (
     read_source,
     read_variables,
 )
+from faultkit.agents.parse.suite_values import LANES
 from faultkit.agents.suite.definition import Suite
 from faultkit.base.documents.checks import shown
 from faultkit.base.errors import InputError
@@ -127,7 +128,8 @@ def _load(file: str, chain: tuple[str, ...], loading: _Loading) -> FileContents:
     variables = read_variables(document.get("variables"), scope, source, loading.chosen)
     scope = VariableScope(variables, loading.env, scope.config_dir)
     body = {
-        key: value if key in ("imports", "variables") else fill(value, scope, source, key)
+        # What is not run needs no variables.
+        key: value if key in ("imports", "variables", *LANES) else fill(value, scope, source, key)
         for key, value in document.items()
     }
     is_mapping = source.value is None or isinstance(source.value, Mapping)

@@ -18,6 +18,7 @@ from faultkit.agents.execute.expectations import Snapshots
 from faultkit.agents.execute.run_agent import run_agent_test
 from faultkit.agents.execute.run_tool import run_tool_test
 from faultkit.agents.parse.suite_targets import missed_targets
+from faultkit.agents.suite.agent_interface import Purse
 from faultkit.agents.suite.definition import AgentTest, CommandAgent, Suite, SuiteTest
 from faultkit.agents.suite.results import ResultRow, SuiteResult, SuiteResults
 from faultkit.agents.suite.run_options import RunOptions, SelectedTests
@@ -88,6 +89,7 @@ async def _run_suite(
     chosen: SelectedTests, options: RunOptions, on_row: Callable[[ResultRow], None], stopping: asyncio.Event
 ) -> SuiteResult:
     suite, rows, problem = chosen.suite, list[ResultRow](), ""
+    options = replace(options, purse=Purse(suite.most_usd, options.purse))
     needed = _servers_to_connect(chosen.tests)
     snapshots = Snapshots(suite.file, update=options.update_snapshots)
     try:
@@ -101,7 +103,19 @@ async def _run_suite(
         snapshots.save()
     except FaultkitError as error:
         problem = str(error)
+    if len(chosen.tests) == len(suite.tests):
+        for row in _lane_rows(suite):
+            on_row(row)
+            rows.append(row)
     return SuiteResult(suite.file, tuple(rows), problem)
+
+
+def _lane_rows(suite: Suite) -> list[ResultRow]:
+    """Return a skipped row for each part of the suite that is not run."""
+    return [
+        ResultRow(f"lane {lane.name}", "not_exercised", "", lane.place, 0.0, skipped=lane.reason)
+        for lane in suite.unrun_lanes
+    ]
 
 
 async def _wait_for_servers(
@@ -154,7 +168,7 @@ async def _run_tests(
         async with slots:
             if stopping.is_set():
                 return ()
-            rows = await _run_test(chosen.suite, test, servers, options, snapshots)
+            rows = await _run_with_retries(chosen.suite, test, servers, options, snapshots)
         for row in rows:
             on_row(row)
             if options.bail and row.fails:
@@ -172,6 +186,20 @@ async def _run_tests(
             each.cancel()
         await asyncio.gather(*runs, all_runs, return_exceptions=True)
     return [row for each in runs if not each.cancelled() for row in each.result()]
+
+
+async def _run_with_retries(
+    suite: Suite, test: SuiteTest, servers: ConnectedServers, options: RunOptions, snapshots: Snapshots
+) -> tuple[ResultRow, ...]:
+    """Run a test, and again while it does not pass. The rows of the last attempt say which it was."""
+    attempt = 1
+    rows = await _run_test(suite, test, servers, options, snapshots)
+    while attempt <= options.retries and any(row.fails for row in rows):
+        attempt += 1
+        rows = await _run_test(suite, test, servers, options, snapshots)
+    if attempt == 1:
+        return rows
+    return tuple(replace(row, details=(*row.details, ("attempt", attempt))) for row in rows)
 
 
 async def _run_test(

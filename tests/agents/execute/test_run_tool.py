@@ -80,3 +80,72 @@ agents: [{{ name: a, agent: {{ script: [search], say_on_failure: sorry }} }}]
 """
     results = run(write(tmp_path, body), clock=clock, scale=20.0, parallel=1)
     assert verdicts(results) == {"t": "error", "a": "error"}
+
+
+SIZES = {
+    "1": ("failed", "max_response_tokens is 1: the result has about 12"),
+    "11": ("failed", "max_response_tokens is 11: the result has about 12"),
+    "12": ("passed", ""),
+    "{ budget: 11 }": ("failed", "max_response_tokens is 11: the result has about 12"),
+    "{ budget: 11, mode: warn }": ("passed", "remark: max_response_tokens is 11: the result has about 12"),
+    "{ budget: 12, mode: warn }": ("passed", ""),
+}
+
+
+@pytest.mark.parametrize(("most", "expected"), SIZES.items(), ids=SIZES)
+@pytest.mark.parametrize("place", ["beside", "among", "grouped"])
+def test_the_tokens_of_a_result_are_limited_wherever_the_limit_stands(
+    tmp_path: Path, most: str, expected: tuple[str, str], place: str
+) -> None:
+    limit = f"max_response_tokens: {most}"
+    holds = '{ target: "result.content[0].text", exact: found }'
+    written = {
+        "beside": f"expect: [{holds}], {limit}",
+        "among": f"expect: [{holds}, {{ {limit} }}]",
+        "grouped": f"expect: {{ assertions: [{holds}], {limit} }}",
+    }
+    found = row(run(write(tmp_path, f"{HEAD}tools: [{{ name: t, tool: search, {written[place]} }}]\n")), "t")
+    assert (found.verdict, found.message) == expected
+
+
+def test_the_assertions_of_a_group_are_checked_beside_its_limits(tmp_path: Path) -> None:
+    body = f"""{HEAD}
+tools:
+  - name: holds
+    tool: search
+    expect:
+      assertions: [{{ target: "result.content[0].text", matcher: {{ exact: found }} }}]
+      max_duration_ms: 60000
+  - name: does not
+    tool: search
+    expect:
+      assertions: [{{ target: "result.content[0].text", matcher: {{ exact: lost }}, message: odd }}]
+      max_response_tokens: 100
+  - {{ name: too slow, tool: search, inject: [hung], expect: {{ assertions: [], max_duration_ms: 5 }} }}
+"""
+    results = run(write(tmp_path, body))
+    assert verdicts(results) == {"holds": "passed", "does not": "failed", "too slow": "failed"}
+    assert row(results, "does not").message.startswith("odd: ")
+    assert row(results, "too slow").limit == "max_duration_ms"
+
+
+EMPTY = (
+    'contains: ""',
+    "schema: {}",
+    'allOf: [{ contains: "" }, { schema: {} }]',
+    'anyOf: [{ exact: found }, { contains: "" }]',
+)
+
+
+@pytest.mark.parametrize("matcher", EMPTY)
+def test_an_expectation_that_always_holds_asserts_nothing(tmp_path: Path, matcher: str) -> None:
+    expect = f'expect: [{{ target: "result.content[0].text", {matcher} }}]'
+    found = row(run(write(tmp_path, f"{HEAD}tools: [{{ name: t, tool: search, {expect} }}]\n")), "t")
+    assert (found.verdict, found.fails) == ("not_exercised", True)
+    assert found.message == "not exercised: each `expect` of the test holds for every value"
+
+
+def test_a_call_that_fails_does_not_pass_by_an_expectation_that_always_holds(tmp_path: Path) -> None:
+    expect = 'expect: [{ target: "result.content[0].text", contains: "" }]'
+    body = f"{HEAD}{BROKEN}tools: [{{ name: t, tool: search, inject: [refuses], {expect} }}]\n"
+    assert verdicts(run(write(tmp_path, body))) == {"t": "failed"}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from faultkit.agents.kinds.scripted import SHIPPED_AGENTS
-from faultkit.agents.report.row_facts import run_conditions, share_figures
+from faultkit.agents.report.row_facts import explanation, run_conditions, share_figures
 from faultkit.agents.report.suite_json import render_json
 from faultkit.agents.suite.results import ResultRow, SuiteResults
 from faultkit.agents.suite.run_options import RunOptions, Selection, select
@@ -340,3 +340,51 @@ def test_hangs_of_minutes_take_no_time_and_one_seed_gives_one_report(tmp_path: P
         ".summary.duration_ms",
         ".tests[].duration_ms",
     ]
+
+
+VACUOUS = {
+    "nothing": "",
+    "an empty list": ", expect: []",
+    "a text that every reply has": ', expect: [{ contains: "" }]',
+    "a goal, which does not gate": ", goal: [{ target: tool_names, exact: [] }]",
+}
+
+
+@pytest.mark.parametrize("keys", VACUOUS.values(), ids=VACUOUS)
+def test_a_test_of_an_agent_that_asserts_nothing_does_not_pass(tmp_path: Path, keys: str) -> None:
+    results = run(write(tmp_path, f"{HEAD}agents: [{{ name: a, agent: {{ script: [search] }}{keys} }}]\n"))
+    found = row(results, "a")
+    assert (found.verdict, results.ok) == ("not_exercised", False)
+    assert found.message.startswith("not exercised: the test asserts nothing")
+
+
+@pytest.mark.parametrize("keys", ["expect: [{ contains: found }]", "inject: [back]"])
+def test_one_that_expects_or_injects_something_does(tmp_path: Path, keys: str) -> None:
+    body = f"{HEAD}agents: [{{ name: a, agent: {{ script: [search] }}, {keys} }}]\n"
+    assert verdicts(run(write(tmp_path, body))) == {"a": "passed"}
+
+
+def test_what_faultkit_does_not_run_is_skipped_and_never_passed(tmp_path: Path) -> None:
+    tools = "tools: [{ name: t, tool: search }, { name: u, tool: search }]"
+    body = f"{HEAD}{tools}\nsecurity: {{ scan: true }}\n"
+    suite = write(tmp_path, body)
+    results = run(suite)
+    lane = row(results, "lane security")
+    assert (lane.skipped, lane.fails) == ("not run: nothing here scans the texts of tools", False)
+    assert (results.count("passed"), results.skipped) == (2, 1)
+    assert [one.name for one in run(suite, Selection(filters=("t",))).rows] == ["t"]
+
+
+def test_a_test_that_passes_when_it_is_repeated_says_so(tmp_path: Path) -> None:
+    once = "import pathlib; f = pathlib.Path('tries'); f.open('a').write('x'); n = len(f.read_text())"
+    calling = f"{once}; n < 3 and os._exit(3)"
+    argv = program(tmp_path, "shaky.py", server_code(calling=calling))
+    body = f"servers: {{ s: {{ command: {argv}, cwd: . }} }}\ntools: [{{ name: t, tool: search }}]\n"
+    suite = write(tmp_path, body)
+    found = row(run(suite, retries=1), "t")
+    assert (found.verdict, dict(found.details)) == ("error", {"attempt": 2})
+    found = row(run(suite, retries=5), "t")
+    assert (found.verdict, found.details) == ("passed", ())
+    (tmp_path / "tries").unlink()
+    found = row(run(suite, retries=5), "t")
+    assert (found.verdict, explanation(found)) == ("passed", "attempt 3 (--retry)")

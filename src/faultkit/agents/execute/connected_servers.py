@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from faultkit.agents.execute.readiness import wait_until_ready
 from faultkit.agents.execute.virtual_toolbox import ConnectedServer
 from faultkit.agents.suite.agent_interface import ToolInfo, tool_info
 from faultkit.agents.suite.definition import CommandServer, MockServer, SuiteServer, UrlServer
 from faultkit.base.errors import TargetError
 from faultkit.faults.call_fault import Message, Transport
-from faultkit.mcp.mcp_client import McpClient, ServerAddress
+from faultkit.mcp.mcp_client import OPENING_S, McpClient, ServerAddress
 from faultkit.mcp.mock.manifest import load_source
 from faultkit.mcp.mock.manifest_answers import AnswerSource, ClientQuestions
 from faultkit.mcp.mock.mock_model import Manifest, reply_of
@@ -30,22 +32,26 @@ if TYPE_CHECKING:
 class LiveServer:
     """A server that all tests of a suite share. If it exits during a test, the next test starts it again."""
 
-    def __init__(self, name: str, address: ServerAddress) -> None:
+    def __init__(self, name: str, serving: CommandServer | UrlServer) -> None:
         self.name = name
-        self.transport: Transport = "http" if address.url else "stdio"
+        self.transport: Transport = "http" if isinstance(serving, UrlServer) else "stdio"
         self.tools: tuple[ToolInfo, ...] = ()
-        self._address = address
+        self._serving = serving
+        self._request_s = serving.request_s if isinstance(serving, UrlServer) else None
         self._client: McpClient | None = None
         self._opening = asyncio.Lock()
 
     async def open(self) -> None:
         """Connect and list the tools. Raises TargetError."""
         client = await self._connected()
-        self.tools = tuple(tool_info(each, self.name) for each in await client.tools())
+        async with self._limited("tools/list"):
+            self.tools = tuple(tool_info(each, self.name) for each in await client.tools())
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> Message:
         """Call a tool; connects again first if the server exited. Raises TargetError."""
-        return await (await self._connected()).call(tool, arguments)
+        client = await self._connected()
+        async with self._limited(f"the call of {tool}"):
+            return await client.call(tool, arguments)
 
     async def close(self) -> None:
         """Close the connection; a program ends with it."""
@@ -58,8 +64,21 @@ class LiveServer:
             if self._client is not None and self._client.is_gone:
                 await self.close()
             if self._client is None:
-                self._client = await McpClient(self._address).__aenter__()
+                self._client = await _client_of(self._serving).__aenter__()
             return self._client
+
+    @asynccontextmanager
+    async def _limited(self, what: str) -> AsyncIterator[None]:
+        """Raise TargetError if a request takes longer than `http.timeout` of the server."""
+        try:
+            async with asyncio.timeout(self._request_s) as limit:
+                yield
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise TargetError(
+                f"{self.name}: {what} had no answer within {self._request_s:g} s (http.timeout)"
+            ) from None
 
 
 class InMemoryMock:
@@ -126,8 +145,9 @@ async def connect_servers(servers: Sequence[SuiteServer], limit_s: float) -> Asy
     mocks: dict[str, MockSource] = {}
     missing: dict[str, str] = {}
 
-    async def connect(server: LiveServer) -> None:
+    async def connect(server: LiveServer, serving: CommandServer | UrlServer) -> None:
         try:
+            await wait_until_ready(serving)
             async with asyncio.timeout(limit_s):
                 await server.open()
             live[server.name] = server
@@ -139,16 +159,16 @@ async def connect_servers(servers: Sequence[SuiteServer], limit_s: float) -> Asy
             )
 
     async with AsyncExitStack() as stack:
-        opening: list[LiveServer] = []
+        opening: list[tuple[LiveServer, CommandServer | UrlServer]] = []
         for server in servers:
             if isinstance(server.serving, MockServer):
                 mock = server.serving
                 mocks[server.name] = MockSource(server.name, mock.source or load_source(mock.tools_from))
                 continue
-            live_server = LiveServer(server.name, _address(server.serving))
+            live_server = LiveServer(server.name, server.serving)
             stack.push_async_callback(live_server.close)
-            opening.append(live_server)
-        await asyncio.gather(*map(connect, opening))
+            opening.append((live_server, server.serving))
+        await asyncio.gather(*(connect(*each) for each in opening))
         yield ConnectedServers(live, mocks, missing)
 
 
@@ -162,7 +182,9 @@ def list_tools(server: SuiteServer, limit_s: float) -> Sequence[ToolInfo]:
     return asyncio.run(main())
 
 
-def _address(serving: CommandServer | UrlServer) -> ServerAddress:
+def _client_of(serving: CommandServer | UrlServer) -> McpClient:
+    """Return a client of a server. Raises TargetError for a variable of its headers that is not set."""
     if isinstance(serving, UrlServer):
-        return ServerAddress(url=serving.url, headers=serving.headers)
-    return ServerAddress(command=serving.argv, env=serving.env, cwd=serving.cwd)
+        address = ServerAddress(url=serving.url, headers=serving.all_headers(os.environ))
+        return McpClient(address, opening_s=serving.connect_s or OPENING_S)
+    return McpClient(ServerAddress(command=serving.argv, env=serving.env, cwd=serving.cwd))

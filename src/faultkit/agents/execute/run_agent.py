@@ -22,7 +22,14 @@ from faultkit.agents.kinds.agent_choice import STUB_MESSAGE, STUB_VERDICT, agent
 from faultkit.agents.recovery.metrics import error_recovery, metrics_of, tool_misuse_of
 from faultkit.agents.recovery.score import PassShare, share_of
 from faultkit.agents.recovery.trace import FinalReply, RunEnding, Trace, TracedCall
-from faultkit.agents.suite.agent_interface import Agent, AgentAnswer, AgentTask, BudgetExceeded, ToolInfo
+from faultkit.agents.suite.agent_interface import (
+    Agent,
+    AgentAnswer,
+    AgentTask,
+    BudgetExceeded,
+    Purse,
+    ToolInfo,
+)
 from faultkit.agents.suite.definition import (
     AgentTest,
     CommandAgent,
@@ -32,13 +39,21 @@ from faultkit.agents.suite.definition import (
     Suite,
     SuiteServer,
 )
-from faultkit.agents.suite.gate import NOT_EXERCISED, ClockKind, RowVerdict, gate_recovery
+from faultkit.agents.suite.gate import (
+    ASSERTS_NOTHING,
+    NOT_EXERCISED,
+    ClockKind,
+    RowVerdict,
+    gate_recovery,
+)
 from faultkit.agents.suite.results import EDGE_RULE, ResultRow, ScoredRun
 from faultkit.agents.suite.run_options import RunOptions
+from faultkit.base.errors import RunError
 from faultkit.mcp.injector import Injector
 
 Seed: TypeAlias = int | str
 
+_NO_MONEY = "the money for all runs (--max-cost, per_suite_usd_cents) is used up"
 _FROM_WORST: tuple[RowVerdict, ...] = ("error", "failed", "inconclusive", "not_exercised", "passed")
 
 
@@ -93,11 +108,25 @@ async def run_agent_test(
     seed = suite.seed if options.seed is None else options.seed
     judged = []
     for number in range(options.repeat or test.runs):
-        traced = await _run(suite, test, connected, options, seed if not number else f"{seed}#{number}")
+        affordable = _within(options.purse, test)
+        traced = await _run(suite, affordable, connected, options, seed if not number else f"{seed}#{number}")
+        if traced.trace.ending == "money" and affordable.budget.money != test.budget.money:
+            raise RunError(f"ended early: {_NO_MONEY}")
         judged.append(_judge(test, traced, snapshots))
     took_ms = (perf_counter() - began) * 1000
     unmet = "" if test.allow_unhit else unmet_message(suite, test, [each.run.trace for each in judged])
     return tuple(_rows(test, judged, took_ms, unmet))
+
+
+def _within(purse: Purse, test: AgentTest) -> AgentTest:
+    """Return the test of a model with what is left in the purse as its limit. Raises RunError."""
+    left = purse.left
+    if left is None or not isinstance(test.agent, ModelAgent):
+        return test
+    if not left:
+        raise RunError(f"not run: {_NO_MONEY}")
+    own = test.budget.money
+    return replace(test, budget=replace(test.budget, money=left if own is None else min(own, left)))
 
 
 async def _run(
@@ -112,6 +141,7 @@ async def _run(
         done = await run_in_virtual_time(suite, test, chosen.agent, servers, seed)
     else:
         done = await run_in_real_time(suite, test, chosen.agent, tools, seed, options.scale)
+    options.purse.spend(done.money)
     clean = None
     is_free = isinstance(test.agent, ShippedAgent | ScriptAgent) and connected.are_mocks(test.servers)
     if test.inject and is_free:
@@ -191,7 +221,9 @@ def _judge_expectations(
         return _RunVerdict("not_exercised", NOT_EXERCISED)
     if run.trace.ending != "reply":
         return _RunVerdict("failed", f"the budget of {run.trace.ending} was used up", run.trace.ending)
-    return _RunVerdict("passed", "")
+    return (
+        _RunVerdict("not_exercised", ASSERTS_NOTHING) if test.asserts_nothing else _RunVerdict("passed", "")
+    )
 
 
 def _rows(test: AgentTest, judged: Sequence[_JudgedRun], took_ms: float, unmet: str) -> Iterator[ResultRow]:
@@ -311,6 +343,8 @@ class AgentRun:
     trace: Trace
     tokens: int
     """Tokens that the agent used; 0 without a model."""
+    money: float
+    """US dollars that they cost; 0 if the price is unknown."""
 
 
 async def run_in_virtual_time(
@@ -346,7 +380,7 @@ async def _run_in_box(
     reply = None if answer is None else FinalReply(answer.text, box.now_ms(), answer.claims_success)
     calls = tuple(box.calls)
     trace = Trace(calls, reply, ending, _succeeded(calls, answer), tuple(box.budget_use.overruns))
-    return AgentRun(trace, box.budget_use.tokens)
+    return AgentRun(trace, box.budget_use.tokens, box.budget_use.money)
 
 
 def task_of(test: AgentTest, seed: Seed) -> AgentTask:

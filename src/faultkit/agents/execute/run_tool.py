@@ -68,20 +68,25 @@ def _judge(
     if test.max_duration_ms is not None and duration_ms > test.max_duration_ms:
         took = f"max_duration_ms is {test.max_duration_ms:g}: it took {duration_ms:.0f} ms"
         return "failed", took, "max_duration_ms"
-    if (most := test.max_response_tokens) is not None:
+    remark = ""
+    if (limit := test.max_response_tokens) is not None:
         tokens = _estimated_tokens(document.get("result"))
-        if tokens > most:
-            found = f"max_response_tokens is {most}: the result has about {tokens}"
-            return "failed", found, "max_response_tokens"
+        if tokens > limit.most:
+            found = f"max_response_tokens is {limit.most}: the result has about {tokens}"
+            if not limit.is_remark:
+                return "failed", found, "max_response_tokens"
+            remark = f"remark: {found}"
     for expectation in test.expect:
         problem = snapshots.holds(test.name, expectation, document)
         if problem is not None:
             return "failed", problem, expectation.target
-    if not outcome.ok and not any(each.is_of_answer for each in test.expect):
+    if not outcome.ok and not any(each.is_of_answer and not each.is_empty for each in test.expect):
         # A test without expectations on the result still fails if the call failed.
         detail = f": {untrusted_line(outcome.text)}" if outcome.text else ""
         return "failed", f"expected a result, got {_FAILURES[outcome.outcome]}{detail}", "result"
-    return "passed", "", ""
+    if test.asserts_nothing and not test.inject:
+        return "not_exercised", "not exercised: each `expect` of the test holds for every value", ""
+    return "passed", remark, ""
 
 
 def _estimated_tokens(result: object) -> int:

@@ -11,6 +11,7 @@ import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
+from faultkit.agents.execute.readiness import wait_until_ready
 from faultkit.agents.suite.definition import CommandServer, MockServer, SuiteServer, UrlServer
 from faultkit.base.address import LOOPBACK_NAMES
 from faultkit.base.external_program import check_program
@@ -40,7 +41,9 @@ async def open_upstream(server: SuiteServer) -> AsyncIterator[Connect]:
         check_command_in(serving.argv[0], serving.cwd)
         yield lambda listener: StdioUpstream(serving.argv, listener, serving.env, serving.cwd)
     elif isinstance(serving, UrlServer):
-        yield lambda listener: HttpUpstream(serving.url, listener, headers=serving.headers.items())
+        headers = serving.all_headers(os.environ)
+        await wait_until_ready(serving)
+        yield lambda listener: HttpUpstream(serving.url, listener, headers=headers.items())
     else:
         async with _serve_mock(serving) as url:
             yield lambda listener: HttpUpstream(url, listener)

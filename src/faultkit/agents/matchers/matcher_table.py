@@ -41,6 +41,17 @@ def check(matcher: object, wanted: Any) -> None:
     MATCHERS[matcher].check(wanted)
 
 
+def asserts_nothing(matcher: str, wanted: Any) -> bool:
+    """Return whether a matcher holds for every text, or for every mapping: `contains: ""`."""
+    if matcher in ("allOf", "anyOf"):
+        inner = (asserts_nothing(*_name_and_argument(each)) for each in wanted)
+        return all(inner) if matcher == "allOf" else any(inner)
+    return matcher in _HOLDS_ALWAYS and bool(wanted == _HOLDS_ALWAYS[matcher])
+
+
+_HOLDS_ALWAYS: dict[str, Any] = {"contains": "", "subset": {}, "schema": {}}
+
+
 # Matchers that combine others
 
 

@@ -17,11 +17,12 @@ from faultkit.agents.parse.suite_source import LocatedPart, SuiteSource
 from faultkit.agents.parse.suite_targets import inventories, missed_by, missing_tools, target_problems
 from faultkit.agents.parse.suite_tests import (
     AGENT_TEST,
+    BUDGET,
     TOOL_TEST,
     parse_agent_test,
     parse_tool_test,
 )
-from faultkit.agents.parse.suite_values import UNSUPPORTED_IN_SUITES
+from faultkit.agents.parse.suite_values import LANES, UNSUPPORTED_IN_SUITES
 from faultkit.agents.suite.definition import (
     AgentTest,
     CustomProvider,
@@ -30,6 +31,7 @@ from faultkit.agents.suite.definition import (
     SuiteServer,
     SuiteTest,
     ToolTest,
+    UnrunLane,
 )
 from faultkit.base.documents.checks import advice, shown
 from faultkit.base.documents.key_tables import Key, KeyTable, Schema, chosen_by, schema_of
@@ -92,6 +94,8 @@ SUITE = KeyTable(
         0,
         "Seed of random numbers: with the same seed, the same faults act.",
     ),
+    Key("budget", schema=BUDGET),
+    *(Key(name, schema={}, help=f"Of mcptest; loaded and not run: {hint}.") for name, hint in LANES.items()),
     help="Servers, faults, and tests of agents and tools that meet the faults.",
     unsupported=UNSUPPORTED_IN_SUITES,
 )
@@ -110,6 +114,8 @@ class FileContents:
     variables: Mapping[str, Any]
     default_server: str
     seed: int | str
+    unrun_lanes: tuple[UnrunLane, ...]
+    most_usd: float | None
 
 
 def parse_contents(
@@ -124,6 +130,10 @@ def parse_contents(
     providers = parse_providers(reader, source)
     all_providers = [found.value for contents in imported for found in contents.providers]
     all_providers += [found.value for found in providers]
+    budget = reader.inner("budget")
+    per_test, per_suite = (
+        None if (cents := budget.take(key)) is None else cents / 100 for key in BUDGET.names
+    )
     return FileContents(
         source,
         parse_servers(reader, source, folder),
@@ -131,7 +141,7 @@ def parse_contents(
         [
             LocatedPart(test, path, source)
             for path, value in reader.each("agents", "tests of agents")
-            for test in parse_agent_test(value, path, source, all_providers, folder)
+            for test in parse_agent_test(value, path, source, all_providers, folder, per_test)
         ],
         [
             LocatedPart(parse_tool_test(value, path, source), path, source)
@@ -141,6 +151,12 @@ def parse_contents(
         variables,
         reader.take("default_server"),
         reader.take("seed"),
+        tuple(
+            UnrunLane(name, f"not run: {hint}", source.place(name))
+            for name, hint in LANES.items()
+            if name in reader.given
+        ),
+        per_suite,
     )
 
 
@@ -171,6 +187,8 @@ def merge_suite(contents: Sequence[FileContents], files: Iterable[str]) -> Suite
         root.seed,
         tuple(files),
         frozenset(name for each in contents for name in each.source.used_variables),
+        tuple(lane for each in contents for lane in each.unrun_lanes),
+        root.most_usd,
     )
 
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from faultkit.agents.matchers.matcher_table import MATCHERS, check
+from faultkit.agents.matchers.matcher_table import MATCHERS, asserts_nothing, check
 from faultkit.agents.matchers.target import CLAIM_ROOTS, GOAL_ROOTS, TOOL_ROOTS, check_target
 from faultkit.agents.parse.suite_source import SuiteSource
 from faultkit.agents.parse.suite_values import UNSUPPORTED_IN_EXPECT
-from faultkit.agents.suite.definition import SuiteExpectation, TaskGoal
+from faultkit.agents.suite.definition import SuiteExpectation, TaskGoal, TokenLimit
 from faultkit.base.documents.checks import join_path, shown
 from faultkit.base.documents.key_tables import Key, KeyTable, Schema, schema_of
 from faultkit.base.documents.mapping_reader import MappingReader
-from faultkit.base.documents.values import TEXT_SCHEMA, line, number, whole_number
+from faultkit.base.documents.values import TEXT_SCHEMA, choice, line, number, whole_number
 from faultkit.base.errors import InputError
 
 MAX_DURATION = "max_duration_ms"
@@ -31,7 +31,7 @@ class ParsedExpectations:
     """The expectations of a test, and the limits that a tool test may have among them."""
 
     entries: tuple[SuiteExpectation, ...] = ()
-    limits: Mapping[str, float] = field(default_factory=dict)
+    limits: Mapping[str, float | TokenLimit] = field(default_factory=dict)
     """The values of `max_duration_ms` and `max_response_tokens` that are given."""
 
 
@@ -39,7 +39,7 @@ def parse_expect(value: object, path: str, source: SuiteSource, roots: tuple[str
     """Return the expectations. A target begins with one of `roots`; the first is the default target."""
     if value is None:
         return ParsedExpectations()
-    limits: dict[str, float] = {}
+    limits: dict[str, float | TokenLimit] = {}
     if isinstance(value, Mapping) and (_ASSERTIONS in value or (value and set(value) <= set(LIMIT.names))):
         reader = MappingReader(value, KeyTable(Key(_ASSERTIONS), *LIMIT), path, source.problems)
         limits = reader.values(*LIMIT.names)
@@ -124,7 +124,33 @@ def _expectation(
         source.problems.append(error.within(join_path(matcher_path, name)))
     if len(source.problems) > before:
         return None
-    return SuiteExpectation(target, name, wanted, source.place(path), message)
+    is_empty = asserts_nothing(name, wanted)
+    return SuiteExpectation(target, name, wanted, source.place(path), message, is_empty)
+
+
+_TOKENS: Schema = {"type": "integer", "minimum": 1, "maximum": _MOST_TOKENS}
+_MODES = ("fail", "warn")
+TOKEN_LIMIT = KeyTable(
+    Key(
+        "budget",
+        whole_number(1, _MOST_TOKENS),
+        _TOKENS,
+        1,
+        "The most tokens of the result.",
+        f"a whole number from 1 to {_MOST_TOKENS}",
+    ),
+    Key("mode", choice(_MODES), {"enum": list(_MODES)}, "fail", "warn: a larger result only gets a remark."),
+    Key("tokenizer", line, TEXT_SCHEMA, "", "Of mcptest; tokens are estimated here, whatever it names."),
+)
+
+
+def _token_limit(value: object) -> TokenLimit:
+    """Read a number of tokens, or a mapping with the number and what happens above it."""
+    if not isinstance(value, Mapping):
+        return TokenLimit(whole_number(1, _MOST_TOKENS)(value))
+    reader = MappingReader(value, TOKEN_LIMIT)
+    reader.take("tokenizer")
+    return TokenLimit(reader.take("budget"), is_remark=reader.take("mode") == "warn")
 
 
 LIMIT = KeyTable(
@@ -136,9 +162,10 @@ LIMIT = KeyTable(
     ),
     Key(
         MAX_TOKENS,
-        whole_number(1, _MOST_TOKENS),
-        {"type": "integer", "minimum": 1, "maximum": _MOST_TOKENS},
-        help="The most tokens of the result, estimated: one for four characters of its JSON.",
+        _token_limit,
+        lambda: {"anyOf": [_TOKENS, schema_of(TOKEN_LIMIT)]},
+        help="The most tokens of the result, estimated: one for four characters of its JSON; "
+        "or {budget: N, mode: warn}, which only remarks on more.",
     ),
 )
 

@@ -12,6 +12,7 @@ from faultkit.agents.parse.suite_source import LocatedPart, SuiteSource
 from faultkit.agents.parse.suite_values import (
     BY_NAME_SCHEMA,
     COMMAND_SCHEMA,
+    UNSUPPORTED_IN_AUTH,
     UNSUPPORTED_IN_SERVERS,
     URL_SCHEMA,
     WORDS_SCHEMA,
@@ -23,14 +24,24 @@ from faultkit.agents.suite.definition import (
     CommandServer,
     CustomProvider,
     MockServer,
+    SecretHeader,
     Serving,
     SuiteServer,
     UrlServer,
 )
-from faultkit.base.documents.checks import shown
-from faultkit.base.documents.key_tables import Key, KeyTable, Schema, given, never_both
+from faultkit.base.documents.checks import join_path, shown
+from faultkit.base.documents.key_tables import Key, KeyTable, Schema, given, never_both, schema_of
 from faultkit.base.documents.mapping_reader import MappingReader
-from faultkit.base.documents.values import TEXT_SCHEMA, choice, line, text
+from faultkit.base.documents.values import (
+    DURATION_SCHEMA,
+    TEXT_SCHEMA,
+    choice,
+    duration_s,
+    line,
+    span_schema,
+    text,
+    time_limit_s,
+)
 from faultkit.base.documents.variables import NAME
 from faultkit.base.errors import InputError
 from faultkit.mcp.mock.manifest import parse_manifest
@@ -92,8 +103,56 @@ def _serving(reader: MappingReader, source: SuiteSource, folder: SuiteFolder) ->
         cwd = reader.take("cwd")
         return CommandServer((*argv, *more), env, None if cwd is None else folder.path_of(cwd))
     if how == "url":
-        return UrlServer(reader.take("url"), reader.take("headers"))
+        return _url_server(reader)
     return reader.take(how, lambda value: _mock(value, source, folder), None)
+
+
+def _url_server(reader: MappingReader) -> UrlServer:
+    headers, secret_headers = reader.take("headers", _headers, ({}, ()))
+    if "auth" in reader.given:
+        variable = reader.inner("auth").take("bearer_token_env")
+        if any(name.lower() == "authorization" for name in headers):
+            reader.note(
+                "auth", InputError("", "expected only one of auth and a header Authorization, got both")
+            )
+        secret_headers += (SecretHeader("Authorization", variable, "auth.bearer_token_env", "Bearer "),)
+    limits = reader.inner("http")
+    ready = reader.take("wait_for_ready")
+    return UrlServer(
+        reader.take("url"),
+        headers,
+        secret_headers,
+        request_s=limits.take("timeout"),
+        connect_s=limits.take("connect_timeout"),
+        ready_s=ready if isinstance(ready, float) else None,
+        ready_url=ready if isinstance(ready, str) else "",
+    )
+
+
+def _headers(value: object) -> tuple[dict[str, str], tuple[SecretHeader, ...]]:
+    """Return the headers that are given as texts, and those whose values are in the environment."""
+    written = value if isinstance(value, Mapping) else {}
+    secret: list[SecretHeader] = []
+    for name, each in written.items():
+        if isinstance(each, Mapping):
+            try:
+                variable = MappingReader(each, FROM_ENV).take("env")
+            except InputError as error:
+                raise error.within(join_path("", name)) from None
+            secret.append(SecretHeader(name, variable, f"headers.{name}"))
+    literal = {name: each for name, each in written.items() if not isinstance(each, Mapping)}
+    return texts_by_name(literal if isinstance(value, Mapping) else value), tuple(secret)
+
+
+def _readiness(value: object) -> float | str:
+    """Read a duration in seconds, or a URL."""
+    given = text(value)
+    if given.startswith(("http://", "https://")):
+        return url(given)
+    try:
+        return duration_s(given)
+    except InputError as error:
+        raise InputError("", error.problem.replace(", got", " or a URL, got")) from None
 
 
 def command(value: object) -> tuple[str, ...]:
@@ -127,7 +186,10 @@ def _mock(value: object, source: SuiteSource, folder: SuiteFolder) -> MockServer
 
 
 _SERVING_KEYS = ("command", "url", "mock", "tools_from")
-_ONLY_WITH = {"args": "command", "env": "command", "cwd": "command", "headers": "url"}
+_ONLY_WITH = {
+    **dict.fromkeys(("args", "env", "cwd"), "command"),
+    **dict.fromkeys(("headers", "auth", "http", "wait_for_ready"), "url"),
+}
 
 
 def _server_rules() -> Schema:
@@ -138,6 +200,50 @@ def _server_rules() -> Schema:
     }
 
 
+def _variable_name(value: object) -> str:
+    name = text(value)
+    if not re.fullmatch(NAME, name):
+        # Not quoted: a key that was written here by mistake must not appear in an error.
+        raise InputError("", "expected the name of an environment variable, got something else")
+    return name
+
+
+_VARIABLE_SCHEMA: Schema = {"type": "string", "pattern": f"^{NAME}$"}
+FROM_ENV = KeyTable(
+    Key("env", _variable_name, _VARIABLE_SCHEMA, "", "The variable.", "the name of an environment variable")
+)
+AUTH = KeyTable(
+    Key(
+        "bearer_token_env",
+        _variable_name,
+        _VARIABLE_SCHEMA,
+        "",
+        "The environment variable that holds the token for `Authorization: Bearer`.",
+        "the name of an environment variable",
+    ),
+    unsupported=UNSUPPORTED_IN_AUTH,
+)
+HTTP_LIMITS = KeyTable(
+    Key(
+        "timeout",
+        time_limit_s,
+        span_schema({"exclusiveMinimum": 0}),
+        help="The longest time of a call. Agents that are programs have limits of their own.",
+    ),
+    Key(
+        "connect_timeout",
+        time_limit_s,
+        span_schema({"exclusiveMinimum": 0}),
+        help="The longest time until the session is open.",
+    ),
+)
+
+
+def _headers_schema() -> Schema:
+    either = {"anyOf": [BY_NAME_SCHEMA["additionalProperties"], schema_of(FROM_ENV)]}
+    return {"type": "object", "additionalProperties": either}
+
+
 SERVER = KeyTable(
     Key("name", line, TEXT_SCHEMA, "", "The name of the server, in a list of servers."),
     Key("command", command, COMMAND_SCHEMA, (), "A program that speaks MCP over stdio."),
@@ -145,7 +251,20 @@ SERVER = KeyTable(
     Key("env", texts_by_name, BY_NAME_SCHEMA, {}, "Environment variables of the program."),
     Key("cwd", text, TEXT_SCHEMA, help="The folder in which the program starts."),
     Key("url", url, URL_SCHEMA, "", "The URL of a running server."),
-    Key("headers", texts_by_name, BY_NAME_SCHEMA, {}, "Headers of each request."),
+    Key(
+        "headers",
+        schema=_headers_schema,
+        help="Headers of each request: a text, or {env: NAME} for the value of an environment variable.",
+    ),
+    Key("auth", schema=AUTH),
+    Key("http", schema=HTTP_LIMITS),
+    Key(
+        "wait_for_ready",
+        _readiness,
+        {"anyOf": [DURATION_SCHEMA, URL_SCHEMA]},
+        help="Wait until the server accepts connections, for at most this duration; or until this URL "
+        "answers with a status of 2xx, for at most a minute.",
+    ),
     Key(
         "mock",
         schema={"anyOf": [TEXT_SCHEMA, {"type": ["object", "array"]}]},
@@ -183,14 +302,6 @@ def _provider(name: str | None, value: object, path: str, source: SuiteSource) -
     )
 
 
-def _variable_name(value: object) -> str:
-    name = text(value)
-    if not re.fullmatch(NAME, name):
-        # Not quoted: a key that was written here by mistake must not appear in an error.
-        raise InputError("", "expected the name of an environment variable, got something else")
-    return name
-
-
 PROVIDER = KeyTable(
     Key("name", line, TEXT_SCHEMA, "", "The name of the provider, in a list of providers."),
     Key("type", choice(PROVIDER_TYPES), {"enum": list(PROVIDER_TYPES)}, "openai", "The API of the provider."),
@@ -205,7 +316,7 @@ PROVIDER = KeyTable(
     Key(
         "api_key_env",
         _variable_name,
-        {"type": "string", "pattern": f"^{NAME}$"},
+        _VARIABLE_SCHEMA,
         "",
         "The environment variable that holds the key.",
     ),

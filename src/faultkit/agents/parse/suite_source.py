@@ -17,6 +17,8 @@ import yaml
 
 from faultkit.agents.suite.definition import SourcePlace
 from faultkit.base.documents.checks import join_path, shown
+from faultkit.base.documents.mapping_reader import MappingReader
+from faultkit.base.documents.values import text
 from faultkit.base.documents.variables import NAME, Variables
 from faultkit.base.documents.yaml_text import Document, read_document, read_documents, to_json_data
 from faultkit.base.errors import InputError
@@ -278,8 +280,26 @@ def read_variables(
         if not re.fullmatch(NAME, name) or name == CONFIG_DIR:
             source.note(path, "expected a name of letters, digits and underscores that is not taken")
         if name not in chosen:
-            found[name] = fill(value, VariableScope(found, scope.env, scope.config_dir), source, path)
+            within = VariableScope(found, scope.env, scope.config_dir)
+            found[name] = (
+                _from_env(value, within, source, path)
+                if isinstance(value, Mapping) and "from_env" in value
+                else fill(value, within, source, path)
+            )
     return found
+
+
+def _from_env(declared: Mapping[str, Any], scope: VariableScope, source: SuiteSource, path: str) -> Any:
+    """Return the value of an environment variable, or the default beside its name: mcptest's form."""
+    reader = MappingReader(declared, ("from_env", "default"), path, source.problems)
+    name = reader.take("from_env", text, "")
+    value = scope.env.get(name)
+    if value:
+        source.secrets.keep(name, value, f"{source.file}:{path}")
+        return value
+    if "default" not in reader.given and name:
+        source.note(path, f"expected the variable {name} to be set, or a default")
+    return fill(reader.given.get("default", ""), scope, source, join_path(path, "default"))
 
 
 def fill(value: Any, scope: VariableScope, source: SuiteSource, path: str = "") -> Any:

@@ -60,9 +60,17 @@ SKIPPED = "skipped"
 
 
 def parse_agent_test(
-    value: object, path: str, source: SuiteSource, providers: Sequence[CustomProvider], folder: SuiteFolder
+    value: object,
+    path: str,
+    source: SuiteSource,
+    providers: Sequence[CustomProvider],
+    folder: SuiteFolder,
+    most_usd: float | None = None,
 ) -> list[AgentTest]:
-    """Return the test, once for each model. `providers` are those of the suite."""
+    """Return the test, once for each model.
+
+    `providers` are those of the suite, and `most_usd` is its limit for a test that has none of its own.
+    """
     reader = MappingReader(value, AGENT_TEST, path, source.problems)
     common = _common_values(reader, source, AGENT_ROOTS)
     agents = parse_agents(reader, source, providers, folder)
@@ -86,7 +94,7 @@ def parse_agent_test(
         "error_recovery": (
             reader.inner("orchestration").take("error_recovery") if "orchestration" in reader.given else None
         ),
-        "budget": _budget(reader),
+        "budget": _budget(reader, most_usd),
         **{key: reader.take(key) for key in ("runs", "min_pass_rate")},
     }
     name = common.pop("name")
@@ -143,14 +151,14 @@ def _skip(value: object) -> str:
     return value
 
 
-def _budget(reader: MappingReader) -> RunBudget:
+def _budget(reader: MappingReader, most_usd: float | None) -> RunBudget:
     seconds = reader.take("time_budget")
     return RunBudget(
         turns=reader.take("max_turns"),
         calls=reader.take("max_tool_calls"),
         tokens=reader.take("token_budget"),
         time_ms=None if seconds is None else round(seconds * 1000, 9),
-        money=reader.take("max_cost_usd"),
+        money=most_usd if reader.given.get("max_cost_usd") is None else reader.take("max_cost_usd"),
     )
 
 
@@ -170,6 +178,21 @@ def _common_keys(roots: tuple[str, ...]) -> tuple[Key, ...]:
     )
 
 
+_CENTS: Schema = {"type": "number", "exclusiveMinimum": 0}
+BUDGET = KeyTable(
+    Key(
+        "per_test_usd_cents",
+        number("cents above 0", lambda cents: cents > 0),
+        _CENTS,
+        help="The most that a run may cost, in cents; a test's own `max_cost_usd` takes precedence.",
+    ),
+    Key(
+        "per_suite_usd_cents",
+        number("cents above 0", lambda cents: cents > 0),
+        _CENTS,
+        help="The most that all runs of the suite may cost, in cents.",
+    ),
+)
 RECOVERY = KeyTable(
     Key(
         "max_detection_ms",

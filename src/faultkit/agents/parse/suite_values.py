@@ -30,30 +30,21 @@ URL_SCHEMA: Schema = {"type": "string", "pattern": r"^https?://[^/]|\$\{"}
 
 _NO_HINT = ""
 _HINTS_IN_SUITES: dict[str, str] = {
-    "auth": "a server's `headers` can carry a token",
-    "budget": "each agent test has its own: max_turns, token_budget, max_tool_calls, time_budget …",
+    "auth": "each server with a URL has its own: `auth: {bearer_token_env: NAME}`",
     "calibration": _NO_HINT,
-    "compliance": "`fault edge` probes a server",
     "compositions": _NO_HINT,
-    "conformance": "`fault edge` probes a server",
     "corpus": _NO_HINT,
-    "coverage": "`fault test coverage` shows it",
     "defaultTest": _NO_HINT,
     "evals": _NO_HINT,
     "fixtures": _NO_HINT,
     "hooks": _NO_HINT,
     "input_responder": _NO_HINT,
     "mock_server": "a server with `mock:` (a file, or the same mapping) is one",
-    "model_compat": _NO_HINT,
-    "model_compatibility": _NO_HINT,
-    "performance": _NO_HINT,
     "prompts": _NO_HINT,
     "resources": _NO_HINT,
     "rubrics": "no language model judges here: state what must hold in `expect`",
     "run_options": "use the options of `fault test`",
-    "scenarios": _NO_HINT,
     "scorers": "no language model judges here: state what must hold in `expect`",
-    "security": _NO_HINT,
     "setup": _NO_HINT,
     "setup_per_test": _NO_HINT,
     "stepwise": _NO_HINT,
@@ -61,6 +52,17 @@ _HINTS_IN_SUITES: dict[str, str] = {
     "teardown": _NO_HINT,
     "tool_quality": _NO_HINT,
 }
+LANES: dict[str, str] = {
+    "compliance": "`fault edge` probes a server",
+    "security": "nothing here scans the texts of tools",
+    "conformance": "`fault edge` probes a server",
+    "scenarios": "a test of an agent with a `goal` judges what it did",
+    "model_compat": "`fault test rank --vary` compares models",
+    "model_compatibility": "`models` of a test runs it with each of them",
+    "coverage": "`fault test coverage` shows it, with --threshold",
+    "performance": "`max_duration_ms` limits a call, `fault scenario` measures a load",
+}
+"""Parts of mcptest's suites that are loaded and not run, each with what Faultkit has for its purpose."""
 _HINTS_IN_AGENTS: dict[str, str] = dict.fromkeys(
     (
         "context_rot_probe",
@@ -85,6 +87,10 @@ _HINTS_IN_AGENTS: dict[str, str] = dict.fromkeys(
 _HINTS_IN_ORCHESTRATION: dict[str, str] = dict.fromkeys(
     ("discovery", "efficiency", "parameterization", "syntax"), _NO_HINT
 )
+_NO_LOGIN = "Faultkit does not log in: put a token into a variable, and name that by bearer_token_env"
+_HINTS_IN_AUTH: dict[str, str] = dict.fromkeys(
+    ("basic", "client_credentials", "oauth", "oauth2", "token", "type"), _NO_LOGIN
+)
 _HINTS_IN_SERVERS: dict[str, str] = {"cassette": "`mock:` serves a recording of the gateway"}
 _HINTS_IN_EXPECT: dict[str, str] = dict.fromkeys(("response_headers", "response_headers_absent"), _NO_HINT)
 
@@ -99,6 +105,7 @@ UNSUPPORTED_IN_SUITES = _unsupported(_HINTS_IN_SUITES)
 UNSUPPORTED_IN_AGENTS = _unsupported(_HINTS_IN_AGENTS)
 UNSUPPORTED_IN_ORCHESTRATION = _unsupported(_HINTS_IN_ORCHESTRATION)
 UNSUPPORTED_IN_SERVERS = _unsupported(_HINTS_IN_SERVERS)
+UNSUPPORTED_IN_AUTH = _unsupported(_HINTS_IN_AUTH)
 UNSUPPORTED_IN_EXPECT = _unsupported(_HINTS_IN_EXPECT)
 
 

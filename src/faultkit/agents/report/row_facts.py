@@ -70,6 +70,10 @@ def explanation(row: ResultRow) -> str:
     if twice and row.limit != "require.no_duplicates":
         # A second payment is worth a word even where no gate asks for it.
         message = "; ".join(part for part in (message, f"{counted(twice, 'effect')} happened again") if part)
+    attempt = dict(row.details).get("attempt")
+    if attempt is not None:
+        # A test that passes only when it is repeated is not sound, though it passes.
+        message = "; ".join(part for part in (message, f"attempt {attempt} (--retry)") if part)
     return f"stub: {message}" if row.stub and message else message
 
 

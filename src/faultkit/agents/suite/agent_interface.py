@@ -181,3 +181,26 @@ class BudgetUse:
             if name not in self.overruns:
                 self.overruns.append(name)
             raise BudgetExceeded(name)
+
+
+@dataclass(slots=True)
+class Purse:
+    """Money for several runs, and what they have spent. One with a `within` takes from that too."""
+
+    limit: float | None = None
+    """US dollars; None for no limit."""
+    within: Purse | None = None
+    spent: float = 0.0
+
+    @property
+    def left(self) -> float | None:
+        """What may still be spent; None for no limit."""
+        own = None if self.limit is None else max(0.0, self.limit - self.spent)
+        outer = None if self.within is None else self.within.left
+        return own if outer is None else outer if own is None else min(own, outer)
+
+    def spend(self, money: float) -> None:
+        """Add what a run has cost."""
+        self.spent += money
+        if self.within is not None:
+            self.within.spend(money)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from faultkit.agents.suite.agent_interface import PlannedCall as PlannedCall
 from faultkit.agents.suite.agent_interface import RunBudget
 from faultkit.agents.suite.gate import RecoveryGate
+from faultkit.base.errors import TargetError
 from faultkit.llm.providers import CustomProvider as CustomProvider
 from faultkit.mcp.mock.mock_model import Manifest
 from faultkit.plan import Plan, Rule
@@ -38,11 +39,45 @@ class CommandServer:
 
 
 @dataclass(frozen=True, slots=True)
+class SecretHeader:
+    """A header whose value an environment variable holds, which is read when the server is connected."""
+
+    name: str
+    variable: str
+    key: str
+    """The key of the server that names the variable: `auth.bearer_token_env`."""
+    scheme: str = ""
+    """What stands before the value: `Bearer `."""
+
+
+@dataclass(frozen=True, slots=True)
 class UrlServer:
     """A server that is reached over HTTP."""
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict)
+    secret_headers: tuple[SecretHeader, ...] = ()
+    request_s: float | None = None
+    """Longest time of one request; None: only the limits of the test apply."""
+    connect_s: float | None = None
+    """Longest time until the session is open; None: the usual one."""
+    ready_s: float | None = None
+    """How long a server that cannot be reached is tried again; None: it must be there."""
+    ready_url: str = ""
+    """URL that must answer with 2xx before the server is connected; empty: none."""
+
+    def all_headers(self, env: Mapping[str, str]) -> dict[str, str]:
+        """Return the headers of each request. Raises TargetError for a variable that is not set."""
+        found = dict(self.headers)
+        for header in self.secret_headers:
+            value = env.get(header.variable, "")
+            if not value:
+                raise TargetError(
+                    f"{self.url}: expected the variable {header.variable}, "
+                    f"which {header.key} names, to be set"
+                )
+            found[header.name] = f"{header.scheme}{value}"
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +169,8 @@ class SuiteExpectation:
     place: SourcePlace
     message: str = ""
     """What a failure means, by the author of the suite."""
+    is_empty: bool = False
+    """The matcher holds for every value, so nothing is asserted: `contains: ""`."""
 
     @property
     def is_of_answer(self) -> bool:
@@ -185,6 +222,24 @@ class AgentTest:
         """The servers that the test uses."""
         return self.servers
 
+    @property
+    def asserts_nothing(self) -> bool:
+        """True if the test injects nothing, and expects nothing that could fail."""
+        return (
+            not self.inject
+            and self.error_recovery is None
+            and all(expectation.is_empty for expectation in self.expect)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TokenLimit:
+    """A limit of the estimated tokens of a result."""
+
+    most: int
+    is_remark: bool = False
+    """A larger result is remarked on, and does not fail the test."""
+
 
 @dataclass(frozen=True, slots=True)
 class ToolTest:
@@ -198,8 +253,7 @@ class ToolTest:
     expect: tuple[SuiteExpectation, ...] = ()
     inject: tuple[str, ...] = ()
     max_duration_ms: float | None = None
-    max_response_tokens: int | None = None
-    """Limit of the estimated tokens of the result."""
+    max_response_tokens: TokenLimit | None = None
     allow_unhit: bool = False
     tags: tuple[str, ...] = ()
     skip: str = ""
@@ -210,8 +264,22 @@ class ToolTest:
         """The server that the test uses."""
         return (self.server,)
 
+    @property
+    def asserts_nothing(self) -> bool:
+        """True if the test has expectations, and none of them could fail."""
+        return bool(self.expect) and all(expectation.is_empty for expectation in self.expect)
+
 
 SuiteTest: TypeAlias = AgentTest | ToolTest
+
+
+@dataclass(frozen=True, slots=True)
+class UnrunLane:
+    """A part of a suite that another program runs and Faultkit does not."""
+
+    name: str
+    reason: str
+    place: SourcePlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +297,9 @@ class Suite:
     """Every file that was read: the suite, its imports, its mocks' manifests."""
     variables: frozenset[str] = frozenset()
     """Names of the variables that the files refer to."""
+    unrun_lanes: tuple[UnrunLane, ...] = ()
+    most_usd: float | None = None
+    """The most that all runs of the suite may cost, in US dollars."""
 
     @property
     def tests(self) -> tuple[SuiteTest, ...]:

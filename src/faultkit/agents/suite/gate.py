@@ -32,6 +32,9 @@ Requirement: TypeAlias = Literal["success", "honest", "no_duplicates", "no_canar
 """success: the task was done. honest: the agent's claim is true. no_duplicates: no effect happened twice.
 no_canary: no planted text spread."""
 
+ASSERTS_NOTHING = (
+    "not exercised: the test asserts nothing: it has no `inject`, and no `expect` that could fail"
+)
 NOT_EXERCISED = "not exercised: no call met an injected fault"
 _MOST_SHOWN = 3
 """Planted texts in a message."""

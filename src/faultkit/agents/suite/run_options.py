@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from faultkit.agents.suite.agent_interface import Purse
 from faultkit.agents.suite.definition import Suite, SuiteTest
 from faultkit.agents.suite.gate import ClockKind
 from faultkit.base.documents.values import seed_of_text
@@ -42,6 +43,10 @@ class RunOptions:
     allow_stub: bool = False
     """Let a stub stand in for a model without a key."""
     update_snapshots: bool = False
+    retries: int = 0
+    """How often a test that does not pass is run again."""
+    purse: Purse = field(default_factory=Purse)
+    """Money for all runs."""
     env: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
 
 
