@@ -12,10 +12,6 @@ from typing import NoReturn
 
 _INTERRUPTED = 130
 _WRONG_INPUT = 2
-_MCPTEST_USAGE = """\
-Usage: mcptest mock OPTIONS     the same as `fault mock`
-       mcptest run OPTIONS      the same as `fault test`
-"""
 
 
 def fault() -> NoReturn:
@@ -70,23 +66,7 @@ def _exit_without_package(error: ImportError) -> NoReturn:
 
 
 def invoke_mcptest(args: list[str]) -> int:
-    """Run one command line of `mcptest`, which is `fault mock` or `fault test`; return its exit code."""
-    import click
+    """Run one command line of `mcptest`; return its exit code."""
+    from faultkit.cli.mcptest import invoke_mcptest
 
-    from faultkit.cli.main import invoke
-
-    name = args[0] if args else ""
-    if name == "mock":
-        return invoke(args, "mcptest")
-    if name == "run":
-        return invoke(["test", *args[1:]], "mcptest")
-    if name in ("-h", "--help"):
-        click.echo(_MCPTEST_USAGE, nl=False)
-        return 0
-    if name == "--version":
-        return invoke(args)
-    if name:
-        click.echo(f"error: mcptest {name}: expected mock or run", err=True)
-    else:
-        click.echo(_MCPTEST_USAGE, nl=False, err=True)
-    return _WRONG_INPUT
+    return invoke_mcptest(args)

@@ -14,7 +14,8 @@ import contextlib
 import io
 import os
 import sys
-from typing import NoReturn
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
 
 import click
 
@@ -22,6 +23,8 @@ from faultkit import __version__
 from faultkit.base.errors import FaultkitError, InputError
 from faultkit.base.text import one_line
 from faultkit.cli.command_groups import LazyCommand, LazyGroup
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 _INTERRUPTED, _NO_READER, _UNEXPECTED = 130, 141, 4
 COMMANDS: dict[str, LazyCommand] = {
@@ -76,6 +79,30 @@ COMMANDS: dict[str, LazyCommand] = {
 }
 
 
+def log_options(command: F) -> F:
+    """Add the options of the log to a group of commands."""
+    options = (
+        click.option("--log-file", metavar="PATH", envvar="FAULT_LOG_FILE", help="Write a log to this file."),
+        click.option(
+            "--log-level",
+            metavar="LEVEL",
+            envvar="FAULT_LOG_LEVEL",
+            default="info",
+            show_default=True,
+            help="debug, info, warning, error or off. debug logs every connection and traceback.",
+        ),
+        click.option(
+            "--log-stdout",
+            is_flag=True,
+            envvar="FAULT_WITH_STDOUT_LOGGING",
+            help="Write the log to stdout too.",
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 @click.group(
     cls=LazyGroup,
     entries=COMMANDS,
@@ -84,21 +111,15 @@ COMMANDS: dict[str, LazyCommand] = {
     epilog="`fault COMMAND --help` explains a command. Each flag can also be set by its FAULT_* variable.",
 )
 @click.version_option(__version__, prog_name="fault")
-@click.option("--log-file", metavar="PATH", envvar="FAULT_LOG_FILE", help="Write a log to this file.")
-@click.option(
-    "--log-level",
-    metavar="LEVEL",
-    envvar="FAULT_LOG_LEVEL",
-    default="info",
-    show_default=True,
-    help="debug, info, warning, error or off. debug logs every connection and traceback.",
-)
-@click.option(
-    "--log-stdout", is_flag=True, envvar="FAULT_WITH_STDOUT_LOGGING", help="Write the log to stdout too."
-)
+@log_options
 @click.pass_context
 def fault(ctx: click.Context, log_file: str | None, log_level: str, log_stdout: bool) -> None:
     """Break things on purpose and prove that they recover."""
+    start_command(ctx, log_file, log_level, log_stdout)
+
+
+def start_command(ctx: click.Context, log_file: str | None, log_level: str, log_stdout: bool) -> None:
+    """Start the log, or show the help of the group and exit if no command is given."""
     from faultkit.cli.log import LogSettings, start_log
 
     ctx.obj = LogSettings(log_file, log_level, log_stdout)
@@ -108,12 +129,13 @@ def fault(ctx: click.Context, log_file: str | None, log_level: str, log_stdout: 
     start_log(ctx.obj)
 
 
-def invoke(args: list[str] | None = None, name: str = "fault") -> int:
+def invoke(args: list[str] | None = None, name: str = "fault", group: click.Group = fault) -> int:
     """Run one command line, print its errors, and return its exit code.
 
-    name: the program's name in usage messages"""
+    name: the program's name in usage messages
+    group: its commands"""
     try:
-        with fault.make_context(name, sys.argv[1:] if args is None else list(args)) as ctx:
+        with group.make_context(name, sys.argv[1:] if args is None else list(args)) as ctx:
             code = _invoke(ctx)
         sys.stdout.flush()
         return code
@@ -140,7 +162,7 @@ def _invoke(ctx: click.Context) -> int:
     """Run the command; log and report an unexpected error."""
     known = (click.exceptions.Exit, click.Abort, click.ClickException, FaultkitError, BrokenPipeError)
     try:
-        code = fault.invoke(ctx)
+        code = ctx.command.invoke(ctx)
         return code if isinstance(code, int) else 0
     except known:
         raise

@@ -126,6 +126,14 @@ class _MockCommand(click.Command):
             formatter.write_text(_EXAMPLES.replace("  fault mock", f"  {ctx.command_path}"))
 
 
+def _refuse_preset(ctx: click.Context, parameter: click.Parameter, value: object) -> None:
+    if value is not None:
+        raise InputError(
+            "--preset",
+            "the catalogs of mcptest are not part of Faultkit; expected --tools-from FILE in its place",
+        )
+
+
 @click.command("mock", cls=_MockCommand)
 @click.option(
     "--tools-from",
@@ -134,6 +142,7 @@ class _MockCommand(click.Command):
     required=True,
     help="Manifest of tools, resources and prompts (YAML or JSON), or a recording of `fault gateway`.",
 )
+@click.option("--preset", hidden=True, expose_value=False, is_eager=True, callback=_refuse_preset)
 @mock_options(8765)
 def mock_command(tools_from: str, **options: Any) -> None:
     """Serve the tools of a file over MCP, in both eras of the protocol, and inject faults into their calls.

@@ -1,4 +1,4 @@
-"""The subcommands of `fault test`: coverage, rank, shrink, init and schema."""
+"""The subcommands of `fault test`: validate, coverage, rank, shrink, init and schema."""
 
 from __future__ import annotations
 
@@ -19,6 +19,50 @@ from faultkit.cli.shared_options import SUITE_SEED_HELP, columns, json_option, s
 if TYPE_CHECKING:
     from faultkit.agents.suite.definition import AgentTest, Suite
     from faultkit.plan import Rule
+
+
+@click.command("validate")
+@click.argument("paths", metavar="[PATH]…", nargs=-1)
+@click.option(
+    "--config",
+    "--suite",
+    "configs",
+    metavar="FILE",
+    multiple=True,
+    help="Suite to check, as PATH. Repeatable.",
+)
+@click.option(
+    "--var",
+    "variables",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Value for a variable of the suites. Repeatable.",
+)
+def validate_command(paths: tuple[str, ...], configs: tuple[str, ...], variables: tuple[str, ...]) -> None:
+    """Check suites, with their imports and the files of their mocks, and start nothing.
+
+    Prints every mistake with its line, and remarks on what a run will not do. Tools of servers that are not
+    mocks are not known yet. Exits with 2 if a suite is wrong.
+    """
+    from faultkit.base.text import counted
+    from faultkit.cli.suites import find_suites, lane_lines, load_all, parse_variable, place_of
+
+    suites = load_all(find_suites((*paths, *configs)), dict(map(parse_variable, variables)))
+    for suite in suites:
+        counts = (("test", suite.tests), ("server", suite.servers), ("fault", suite.faults))
+        click.echo(f"{suite.file}: valid: {', '.join(counted(len(parts), what) for what, parts in counts)}")
+        injected = {name for test in suite.tests for name in test.inject}
+        remarks = lane_lines([suite])
+        for test in suite.tests:
+            if test.asserts_nothing and not test.inject:
+                remarks.append(f"{place_of(test)}: asserts nothing, so it cannot pass")
+            if test.only:
+                remarks.append(f"{place_of(test)}: only tests with `only: true` are run")
+        for fault in suite.faults:
+            if fault.name not in injected:
+                remarks.append(f"{place_of(fault)}: no test injects it")
+        for remark in remarks:
+            click.echo(f"remark: {remark}")
 
 
 @click.command("coverage")

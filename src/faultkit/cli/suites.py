@@ -12,19 +12,20 @@ from time import sleep
 import click
 
 from faultkit.agents.kinds.agent_choice import require_clients
-from faultkit.agents.suite.definition import Suite
+from faultkit.agents.suite.definition import Suite, SuiteFault, SuiteTest
 from faultkit.agents.suite.results import ResultRow, SuiteResults
 from faultkit.agents.suite.run_options import RunOptions, Selection, key_of, select
 from faultkit.agents.suite_file import files_of_suite, read_suite
 from faultkit.agents.suite_runner import run_suites_blocking
 from faultkit.base.documents.checks import advice
 from faultkit.base.errors import FaultkitError, InputError
-from faultkit.base.text import count_of
+from faultkit.base.text import count_of, printable_line
 from faultkit.cli.command_groups import CommandWithSubcommands, LazyCommand
 from faultkit.cli.shared_options import SUITE_SEED_HELP, json_option, seconds_of, seed_option
 
 REPORTERS = ("pretty", "quiet", "json", "junit", "markdown", "html", "sarif", "tap", "github")
 SUBCOMMANDS = {
+    "validate": LazyCommand("faultkit.cli.suite_tools:validate_command", "Check suites, and run nothing."),
     "init": LazyCommand("faultkit.cli.suite_tools:init_command", "Write a first suite for a server."),
     "coverage": LazyCommand(
         "faultkit.cli.suite_tools:coverage_command", "Show which tools meet which faults."
@@ -72,10 +73,19 @@ Exit codes: 0 all tests passed; 1 a test did not; 2 a suite or an option is wron
 )
 @click.option("--shard", metavar="I/N", help="Run only the I-th of N parts.")
 @click.option("--last-failed", is_flag=True, help="Run only tests that failed in the last run.")
+@click.option("--forbid-only", is_flag=True, help="Exit with 2 if a test has `only: true`, as CI should.")
 @click.option("--collect-only", is_flag=True, help="List the selected tests; run none.")
 @click.option("--pass-with-no-tests", is_flag=True, help="Exit with 0 if no test was selected.")
 @seed_option(SUITE_SEED_HELP)
 @click.option("--repeat", type=click.IntRange(1, 10_000), metavar="N", help="Number of runs of each agent.")
+@click.option(
+    "--retry",
+    "retries",
+    type=click.IntRange(0, 100),
+    default=0,
+    metavar="N",
+    help="Run a test that does not pass again, up to N times; its row says which attempt it shows.",
+)
 @click.option(
     "--parallel", type=click.IntRange(1, 256), default=4, show_default=True, help="Tests at the same time."
 )
@@ -97,6 +107,12 @@ Exit codes: 0 all tests passed; 1 a test did not; 2 a suite or an option is wron
 )
 @click.option("--watch", is_flag=True, help="Run again whenever a file of the suites changes.")
 @click.option("-x", "--bail", is_flag=True, help="Stop at the first test that does not pass.")
+@click.option(
+    "--max-cost",
+    type=click.FloatRange(0, min_open=True),
+    metavar="USD",
+    help="Most that all models may cost, in dollars, where their prices are known.",
+)
 @click.option("--record", is_flag=True, help="Ask the models, and record their answers to cassettes.")
 @click.option("--allow-stub-provider", is_flag=True, help="Use a stub for a model whose API key is missing.")
 @click.option("--update-snapshots", is_flag=True, help="Store the actual results as the expected ones.")
@@ -117,6 +133,7 @@ Exit codes: 0 all tests passed; 1 a test did not; 2 a suite or an option is wron
 )
 @click.option("--output", metavar="FILE", help="File for the one --reporter that names none.")
 @json_option("The same as --reporter json.")
+@click.option("--no-color", is_flag=True, help="Print without colours.")
 def command(
     paths: tuple[str, ...],
     configs: tuple[str, ...],
@@ -125,16 +142,19 @@ def command(
     skip_tags: tuple[str, ...],
     shard: str | None,
     last_failed: bool,
+    forbid_only: bool,
     collect_only: bool,
     pass_with_no_tests: bool,
     seed: str | None,
     repeat: int | None,
+    retries: int,
     parallel: int,
     timeout: str,
     real_time: bool,
     scale: float | None,
     watch: bool,
     bail: bool,
+    max_cost: float | None,
     record: bool,
     allow_stub_provider: bool,
     update_snapshots: bool,
@@ -142,21 +162,26 @@ def command(
     reporters: tuple[str, ...],
     output: str | None,
     as_json: bool,
+    no_color: bool,
 ) -> int:
     """Run suites: each test declares a fault, runs an agent against it, and checks how the agent recovers.
 
     PATH is a suite, or a folder to search; by default mcptest.yml and *.suite.yml below the current folder.
     Tests run in virtual time: a hang of minutes takes none. A test whose fault was never met does not pass.
     """
+    from faultkit.agents.suite.agent_interface import Purse
     from faultkit.agents.suite.run_options import RunOptions, Selection, given_seed, parse_shard
 
+    if no_color:
+        click.get_current_context().color = False
     timeout_s = seconds_of("--timeout", timeout)
     reports = Reports.parse((*reporters, *(["json"] if as_json else [])), output)
     wanted = SuiteRequest(
         (*paths, *configs),
         Selection(filters, tags, skip_tags, (1, 1) if shard is None else parse_shard(shard)),
-        dict(_variable(each) for each in variables),
+        dict(parse_variable(each) for each in variables),
         last_failed=last_failed,
+        forbid_only=forbid_only,
         collect_only=collect_only,
         may_be_empty=pass_with_no_tests,
     )
@@ -173,11 +198,14 @@ def command(
         record=record,
         allow_stub=allow_stub_provider,
         update_snapshots=update_snapshots,
+        retries=retries,
+        purse=Purse(max_cost),
     )
     return (watch_suites if watch else run_selected)(wanted, options, reports)
 
 
-def _variable(text: str) -> tuple[str, str]:
+def parse_variable(text: str) -> tuple[str, str]:
+    """Return the name and the value of --var. Raises InputError."""
     name, sign, value = text.partition("=")
     if not sign or not name:
         raise InputError("--var", f'expected NAME=VALUE, got "{text}"')
@@ -203,6 +231,7 @@ class SuiteRequest:
     selection: Selection
     variables: Mapping[str, str]
     last_failed: bool = False
+    forbid_only: bool = False
     collect_only: bool = False
     may_be_empty: bool = False
 
@@ -249,13 +278,20 @@ def run_selected(wanted: SuiteRequest, options: RunOptions, reports: Reports) ->
     if wanted.last_failed:
         selection = replace(selection, names=_last_failed())
     chosen = select(suites, selection)
-    if any(test.only for suite in suites for test in suite.tests):
+    only = [test for suite in suites for test in suite.tests if test.only]
+    if only and wanted.forbid_only:
+        raise InputError(
+            "", "\n".join(f"{place_of(test)}: expected no `only: true` (--forbid-only)" for test in only)
+        )
+    if only:
         click.echo("only tests with `only: true` are run", err=True)
     if wanted.collect_only:
         for each in chosen:
             for test in each.tests:
                 click.echo(key_of(each.suite, test.name))
     if not chosen:
+        for line in lane_lines(suites):
+            click.echo(line, err=True)
         click.echo("no test was selected", err=True)
         return 0 if wanted.may_be_empty else NO_TESTS
     if wanted.collect_only:
@@ -271,6 +307,20 @@ def run_selected(wanted: SuiteRequest, options: RunOptions, reports: Reports) ->
     if any(suite.problem for suite in ended.results.suites):
         return InputError.exit_code
     return 0 if ended.results.ok else NOT_MET
+
+
+def place_of(part: SuiteTest | SuiteFault) -> str:
+    """Return the file, the line and the name of a part of a suite."""
+    return f"{part.place.file}: line {part.place.line}: {printable_line(part.name)}"
+
+
+def lane_lines(suites: Iterable[Suite]) -> list[str]:
+    """Return a line for each part of the suites that is not run."""
+    return [
+        f"{lane.place.file}: line {lane.place.line}: {lane.name}: {lane.reason}"
+        for suite in suites
+        for lane in suite.unrun_lanes
+    ]
 
 
 def find_suites(paths: Sequence[str]) -> list[Path]:

@@ -289,3 +289,57 @@ def _pytest(*args: str) -> subprocess.CompletedProcess[str]:
         *args,
     ]
     return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+# validate
+
+
+def test_validate_starts_nothing_and_says_what_a_suite_has(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(
+        tmp_path,
+        """\
+servers:
+  shop: { mock: tools.yml }
+  far: { url: "http://127.0.0.1:1/mcp", auth: { bearer_token_env: NO_SUCH_TOKEN } }
+  gone: { command: [./nosuch] }
+default_server: shop
+faults: [{ name: hung, target: { tool: search }, kind: hang }]
+tools: [{ name: t, tool: search, only: true }, { name: u, server: gone, tool: x, expect: { contains: "" } }]
+security: { scan: true }
+agents: [{ name: a, agent: naive }]
+""",
+    )
+    assert invoke(["test", "validate", "suite.yml"]) == 0
+    assert capsys.readouterr() == (
+        "suite.yml: valid: 3 tests, 3 servers, 1 fault\n"
+        "remark: suite.yml: line 8: security: not run: nothing here scans the texts of tools\n"
+        "remark: suite.yml: line 7: t: only tests with `only: true` are run\n"
+        "remark: suite.yml: line 7: u: asserts nothing, so it cannot pass\n"
+        "remark: suite.yml: line 9: a: asserts nothing, so it cannot pass\n"
+        "remark: suite.yml: line 6: hung: no test injects it\n",
+        "",
+    )
+
+
+def test_validate_prints_every_mistake_of_all_suites(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "agents: [{ name: a, agent: naive, inject: [x] }]\n")
+    write(tmp_path, "tools: [{ name: t, tool: x, server: y }]\n", "mcptest.yml")
+    assert invoke(["test", "validate", "suite.yml", "--config", "mcptest.yml"]) == 2
+    assert [line.partition(": expected")[0] for line in capsys.readouterr().err.splitlines()] == [
+        "error: suite.yml: line 1: agents[0].servers",
+        'error: suite.yml: line 1: agents[0].inject[0]: no fault is named "x"; declare it under `faults:`',
+        'error: mcptest.yml: line 1: tools[0].server: no server is named "y"; the suite has none',
+    ]
+
+
+def test_validate_fills_variables_in(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = str(write(tmp_path, "servers: { a: { url: '${HERE}' } }\n"))
+    assert invoke(["test", "validate", file]) == 2
+    assert invoke(["test", "validate", file, "--var", "HERE=http://x/"]) == 0
+    assert capsys.readouterr().out == f"{file}: valid: 0 tests, 1 server, 0 faults\n"

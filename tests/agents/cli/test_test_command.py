@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from faultkit.cli.entry import invoke_mcptest
@@ -340,3 +341,54 @@ def test_a_run_that_ended_at_the_first_failure_says_so(
     assert (metadata["bailed"], metadata["interrupted"]) == (True, False)
     assert invoke(["test", "suite.yml", "--tag", "bad", "--bail"]) == 1
     assert "the run ended at the first failure (--bail)" in capsys.readouterr().out
+
+
+def test_a_test_with_only_is_refused_where_it_is_forbidden(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "suite.yml").write_text(SUITE.replace("tags: [good]", "only: true"))
+    assert invoke(["test", "suite.yml"]) == 0
+    assert capsys.readouterr().err == "only tests with `only: true` are run\n"
+    assert invoke(["test", "suite.yml", "--forbid-only"]) == 2
+    assert capsys.readouterr().err == (
+        "error: suite.yml: line 10: comes back: expected no `only: true` (--forbid-only)\n"
+    )
+
+
+def test_a_repeated_test_says_its_attempt(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["test", "suite.yml", "--retry", "2", "--json"]) == 1
+    found = {test["name"]: test["details"] for test in json.loads(capsys.readouterr().out)["tests"]}
+    assert found == {
+        "comes back": {},
+        "comes back (recovery)": {},
+        "never comes back": {"attempt": 3},
+        "never comes back (recovery)": {"attempt": 3},
+    }
+
+
+def test_a_suite_of_nothing_but_what_is_not_run_is_no_success(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "suite.yml").write_text("compliance: [{ name: alive, check: ping }]\n")
+    assert invoke(["test", "suite.yml"]) == 7
+    assert capsys.readouterr().err.splitlines() == [
+        "suite.yml: line 1: compliance: not run: `fault edge` probes a server",
+        "no test was selected",
+    ]
+
+
+def test_what_is_not_run_is_in_the_output(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / "suite.yml").write_text(f"{HEAD}tools: [{{ name: t, tool: search }}]\nconformance: {{}}\n")
+    assert invoke(["test", "suite.yml"]) == 0
+    passed, lane, summary = lines(capsys)
+    assert lane == "– skipped       lane conformance: not run: `fault edge` probes a server"
+    assert summary.startswith("2 tests: 1 passed, 1 skipped")
+    assert passed.startswith("✓")
+
+
+@pytest.mark.parametrize("args", [["--no-color"], []])
+def test_colours_can_be_switched_off(here: Path, args: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    monkeypatch.setattr("click.secho", lambda *given, **more: seen.append(click.get_current_context().color))
+    invoke(["test", "suite.yml", *args])
+    assert set(seen) == {False if args else None}
