@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -142,6 +143,16 @@ def test_waits_grow_and_are_obeyed_or_not() -> None:
     trace = Trace((limited(0, 100), limited(110, 300), limited(320, None), call("search", 730, 740)), DONE)
     assert backoff_of(trace) == Backoff((100, 200, 400), 2.0, 0.0, asked=2, obeyed=1, early_calls=1)
     assert backoff_of(trace).grows  # type: ignore[union-attr]
+
+
+def test_a_wait_after_which_the_tool_is_never_called_again_is_not_obeyed() -> None:
+    limited = call("search", 10, 20, "tool_error", fault="rate_limit", retry_after_ms=100)
+    tried_again = (hung(3000), call("search", 6000, 6010))
+    last = replace(limited, start_ms=7000, end_ms=7010)
+    for calls, obeyed in (((limited, *tried_again), 1), ((*tried_again, last), 0)):
+        backoff = backoff_of(Trace(calls, DONE))
+        assert backoff is not None
+        assert (backoff.asked, backoff.obeyed, backoff.early_calls) == (1, obeyed, 0)
 
 
 def test_one_who_never_tries_again_has_no_backoff() -> None:

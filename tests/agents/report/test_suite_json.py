@@ -9,7 +9,9 @@ from typing import Any
 
 from faultkit import __version__
 from faultkit.agents.recovery.trace import Trace, TracedCall
+from faultkit.agents.report.ci_formats import render_junit
 from faultkit.agents.report.suite_json import json_text, render_json
+from faultkit.agents.report.suite_page import suite_page
 from faultkit.agents.suite.results import SuiteResult, SuiteResults
 from tests.agents.report.declared_times import without_times
 from tests.agents.report.samples import (
@@ -245,6 +247,16 @@ def test_times_of_a_real_clock_are_declared_too() -> None:
     assert ".tests[].runs[].calls[].start_ms" in one["declared_time_fields"]
     assert one != other
     assert without_times(one) == without_times(other)
+
+
+def test_reports_name_the_clocks_that_the_runs_had() -> None:
+    """An agent that is a program runs in real time, whatever clock was asked for."""
+    program = replace(PASSED, runs=(replace(run_of(CALM), clock="real"),))
+    for made, clocks in ((results(program), "real"), (results(program, PASSED), "real and virtual")):
+        assert document(made)["metadata"]["clock"] == clocks
+        assert ("Clock", clocks) in suite_page(made).facts
+        assert f'<property name="clock" value="{clocks}" />' in render_junit(made)
+    assert document(results(TOOL_FAILED))["metadata"]["clock"] == "virtual"
 
 
 def test_a_message_that_tells_how_long_a_call_took_is_declared() -> None:

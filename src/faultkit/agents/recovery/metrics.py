@@ -204,7 +204,7 @@ class Backoff:
     asked: int
     """Replies that asked for a wait."""
     obeyed: int
-    """Requested waits that no attempt cut short."""
+    """Requested waits after which the tool was called again, and never too early."""
     early_calls: int
     """Attempts during a wait that a reply asked for."""
 
@@ -231,9 +231,10 @@ def backoff_of(trace: Trace) -> Backoff | None:
             if call.retry_after_ms is None or call.end_ms is None:
                 continue
             until_ms = call.end_ms + call.retry_after_ms
-            too_soon = sum(later.start_ms < until_ms for later in attempts[index + 1 :])
+            later_calls = attempts[index + 1 :]
+            too_soon = sum(later.start_ms < until_ms for later in later_calls)
             asked += 1
-            obeyed += too_soon == 0
+            obeyed += bool(later_calls) and too_soon == 0
             early += too_soon
     if not waits:
         return None

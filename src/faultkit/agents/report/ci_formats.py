@@ -16,6 +16,7 @@ from faultkit.agents.report.row_facts import (
     STATUS_MEANINGS,
     STATUS_WORDS,
     RowStatus,
+    clocks_of,
     explanation,
     place_of,
     row_figures,
@@ -63,7 +64,7 @@ def render_junit(results: SuiteResults) -> str:
     Schemas allow no properties of a case, so figures are properties of the suite under the number of their
     case: `3.time_to_recovery_ms`.
     """
-    common = (("tool", f"faultkit {__version__}"), ("seed", str(results.seed)), ("clock", results.clock))
+    common = (("tool", f"faultkit {__version__}"), ("seed", str(results.seed)), ("clock", clocks_of(results)))
     suites = []
     for suite in results.suites:
         cases = [_junit_case(row) for row in suite.rows]

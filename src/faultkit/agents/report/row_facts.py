@@ -97,9 +97,14 @@ def tally(results: SuiteResults) -> str:
 
 def run_conditions(results: SuiteResults) -> str:
     """Return the clocks and the seed of the run: `virtual time, seed 7`."""
+    return f"{clocks_of(results)} time, seed {printable_line(str(results.seed))}"
+
+
+def clocks_of(results: SuiteResults) -> str:
+    """Return the clocks of the runs: `virtual`, or `real and virtual`."""
     # Agents that are programs run in real time, even if the run has a virtual clock.
     clocks = {run.clock for row in results.rows for run in row.runs} or {results.clock}
-    return f"{' and '.join(sorted(clocks))} time, seed {printable_line(str(results.seed))}"
+    return " and ".join(sorted(clocks))
 
 
 def suite_problems(results: SuiteResults) -> list[tuple[str, str]]:

@@ -16,6 +16,7 @@ from typing import Any
 from faultkit import __version__
 from faultkit.agents.recovery.trace import TracedCall
 from faultkit.agents.report.row_facts import (
+    clocks_of,
     count_statuses,
     deciding_run,
     recovery_figures,
@@ -78,7 +79,7 @@ def results_document(results: SuiteResults) -> dict[str, Any]:
         "declared_time_fields": list(_time_fields(results)),
         "metadata": {
             "seed": results.seed,
-            "clock": results.clock,
+            "clock": clocks_of(results),
             "interrupted": results.interrupted,
             "bailed": results.bailed,
             "suites": [

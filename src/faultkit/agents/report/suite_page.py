@@ -16,6 +16,7 @@ from faultkit.agents.report.row_facts import (
     STATUS_MEANINGS,
     STATUS_WORDS,
     RowStatus,
+    clocks_of,
     count_statuses,
     deciding_run,
     explanation,
@@ -94,7 +95,7 @@ def suite_page(results: SuiteResults) -> Page:
             [
                 ("Started", utc_text(results.started_at)),
                 ("Took", "" if results.duration_ms is None else duration(results.duration_ms)),
-                ("Clock", results.clock),
+                ("Clock", clocks_of(results)),
                 ("Seed", printable_line(str(results.seed))),
             ]
         ),
