@@ -1,4 +1,7 @@
-"""Coverage of suites: which tools meet which faults, in which phase of a call, and which meet none. Pure.
+"""Coverage of suites: which tools have which faults, in which phase of a call, and which were met. Pure.
+
+What is declared follows from the suites. What was met, only the report of a run can say: an agent may not
+call the tool, and a fault with a probability may not act.
 
 A call has two phases. A fault in the request phase acts before the server does anything. A fault in the
 reply phase acts on the reply of a call that has already taken effect.
@@ -6,12 +9,14 @@ reply phase acts on the reply of a call that has already taken effect.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Literal, TypeAlias, get_args
+from os.path import normpath
+from typing import Any, Literal, TypeAlias, get_args
 
 from faultkit.agents.suite.definition import MockServer, Suite, SuiteFault, SuiteTest, ToolTest
+from faultkit.agents.suite.results import RECOVERY_SUFFIX
 from faultkit.base.rng import Rng
 from faultkit.faults.call_fault import Call, CallFault, Circumstances
 from faultkit.plan import Rule
@@ -23,15 +28,23 @@ _TRIED_CALLS = 3
 """Calls on which a fault is tried, because some faults do not act on the first ones."""
 
 
+MetFaults: TypeAlias = dict[tuple[str, str], frozenset[tuple[str, str, str]]]
+"""For the file and name of each test that was run: server, tool and name of the faults that its calls met. In
+a test of a tool, server and tool are empty, because it makes one call."""
+
+
 @dataclass(frozen=True, slots=True)
 class CoveredTool:
-    """A tool, and a kind of fault that it meets in some tests."""
+    """A tool, and a kind of fault that some tests declare for it."""
 
     server: str
     tool: str
     phase: Phase
     fault: str
     tests: tuple[str, ...]
+    """Tests that declare it."""
+    met: tuple[str, ...] | None = None
+    """Tests in which a call met it; None if no run is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +53,36 @@ class Coverage:
 
     covered: tuple[CoveredTool, ...]
     untested: tuple[tuple[str, str, Phase], ...]
-    """Server, tool and phase that no fault meets."""
+    """Server, tool and phase for which no test declares a fault."""
 
     @property
     def share(self) -> float | None:
-        """Share of pairs of tool and phase that meet a fault; None without tools."""
-        tested = {(each.server, each.tool, each.phase) for each in self.covered}
-        total = len(tested) + len(self.untested)
-        return len(tested) / total if total else None
+        """Share of pairs of tool and phase that have a declared fault; None without tools."""
+        return self._share(self.covered)
+
+    @property
+    def met_share(self) -> float | None:
+        """Share of pairs of tool and phase that met a fault; None if no run is known."""
+        if any(each.met is None for each in self.covered):
+            return None
+        return self._share([each for each in self.covered if each.met])
+
+    def _share(self, counted: Sequence[CoveredTool]) -> float | None:
+        declared, wanted = (
+            {(each.server, each.tool, each.phase) for each in some} for some in (self.covered, counted)
+        )
+        total = len(declared) + len(self.untested)
+        return len(wanted) / total if total else None
 
 
-def coverage_of(suites: Sequence[Suite]) -> Coverage:
-    """Return the coverage of suites. A live server has the tools that faults or tests name."""
+def coverage_of(suites: Sequence[Suite], met: MetFaults | None = None) -> Coverage:
+    """Return the coverage of suites. A live server has the tools that faults or tests name.
+
+    `met`: what calls met in runs of the suites; None if no run is known.
+    """
     tools: dict[tuple[str, str], None] = {}
-    met: dict[tuple[str, str, Phase, str], dict[str, None]] = {}
+    declared: dict[tuple[str, str, Phase, str], dict[str, None]] = {}
+    found: dict[tuple[str, str, Phase, str], dict[str, None]] = {}
     for suite in suites:
         known = list(_tools(suite))
         tools.update(dict.fromkeys(known))
@@ -65,12 +94,38 @@ def coverage_of(suites: Sequence[Suite]) -> Coverage:
                 for server, tool in known:
                     if _meets(test, fault, server, tool):
                         key = (server, tool, phase_of(fault.rule), fault.rule.fault.kind)
-                        met.setdefault(key, {})[test.name] = None
-    covered = tuple(CoveredTool(*key, tuple(names)) for key, names in met.items())
+                        declared.setdefault(key, {})[test.name] = None
+                        if met is not None and _was_met(test, server, tool, fault.name, met):
+                            found.setdefault(key, {})[test.name] = None
+    covered = tuple(
+        CoveredTool(*key, tuple(names), None if met is None else tuple(found.get(key, ())))
+        for key, names in declared.items()
+    )
     tested = {(each.server, each.tool, each.phase) for each in covered}
     untested = tuple((*tool, phase) for tool in tools for phase in PHASES if (*tool, phase) not in tested)
     in_order = sorted(covered, key=lambda each: (each.server, each.tool, each.phase, each.fault))
     return Coverage(tuple(in_order), untested)
+
+
+def met_faults(report: Mapping[str, Any]) -> MetFaults:
+    """Return what calls met, by the JSON report of a run.
+
+    Raises KeyError, TypeError or AttributeError if it is no such report.
+    """
+    found: MetFaults = {}
+    for test in report["tests"]:
+        name = test["name"].removesuffix(RECOVERY_SUFFIX) if test["rule_id"] else test["name"]
+        where = (normpath(test["file"]), name)
+        own = [("", "", test["details"]["fault"])] if test["details"].get("fault") else []
+        calls = [call for run in test["runs"] for call in run["calls"] if call.get("fault")]
+        own += [(call["server"], call["tool"], call["fault"]) for call in calls]
+        found[where] = found.get(where, frozenset()) | frozenset(own)
+    return found
+
+
+def _was_met(test: SuiteTest, server: str, tool: str, fault: str, met: MetFaults) -> bool:
+    place = ("", "") if isinstance(test, ToolTest) else (server, tool)
+    return (*place, fault) in met.get((normpath(test.place.file), test.name), ())
 
 
 def phase_of(rule: Rule) -> Phase:

@@ -72,32 +72,52 @@ def validate_command(paths: tuple[str, ...], configs: tuple[str, ...], variables
     "--threshold",
     type=click.IntRange(0, 100),
     metavar="PERCENT",
-    help="Exit with 1 if a smaller share of tools and phases is tested.",
+    help="Exit with 1 if a smaller share of tools and phases has a declared fault; with --run, met one.",
 )
-def coverage_command(paths: tuple[str, ...], as_json: bool, threshold: int | None) -> int:
-    """Show which tools meet which faults, in their requests and in their replies, and which meet none.
+@click.option(
+    "--run",
+    "report",
+    metavar="FILE",
+    help="JSON report of a run that says which faults were met; by default the last runs in this folder.",
+)
+def coverage_command(paths: tuple[str, ...], as_json: bool, threshold: int | None, report: str | None) -> int:
+    """Show which tools have a declared fault, in their requests and in their replies, and in how many tests a
+    call met it.
 
     Nothing is run. Of servers that are not mocks, only the tools that a suite names are counted.
     """
     from faultkit.agents.coverage import coverage_of
+    from faultkit.cli.suite_cache import last_met, met_in_file
     from faultkit.cli.suites import NOT_MET, find_suites, load_all
 
-    coverage = coverage_of(load_all(find_suites(paths), {}))
-    share = coverage.share
+    suites = load_all(find_suites(paths), {})
+    coverage = coverage_of(suites, last_met() if report is None else met_in_file(report))
+    share, met_share = coverage.share, coverage.met_share
     if as_json:
         untested = [dict(zip(("server", "tool", "phase"), each, strict=True)) for each in coverage.untested]
         covered = [asdict(each) for each in coverage.covered]
-        click.echo(json.dumps({"share": share, "covered": covered, "untested": untested}, indent=2))
+        document = {"share": share, "met_share": met_share, "covered": covered, "untested": untested}
+        click.echo(json.dumps(document, indent=2))
     else:
         rows = [
-            (f"{each.server}/{each.tool}", each.phase, each.fault, str(len(each.tests)))
+            (
+                f"{each.server}/{each.tool}",
+                each.phase,
+                each.fault,
+                str(len(each.tests)),
+                "?" if each.met is None else str(len(each.met)),
+            )
             for each in coverage.covered
         ]
-        rows += [(f"{server}/{tool}", phase, "–", "untested") for server, tool, phase in coverage.untested]
-        click.echo(columns([("tool", "phase", "fault", "tests"), *sorted(rows)]))
+        rows += [(f"{server}/{tool}", phase, "–", "none", "") for server, tool, phase in coverage.untested]
+        click.echo(columns([("tool", "phase", "fault", "declared in", "met in"), *sorted(rows)]))
         if share is not None:
-            click.echo(f"\n{100 * share:.0f} % of tools and phases have a declared fault")
-    return NOT_MET if threshold is not None and 100 * (share or 0.0) < threshold else 0
+            met = "it is unknown which were met: run `fault test`, or name a report by --run"
+            if met_share is not None:
+                met = f"{100 * met_share:.0f} % met one in {report or 'the last runs'}"
+            click.echo(f"\n{100 * share:.0f} % of tools and phases have a declared fault; {met}")
+    reached = (share if report is None else met_share) or 0.0
+    return NOT_MET if threshold is not None and 100 * reached < threshold else 0
 
 
 @click.command(
@@ -126,10 +146,10 @@ def rank_command(
     """
     from faultkit.agents.ranking import agent_name, rank_agents
     from faultkit.agents.suite.definition import AgentTest
-    from faultkit.agents.suite.results import ResultRow
+    from faultkit.agents.suite.results import RECOVERY_SUFFIX, ResultRow
     from faultkit.agents.suite.run_options import RunOptions, Selection, given_seed, select
     from faultkit.agents.suite_runner import run_suites_blocking
-    from faultkit.cli.suites import RECOVERY_SUFFIX, find_suites, load_all
+    from faultkit.cli.suites import find_suites, load_all
 
     rows: list[tuple[str, ResultRow]] = []
     for variables in _variations(vary):

@@ -22,6 +22,7 @@ from faultkit.base.errors import FaultkitError, InputError
 from faultkit.base.text import count_of, printable_line
 from faultkit.cli.command_groups import CommandWithSubcommands, LazyCommand
 from faultkit.cli.shared_options import SUITE_SEED_HELP, json_option, seconds_of, seed_option
+from faultkit.cli.suite_cache import last_failed, store_run
 
 REPORTERS = ("pretty", "quiet", "json", "junit", "markdown", "html", "sarif", "tap", "github")
 SUBCOMMANDS = {
@@ -218,9 +219,6 @@ _SIGNAL_CODES = 128
 LOOK_S = 0.5
 """Interval between checks of the watched files, in seconds."""
 SUITE_NAMES = ("mcptest.yml", "mcptest.yaml", "*.suite.yml", "*.suite.yaml")
-LAST_FAILED_FILE = Path(".fault_cache") / "last-failed.json"
-RECOVERY_SUFFIX = " (recovery)"
-"""Ends the name of the row for the recovery of an agent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +274,7 @@ def run_selected(wanted: SuiteRequest, options: RunOptions, reports: Reports) ->
     reports.check_beside([Path(file) for suite in suites for file in suite.files])
     selection = wanted.selection
     if wanted.last_failed:
-        selection = replace(selection, names=_last_failed())
+        selection = replace(selection, names=last_failed())
     chosen = select(suites, selection)
     only = [test for suite in suites for test in suite.tests if test.only]
     if only and wanted.forbid_only:
@@ -301,7 +299,7 @@ def run_selected(wanted: SuiteRequest, options: RunOptions, reports: Reports) ->
             require_clients(each.suite, test, options)
     ended = run_suites_blocking(chosen, options, reports.row)
     reports.end(ended.results)
-    _store_failed(suites, ended.results)
+    store_run(suites, ended.results)
     if ended.signal is not None:
         return _SIGNAL_CODES + ended.signal
     if any(suite.problem for suite in ended.results.suites):
@@ -363,41 +361,6 @@ def load_all(files: Sequence[Path], variables: Mapping[str, str], flag: str = "-
                 flag, f"expected a variable of the suites, got {name}: none of them has ${{{name}}}"
             )
     return suites
-
-
-def _last_failed() -> frozenset[str]:
-    """Return the names of the tests that failed in the last run."""
-    try:
-        names = json.loads(LAST_FAILED_FILE.read_text("utf-8"))
-        return frozenset(str(name) for name in names)
-    except FileNotFoundError:
-        raise InputError("--last-failed", "there was no run in this folder before") from None
-    except (OSError, ValueError, TypeError) as error:
-        raise InputError(str(LAST_FAILED_FILE), f"cannot be read: {error}; remove it") from None
-
-
-def _store_failed(suites: Sequence[Suite], results: SuiteResults) -> None:
-    """Store the names of failed tests for `--last-failed`; an error in writing them is ignored."""
-    names = {suite.file: {test.name for test in suite.tests} for suite in suites}
-    failed, ran = [], set()
-    for result in results.suites:
-        for row in result.rows:
-            name = row.name if row.name in names[result.file] else row.name.removesuffix(RECOVERY_SUFFIX)
-            ran.add(f"{result.file}::{name}")
-            if row.fails:
-                failed.append(f"{result.file}::{name}")
-    try:
-        # A test that was not run, by --bail or --filter, has not been mended.
-        kept = (key.rpartition("::") for key in _last_failed() - ran)
-        failed += [f"{file}::{name}" for file, _, name in kept if name in names.get(file, {name})]
-    except InputError:
-        pass
-    try:
-        LAST_FAILED_FILE.parent.mkdir(exist_ok=True)
-        (LAST_FAILED_FILE.parent / ".gitignore").write_text("*\n")
-        LAST_FAILED_FILE.write_text(json.dumps(sorted(set(failed)), indent=1) + "\n", "utf-8")
-    except OSError:
-        pass
 
 
 _COLOURS = {

@@ -148,11 +148,76 @@ tools:
     assert coverage.share == 3 / 8
     assert invoke(["test", "coverage", "suite.yml", "--threshold", "37"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].split() == ["tool", "phase", "fault", "tests"]
-    assert lines[-1] == "38 % of tools and phases have a declared fault"
+    assert lines[0].split() == ["tool", "phase", "fault", "declared", "in", "met", "in"]
+    assert lines[-1] == (
+        "38 % of tools and phases have a declared fault; "
+        "it is unknown which were met: run `fault test`, or name a report by --run"
+    )
     assert invoke(["test", "coverage", "suite.yml", "--threshold", "38", "--json"]) == 1
     document = json.loads(capsys.readouterr().out)
     assert len(document["untested"]) == 5
+    assert (document["met_share"], document["covered"][0]["met"]) == (None, None)
+
+
+MET = """
+  - { name: lost, spec: "lost_reply@order" }
+  - { name: never, spec: "tool_error%0@grep" }
+agents:
+  - { name: one, agent: { script: [search] }, inject: [hung, lost], allow_unhit: true }
+  - { name: two, agent: { script: [search, grep] }, inject: [hung, never], recovery: { max_detection_ms: 9 } }
+tools:
+  - { name: three, tool: order, inject: [lost], expect: [{ target: error.kind, exact: timeout }] }
+"""
+
+
+def test_coverage_tells_what_was_met_from_what_is_declared(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(here, HEAD + MET)
+    invoke(["test", "suite.yml", "--reporter", "json=run.json"])
+    for args in ([], ["--run", "run.json"]):
+        capsys.readouterr()
+        assert invoke(["test", "coverage", "./suite.yml", "--json", *args]) == 0
+        document = json.loads(capsys.readouterr().out)
+        assert [
+            (each["tool"], each["fault"], each["tests"], each["met"]) for each in document["covered"]
+        ] == [
+            ("grep", "tool_error", ["two"], []),
+            ("order", "lost_reply", ["three", "one"], ["three"]),
+            ("search", "hang", ["one", "two"], ["one", "two"]),
+        ]
+        assert (document["share"], document["met_share"]) == (3 / 8, 2 / 8)
+    assert invoke(["test", "coverage", "suite.yml", "--threshold", "30"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        "38 % of tools and phases have a declared fault; 25 % met one in the last runs"
+    )
+    assert invoke(["test", "coverage", "suite.yml", "--threshold", "30", "--run", "run.json"]) == 1
+
+
+def test_what_a_test_met_is_known_until_it_is_run_again(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = write(here, HEAD + MET)
+    invoke(["test", "suite.yml"])
+    file.write_text((HEAD + MET).replace("script: [search]", "script: [grep]"))
+    for args, met in (["three"], ["one", "two"]), (["one"], ["two"]):
+        invoke(["test", "suite.yml", "--filter", args[0]])
+        capsys.readouterr()
+        assert invoke(["test", "coverage", "suite.yml", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["covered"][2]["met"] == met
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"), [("[]", "expected a report of"), (None, "nosuch cannot be read")]
+)
+def test_a_report_that_is_none_is_refused(
+    here: Path, capsys: pytest.CaptureFixture[str], text: str | None, problem: str
+) -> None:
+    write(here, HEAD + MET)
+    if text is not None:
+        (here / "nosuch").write_text(text)
+    assert invoke(["test", "coverage", "suite.yml", "--run", "nosuch"]) == 2
+    assert capsys.readouterr().err.startswith(f"error: --run: {problem}")
 
 
 # --- shrink ---------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ from faultkit.agents.suite.gate import (
     RowVerdict,
     gate_recovery,
 )
-from faultkit.agents.suite.results import EDGE_RULE, ResultRow, ScoredRun
+from faultkit.agents.suite.results import EDGE_RULE, RECOVERY_SUFFIX, ResultRow, ScoredRun
 from faultkit.agents.suite.run_options import RunOptions
 from faultkit.base.errors import RunError
 from faultkit.mcp.injector import Injector
@@ -246,7 +246,7 @@ def _rows(test: AgentTest, judged: Sequence[_JudgedRun], took_ms: float, unmet: 
     gates = [run.gate for run in runs if run.gate is not None]
     if gates:
         verdicts = [_RunVerdict(gate.verdict, gate.message, gate.limit) for gate in gates]
-        name = f"{test.name} (recovery)"
+        name = f"{test.name}{RECOVERY_SUFFIX}"
         row = _row(test, name, verdicts, took_ms, runs, stub=stub, replay=replay, rule=EDGE_RULE)
         yield _not_exercised(row, unmet)
 

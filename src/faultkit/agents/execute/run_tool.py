@@ -55,7 +55,15 @@ async def run_tool_test(
     verdict, text, limit = _judge(test, outcome, document, bool(call.fault), snapshots)
     message, _, difference = text.partition("\n")
     return ResultRow(
-        test.name, verdict, message, test.place, took_ms, tags=test.tags, limit=limit, diff=difference
+        test.name,
+        verdict,
+        message,
+        test.place,
+        took_ms,
+        tags=test.tags,
+        limit=limit,
+        diff=difference,
+        details=(("fault", call.fault),) if call.fault else (),
     )
 
 

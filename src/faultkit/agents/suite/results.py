@@ -13,6 +13,8 @@ from faultkit.agents.suite.gate import ClockKind, GateResult, RecoveryGate, RowV
 
 EDGE_RULE = "EDGE-006"
 """The compliance rule of a recovery row: a server that does not answer."""
+RECOVERY_SUFFIX = " (recovery)"
+"""Ends the name of the row for the recovery of an agent."""
 FAILING: tuple[RowVerdict, ...] = ("failed", "not_exercised", "inconclusive", "error")
 
 
