@@ -169,6 +169,7 @@ nav .scroll {
   background: var(--card); border: 1px solid var(--line); border-radius: 12px; padding: 8px 18px;
 }
 .overview td:nth-child(2) { min-width: 190px; }
+.brief { display: none; color: var(--mute); }
 .faults td:nth-child(2) { min-width: 120px; width: 24%; }
 .faults td:nth-child(3) { white-space: nowrap; }
 .faults td:nth-child(4) { min-width: 200px; }
@@ -353,6 +354,9 @@ footer { color: var(--mute); font-size: 13px; margin-top: 28px; }
   .timeline .lane { margin-top: 5px; }
   .timeline .lane small { display: inline; margin-left: 6px; }
   .timeline .lane:empty { display: none; }
+  .brief { display: block; }
+  .brief-on-phones :is(th, td):nth-child(n + 3) { display: none; }
+  .brief-on-phones td:nth-child(2) { min-width: 0; overflow-wrap: anywhere; }
 }
 @media print {
   :root {

@@ -36,6 +36,22 @@ def test_a_page_is_quiet_and_fits_a_phone(page: Page, files: dict[str, Path], na
     assert page.value(TICKS) == []
 
 
+HIDDEN = """
+[...document.querySelectorAll('nav .scroll')].map(box => box.scrollWidth - box.clientWidth)
+"""
+BRIEF = "[...document.querySelectorAll('nav .brief')].filter(text => text.offsetHeight > 0).length"
+
+
+def test_the_overview_shows_its_figures_on_a_phone_without_scrolling(
+    page: Page, files: dict[str, Path]
+) -> None:
+    page.show(files["all"], 360)
+    assert page.value(HIDDEN) == [0]
+    assert page.value(BRIEF) == len(ALL.rows)
+    page.show(files["all"], 1200)
+    assert page.value(BRIEF) == 0
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_calls_are_drawn_and_every_text_stands_out(page: Page, files: dict[str, Path], dark: bool) -> None:
     page.show(files["all"], dark=dark)

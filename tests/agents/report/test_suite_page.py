@@ -22,7 +22,9 @@ from tests.agents.report.samples import (
     RETRIED,
     RETRIED_LATE,
     SAMPLES,
+    TOOL_FAILED,
     hang,
+    results,
     run_of,
     trace,
 )
@@ -135,3 +137,11 @@ def test_hostile_text_stays_text() -> None:
     tree = Tree(render_html(ENEMY))
     assert any("</script><img src=x onerror=alert(1)>]]>&amp;" in text for text in tree.texts)
     assert not any("\u202e" in text or "\x1b" in text for text in tree.texts)
+
+
+def test_the_overview_has_the_figures_of_a_row_in_words_too() -> None:
+    page = render_html(results(PASSED, TOOL_FAILED))
+    assert re.findall(r'<small class="brief">(.*?)</small>', page) == [
+        "recovery 3,040 ms · 1 detection · retry · 2 calls · took 1.25 ms",
+        "took 4 ms",
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from math import isfinite
 from typing import Any
@@ -133,7 +133,9 @@ def _overview(results: SuiteResults) -> Overview:
         for row in suite.rows:
             number += 1
             rows.append(_overview_row(number, row))
-    table = Table(_HEADS, rows, "Overview of all tests", numeric=(2, 3, 5, 6), kind="overview")
+    table = Table(
+        _HEADS, rows, "Overview of all tests", numeric=(2, 3, 5, 6), kind="overview brief-on-phones"
+    )
     return Overview(table, "Tests")
 
 
@@ -150,8 +152,25 @@ def _overview_row(number: int, row: ResultRow) -> Sequence[str]:
             str(found["calls"]),
         )
     )
+    took = duration(row.duration_ms)
     link = element("a", printable_line(row.name), href=f"#test-{number}")
-    return (badge_markup(_badge(row)), link, *figures, duration(row.duration_ms))
+    # A phone has no room for the other columns, so the figures stand below the name there.
+    brief = element("small", _in_words(found, took), class_="brief")
+    return (badge_markup(_badge(row)), element("div", link, brief), *figures, took)
+
+
+def _in_words(found: Mapping[str, Any] | None, took: str) -> str:
+    """Return the figures of a row on one line."""
+    parts = [f"took {took}"]
+    if found is not None:
+        recovery = _time(found["time_to_recovery_ms"])
+        parts[:0] = [
+            "no recovery" if recovery == NO_FIGURE else f"recovery {recovery}",
+            counted(found["detections"], "detection"),
+            found["path"].replace("_", " "),
+            counted(found["calls"], "call"),
+        ]
+    return " · ".join(parts)
 
 
 def _badge(row: ResultRow) -> Badge:
