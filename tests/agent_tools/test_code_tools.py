@@ -13,7 +13,7 @@ import anyio.to_thread
 import pytest
 from jsonschema import Draft202012Validator
 
-from faultkit.agent_tools.code_functions import as_diff_block
+from faultkit.agent_tools.code_functions import as_diff_block, without
 from faultkit.agent_tools.code_tools import CODE_TOOLS, CONCERNS
 from faultkit.agent_tools.tool import Services, ToolResult
 from faultkit.agent_tools.tool_catalog import TOOLS
@@ -164,6 +164,15 @@ def test_a_suggestion_is_a_diff_in_a_code_block_that_applies(tmp_path: Path) -> 
     subprocess.run(["git", "apply", "--unsafe-paths", "-"], input=diff.encode(), cwd=tmp_path, check=True)
     assert (tmp_path / "snippet.py").read_text() == found.structured["new"]
     assert "timeout=" in found.structured["new"]
+    assert "old" not in found.structured, "the caller has it"
+
+
+def test_a_suggestion_names_the_packages_that_it_uses() -> None:
+    given = {"snippet": INDEX, "lang": "python", "target_score": 1}
+    found = done("fault_suggest_better_function_reliability", given)
+    assert found.structured["dependencies"]
+    for name in found.structured["dependencies"]:
+        assert f"# uses the package {name}: install it if it is not there\n" in found.text
 
 
 def test_a_suggestion_without_a_change_has_a_reason_and_an_empty_block() -> None:
@@ -199,11 +208,19 @@ def test_objectives_are_a_json_array_of_the_documented_objects() -> None:
 def test_changes_to_a_file_are_returned_and_not_written(project: Path) -> None:
     found = done("fault_make_reliability_and_perf_changes", {"file": str(project / "app.py")})
     document = json.loads(found.text)
-    assert document == found.structured
+    assert without(document, "old", "new") == found.structured, "the file comes once, in the text"
     assert {"score", "explanation", "old", "new", "dependencies", "diff", "reason"} <= set(document)
     assert document["old"] == (project / "app.py").read_text("utf-8") == APP
     subprocess.run(["git", "apply", "-"], input=document["diff"].encode(), cwd=project, check=True)
     assert (project / "app.py").read_text("utf-8") == document["new"] != APP
+
+
+def test_the_texts_of_a_file_can_be_left_out_of_its_changes(project: Path) -> None:
+    given = {"file": str(project / "app.py"), "contents": False}
+    found = done("fault_make_reliability_and_perf_changes", given)
+    assert json.loads(found.text) == found.structured
+    assert "diff" in found.structured
+    assert not {"old", "new"} & set(found.structured)
 
 
 def test_the_error_of_an_impossible_proof_names_its_requirements(project: Path) -> None:

@@ -22,6 +22,7 @@ from faultkit.agent_tools.impact_functions import (
     structured_of,
 )
 from faultkit.agent_tools.impact_tools import DEFAULT_SLOS, OUTPUT, UNITS
+from faultkit.agent_tools.load_limits import LoadLimits
 from faultkit.base.address import parse_map
 from faultkit.base.errors import InputError
 from faultkit.faults.http.http_error import HttpError
@@ -32,7 +33,7 @@ from faultkit.faults.stream.jitter import Jitter
 from faultkit.faults.stream.latency import Latency
 from faultkit.faults.stream.packet_loss import PacketLoss
 from faultkit.load.load import Progress
-from faultkit.load.slo import Slo, parse_slo
+from faultkit.load.slo import Slo, SloResult, parse_slo
 from faultkit.plan import Match, Rule, Trigger
 from faultkit.scenario.impact import SLOS, Impact, scenario_of
 from faultkit.scenario.report.report_model import Report, Verdict
@@ -329,7 +330,31 @@ MISSED = replace(SOUND, slos=(SOUND.slos[0], *FAILED.items[0].slos))
 
 
 def test_a_sound_run_that_keeps_its_objectives_needs_no_word() -> None:
-    assert advice_of(SOUND, ASKED) == ()
+    enough = replace(SOUND, slos=(replace(SOUND.slos[0], total=200),))
+    assert advice_of(enough, ASKED, LoadLimits()) == ()
+
+
+@pytest.mark.parametrize(
+    ("objective", "window_s", "clients", "ways"),
+    [
+        (99, None, 1, "1000: set rps=100 or ask"),
+        (99, None, 3, "1000: set rps=34 or ask"),
+        (99, 5, 1, "1000: set rps=200 or ask"),
+        (99.9, None, 3, "10000: set rps=166 and duration=21s or ask"),
+        (99.9, 5, 1, "10000: ask"),
+        (99.9999, None, 1, "10000000: ask"),
+    ],
+)
+def test_too_few_requests_for_an_objective_come_with_the_load_that_is_enough(
+    objective: float, window_s: float | None, clients: int, ways: str
+) -> None:
+    slo = Slo("latency", "the slow ones", objective, 350, window_s)
+    few = replace(SOUND, slos=(SOUND.slos[0], SloResult(slo, True, 300.0, 50.0, 0, 30)))
+    (said,) = advice_of(few, replace(ASKED, clients=clients), LoadLimits())
+    assert said == (
+        f"30 requests are too few to judge the slow ones well, which wants {ways} for an objective with a "
+        "lower percentage."
+    )
 
 
 def test_a_run_that_misses_an_objective_has_failed() -> None:

@@ -68,11 +68,10 @@ def folder(name: str, description: str, *, default: Any = REQUIRED) -> Argument:
 
 
 def language(name: str, description: str, *, default: Any = REQUIRED) -> Argument:
-    """Return an argument for a language, read as a `faultkit.code.Language`."""
-    with_names = (
-        f"{description} One of {LANGUAGE_NAMES}; usual aliases such as py, js, ts or golang work too."
-    )
-    return argument(name, {"type": "string"}, with_names, _read_language, default, '"python"')
+    """Return an argument for a language, read as a `faultkit.code.Language`.
+
+    The names are in the instructions of the server, and in the error for any other name."""
+    return argument(name, {"type": "string"}, description, _read_language, default, '"python"')
 
 
 def flag(name: str, description: str, *, default: Any = REQUIRED) -> Argument:
@@ -117,7 +116,8 @@ def several(
             raise ValueError(f"expected at most {most} items, got {len(items)}")
         return tuple(_read_item(of, index, item) for index, item in enumerate(items))
 
-    schema = {"type": "array", "items": dict(of.schema), "maxItems": most}
+    items = {key: value for key, value in of.schema.items() if key not in ("description", "examples")}
+    schema = {"type": "array", "items": items, "maxItems": most}
     return argument(name, schema, description, read, default, example or f"[{of.example}]")
 
 
@@ -129,11 +129,13 @@ def argument(
     default: Any = REQUIRED,
     example: str = "",
 ) -> Argument:
-    """Return an argument whose schema includes the description, the default and the example."""
+    """Return an argument whose schema includes the description, and the default or else the example.
+
+    A default shows the form of a value as well, as do choices. An empty default is not listed."""
     full: dict[str, Any] = {**schema, "description": description}
-    if default is not REQUIRED and default is not None:
+    if default is not REQUIRED and default not in (None, "", ()):
         full["default"] = list(default) if isinstance(default, tuple) else default
-    if example:
+    elif example and "enum" not in full:
         full["examples"] = [json.loads(example)]
     return Argument(name, full, read, default, example)
 

@@ -60,13 +60,10 @@ def _read_metadata(value: Any) -> Mapping[str, Any]:
 
 
 FAULT_NAME = text("fault_name", "Unique fault identifier.", example='"slow-database"', longest=200)
-ACTION = choice(
-    "action", "register makes a fault known, inject rolls its dice, remove ends and forgets it.", ACTIONS
-)
+ACTION = choice("action", "What to do with the fault.", ACTIONS)
 FAULT_TYPE = text(
     "fault_type",
-    f"Required for register: {', '.join(FAULT_TYPES)}; or any fault that `fault faults` lists, which needs "
-    "metadata.control.",
+    f"Required for register: {', '.join(FAULT_TYPES)}; or one of `fault faults`, with metadata.control.",
     default=None,
     example='"latency"',
     longest=200,
@@ -74,7 +71,7 @@ FAULT_TYPE = text(
 REGISTERED = (
     strict_number(
         "probability",
-        "Injection probability, from 0 (never) to 1 (each time).",
+        "Injection probability.",
         0,
         1,
         default=PROBABILITY,
@@ -82,8 +79,7 @@ REGISTERED = (
     ),
     strict_number(
         "duration_seconds",
-        "How long latency and timeout keep the caller waiting, and how long resource_exhaustion and "
-        "network_partition last (0: 60 s).",
+        "How long latency and timeout keep the caller waiting, and others last (0: 60 s).",
         0,
         LONGEST_S,
         default=DURATION_S,
@@ -98,7 +94,7 @@ REGISTERED = (
     ),
 )
 EXTRAS = (
-    key("seed", "With register: the same seed gives the same sequence of triggers.", "7"),
+    key("seed", "With register: same seed, same sequence of triggers.", "7"),
     key("call_id", "With inject: which roll of the sequence, instead of the next.", "3"),
     strict_number(
         "ttl_seconds",
@@ -117,8 +113,8 @@ EXTRAS = (
     argument(
         "metadata",
         {"type": "object"},
-        "With register: settings of the effect, such as {resource, amount} of resource_exhaustion, {mode} of "
-        "network_partition, and {control, token} if a running proxy or gateway is to carry it out.",
+        "With register: settings, such as {resource, amount} of resource_exhaustion, {mode} of "
+        "network_partition, {control, token} of a running proxy or gateway that carries it out.",
         _read_metadata,
         None,
         '{"resource": "memory", "amount": 256}',
@@ -345,12 +341,11 @@ CHAOS_TOOLS: dict[str, Tool] = {
             name="chaos_inject_fault",
             title="Register, inject or remove a fault",
             description=(
-                "Registers a fault by name, triggers it, or removes it. register makes it known and says "
-                "how likely it is (again: overwrites it); inject rolls the dice and, if was_triggered, "
-                "carries it out for real: latency and timeout keep this call waiting, error tells what would "
-                "be raised, resource_exhaustion holds memory, descriptors, threads, CPU or disk in a child "
-                "process, network_partition cuts off `targets`. remove ends its effect; one that is not "
-                "there is fine. "
+                "Registers, triggers or removes a fault by name. register makes it known with its "
+                "probability (again: overwrites it); inject rolls the dice and, if was_triggered, carries it "
+                "out for real: latency and timeout keep this call waiting, error says what would be raised, "
+                "resource_exhaustion holds memory, descriptors, threads, CPU or disk in a child process, "
+                "network_partition cuts off `targets`. remove ends its effect; none there is fine. "
                 "Returns JSON: {status, fault_name, fault_type, was_triggered?, effect?}."
             ),
             arguments=(FAULT_NAME, ACTION, FAULT_TYPE, *REGISTERED, *EXTRAS),
@@ -371,8 +366,7 @@ CHAOS_TOOLS: dict[str, Tool] = {
                 "verifies the steady state again, and always rolls back, also if it is cancelled. success "
                 "says whether the system kept its steady state; `reasons` name the checks that were not met. "
                 "With dry_run=true only the first check is made, and `plan` says what would happen. "
-                "Returns JSON: {experiment_name, success, steady_state_before, steady_state_after, "
-                "duration_seconds, error, started_at, outcome, …}."
+                "Returns JSON: {success, outcome, reasons, error, …}."
             ),
             arguments=(EXPERIMENT_NAME, DRY_RUN, RUN_SEED),
             output=RAN,
@@ -384,11 +378,9 @@ CHAOS_TOOLS: dict[str, Tool] = {
             name="chaos_status",
             title="Show the state of chaos",
             description=(
-                "Tells the state of chaos engineering here: registered faults and whether they are at work, "
-                "how many experiments there are, how many were run and how many of them kept their steady "
-                "state. It changes nothing. Use include_results to see what came of each run, and "
-                "experiment_name to see only one. Returns JSON: {active_faults, registered_experiments, "
-                "total_runs, success_rate, results?}."
+                "Says which faults are registered and at work, how many experiments there are, how many were "
+                "run and how many of them kept their steady state. It changes nothing. Returns JSON: "
+                "{active_faults, registered_experiments, total_runs, success_rate, results?}."
             ),
             arguments=(INCLUDE_RESULTS, FILTER),
             output=STATUS,

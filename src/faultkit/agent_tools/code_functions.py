@@ -8,7 +8,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any, Literal
@@ -104,6 +104,11 @@ def blame_argument(argument: str, path: str) -> Iterator[None]:
 # --- texts -----------------------------------------------------------------------------------------
 
 
+def without(document: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """Return a document without some of its members."""
+    return {name: value for name, value in document.items() if name not in names}
+
+
 _FENCE = re.compile(r"^`{3,}", re.MULTILINE)
 
 
@@ -175,11 +180,11 @@ def _suggest(call: ToolCall, kind: Literal["performance", "reliability"]) -> Too
             target_score=target,
             cancel=call.cancelled,
         )
-    document = answer.document()
+    document = without(answer.document(), "old")  # The caller has just sent it.
     if not answer.diff:
         return ToolResult(f"Nothing to change: {answer.reason}.\n\n{as_diff_block('')}", document)
     notes = [f"also needed at the top of the file: {each}" for each in answer.imports]
-    notes += [f"also needed: the package {each}" for each in answer.dependencies]
+    notes += [f"uses the package {each}: install it if it is not there" for each in answer.dependencies]
     return ToolResult(as_diff_block(answer.diff, notes), document)
 
 
@@ -234,7 +239,9 @@ def change_file(call: ToolCall) -> ToolResult:
         document = answer.document()
         if values["verify"] and answer.diff:
             document["proof"] = _proof(call, answer, time.monotonic() - began).document()
-    return ToolResult(as_json(document), document)
+    # The text has the documented members. Both texts of the file need not come twice.
+    brief = without(document, "old", "new")
+    return ToolResult(as_json(document if values["contents"] else brief), brief)
 
 
 def _proof(call: ToolCall, answer: ChangeAnswer, asked_s: float) -> Proof:

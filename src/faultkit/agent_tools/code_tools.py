@@ -45,8 +45,6 @@ CHANGED = object_of(
     {
         "score": {**SCORE, "description": "Of the code as it is"},
         "explanation": TEXT,
-        "old": TEXT,
-        "new": {**TEXT, "description": "The whole text after the change"},
         "dependencies": {**TEXTS, "description": "Packages that the new code needs"},
         "diff": {**TEXT, "description": "Unified, for `git apply`; empty if nothing is to be changed"},
         "target_score": SCORE,
@@ -82,29 +80,26 @@ _MAY_RUN_CODE = Hints(read_only=False, destructive=True, idempotent=False, open_
 CONCERNS = ("performance", "reliability", "threat")
 """The concerns of `code.advice`, repeated because that takes long to import; a test compares them."""
 
-_FILE = file(
-    "file", "Absolute path (or file:// URI) of a source file on the machine that this server runs on."
-)
-_FILE_LANGUAGE = language("lang", "The language, only if the file's ending does not tell it.", default=None)
+_FILE = file("file", "Absolute path or file:// URI of a source file on the machine of this server.")
+_FILE_LANGUAGE = language("lang", "Language, if the file's ending does not tell it.", default=None)
 _FUNCTION = text(
     "func",
-    "Its name as fault_list_function_names gives it, or the end of it; `name:12` is the one on line 12.",
+    "Name as fault_list_function_names gives it, or the end of it; `name:12` is the one on line 12.",
     example='"Store.save"',
     longest=1000,
 )
 _SNIPPET = text(
     "snippet",
-    "The code to look at, as text: best a whole function with its signature, for example the `full` of "
-    "fault_extract_code_block.",
+    "The code, best a whole function, such as `full` of fault_extract_code_block.",
     example='"def load(url):\\n    return httpx.get(url).json()\\n"',
 )
-_SNIPPET_LANGUAGE = language("lang", "The language of the snippet.")
+_SNIPPET_LANGUAGE = language("lang", "Its language.")
 
 
 def _target(default: float) -> Argument:
     return number(
         "target_score",
-        "How good the code is to become, from 0 to 1; changes stop once it is reached.",
+        "Changes stop once this score is reached.",
         default=default,
         minimum=0,
         maximum=1,
@@ -117,10 +112,9 @@ def _score_tool(kind: str, looks_at: str) -> Tool:
         name=f"fault_score_{kind}",
         title=f"Score {kind}",
         description=(
-            f"Scores the {kind} of a function or snippet from 0.0 (poor) to 1.0 (nothing found), and says "
-            f"why in an explanation that names lines. It looks at {looks_at}. Use it to decide whether code "
-            "needs attention, and again after a change to see what it was worth. "
-            "Returns JSON: {explanation, score, engine, model}."
+            f"Scores the {kind} of a function or snippet from 0.0 (poor) to 1.0 (nothing found), and "
+            f"explains it by lines. It looks at {looks_at}. Use it to decide whether code needs attention, "
+            "and again after a change. Returns JSON: {explanation, score, engine, model}."
         ),
         arguments=(_SNIPPET, _SNIPPET_LANGUAGE),
         output=SCORED,
@@ -136,17 +130,16 @@ def _suggest_tool(kind: str, changes: str) -> Tool:
         title=f"Suggest better {kind}",
         description=(
             f"Suggests changes that raise the {kind} of one function or snippet: {changes}. Behaviour is "
-            "kept. Use it after fault_score_" + kind + " gave a low score; for a whole file use "
-            "fault_make_reliability_and_perf_changes. Returns a unified diff in a Markdown code block, to be "
-            "applied by the caller: nothing is written. If nothing is to be changed, it says why, and the "
-            "diff is empty."
+            f"kept. Use it after a low fault_score_{kind}; for a whole file use "
+            "fault_make_reliability_and_perf_changes. Returns a unified diff in a Markdown code block, which "
+            "you apply: nothing is written. An empty diff comes with a reason."
         ),
         arguments=(
             _SNIPPET,
             _SNIPPET_LANGUAGE,
             number(
                 "score",
-                f"The score that fault_score_{kind} gave, from 0 to 1. Left out, it is found out.",
+                f"What fault_score_{kind} gave; left out, it is found out.",
                 default=None,
                 minimum=0,
                 maximum=1,
@@ -154,7 +147,7 @@ def _suggest_tool(kind: str, changes: str) -> Tool:
             ),
             _target(0.8),
         ),
-        output=CHANGED,
+        output=object_of({**CHANGED["properties"], "new": {**TEXT, "description": "The changed snippet"}}),
         hints=READS,
         run=f"{_FUNCTIONS}:suggest_{kind}",
         may_reach_out=True,
@@ -166,14 +159,13 @@ CODE_TOOLS: tuple[Tool, ...] = (
         name="fault_index_source_code",
         title="Index source code",
         description=(
-            "Makes the code of a project searchable, so that later advice can take related code into "
-            "account. Use it once at the start of work on a project, and again after larger changes: only "
-            "files that changed are read again. It writes to an index folder, never to the project. Returns "
-            'the string "done".'
+            "Makes the code of a project searchable, so that advice takes related code into account. Use it "
+            "once at the start of work on a project, and after larger changes: only changed files are read "
+            'again. It writes to an index folder, never to the project. Returns "done".'
         ),
         arguments=(
-            folder("source_dir", "Absolute path (or file:// URI) of the project's top folder."),
-            language("lang", "Only files of this language; left out, of every language known.", default=None),
+            folder("source_dir", "Absolute path or file:// URI of the project's top folder."),
+            language("lang", "Only files of this language; left out: of all.", default=None),
         ),
         output=object_of(
             {
@@ -286,11 +278,11 @@ CODE_TOOLS: tuple[Tool, ...] = (
         name="fault_make_reliability_and_perf_changes",
         title="Change a file for reliability and performance",
         description=(
-            "Works out changes to a whole source file that make it more reliable and faster, and gives them "
-            "as a unified diff for `git apply`. It does not write the file: review the diff, apply it, "
-            "install `dependencies`, run the tests, and prove it: with verify=true, or with a "
-            "fault_run_*_impact_scenario. Returns a JSON object: score (of the file as it is), explanation, "
-            "old, new, dependencies, diff, and more. An empty diff comes with a reason."
+            "Works out changes to a whole source file that make it more reliable and faster, as a unified "
+            "diff for `git apply`. It does not write the file: review the diff, apply it, install "
+            "`dependencies`, run the tests, and prove it with verify=true or a fault_run_*_impact_scenario. "
+            "Returns JSON: score (of the file as it is), explanation, old, new, dependencies, diff, and "
+            "more. An empty diff comes with a reason."
         ),
         arguments=(
             _FILE,
@@ -298,18 +290,18 @@ CODE_TOOLS: tuple[Tool, ...] = (
             _target(1.0),
             flag(
                 "verify",
-                "Also prove the change, which takes about half a minute: for a Python web service whose "
-                "upstream is named by a variable of the environment, both versions are run on this machine, "
-                "healthy, with a blackhole and with 2 s of latency before the upstream, and measured.",
+                "Also prove the change, in half a minute: run a Python web service, whose upstream a "
+                "variable of the environment names, before and after it, under a blackhole and latency.",
                 default=False,
             ),
             text(
                 "python",
-                "With verify: interpreter that runs the service. Left out: that of the project's .venv.",
+                "With verify: the interpreter. Left out: that of the project's .venv.",
                 default=None,
-                example='"/home/me/project/.venv/bin/python"',
+                example='"/srv/.venv/bin/python"',
                 longest=4096,
             ),
+            flag("contents", "Include old and new, the whole file before and after.", default=True),
         ),
         output=object_of({**CHANGED["properties"], "proof": PROOF}, optional=("proof",)),
         hints=_MAY_RUN_CODE,
@@ -321,9 +313,9 @@ CODE_TOOLS: tuple[Tool, ...] = (
         title="Analyse a function in depth",
         description=(
             "Looks closely at one function of a file for performance, reliability and threats: what may go "
-            "wrong, how bad it would be, what to do about it, with lines of the file; and prompts that ask a "
-            "coding assistant for each repair. Use it before a change to code that matters. Returns a JSON "
-            "object: {evaluations, prompts}."
+            "wrong, how bad it would be, what to do about it, with lines of the file; and prompts that ask "
+            "for each repair. Use it before a change to code that matters. Returns JSON: {evaluations, "
+            "prompts}."
         ),
         arguments=(
             _FILE,
@@ -331,7 +323,7 @@ CODE_TOOLS: tuple[Tool, ...] = (
             _FILE_LANGUAGE,
             several(
                 "concerns",
-                "What to look for: any of performance, reliability, threat. Empty or left out: all of them.",
+                "What to look for. Empty or left out: all.",
                 choice("concern", "One of them.", CONCERNS),
                 default=(),
                 most=10,

@@ -12,9 +12,10 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from math import isfinite
+from math import ceil, isfinite
 from typing import Any
 
+from faultkit.agent_tools.load_limits import LoadLimits
 from faultkit.agent_tools.tool import ToolCall, ToolResult
 from faultkit.base.address import ProxyMap
 from faultkit.base.errors import FaultkitError, InputError, RunError, TargetError
@@ -26,6 +27,7 @@ from faultkit.faults.stream.blackhole import Blackhole
 from faultkit.faults.stream.jitter import Jitter
 from faultkit.faults.stream.latency import Latency
 from faultkit.faults.stream.packet_loss import PacketLoss
+from faultkit.load.slo import requests_wanted
 from faultkit.load.summary import Summary
 from faultkit.plan import Match, Rule, Trigger
 from faultkit.scenario.impact import SLOS, Impact, scenario_of
@@ -104,7 +106,7 @@ def _run(kind: str, call: ToolCall) -> ToolResult:
         outcome = _outcome(call, scenario)
     report = judged_report(outcome.report)
     item = report.items[0]
-    advice = advice_of(item, impact)
+    advice = advice_of(item, impact, limits)
     markdown = with_advice(render_markdown(report), advice)
     document = to_document(report)
     stored = call.services.reports.add(scenario.title, markdown, document)
@@ -291,9 +293,38 @@ def structured_of(
     }
 
 
-def advice_of(item: ItemReport, impact: Impact) -> tuple[str, ...]:
+def advice_of(item: ItemReport, impact: Impact, limits: LoadLimits) -> tuple[str, ...]:
     """Return sentences on how to read the result, and how to ask for a better run."""
-    # Which arguments or settings of the app kept the fault from acting.
+    return _advice_on_fault(item, impact) or _advice_on_load(item, impact, limits)
+
+
+def _advice_on_load(item: ItemReport, impact: Impact, limits: LoadLimits) -> tuple[str, ...]:
+    """Return which load is enough for the objectives, if this one was not."""
+    weak = [each for each in item.slos if each.total < requests_wanted(each.slo)]
+    if not weak:
+        return ()
+    hardest = max(weak, key=lambda each: requests_wanted(each.slo))
+    wanted = requests_wanted(hardest.slo)
+    few = f"{hardest.total} requests are too few to judge {hardest.slo.title} well, which wants {wanted}"
+    load = _load_for(wanted, hardest.slo.window_s, impact, limits)
+    ways = [*([] if load is None else [f"set {load}"]), "ask for an objective with a lower percentage"]
+    return (f"{few}: {' or '.join(ways)}.",)
+
+
+def _load_for(wanted: int, window_s: float | None, impact: Impact, limits: LoadLimits) -> str | None:
+    """Return the arguments with which so many requests are sent; None if the limits do not allow it."""
+    rps = ceil(wanted / (window_s or impact.duration_s) / impact.clients)
+    if rps * impact.clients <= limits.max_rps_total:
+        return f"rps={rps}"
+    rps = int(limits.max_rps_total // impact.clients)
+    if not rps or window_s:
+        return None
+    duration_s = ceil(wanted / (rps * impact.clients))
+    return f"rps={rps} and duration={duration_s}s" if duration_s <= limits.max_duration_s else None
+
+
+def _advice_on_fault(item: ItemReport, impact: Impact) -> tuple[str, ...]:
+    """Return which arguments or settings of the app kept the fault from acting."""
     requests, injected = item.run.requests, sum(fault.injected for fault in item.faults)
     connections = item.injection.connections
     if not injected and requests:

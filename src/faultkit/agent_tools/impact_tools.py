@@ -119,7 +119,9 @@ def _read_seed(value: Any) -> int | str:
 
 def _optional(of: Argument, default: Any, in_schema: Any) -> Argument:
     """Return the argument with a default. `in_schema`: the default as the schema shows it."""
-    return replace(of, default=default, schema={**of.schema, "default": in_schema})
+    schema = {key: value for key, value in of.schema.items() if key != "examples"}
+    shown = {"default": in_schema} if in_schema else {}
+    return replace(of, default=default, schema={**schema, **shown})
 
 
 _MAP = argument("", {"type": "string"}, "PORT=UPSTREAM", _read_map, example=_MAP_EXAMPLE)
@@ -128,18 +130,15 @@ _SLO = argument("", {"type": "string"}, "An objective", _read_slo, example='"99%
 HEAD = (
     text(
         "url",
-        "Absolute URL of the endpoint that gets the traffic: the app under test, which must be running. On "
-        "this machine or in a private network, unless the server was started with --allow-target.",
+        "URL of the running app, on this machine or a private network.",
         example='"http://localhost:9090/"',
         longest=8000,
     ),
-    text("method", "HTTP method of the requests.", default="GET", example='"GET"', longest=32),
+    text("method", "HTTP method.", default="GET", example='"GET"', longest=32),
     text(
         "body",
-        "Body of the requests, sent as application/json unless `headers` names another content-type. Empty: "
-        "none.",
+        "Request body; JSON unless `headers` differ.",
         default="",
-        example='"{\\"name\\": \\"me\\"}"',
         longest=LONGEST_BODY,
         may_be_blank=True,
     ),
@@ -149,29 +148,26 @@ TAIL = (
         argument(
             "duration",
             {"type": "string"},
-            'How long traffic is sent with the fault, such as "10s" or "1m". With a baseline it is sent as '
-            "long without the fault first.",
+            "Time under the fault, and again for the baseline.",
             _read_duration,
             example='"10s"',
         ),
         10.0,
         "10s",
     ),
-    whole("num_clients", "How many clients send.", default=1, minimum=1, example="1"),
-    number("rps", "Requests a second of each client.", default=3.0, above=0, example="3"),
+    whole("num_clients", "How many clients.", default=1, minimum=1, example="1"),
+    number("rps", "Requests a second, each client.", default=3.0, above=0, example="3"),
     number(
         "timeout",
-        "Seconds after which a client gives up on a request.",
+        "Seconds for a request.",
         default=10.0,
         above=0,
         example="10",
     ),
     several(
         "proxies",
-        "Maps PORT=UPSTREAM. Given: the fault acts on the calls that the app makes to its dependencies "
-        "through these ports, so the app must be configured to call http://127.0.0.1:PORT instead of the "
-        "upstream, and `url` itself is called directly. Empty: the fault acts between the client and the "
-        "app.",
+        "PORT=UPSTREAM: the fault hits the app's calls to UPSTREAM, which it must make to "
+        "http://127.0.0.1:PORT. Empty: it hits calls of `url`.",
         _MAP,
         default=(),
         most=MOST_PROXIES,
@@ -180,8 +176,7 @@ TAIL = (
     _optional(
         several(
             "slos",
-            f"Objectives to hold the run against, such as {SLO_EXAMPLES}. The report says which were kept "
-            "and which were missed.",
+            'Objectives, also as "99% < 1%" (errors) or "99.9% available".',
             _SLO,
             most=MOST_SLOS,
             example='["99% < 350ms", "95% < 200ms"]',
@@ -193,7 +188,7 @@ TAIL = (
         argument(
             "headers",
             {"type": "object", "additionalProperties": {"type": "string"}},
-            "Headers of the requests. Secrets among them are masked in the report.",
+            "Request headers.",
             _read_headers,
             example='{"accept": "application/json"}',
         ),
@@ -202,14 +197,13 @@ TAIL = (
     ),
     flag(
         "baseline",
-        "Send the same traffic without the fault first, and report the difference. It doubles the time.",
+        "First send it without the fault, to compare.",
         default=True,
     ),
     argument(
         "seed",
         either("integer", "string"),
-        "Where chance begins: runs with the same seed meet the same faults, so that runs before and after a "
-        "change of the code can be compared.",
+        "Same seed, same faults.",
         _read_seed,
         0,
         "0",
@@ -221,8 +215,7 @@ def side(default: str = "server") -> Argument:
     """Return the argument `side`."""
     return choice(
         "side",
-        "Which end of the connection the fault sits at: `server`, between the proxy and what it connects "
-        "to, or `client`, between the proxy and who calls it.",
+        "Between proxy and upstream (server) or caller (client).",
         ("client", "server"),
         default=default,
     )
@@ -232,33 +225,31 @@ def direction(default: str = "ingress") -> Argument:
     """Return the argument `direction`."""
     return choice(
         "direction",
-        "Which bytes at that end, seen from the proxy: with side server, `ingress` are responses that come "
-        "in, `egress` requests that go out, `both` are both.",
+        "At side server: ingress are responses, egress requests.",
         ("ingress", "egress", "both"),
         default=default,
     )
 
 
 LATENCY = (
-    number("latency", "Mean delay in milliseconds.", default=100.0, minimum=0, example="300"),
+    number("latency", "Mean delay in ms.", default=100.0, minimum=0, example="300"),
     number(
         "deviation",
-        "Standard deviation of the delay in milliseconds (normal distribution).",
+        "Standard deviation of the delay in ms (normal distribution).",
         default=0.0,
         minimum=0,
         example="20",
     ),
     flag(
         "per_read_write_op",
-        "false: once for each connection. true: for every chunk of bytes, so that requests on a connection "
-        "that the app keeps open are each delayed.",
+        "true: delay each chunk, and so each request on an open connection; false: each connection once.",
         default=False,
     ),
 )
 JITTER = (
     number(
         "amplitude",
-        "Longest delay in milliseconds; each is drawn from 0 to it.",
+        "Longest delay in ms; each is drawn from 0 to it.",
         default=20.0,
         minimum=0,
         example="150",
@@ -285,8 +276,7 @@ BANDWIDTH = (
 PACKET_LOSS = (
     number(
         "rate",
-        "Share of packets lost, from 0 to 1: 0.05 is 5 %. Without it, losses come in bursts and make 20 % "
-        "of all.",
+        "Share of packets lost. Left out: losses come in bursts, 20 % of all.",
         default=None,
         minimum=0,
         maximum=1,
@@ -297,7 +287,7 @@ HTTP_ERROR = (
     whole("status_code", "Status of the answer.", default=500, minimum=200, maximum=599, example="503"),
     number(
         "probability",
-        "Share of the requests that are answered so, from 0 to 1.",
+        "Share of the requests that are answered so.",
         default=1.0,
         minimum=0,
         maximum=1,
@@ -319,16 +309,9 @@ HTTP_ERROR = (
 HINTS = Hints(read_only=False, destructive=True, idempotent=False, open_world=True)
 """The tools send requests of any method to an app, which may change its data."""
 
-_WHERE = (
-    "Without `proxies` it hits the traffic between a client and the app at `url`. With `proxies` it hits "
-    "the calls that the app makes to its dependencies: start the app so that it calls http://127.0.0.1:PORT "
-    "(for example UPSTREAM_URL=http://127.0.0.1:34000) and give PORT=UPSTREAM here."
-)
 _HOW = (
-    "The app must be running. Traffic is sent for `duration` without the fault and again with it, so a call "
-    "takes twice that, plus `timeout` at most (20 to 30 s by default); baseline=false halves it. Returns a "
-    "Markdown report with latency percentiles, errors, objectives (SLOs) and the difference that the fault "
-    "makes."
+    "Sends traffic to `url` without the fault, then with it (20 to 30 s by default). Returns a Markdown "
+    "report: verdict on the objectives (SLOs), latency percentiles, errors, what the fault changed."
 )
 
 _NUMBER_OR_NULL = either("number", "null")
@@ -377,26 +360,22 @@ OUTPUT: dict[str, Any] = {
         "verdict": {
             "type": "string",
             "enum": ["passed", "failed", "inconclusive", "not exercised", "unfinished"],
-            "description": "passed: all objectives were kept under the fault. failed: one was missed. not "
-            "exercised: the fault met no traffic. inconclusive: the run decides nothing; `reasons` says why.",
+            "description": "passed: all objectives were kept under the fault; failed: one was missed; not "
+            "exercised: the fault met no traffic; inconclusive: the run decides nothing, see `reasons`",
         },
-        "reasons": {**_TEXTS, "description": "Why the verdict is not passed."},
+        "reasons": {**_TEXTS, "description": "Why it is not passed"},
         "warnings": _TEXTS,
-        "advice": {**_TEXTS, "description": "How to read the result, and what to change about the call."},
-        "injected": {"type": "integer", "description": "How often the fault acted."},
-        "figures": {**_FIGURES, "description": "With the fault."},
-        "baseline": {"anyOf": [_FIGURES, {"type": "null"}], "description": "Without the fault."},
+        "advice": {**_TEXTS, "description": "How to read the result, and what to change about the call"},
+        "injected": {"type": "integer", "description": "How often the fault acted"},
+        "figures": {**_FIGURES, "description": "With the fault"},
+        "baseline": {"anyOf": [_FIGURES, {"type": "null"}], "description": "Without it"},
         "impact": {"type": "array", "items": _DIFFERENCE},
         "slos": {"type": "array", "items": _SLO_RESULT},
-        "report_id": {
-            "type": "string",
-            "description": "Under which the server keeps the report for a while.",
-        },
-        "markdown": {"type": "string", "description": "The report, as in the text content."},
+        "report_id": {"type": "string", "description": "Of fault://reports/{id}"},
+        "markdown": {"type": "string", "description": "The report, as in the text"},
         "report": {
             "type": "object",
-            "description": "The report as data, all of it: version, tool, seed, times, and scenarios with "
-            "items.",
+            "description": "The whole report as data",
             "properties": {
                 "version": {"type": "integer"},
                 "tool": {"type": "string"},
@@ -423,7 +402,7 @@ def _tool(
     return Tool(
         f"fault_run_{kind}_impact_scenario",
         title,
-        f"{what} {_WHERE} {_HOW}",
+        f"{what} {_HOW}",
         (*HEAD, *arguments, *TAIL),
         OUTPUT,
         HINTS,
@@ -436,14 +415,13 @@ IMPACT_TOOLS: tuple[Tool, ...] = (
     _tool(
         "latency",
         "Measure the impact of latency",
-        "Use this to learn how a running app copes with a slow network or a slow dependency: it adds a "
-        "delay.",
+        "Measures how a running app copes with a slow network, or with a slow dependency (`proxies`).",
         (*LATENCY, direction(), side()),
     ),
     _tool(
         "jitter",
         "Measure the impact of jitter",
-        "Use this to learn how a running app copes with delays that change all the time.",
+        "Measures how a running app copes with delays that change all the time.",
         (*JITTER, direction(), side()),
         # The documentation's payload names those of bandwidth here.
         ignored=("rate", "unit"),
@@ -451,27 +429,27 @@ IMPACT_TOOLS: tuple[Tool, ...] = (
     _tool(
         "bandwidth",
         "Measure the impact of low bandwidth",
-        "Use this to learn how a running app copes with a network on which little passes a second.",
+        "Measures how a running app copes with a network of low bandwidth.",
         (*BANDWIDTH, direction(), side()),
     ),
     _tool(
         "packet_loss",
         "Measure the impact of packet loss",
-        "Use this to learn how a running app copes with lost packets, which TCP sends again after a while.",
+        "Measures how a running app copes with lost packets, which TCP sends again after a while.",
         (*PACKET_LOSS, direction(), side()),
     ),
     _tool(
         "blackhole",
         "Measure the impact of a blackhole",
-        "Use this to learn whether a running app gives up in time when no bytes arrive any more and no error "
-        "is reported: it finds missing time-outs.",
+        "Measures whether a running app gives up in time when no bytes arrive and no error is reported: it "
+        "finds missing time-outs.",
         (direction("egress"), side()),
     ),
     _tool(
         "http_error",
         "Measure the impact of HTTP errors",
-        "Use this to learn how a running app copes with a dependency that answers with HTTP errors, with "
-        "`proxies` whose upstream begins with http:// or https://.",
+        "Measures how a running app copes with HTTP errors of a dependency, with `proxies` whose upstream "
+        "begins with http:// or https://.",
         HTTP_ERROR,
         # An error takes the place of the whole answer.
         ignored=("direction", "side"),

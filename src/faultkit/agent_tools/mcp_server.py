@@ -23,6 +23,7 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from faultkit import __version__
 from faultkit.agent_tools import prompts, resources
 from faultkit.agent_tools.argument_kinds import brief_json, input_schema, suggestion
+from faultkit.agent_tools.listed_schemas import listed_output
 from faultkit.agent_tools.tool import Services, Tool
 from faultkit.agent_tools.tool_catalog import TOOLS, instructions_for
 from faultkit.agent_tools.tool_runner import ToolFailure, ToolOutcome, ToolRunner
@@ -167,9 +168,8 @@ def _listed(tool: Tool, services: Services) -> types.Tool:
         title=tool.title,
         description=tool.description,
         input_schema=input_schema(tool),
-        output_schema=dict(tool.output),
+        output_schema=listed_output(tool.output),
         annotations=types.ToolAnnotations(
-            title=tool.title,
             read_only_hint=hints.read_only,
             destructive_hint=hints.destructive,
             idempotent_hint=hints.idempotent,

@@ -5,6 +5,7 @@ Declarations only: the function of a tool is imported when it is called first, s
 
 from __future__ import annotations
 
+from faultkit.agent_tools.argument_kinds import LANGUAGE_NAMES
 from faultkit.agent_tools.chaos_tools import CHAOS_TOOLS
 from faultkit.agent_tools.code_tools import CODE_TOOLS
 from faultkit.agent_tools.impact_tools import IMPACT_TOOLS
@@ -14,7 +15,7 @@ TOOLS: dict[str, Tool] = {tool.name: tool for tool in (*CODE_TOOLS, *IMPACT_TOOL
 """The tools that read code and measure services."""
 AGENT_TOOLS: dict[str, Tool] = {**TOOLS, **CHAOS_TOOLS}
 
-_INSTRUCTIONS = """\
+_INSTRUCTIONS = f"""\
 Faultkit finds out how code holds up when its network misbehaves, and how to make it hold.
 Look: fault_list_function_names and fault_extract_code_block read a source file; fault_score_reliability, \
 fault_score_performance and fault_function_reliability_deep_analysis judge code.
@@ -25,7 +26,9 @@ reports against SLOs; start the service first. Give `proxies` to break the calls
 Break by name: chaos_status, chaos_inject_fault and chaos_run_experiment run the chaos experiments that \
 people wrote for this project, and always roll back.
 Index a project once with fault_index_source_code if a language model is configured: it is shown related code.
-Paths are absolute. The error for a wrong argument says what was expected, with an example."""
+Languages: {LANGUAGE_NAMES}; py, js, ts or golang work too.
+Paths are absolute. Traffic goes to this machine and private networks, unless the server was started with \
+--allow-target. The error for a wrong argument says what was expected, with an example."""
 _BY_RULES = "\nNo language model is configured: advice comes from Faultkit's own rules, offline."
 _BY_MODEL = "\nAdvice comes from {model} by {engine}; what is sent there has its secrets taken out."
 

@@ -219,15 +219,18 @@ def _unsure(dropped: int, arrivals: int) -> str:
 
 
 def _weaknesses(slo: Slo, total: int, grain_s: float) -> Iterator[str]:
-    allowed = round(total * (100 - slo.objective) / 100, 9)
-    wanted = _BEYOND_WANTED if slo.kind == "latency" else 1
-    if allowed < wanted:
-        needed = ceil(round(wanted * 100 / (100 - slo.objective), 6))
+    if total < (needed := requests_wanted(slo)):
         few = "1 request is few" if total == 1 else f"{total} requests are few"
         yield f"{few} for an objective of {slo.objective:g}%: it wants {needed}."
     if slo.window_s is not None and grained(slo.window_s, grain_s) != slo.window_s:
         width = format_duration(grained(slo.window_s, grain_s))
         yield f"Windows are {width} long: there were too many requests to keep each."
+
+
+def requests_wanted(slo: Slo) -> int:
+    """Return how many requests an objective needs to be judged well, in each of its windows."""
+    beyond = _BEYOND_WANTED if slo.kind == "latency" else 1
+    return ceil(round(beyond * 100 / (100 - slo.objective), 6))
 
 
 def parse_slo(text: str) -> Slo:
