@@ -134,8 +134,7 @@ def command(
     """
     from faultkit.base.signals import run_async
     from faultkit.cli.call_plan import call_plan, header_pairs
-    from faultkit.mcp.gateway.gateway_run import GatewayJob, check_gateway_job, run_gateway
-    from faultkit.mcp.hosts.wrapping import HEADERS_VARIABLE
+    from faultkit.mcp.gateway.gateway_run import HEADERS_VARIABLE, GatewayJob, check_gateway_job, run_gateway
     from faultkit.plan import Plan
 
     front = front or ("http" if upstream else "stdio")
@@ -207,6 +206,8 @@ Examples:
   fault gateway wrap .mcp.json
   fault gateway wrap .mcp.json --fault slow:2000%0.2 --write
   fault gateway wrap .vscode/mcp.json --only github --plan plan.yaml --write
+  fault gateway wrap ~/.claude.json --project . --fault hang --write
+  fault gateway wrap ~/.codex/config.toml --fault hang --write
   fault gateway wrap .mcp.json --undo --write
 """,
 )
@@ -220,6 +221,9 @@ Examples:
 )
 @click.option("--plan", "plan_file", metavar="FILE", help="Plan file with rules, with or without --fault.")
 @click.option("--only", metavar="NAME", multiple=True, help="Wrap only this server. Repeatable.")
+@click.option(
+    "--project", metavar="FOLDER", help="Wrap only the servers that ~/.claude.json has for this project."
+)
 @seed_option("Seed of all random choices.")
 @click.option("--record", metavar="FOLDER", help="Record the messages of each server to a file in FOLDER.")
 @click.option("--undo", is_flag=True, help="Restore the original entries, byte for byte.")
@@ -229,6 +233,7 @@ def wrap_command(
     faults: tuple[str, ...],
     plan_file: str | None,
     only: tuple[str, ...],
+    project: str | None,
     seed: str | None,
     record: str | None,
     undo: bool,
@@ -236,20 +241,29 @@ def wrap_command(
 ) -> None:
     """Put the servers of a client's config behind the gateway, or undo that.
 
-    CONFIG lists them under "mcpServers" (Claude, Cursor) or "servers" (VS Code). The result is printed, or
-    written with --write. Wrapping again replaces the flags of the gateway; --undo restores the file.
+    CONFIG lists them under "mcpServers" (Claude, Cursor; in ~/.claude.json also those of each project),
+    "servers" (VS Code), "context_servers" (Zed), or in tables [mcp_servers.NAME] of a .toml file (Codex).
+    The result is printed, or written with --write. Wrapping again replaces the flags of the gateway;
+    --undo restores the file.
     """
     from faultkit.base.files import rewrite_file
     from faultkit.cli.call_plan import call_plan
     from faultkit.faults.call_fault import ERAS
-    from faultkit.mcp.hosts.host_configs import BACKUP_SUFFIX
-    from faultkit.mcp.hosts.wrapping import Wrapping, check_servers, errors_in, unwrap_servers, wrap_servers
+    from faultkit.mcp.hosts.host_configs import BACKUP_SUFFIX, format_of
+    from faultkit.mcp.hosts.wrapping import (
+        Selection,
+        Wrapping,
+        check_servers,
+        errors_in,
+        unwrap_servers,
+        wrap_servers,
+    )
     from faultkit.mcp.injector import check_plan
 
     if undo and (faults or plan_file or seed or record):
         raise InputError("--undo", "expected no --fault, --plan, --seed or --record with it")
     before = _read(Path(config))
-    text = before.decode("utf-8")
+    text, format = before.decode("utf-8"), format_of(config)
     if plan_file is not None:
         plan_file = str(Path(plan_file).absolute())
     written = call_plan(faults, plan_file, seed)
@@ -265,9 +279,10 @@ def wrap_command(
         # The client talks to the gateway over stdio, also where the server itself is reached over HTTP.
         check_plan(written.plan, "stdio", ERAS)
         with errors_in(config):
-            check_servers(text, written.plan)
+            check_servers(text, written.plan, format)
+    chosen = Selection(only, None if project is None else os.path.abspath(project))
     with errors_in(config):
-        done = unwrap_servers(text, only) if undo else wrap_servers(text, wrapping, only)
+        done = unwrap_servers(text, chosen, format) if undo else wrap_servers(text, wrapping, chosen, format)
     for note in done.notes:
         click.echo(note, err=True)
     if not write:

@@ -65,6 +65,7 @@ def install(*args: str) -> int:
         ("kiro", "user", "/home/me/.kiro/settings/mcp.json"),
         ("kiro", "project", "/p/.kiro/settings/mcp.json"),
         ("copilot", "user", "/home/me/.copilot/mcp-config.json"),
+        ("copilot", "project", "/p/.mcp.json"),
     ],
 )
 def test_each_host_has_its_file(host: str, scope: Any, path: str) -> None:
@@ -94,7 +95,7 @@ def test_other_systems_and_variables_move_it(host: str, places: Places, path: st
     assert config_path(host_named(host), "user", places, "/p") == path
 
 
-@pytest.mark.parametrize("host", ["claude-desktop", "windsurf", "copilot"])
+@pytest.mark.parametrize("host", ["claude-desktop", "windsurf"])
 def test_a_host_without_project_files_says_so(host: str) -> None:
     with pytest.raises(
         InputError, match=r"--scope: expected user, since .+ has no file in projects, got project"

@@ -7,6 +7,7 @@ import os
 import stat
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from faultkit.base.documents.jsonc import read_jsonc
 from faultkit.base.errors import InputError
 from faultkit.cli.main import invoke
-from faultkit.mcp.hosts.wrapping import MARK, Wrapping, unwrap_servers, wrap_servers
+from faultkit.mcp.hosts.server_entries import MARK
+from faultkit.mcp.hosts.wrapping import Selection, Wrapping, unwrap_servers, wrap_servers
 from faultkit.plan import Plan
 from tests.mcp.gateway.gateway_peers import LINE_SERVER, request
 from tests.mcp.gateway.gateway_processes import FAULT
@@ -106,11 +109,13 @@ def test_what_is_no_server_of_ours_is_left_with_a_note_and_comments_stay() -> No
 
 def test_only_those_that_are_named_are_wrapped_or_put_back() -> None:
     text = '{"mcpServers": {"a": {"command": "a"}, "b": {"command": "b"}}}'
-    assert wrap_servers(text, Wrapping(), ["b"]).names == ("b",)
+    assert wrap_servers(text, Wrapping(), Selection(("b",))).names == ("b",)
     both = wrap_servers(text, Wrapping()).text
-    assert unwrap_servers(both, ["a"]).text == wrap_servers(text, Wrapping(), ["b"]).text
+    assert (
+        unwrap_servers(both, Selection(("a",))).text == wrap_servers(text, Wrapping(), Selection(("b",))).text
+    )
     with pytest.raises(InputError, match=r'--only: there is no server "c" \(servers: a, b\)'):
-        wrap_servers(text, Wrapping(), ["c"])
+        wrap_servers(text, Wrapping(), Selection(("c",)))
 
 
 def test_rules_for_one_server_do_no_harm_to_the_others() -> None:
@@ -129,7 +134,11 @@ def test_rules_for_one_server_do_no_harm_to_the_others() -> None:
         ("{", r"line 1: expected a name in quotes or a closing brace, got the end of the text"),
         ('{\n "mcpServers": {\n  "a" {}\n }\n}', r"line 3: expected a colon, got '{}'"),
         ("[]", r"expected an object, got a list"),
-        ("{}", r'expected an object "mcpServers" or "servers", got neither'),
+        (
+            "{}",
+            r"expected an object of servers under one of mcpServers, projects\.\*\.mcpServers, servers, "
+            r"mcp\.servers, context_servers, got none",
+        ),
         ('{"mcpServers": []}', r"mcpServers: expected an object of servers, got a list"),
         ('{"servers": {"a": 3}}', r"servers\.a: expected an object, got a number"),
         ("[" * 100_000, r"expected JSON, got too many levels of it"),
@@ -144,6 +153,188 @@ def test_rules_for_one_server_do_no_harm_to_the_others() -> None:
 def test_a_broken_file_is_a_clear_error(text: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         wrap_servers(text, Wrapping())
+
+
+# Files of single hosts
+
+CLAUDE_PROJECTS = """{
+  "numStartups": 7,
+  "mcpServers": {"web": {"type": "http", "url": "https://web.example/mcp"}},
+  "projects": {
+    "/home/me/shop": {"mcpServers": {"db": {"command": "db"}, "web": {"command": "w"}}, "history": []},
+    "/home/me/blog": {"mcpServers": {}, "allowedTools": []},
+    "/home/me/old": {"allowedTools": []}
+  }
+}
+"""
+
+
+def test_servers_of_projects_are_wrapped_too_and_named_with_their_project() -> None:
+    done = wrap_servers(CLAUDE_PROJECTS, Wrapping())
+    assert done.names == ("web", "db (/home/me/shop)", "web (/home/me/shop)")
+    shop = json.loads(done.text)["projects"]["/home/me/shop"]
+    assert shop["mcpServers"]["db"]["args"] == ["gateway", "--name", "db", "--", "db"]
+    assert unwrap_servers(done.text).text == CLAUDE_PROJECTS
+
+
+def test_one_project_can_be_chosen() -> None:
+    shop = Selection(project="/home/me/shop")
+    done = wrap_servers(CLAUDE_PROJECTS, Wrapping(), shop)
+    assert done.names == ("db (/home/me/shop)", "web (/home/me/shop)")
+    assert json.loads(done.text)["mcpServers"] == json.loads(CLAUDE_PROJECTS)["mcpServers"]
+    assert unwrap_servers(done.text, shop).text == CLAUDE_PROJECTS
+    with pytest.raises(InputError, match=r"--project: .+ \(projects: /home/me/shop\), got /home/me/blog"):
+        wrap_servers(CLAUDE_PROJECTS, Wrapping(), Selection(project="/home/me/blog"))
+
+
+def test_the_command_takes_a_project_by_a_relative_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / ".claude.json"
+    servers = {"mcpServers": {"a": {"command": "a"}}}
+    config.write_text(json.dumps({"projects": {str(tmp_path): servers, "/other": servers}}))
+    monkeypatch.chdir(tmp_path)
+    assert invoke(["gateway", "wrap", str(config), "--project", ".", "--write"]) == 0
+    assert capsys.readouterr().err == f"{config}: wrapped: a ({tmp_path})\n"
+
+
+ZED = """{
+  // Zed settings
+  "theme": "One Dark",
+  "context_servers": {
+    "new": {"source": "custom", "command": "npx", "args": ["-y", "x"], "env": {}},
+    "old": {"command": {"path": "node", "args": ["s.js"], "env": {"A": "1"}}, "settings": {}},
+    "extension": {"source": "extension", "settings": {}},
+  },
+}
+"""
+
+
+def test_both_forms_of_zed_are_wrapped() -> None:
+    done = wrap_servers(ZED, Wrapping())
+    assert done.names == ("new", "old")
+    assert done.notes == ("extension: left as it is, it has neither a command nor a url",)
+    servers = read_jsonc(done.text)["context_servers"]
+    assert servers["new"]["args"] == ["gateway", "--name", "new", "--", "npx", "-y", "x"]
+    assert servers["old"]["command"] == {
+        "path": "fault",
+        "args": ["gateway", "--name", "old", "--", "node", "s.js"],
+        "env": {"A": "1"},
+    }
+    assert unwrap_servers(done.text).text == ZED
+
+
+CODEX = """\
+model = "o4-mini" # the small one
+
+[mcp_servers.memory] # remembers
+command = "npx" # of node
+args = [
+  "-y",
+  "memory",
+]
+env_vars = ["HOME"]
+
+[mcp_servers.memory.env]
+A = "1"
+
+# The web.
+[mcp_servers."my web"]
+url = "https://web.example/mcp"
+http_headers = { Authorization = "Bearer s" }
+startup_timeout_sec = 20
+
+[mcp_servers.github]
+url = "https://github.example/mcp"
+bearer_token_env_var = "TOKEN"
+
+[profiles.x]
+model = "y"
+"""
+
+
+def test_codex_has_tables_whose_former_text_is_in_a_comment() -> None:
+    done = wrap_servers(CODEX, Wrapping(faults=("hang",)), format="toml")
+    assert done.names == ("memory", "my web")
+    assert done.notes == (
+        "github: left as it is, its bearer_token_env_var needs the client: run a gateway over HTTP in front "
+        "of it",
+    )
+    servers = tomllib.loads(done.text)["mcp_servers"]
+    assert servers["memory"] == {
+        "command": "fault",
+        "args": ["gateway", "--name", "memory", "--fault", "hang", "--", "npx", "-y", "memory"],
+        "env_vars": ["HOME"],
+        "env": {"A": "1"},
+    }
+    assert servers["my web"] == {
+        "command": "fault",
+        "args": [
+            *("gateway", "--name", "my web", "--fault", "hang"),
+            *("--upstream", "https://web.example/mcp", "--front", "stdio"),
+        ],
+        "startup_timeout_sec": 20,
+        "env": {"FAULT_GATEWAY_HEADERS": "Authorization: Bearer s"},
+    }
+    before, _, after = CODEX.partition("[mcp_servers.memory]")
+    assert done.text.startswith(before)
+    assert done.text.endswith(after[after.index("\n[mcp_servers.github]") :])
+    assert "\n\n# The web.\n[" in done.text
+
+
+@pytest.mark.parametrize("text", [CODEX, CODEX.replace("\n", "\r\n"), "\ufeff" + CODEX, CODEX.rstrip()])
+def test_a_toml_file_comes_back_to_the_byte_and_wrapping_twice_is_wrapping_once(text: str) -> None:
+    once = wrap_servers(text, Wrapping(faults=("hang",)), format="toml")
+    again = wrap_servers(once.text, Wrapping(faults=("hang",)), format="toml")
+    assert (again.text, again.names, again.was_untouched) == (once.text, (), False)
+    other = wrap_servers(once.text, Wrapping(), Selection(("memory",)), "toml")
+    for wrapped in (once, other):
+        assert unwrap_servers(wrapped.text, format="toml").text == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[mcp_servers]\na = { command = "x" }\n',
+        'mcp_servers.a.command = "x"\n',
+        '[mcp_servers.a]\ncommand = "x"\n\n[other]\nb = 1\n\n[mcp_servers.a.env]\nA = "1"\n',
+    ],
+)
+def test_a_toml_entry_without_a_table_of_its_own_is_left_with_a_note(text: str) -> None:
+    done = wrap_servers(text, Wrapping(), format="toml")
+    assert (done.text, done.names) == (text, ())
+    assert len(done.notes) == 1
+    assert done.notes[0].startswith("a: left as it is, ")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a = \n", r"Invalid value \(at line 1, column 5\)"),
+        ('model = "x"\n', r"expected tables \[mcp_servers.NAME\], got none"),
+        ("mcp_servers = 1\n", r"mcp_servers: expected a table of servers, got a number"),
+        ("[mcp_servers]\na = 1\n", r"mcp_servers\.a: expected a table, got a number"),
+    ],
+)
+def test_a_broken_toml_file_is_a_clear_error(text: str, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        wrap_servers(text, Wrapping(), format="toml")
+
+
+@pytest.mark.parametrize("was", ["{", "7", '"[other]"', '"[mcp_servers]\\na = 1"'])
+def test_a_toml_entry_whose_former_text_is_damaged_is_not_put_back(was: str) -> None:
+    text = f'[mcp_servers.a]\n# _faultkit: {was}\ncommand = "fault"\n'
+    with pytest.raises(InputError, match=r"a\._faultkit.*: expected the text of the entry as it was"):
+        unwrap_servers(text, format="toml")
+
+
+def test_the_command_knows_toml_by_the_name_of_the_file(tmp_path: Path) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text(CODEX)
+    assert invoke(["gateway", "wrap", str(config), "--only", "memory", "--write"]) == 0
+    assert tomllib.loads(config.read_text())["mcp_servers"]["memory"]["args"][:2] == ["gateway", "--name"]
+    assert invoke(["gateway", "wrap", str(config), "--undo", "--write"]) == 0
+    assert config.read_text() == (tmp_path / "config.toml.before-fault").read_text() == CODEX
 
 
 _TEXT = st.text(st.characters(codec="utf-8"), max_size=8)

@@ -37,6 +37,8 @@ from faultkit.mcp.wire.http_front import Continuation, HttpFront
 from faultkit.mcp.wire.stdio_front import serve_stdio
 from faultkit.plan import Plan
 
+HEADERS_VARIABLE = "FAULT_GATEWAY_HEADERS"
+"""Environment variable with headers for the upstream, one a line."""
 _END_OF_INPUT = "end of input"
 _MOST_SERVERS = 32
 """Limit of sessions, each of which has a server process of its own. One more ends the one used least

@@ -1,7 +1,7 @@
-"""MCP hosts that can start Faultkit's server, and the entry that each needs in its configuration file. Pure.
+"""MCP hosts: where their configuration files are, where servers are in them, the form of an entry. Pure.
 
-One row per host: where its file is, its format, and how it refers to an environment variable. Files are read
-and written elsewhere.
+One row per host, for `fault agent install`, which adds an entry of Faultkit's own server, and `fault gateway
+wrap`, which rewrites all entries. Files are read and written elsewhere.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from faultkit.base.text import did_you_mean
 from faultkit.mcp.hosts.toml_text import read_toml, toml_table, with_table, without_table
 
 Scope: TypeAlias = Literal["user", "project"]
+Format: TypeAlias = Literal["json", "toml"]
 NAME = "fault"
 """Default name of the server in a configuration."""
 BACKUP_SUFFIX = ".before-fault"
@@ -39,7 +40,9 @@ class Host:
     project: str | None = None
     """Path of the file within a project; None if the host has none."""
     key: str = "mcpServers"
-    format: Literal["json", "toml"] = "json"
+    also: tuple[tuple[str, ...], ...] = ()
+    """Paths to more servers in its files, in which `*` stands for any key."""
+    format: Format = "json"
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Members of an entry besides the command."""
     variable: str | None = None
@@ -68,6 +71,8 @@ HOSTS: dict[str, Host] = {
             "Claude Code",
             "{home}/.claude.json",
             ".mcp.json",
+            # `claude mcp add` puts servers there unless it is given a scope.
+            also=(("projects", "*", "mcpServers"),),
             extra={"type": "stdio"},
             variable="${{{name}}}",
             then="start a new session, and look at /mcp",
@@ -80,6 +85,7 @@ HOSTS: dict[str, Host] = {
             "{config}/Code/User/mcp.json",
             ".vscode/mcp.json",
             key="servers",
+            also=(("mcp", "servers"),),
             extra={"type": "stdio"},
             variable="${{env:{name}}}",
             then="start it with `MCP: List Servers`",
@@ -129,6 +135,8 @@ HOSTS: dict[str, Host] = {
             "copilot",
             "GitHub Copilot CLI",
             "{copilot}/mcp-config.json",
+            # It reads `.github/mcp.json` as well.
+            ".mcp.json",
             extra={"type": "stdio", "tools": ("*",)},
             then="start a new session, and look at /mcp show",
         ),
@@ -164,6 +172,17 @@ class Places:
 
     def _xdg(self) -> str:
         return self.env.get("XDG_CONFIG_HOME") or f"{self.home}/.config"
+
+
+def server_homes(format: Format) -> tuple[tuple[str, ...], ...]:
+    """Return the paths to servers in files of a format, in which `*` stands for any key."""
+    hosts = [host for host in HOSTS.values() if host.format == format]
+    return tuple(dict.fromkeys(home for host in hosts for home in ((host.key,), *host.also)))
+
+
+def format_of(file: str) -> Format:
+    """Return the format of a configuration file, by the ending of its name."""
+    return "toml" if PurePath(file).suffix.lower() == ".toml" else "json"
 
 
 def host_named(name: str) -> Host:

@@ -51,6 +51,24 @@ def with_table(text: str, path: Sequence[str], values: Mapping[str, Any]) -> str
     return _verified(new, _with_change(read_toml(text), path, {**(there or {}), **values}))
 
 
+def table_span(text: str, path: Sequence[str]) -> tuple[int, int]:
+    """Return where the table and its subtables are in the text: from its header to the end of its last value.
+
+    Raises ValueError if it has no header, or if other tables stand between its parts."""
+    if text.startswith(_BOM):
+        begin, end = table_span(text.removeprefix(_BOM), path)
+        return begin + len(_BOM), end + len(_BOM)
+    document = _parsed(text)
+    tails = [tail for parent in _tables(document, path[:-1]) for tail in _cut_out(parent.value, path[-1])]
+    pieces = document.as_string().split(_CUT)
+    if len(pieces) != 2:
+        raise ValueError(f"it is not in one place under a header [{'.'.join(path)}]")
+    begin, end = len(pieces[0]), len(text) - len(pieces[1]) - len(tails[0])
+    if not text.startswith("[", begin):
+        raise ValueError(f"it has no header [{'.'.join(path)}]")
+    return begin, end
+
+
 def without_table(text: str, path: Sequence[str]) -> str:
     """Return the text without the table and its subtables."""
     if text.startswith(_BOM):

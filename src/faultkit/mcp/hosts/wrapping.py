@@ -1,29 +1,29 @@
 """Configuration files of MCP hosts, rewritten so that their servers run behind the gateway, and back. Pure.
 
 Only the entries of servers change: all other bytes stay, with comments and trailing commas, which some hosts
-allow. A rewritten entry keeps its former text under `_faultkit`, so that unwrapping restores the file to the
-byte.
+allow. A rewritten entry keeps its former text, so that unwrapping restores the file to the byte.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
-from faultkit.base.documents.jsonc import JsoncValue, dumps_like, kind_of, parse_jsonc, replace_spans
+from faultkit.base.documents.jsonc import replace_spans
 from faultkit.base.errors import InputError
+from faultkit.mcp.gateway.gateway_run import HEADERS_VARIABLE
+from faultkit.mcp.hosts.host_configs import Format
+from faultkit.mcp.hosts.server_entries import MARK, ServerEntry, entry_value, marked_text, server_entries
 from faultkit.mcp.targets import Target
 from faultkit.plan import Plan
 
-MARK = "_faultkit"
-"""Member of a rewritten entry that keeps the former text."""
-HEADERS_VARIABLE = "FAULT_GATEWAY_HEADERS"
-_SERVER_PATHS = (("mcpServers",), ("servers",), ("mcp", "servers"))
-_HTTP_KEYS = ("url", "headers", "type", "transport")
+_HTTP_KEYS = ("url", "headers", "http_headers", "type", "transport")
+_OWN_LOGIN = ("bearer_token_env_var", "env_http_headers", "scopes", "oauth_resource")
+"""Keys of Codex for servers that it logs in to, or whose headers it takes from its environment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +41,19 @@ class Wrapping:
 
 
 @dataclass(frozen=True, slots=True)
+class Selection:
+    """Which servers of a file are rewritten."""
+
+    only: tuple[str, ...] = ()
+    """Their names; empty: all."""
+    project: str | None = None
+    """The project that they belong to; None: all of the file, with those of all projects."""
+
+
+_ALL = Selection()
+
+
+@dataclass(frozen=True, slots=True)
 class WrapResult:
     """A rewritten configuration."""
 
@@ -52,42 +65,35 @@ class WrapResult:
     """True if no server was behind the gateway before."""
 
 
-@dataclass(frozen=True, slots=True)
-class _ServerEntry:
-    """The entry of one server, with its place in the text."""
-
-    name: str
-    begin: int
-    end: int
-    text: str
-    value: dict[str, Any]
-
-
-def wrap_servers(text: str, wrapping: Wrapping, only: Iterable[str] = ()) -> WrapResult:
+def wrap_servers(
+    text: str, wrapping: Wrapping, selection: Selection = _ALL, format: Format = "json"
+) -> WrapResult:
     """Return the configuration with its servers behind the gateway; wrapped ones are wrapped anew."""
+    entries = server_entries(text, format)
     changes, notes = [], []
-    for entry in _chosen_entries(text, only):
-        former = _former_text(entry)
-        value = entry.value if former is None else _parse_object(former, f"{entry.name}.{MARK}").plain
+    for entry in _chosen(entries, selection):
+        value = entry.value if entry.was is None else entry_value(entry.was, entry, format)
         try:
-            wrapped = _gateway_entry(entry.name, value, wrapping)
+            if entry.why_fixed is not None:
+                raise ValueError(entry.why_fixed)
+            wrapped = _gateway_entry(entry.name, value, wrapping, format)
         except ValueError as why:
-            notes.append(f"{entry.name}: left as it is, {why}")
+            notes.append(f"{entry.label}: left as it is, {why}")
             continue
-        was = entry.text if former is None else former
-        changes.append((entry, dumps_like({**wrapped, MARK: {"was": was}}, text, entry.begin, was)))
-    return _rewrite(text, changes, notes)
+        changes.append((entry, marked_text(entry, wrapped, text, format)))
+    return _rewrite(text, entries, changes, notes)
 
 
-def unwrap_servers(text: str, only: Iterable[str] = ()) -> WrapResult:
+def unwrap_servers(text: str, selection: Selection = _ALL, format: Format = "json") -> WrapResult:
     """Return the configuration as it was before wrapping, to the byte."""
-    wrapped = [entry for entry in _chosen_entries(text, only) if MARK in entry.value]
-    return _rewrite(text, [(entry, _checked_former_text(entry)) for entry in wrapped], [])
+    entries = server_entries(text, format)
+    wrapped = [entry for entry in _chosen(entries, selection) if entry.is_marked]
+    return _rewrite(text, entries, [(entry, _checked_former_text(entry, format)) for entry in wrapped], [])
 
 
-def check_servers(text: str, plan: Plan) -> None:
+def check_servers(text: str, plan: Plan, format: Format = "json") -> None:
     """Raise InputError for a rule that names a server which the configuration does not have."""
-    names = [entry.name for entry in _entries(text)]
+    names = [entry.name for entry in server_entries(text, format)]
     for index, rule in enumerate(plan.rules):
         if rule.match.server is not None:
             target = Target("match.server", "server", rule.match.server)
@@ -106,101 +112,74 @@ def errors_in(file: str) -> Iterator[None]:
         raise InputError(f"{file}: {error.path}" if error.path else file, error.problem) from None
 
 
-def _rewrite(text: str, changes: list[tuple[_ServerEntry, str]], notes: list[str]) -> WrapResult:
-    names = tuple(entry.name for entry, new in changes if new != entry.text)
-    was_untouched = all(_former_text(entry) is None for entry in _entries(text))
+def _rewrite(
+    text: str, entries: list[ServerEntry], changes: list[tuple[ServerEntry, str]], notes: list[str]
+) -> WrapResult:
+    names = tuple(entry.label for entry, new in changes if new != entry.text)
+    was_untouched = all(entry.was is None for entry in entries)
     text = replace_spans(text, [(entry.begin, entry.end, new) for entry, new in changes])
     return WrapResult(text, names, tuple(notes), was_untouched)
 
 
-def _chosen_entries(text: str, only: Iterable[str]) -> list[_ServerEntry]:
-    entries = _entries(text)
-    wanted = tuple(only)
-    known = [entry.name for entry in entries]
-    for name in wanted:
+def _chosen(entries: list[ServerEntry], selection: Selection) -> list[ServerEntry]:
+    if selection.project is not None:
+        projects = dict.fromkeys(entry.project for entry in entries if entry.project is not None)
+        if selection.project not in projects:
+            listed = ", ".join(projects) or "none"
+            problem = f"expected a project that has servers (projects: {listed}), got {selection.project}"
+            raise InputError("--project", problem)
+        entries = [entry for entry in entries if entry.project == selection.project]
+    known = dict.fromkeys(entry.name for entry in entries)
+    for name in selection.only:
         if name not in known:
             raise InputError("--only", f'there is no server "{name}" (servers: {", ".join(known) or "none"})')
-    return [entry for entry in entries if not wanted or entry.name in wanted]
+    return [entry for entry in entries if not selection.only or entry.name in selection.only]
 
 
-def _entries(text: str) -> list[_ServerEntry]:
-    document = _parse_object(text, "")
-    found = []
-    homes = [
-        (".".join(home), servers)
-        for home in _SERVER_PATHS
-        if (servers := _value_at(document, home)) is not None
-    ]
-    if not homes:
-        raise InputError("", 'expected an object "mcpServers" or "servers", got neither')
-    for path, servers in homes:
-        if not isinstance(servers.plain, dict):
-            raise InputError(path, f"expected an object of servers, got {kind_of(servers.plain)}")
-        for name, each in ((member.key, member.value) for member in servers.members):
-            if not isinstance(each.plain, dict):
-                raise InputError(f"{path}.{name}", f"expected an object, got {kind_of(each.plain)}")
-            found.append(_ServerEntry(name, each.start, each.end, text[each.start : each.end], each.plain))
-    return found
-
-
-def _value_at(document: JsoncValue, home: tuple[str, ...]) -> JsoncValue | None:
-    found: JsoncValue | None = document
-    for key in home:
-        found = None if found is None else found.get(key)
-    return found
-
-
-def _parse_object(text: str, path: str) -> JsoncValue:
-    try:
-        # Rewriting would lose a duplicate key.
-        value = parse_jsonc(text, once=True)
-    except ValueError as error:
-        raise InputError(path, str(error)) from None
-    if not isinstance(value.plain, dict):
-        raise InputError(path, f"expected an object, got {kind_of(value.plain)}")
-    return value
-
-
-def _former_text(entry: _ServerEntry) -> str | None:
-    mark = entry.value.get(MARK)
-    was = mark.get("was") if isinstance(mark, dict) else None
-    return was if isinstance(was, str) else None
-
-
-def _checked_former_text(entry: _ServerEntry) -> str:
+def _checked_former_text(entry: ServerEntry, format: Format) -> str:
     """Return the former text. Raises InputError if it was edited and is not an entry any more."""
-    former, path = _former_text(entry), f"{entry.name}.{MARK}.was"
-    if former is None:
-        raise InputError(path, "expected the text of the entry as it was, got none")
-    _parse_object(former, path)
-    return former
+    if entry.was is None:
+        raise InputError(f"{entry.name}.{MARK}.was", "expected the text of the entry as it was, got none")
+    entry_value(entry.was, entry, format)
+    return entry.was
 
 
-def _gateway_entry(name: str, value: dict[str, Any], wrapping: Wrapping) -> dict[str, Any]:
+def _gateway_entry(name: str, value: dict[str, Any], wrapping: Wrapping, format: Format) -> dict[str, Any]:
     """Return the entry of a gateway in front of a server. Raises ValueError if there cannot be one."""
     program, *words = wrapping.program
     words += ["gateway", "--name", name, *_flags(name, wrapping)]
     command, url = value.get("command"), value.get("url")
     if isinstance(command, str) and command:
-        args = value.get("args", [])
-        if not isinstance(args, list) or not all(isinstance(word, str) for word in args):
-            raise ValueError("its args are not a list of texts")
-        changed = {"command": program, "args": [*words, "--", command, *args]}
+        changed = {"command": program, "args": [*words, "--", command, *_arguments(value)]}
         # Keys stay in their order.
         return {key: changed.get(key, value[key]) for key in value} | changed
+    if isinstance(command, dict) and isinstance(path := command.get("path"), str) and path:
+        # The older form of Zed.
+        inner = {"path": program, "args": [*words, "--", path, *_arguments(command)]}
+        return {**value, "command": {**command, **inner}}
     if isinstance(url, str) and url:
         kind = value.get("type", value.get("transport", "http"))
         if kind not in ("http", "streamable-http", "streamableHttp"):
             raise ValueError(f'transport "{kind}" is not supported (use streamable HTTP or stdio)')
+        if own := next((key for key in _OWN_LOGIN if key in value), None):
+            raise ValueError(f"its {own} needs the client: run a gateway over HTTP in front of it")
         rest = {key: kept for key, kept in value.items() if key not in _HTTP_KEYS}
+        kind_key = {"type": "stdio"} if format == "json" else {}
         changed = {"command": program, "args": [*words, "--upstream", url, "--front", "stdio"]}
-        return {"type": "stdio", **changed, **rest, **_environment(value, rest)}
+        return {**kind_key, **changed, **rest, **_environment(value, rest)}
     raise ValueError("it has neither a command nor a url")
+
+
+def _arguments(value: dict[str, Any]) -> list[str]:
+    args = value.get("args", [])
+    if not isinstance(args, list) or not all(isinstance(word, str) for word in args):
+        raise ValueError("its args are not a list of texts")
+    return args
 
 
 def _environment(value: dict[str, Any], rest: dict[str, Any]) -> dict[str, Any]:
     """Return headers as an environment variable: they are often secret, and command lines are public."""
-    headers = value.get("headers")
+    headers = value.get("headers", value.get("http_headers"))
     if not isinstance(headers, dict) or not headers:
         return {}
     lines = "\n".join(f"{name}: {content}" for name, content in headers.items())
