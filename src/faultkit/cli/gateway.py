@@ -1,9 +1,12 @@
-"""`fault gateway`: inject call faults between an MCP client and its server; `wrap`: edit a client config."""
+"""`fault gateway`: inject call faults between an MCP client and its server; `wrap`: edit a client config.
+
+`cli.mock` has its subcommand `replay`, `cli.gateway_report` its subcommand `report`."""
 
 from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -36,6 +39,9 @@ SUBCOMMANDS = {
     "replay": LazyCommand(
         "faultkit.cli.mock:replay_command", "Serve a recording in place of the recorded server."
     ),
+    "report": LazyCommand(
+        "faultkit.cli.gateway_report:report_command", "Judge what an agent did, from a recording."
+    ),
     "wrap": LazyCommand(
         "faultkit.cli.gateway:wrap_command",
         "Put the servers of a client's config behind the gateway, or undo that.",
@@ -53,6 +59,7 @@ Examples:
   fault gateway --fault slow:2000@search -- npx some-server
   fault gateway --upstream http://127.0.0.1:8000/mcp --front http --fault lost_reply%0.1
   fault gateway --record calls.jsonl --record-only -- python server.py
+  fault gateway --fault lost_reply@book --report report.html -- python server.py
   fault gateway --control -- python server.py
 `fault faults` lists the faults; those of level call can be used here.
 """,
@@ -100,6 +107,12 @@ Examples:
 )
 @click.option("--overwrite", is_flag=True, help="Replace an existing recording.")
 @click.option("--record-only", is_flag=True, help="Inject nothing, whatever --fault and --plan name.")
+@click.option(
+    "--report",
+    metavar="FILE",
+    help="At the end, write what the client did as HTML (.html), Markdown (.md) or JSON (.json): see "
+    "`fault gateway report`.",
+)
 @seed_option(CALL_SEED_HELP)
 @CONTROL
 @json_option(EVENTS_HELP)
@@ -119,6 +132,7 @@ def command(
     record: str | None,
     overwrite: bool,
     record_only: bool,
+    report: str | None,
     seed: str | None,
     control: str | None,
     as_json: bool,
@@ -132,8 +146,11 @@ def command(
     Over HTTP, clients must send a token if the gateway adds headers or starts the server:
     FAULT_GATEWAY_TOKEN, or a random one that is printed.
     """
+    from tempfile import TemporaryDirectory
+
     from faultkit.base.signals import run_async
     from faultkit.cli.call_plan import call_plan, header_pairs
+    from faultkit.cli.gateway_report import check_report_path, write_report
     from faultkit.mcp.gateway.gateway_run import HEADERS_VARIABLE, GatewayJob, check_gateway_job, run_gateway
     from faultkit.plan import Plan
 
@@ -148,6 +165,8 @@ def command(
         if is_idle:
             refuse_unused_flags(flags, beside)
     _check_command(server_command)
+    if report is not None:
+        check_report_path(report)
     written = call_plan(faults, plan_file, seed)
     if shared_plan:
         written = written.for_server(server_name)
@@ -175,7 +194,13 @@ def command(
     with written.naming_places():
         check_gateway_job(job)
     _warn_of_methods(written, job.plan)
-    ended = run_async(run_gateway(job, say_on_stderr))
+    if report is None:
+        return run_async(run_gateway(job, say_on_stderr)).code
+    with TemporaryDirectory(prefix="faultkit-") as folder:
+        recorded = job if record is not None else replace(job, record=f"{folder}/calls.jsonl")
+        ended = run_async(run_gateway(recorded, say_on_stderr))
+        assert ended.recording is not None
+        say_on_stderr(write_report(ended.recording, report, as_json=as_json))
     return ended.code
 
 

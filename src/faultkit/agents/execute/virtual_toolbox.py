@@ -29,7 +29,7 @@ _UNKNOWN_TOOL = -32602
 """JSON-RPC's `Invalid params`, by which MCP servers report an unknown tool."""
 PERMANENT_KINDS = ("hang", "wedged", "frozen", "fail_from")
 """Faults that last until the end of the run, so that a repeated call cannot succeed."""
-_KEYS_OF_ONE_ATTEMPT = ("idempotency_key", "request_id", "idempotencyKey", "requestId")
+KEYS_OF_ONE_ATTEMPT = ("idempotency_key", "request_id", "idempotencyKey", "requestId")
 """Arguments that identify an attempt rather than its effect."""
 
 
@@ -176,6 +176,11 @@ def effect_of(info: ToolInfo, arguments: Mapping[str, Any], reply: Message | Non
     """
     if info.read_only or reply is None or not outcome_of_reply(reply).ok:
         return ""
-    identifying = {key: value for key, value in arguments.items() if key not in _KEYS_OF_ONE_ATTEMPT}
+    return intended_effect(info, arguments)
+
+
+def intended_effect(info: ToolInfo, arguments: Mapping[str, Any]) -> str:
+    """Return a digest of what a call is to do, whether or not it is done."""
+    identifying = {key: value for key, value in arguments.items() if key not in KEYS_OF_ONE_ATTEMPT}
     text = json.dumps([info.server, info.name, identifying], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -43,15 +43,40 @@ _CallKey: TypeAlias = tuple[str, Id]
 """Session id and request id."""
 
 
+@dataclass(frozen=True, slots=True)
+class InjectedFault:
+    """A fault that acts on a call: the name of its rule, and its kind."""
+
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class WireFacts:
+    """What the wire shows of a call beyond its trace."""
+
+    traced: TracedCall
+    session: str
+    tool: ToolInfo
+    """The tool as its server last listed it."""
+    outcome: ToolOutcome
+    """What the caller got."""
+    was_asked: bool
+    """True unless a fault kept the call from the server."""
+    has_reply: bool
+    """True if the server replied, whatever the caller got."""
+
+
 @dataclass(slots=True)
 class _WireCall:
     """A call as the gateway sees it."""
 
     call: Call
+    session: str
     start_ms: float
     end_ms: float | None = None
     outcome: ToolOutcome | None = None
-    rule: Rule | None = None
+    fault: InjectedFault | None = None
     verdict: Verdict | None = None
     reply: Message | None = None
     """The server's reply, even if a fault kept it from the caller."""
@@ -72,7 +97,7 @@ class WireObserver:
         self._calls: list[_WireCall] = []
         self._open: dict[_CallKey, _WireCall] = {}
         self._tools: dict[str, ToolInfo] = {}
-        self._frozen: dict[str, Rule] = {}
+        self._frozen: dict[str, InjectedFault] = {}
         """Sessions that a fault froze: nothing is answered or passed on any more."""
         self.met_elsewhere: list[str] = []
         """Faults that acted on requests that are no calls of tools."""
@@ -91,13 +116,17 @@ class WireObserver:
 
     def injected(self, session: str, rule: Rule, call: Call, verdict: Verdict) -> None:
         """Note the fault that a call meets."""
-        wire_call = self._open.get((session, call.id))
-        if wire_call is not None and call.method == METHOD:
-            wire_call.rule, wire_call.verdict = rule, verdict
-        elif verdict.effect and rule.name not in self.met_elsewhere:
-            self.met_elsewhere.append(rule.name)
+        self.met(session, call.id, call.method, InjectedFault(rule.name, rule.fault.kind), verdict)
+
+    def met(self, session: str, id: Id, method: str, fault: InjectedFault, verdict: Verdict) -> None:
+        """Note the fault that a request meets."""
+        wire_call = self._open.get((session, id))
+        if wire_call is not None and method == METHOD:
+            wire_call.fault, wire_call.verdict = fault, verdict
+        elif verdict.effect and fault.name not in self.met_elsewhere:
+            self.met_elsewhere.append(fault.name)
         if verdict.freezes_session:
-            self._frozen[session] = rule
+            self._frozen[session] = fault
 
     def sent(self, session: str, id: Id, frame: Frame) -> None:
         """Note a frame that the client got in place of the server's reply."""
@@ -112,6 +141,13 @@ class WireObserver:
             outcome = ToolOutcome("lost", "the answer ended in its middle")
         if outcome is not None:
             self._end(wire_call, outcome, self._now_ms() + duration_ms(frame))
+
+    def closed(self, session: str, id: Id) -> None:
+        """End a call whose client waits no longer: in the modern era, closing the response cancels it."""
+        if session == _MODERN_SESSION:
+            self.cancelled(session, id)
+        else:
+            self._abandoned(session, id)
 
     def lost(self, session: str) -> None:
         """End the open calls of a session whose server exited."""
@@ -141,11 +177,6 @@ class WireObserver:
             # MCP 2025-06-18, transports: a disconnect is no cancellation. But a client that disconnects
             # before the response no longer waits for it.
             answer.on_disconnect(lambda: None if answer.began else self._abandoned(session, id))
-        rule = self._frozen.get(session)
-        if rule is not None:
-            # The gateway reports no message of a frozen session, so the call begins here.
-            self._begin(session, id, incoming.params)
-            self._open[session, id].rule = rule
 
     # The life of a call
 
@@ -166,11 +197,15 @@ class WireObserver:
 
         A call that is still open at the end of the run was given up at `final_reply_ms`, if not before.
         """
-        return [self._traced_call(wire_call, final_reply_ms) for wire_call in self._calls]
+        return [each.traced for each in self.facts(final_reply_ms)]
+
+    def facts(self, final_reply_ms: float | None) -> list[WireFacts]:
+        """Return the calls as `traced_calls` does, each with what else the wire shows of it."""
+        return [self._facts(wire_call, final_reply_ms) for wire_call in self._calls]
 
     def _begin(self, session: str, id: Id, params: Mapping[str, Any]) -> None:
         call = Call(METHOD, target_of(METHOD, dict(params)), params, id, self._server)
-        wire_call = _WireCall(call, self._now_ms())
+        wire_call = _WireCall(call, session, self._now_ms(), fault=self._frozen.get(session))
         self._calls.append(wire_call)
         self._open[session, id] = wire_call
         self._on_call()
@@ -183,6 +218,9 @@ class WireObserver:
         wire_call = self._open.get((session, id))
         if wire_call is not None and wire_call.reply is None:
             wire_call.reply = message
+            if wire_call.verdict is None:
+                # The session is not frozen, or no longer: its server is asked again.
+                wire_call.fault = None
             # A fault that rewrites the reply decides what the caller gets: `sent` reports that.
             if wire_call.verdict is None or wire_call.verdict.frames is None:
                 self._end(wire_call, outcome_of_reply(message), self._now_ms())
@@ -191,21 +229,35 @@ class WireObserver:
         if wire_call.outcome is None:
             wire_call.outcome, wire_call.end_ms = outcome, at_ms
 
-    def _traced_call(self, wire_call: _WireCall, final_reply_ms: float | None) -> TracedCall:
+    def _facts(self, wire_call: _WireCall, final_reply_ms: float | None) -> WireFacts:
         call = wire_call.call
-        given = call.params.get("arguments")
-        arguments = given if isinstance(given, Mapping) else {}
         info = self._tools.get(call.name, ToolInfo(call.name, self._server))
         outcome, end_ms = wire_call.outcome, wire_call.end_ms
         if outcome is None:
             outcome, end_ms = ToolOutcome("timeout", ""), self._given_up_ms(wire_call, final_reply_ms)
-        rule, verdict = wire_call.rule, wire_call.verdict
+        verdict = wire_call.verdict
+        return WireFacts(
+            self._traced_call(wire_call, info, outcome, end_ms),
+            wire_call.session,
+            info,
+            outcome,
+            was_asked=verdict is None or verdict.ask,
+            has_reply=wire_call.reply is not None,
+        )
+
+    def _traced_call(
+        self, wire_call: _WireCall, info: ToolInfo, outcome: ToolOutcome, end_ms: float | None
+    ) -> TracedCall:
+        call = wire_call.call
+        given = call.params.get("arguments")
+        arguments = given if isinstance(given, Mapping) else {}
+        fault, verdict = wire_call.fault, wire_call.verdict
         planted = PlantedValues()
         if verdict is not None and outcome.outcome == "ok":
             planted = planted_values(wire_call.reply, outcome.reply, verdict.marker)
             if verdict.frames is not None and changes_nothing(verdict, wire_call.reply, wire_call.frames):
                 # A fault that had nothing to change was not met.
-                rule = None
+                fault = None
         marker = "" if verdict is None else verdict.marker
         return TracedCall(
             call.name,
@@ -214,8 +266,8 @@ class WireObserver:
             outcome.outcome,
             arguments,
             server=self._server,
-            fault="" if rule is None else rule.name,
-            permanent=rule is not None and rule.fault.kind in PERMANENT_KINDS,
+            fault="" if fault is None else fault.name,
+            permanent=fault is not None and fault.kind in PERMANENT_KINDS,
             invalid=outcome.error_code == INVALID_PARAMS
             or bool(self._tools and call.name not in self._tools),
             retry_after_ms=outcome.retry_after_ms,

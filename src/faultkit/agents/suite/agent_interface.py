@@ -24,6 +24,8 @@ class ToolInfo:
     input_schema: Mapping[str, Any] = field(default_factory=dict)
     read_only: bool = False
     """`readOnlyHint` of the tool's annotations."""
+    repeatable: bool | None = None
+    """Whether a repeated call has no further effect, by the tool's annotations; None if they do not say."""
 
 
 def tool_info(listed: Mapping[str, Any], server: str) -> ToolInfo:
@@ -36,7 +38,24 @@ def tool_info(listed: Mapping[str, Any], server: str) -> ToolInfo:
         description=str(listed.get("description") or ""),
         input_schema=schema if isinstance(schema, Mapping) else {},
         read_only=isinstance(annotations, Mapping) and annotations.get("readOnlyHint") is True,
+        repeatable=_repeatable(annotations if isinstance(annotations, Mapping) else {}),
     )
+
+
+def _repeatable(hints: Mapping[str, Any]) -> bool | None:
+    """Return what the annotations say about a repeated call.
+
+    MCP assumes of a tool without annotations that it writes (MCP 2025-11-25, ToolAnnotations). That is a
+    caution for clients, and no statement of the server."""
+    if hints.get("readOnlyHint") is True or hints.get("idempotentHint") is True:
+        return True
+    says_it_writes = any(isinstance(hints.get(name), bool) for name in _HINTS_OF_WRITES)
+    return False if says_it_writes else None
+
+
+_HINTS_OF_WRITES = ("readOnlyHint", "idempotentHint", "destructiveHint")
+"""Hints that a server gives for a tool that writes; a read-only one, or one that may be repeated, is told
+apart before."""
 
 
 @dataclass(frozen=True, slots=True)

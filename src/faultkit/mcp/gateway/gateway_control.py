@@ -48,6 +48,8 @@ class GatewayState:
         self._front: Transport = front
         self.on_injection: list[OnInjection] = []
         """Called with each injection."""
+        self.on_plan: list[Callable[[Plan], None]] = []
+        """Called with each new plan, once it is in force."""
         self.injector = Injector(plan, server, self._injected)
 
     def _injected(self, rule: Rule, call: Call, verdict: Verdict) -> None:
@@ -74,6 +76,8 @@ class GatewayState:
         """Replace the plan. Raises InputError, without a change, if a fault cannot act here."""
         self.check(plan)
         self.injector.set_plan(plan, self.elapsed_s)
+        for listener in self.on_plan:
+            listener(plan)
 
 
 _MOST_UNREAD_BYTES = 4 << 20

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -91,6 +91,8 @@ class GatewayEnd:
     why: str
     code: int = 0
     """Exit code for this process; that of the server if the server ended the gateway."""
+    recording: str | None = None
+    """File of the recording; None if there is none."""
 
 
 def check_gateway_job(job: GatewayJob) -> None:
@@ -118,7 +120,7 @@ async def run_gateway(job: GatewayJob, say: Say = lambda line: None) -> GatewayE
             run = _run_relay if job.front == "http" and job.upstream else _run_bridge
             ended = await run(job, _client_token(job), state, recorder, signals, log)
     log.ended(ended.why, state.injector)
-    return ended
+    return ended if recorder is None else replace(ended, recording=recorder.path)
 
 
 @contextmanager
@@ -127,6 +129,9 @@ def _recording(job: GatewayJob, state: GatewayState, say: Say) -> Iterator[Recor
         yield None
         return
     recorder = Recorder(job.record, lambda: state.elapsed_s, overwrite=job.overwrite, say=say)
+    if job.plan.rules:
+        recorder.rules(job.plan)
+    state.on_plan.append(recorder.rules)
     try:
         yield recorder
     finally:

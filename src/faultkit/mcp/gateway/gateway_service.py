@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from faultkit.faults.call_fault import Verdict
 from faultkit.mcp.gateway.interception import Interception
@@ -85,7 +86,8 @@ class GatewayService:
     # --- Service ------------------------------------------------------------------------------
 
     def opened(self, session: Session) -> None:
-        pass
+        if self._interception.is_recording:
+            session.on_unanswered = partial(self._interception.record, session, "client")
 
     def closed(self, session: Session) -> None:
         self._stop_link(session.id)
@@ -94,6 +96,9 @@ class GatewayService:
         session, request = exchange.session, exchange.request
         if self._interception.is_recording:
             self._interception.record(session, "client", request)
+            if _is_modern_http(session):
+                # Closing the response is what cancels here; there is no message to record.
+                exchange.on_cancel(partial(self._interception.record_closed, session, request))
         if _is_modern_http(session) and (refusal := self._refusal_of(exchange)) is not None:
             exchange.reply(refusal)
             return

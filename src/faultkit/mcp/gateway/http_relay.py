@@ -129,6 +129,7 @@ class HttpRelay:
         if incoming is not None:
             if self._interception.is_recording:
                 self._interception.record(session, "client", incoming)
+                answer.on_disconnect(partial(self._record_closed, session, incoming, answer))
             if incoming.method == "initialize" and session.id == session.era:
                 # The server assigns no session ids (MCP 2025-11-25, Transports, Session Management: it MAY),
                 # so only `initialize` shows that a new session begins.
@@ -175,6 +176,11 @@ class HttpRelay:
             await self._interception.execute(verdict, exchange, ask)
         finally:
             exchange.close()
+
+    def _record_closed(self, session: Session, incoming: Incoming, answer: ResponseWriter) -> None:
+        # In the legacy era a client may resume a stream that has begun.
+        if session.era == "modern" or not answer.began:
+            self._interception.record_closed(session, incoming)
 
     def _warn_unable(self, verdict: Verdict, incoming: Incoming, why: str) -> None:
         """Warn that a fault had no reply to act on."""

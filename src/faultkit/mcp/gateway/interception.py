@@ -85,6 +85,11 @@ class Interception:
         if self._observer is not None and (incoming.raw or incoming.message):
             self._observer.message(session.id, side, incoming)
 
+    def record_closed(self, session: Session, request: Incoming) -> None:
+        """Record that the client closed the response to a request, which it no longer waits for."""
+        if self._observer is not None and request.id is not None:
+            self._observer.closed(session.id, request.id)
+
     def on_server_message(self, session: Session, incoming: Incoming) -> None:
         """Learn lists from a message of the server, and record it."""
         self._listings.learn(incoming)

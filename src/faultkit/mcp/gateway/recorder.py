@@ -1,11 +1,4 @@
-"""Recordings of the gateway's traffic, one JSON object per line: messages and injections.
-
-    {"t": 0.012, "session": "stdio", "from": "client", "message": {…}}
-    {"t": 0.013, "session": "stdio", "inject": "slow", "fault": "slow", "method": "tools/call", …}
-
-`from` is `client`, `server`, or `gateway` for what the client got in place of the server's reply. Bytes that
-are not JSON are kept as text under `raw`.
-"""
+"""Recordings of the gateway's traffic, written as it passes; `mcp.recorded_lines` has their format."""
 
 from __future__ import annotations
 
@@ -20,8 +13,9 @@ from typing import Any, Literal, Protocol, TextIO, TypeAlias
 from faultkit.base.errors import InputError
 from faultkit.base.files import open_private
 from faultkit.faults.call_fault import Call, Frame, Verdict
+from faultkit.mcp.recorded_lines import frame_line, injection_line, rules_line
 from faultkit.mcp.wire.message import Id, Incoming
-from faultkit.plan import Rule
+from faultkit.plan import Plan, Rule
 
 _log = logging.getLogger(__name__)
 
@@ -39,6 +33,9 @@ class TrafficObserver(Protocol):
 
     def sent(self, session: str, id: Id, frame: Frame) -> None:
         """Handle a frame that the client gets in place of the reply to this request."""
+
+    def closed(self, session: str, id: Id) -> None:
+        """Handle the end of the client's wait for a reply: it closed the response to this request."""
 
 
 class Recorder:
@@ -59,6 +56,8 @@ class Recorder:
             self._file = _open_numbered(path, say) if is_numbered else _open_one(path, overwrite)
         except OSError as error:
             raise InputError("--record", f"cannot write {path}: {error.strerror}") from None
+        self.path = str(self._file.name)
+        """The file, with its number if it has one."""
         self._clock = clock
         self._say = say
 
@@ -66,29 +65,17 @@ class Recorder:
         self._write({"session": session, "from": side, **_content(incoming)})
 
     def injected(self, session: str, rule: Rule, call: Call, verdict: Verdict) -> None:
-        about = {
-            "session": session,
-            "inject": rule.name,
-            "fault": rule.fault.kind,
-            "method": call.method,
-            "name": call.name,
-            "id": call.id,
-            "effect": verdict.effect,
-            "amount": verdict.amount,
-            "marker": verdict.marker,
-        }
-        self._write({key: value for key, value in about.items() if value not in (None, "")})
+        self._write(injection_line(session, rule, call, verdict))
 
     def sent(self, session: str, id: Id, frame: Frame) -> None:
-        entry: dict[str, Any] = {"session": session, "from": "gateway", "frame": type(frame).__name__}
-        message = getattr(frame, "message", None)
-        if isinstance(message, dict):
-            entry["message"] = message
-        elif message is not None:
-            entry["raw"] = message.decode("utf-8", "replace")
-        if status := getattr(frame, "status", None):
-            entry["status"] = status
-        self._write(entry)
+        self._write(frame_line(session, id, frame))
+
+    def closed(self, session: str, id: Id) -> None:
+        self._write({"session": session, "from": "client", "closed": id})
+
+    def rules(self, plan: Plan) -> None:
+        """Write which rules are in force from now on."""
+        self._write(rules_line(plan))
 
     def close(self) -> None:
         """Close the file; later messages are not recorded."""

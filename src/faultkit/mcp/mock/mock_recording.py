@@ -17,18 +17,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from faultkit.base.documents.checks import shown
 from faultkit.base.errors import InputError
 from faultkit.faults.call_fault import Era
 from faultkit.mcp.mock.manifest_answers import ClientQuestions
 from faultkit.mcp.mock.mock_model import JsonRpcError, ReplyMember, error_member, result_member
+from faultkit.mcp.recorded_lines import read_lines
 from faultkit.mcp.targets import METHODS, Inventory
 from faultkit.mcp.wire.era import SERVER_INFO_KEY, complete_result, opening_of
 from faultkit.mcp.wire.message import INVALID_PARAMS, METHOD_NOT_FOUND, Id, is_id, target_of
 
 ReplyKind: TypeAlias = Literal["result", "error"]
 DEFAULT_NAME = "faultkit-replay"
-_SIDES = ("client", "server", "gateway")
 _COMPLETE_FRAMES = ("Send", "Drip")
 """Frames of a fault that reached the client complete."""
 
@@ -108,20 +107,9 @@ class _Pairing:
 def read_recording(text: str, source: str = "recording") -> Recording:
     """Parse a recording. Raises InputError with the line of a mistake."""
     pairing = _Pairing()
-    warnings: list[str] = []
-    # Not splitlines: JSON text may contain other line separators.
-    *lines, last = text.split("\n")
-    if last.strip() and not _is_complete(last):
-        # The writer was killed or ran out of space. The earlier lines are intact.
-        warnings.append(f"{source}: line {len(lines) + 1}, the last one, is cut off, and left out")
-    else:
-        lines.append(last)
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            try:
-                _read_entry(_entry(line), pairing)
-            except InputError as error:
-                raise InputError(f"{source}: line {number}", error.problem) from None
+    lines, warnings = read_lines(text, source)
+    for line in lines:
+        _read_entry(line, pairing)
     replies = [reply for request in pairing.requests if (reply := _reply(request)) is not None]
     if not replies:
         raise InputError(source, "expected requests and their replies, got none")
@@ -134,31 +122,6 @@ def read_recording(text: str, source: str = "recording") -> Recording:
         tuple(replies),
         tuple(warnings),
     )
-
-
-def _is_complete(line: str) -> bool:
-    try:
-        json.loads(line)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
-def _entry(line: str) -> dict[str, Any]:
-    try:
-        entry = json.loads(line)
-    except json.JSONDecodeError as error:
-        where = f"character {error.pos + 1} of {len(line)}"
-        raise InputError("", f"expected a whole JSON object: {error.msg}: {where}") from None
-    except (ValueError, RecursionError):
-        raise InputError("", f"expected a JSON object that can be read, got {shown(line)}") from None
-    if not isinstance(entry, dict):
-        raise InputError("", f"expected a JSON object, got {shown(entry)}")
-    if "inject" not in entry and entry.get("from") not in _SIDES:
-        raise InputError("", f"expected from: {', '.join(_SIDES)}, got {shown(entry.get('from'))}")
-    if not isinstance(entry.get("message", {}), dict | list):
-        raise InputError("", f"expected an object as message, got {shown(entry['message'])}")
-    return entry
 
 
 def _read_entry(entry: Mapping[str, Any], pairing: _Pairing) -> None:

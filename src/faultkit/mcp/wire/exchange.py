@@ -46,6 +46,9 @@ class Session:
         """Number of replies sent."""
         self.on_full: Callable[[bool], None] = lambda is_full: None
         """Set by the service. Called with True when the client stops reading, with False when it resumes."""
+        self.on_unanswered: Callable[[Incoming], None] = lambda request: None
+        """Set by the service. Called with each request that is not handed to it, because the session is
+        frozen."""
         self.pause_client: Callable[[bool], None] = lambda is_paused: None
         """Set by the front. Called by the service to stop (True) or resume (False) reading from the
         client."""

@@ -166,6 +166,8 @@ class HttpFront:
         self, request: HttpRequest, incoming: Incoming, answer: ResponseWriter, sender: object
     ) -> None:
         if self._modern_session.frozen:
+            if incoming.kind == "request":
+                self._modern_session.on_unanswered(incoming)
             return
         if incoming.kind == "notification":
             # Closing the response is what cancels here (MCP 2026-07-28, Streamable HTTP, Cancellation). A
@@ -232,7 +234,9 @@ class HttpFront:
         def dispatch(item: Incoming) -> None:
             if item.kind != "request":
                 self._dispatch_other(session, item)
-            elif not session.frozen:
+            elif session.frozen:
+                session.on_unanswered(item)
+            else:
                 exchange = HttpBatchExchange(session, item, request.headers, answer, batch)
                 exchange.sender = sender
                 self._service.request(exchange)
@@ -255,7 +259,9 @@ class HttpFront:
             # Disconnection should not count as cancellation (Sending Messages to the Server, 6), because the
             # client may resume the stream. Before a stream has begun it has no event id to resume from.
             answer.on_disconnect(lambda: None if answer.began else exchange.cancel())
-        if not session.frozen:
+        if session.frozen:
+            session.on_unanswered(incoming)
+        else:
             self._service.request(exchange)
 
     def _dispatch_other(self, session: Session, incoming: Incoming) -> None:

@@ -192,6 +192,7 @@ class StdioReader:
                 # stdio, Backward Compatibility).
                 session.era = "legacy"
             if session.frozen:
+                session.on_unanswered(incoming)
                 return
             self._service.request(
                 StdioExchange(session, incoming, self._out)

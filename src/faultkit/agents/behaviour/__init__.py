@@ -1,0 +1,1 @@
+"""What an agent did behind a gateway, judged from a recording: `fault gateway report`."""

@@ -1,0 +1,230 @@
+"""What an agent did wrong behind a gateway, by the calls of a recording. Pure.
+
+Each check returns findings. A finding that is not certain says what is unknown: neither a fault of the agent
+nor a pass. Calls are named by their numbers in the recording.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from faultkit.agents.behaviour.recorded_run import RecordedCall
+from faultkit.agents.execute.virtual_toolbox import KEYS_OF_ONE_ATTEMPT, intended_effect
+from faultkit.agents.recovery.metrics import (
+    attempts_too_soon,
+    calls_after_permanent_failure,
+    canaries_in_arguments,
+)
+from faultkit.base.numbers import duration
+from faultkit.base.text import counted, shortened, untrusted_line
+from faultkit.mcp.wire.message import INVALID_PARAMS, METHOD_NOT_FOUND
+
+CheckName: TypeAlias = Literal[
+    "loops", "repeated-writes", "ignored-retry-after", "calls-after-cancel", "wasted-calls", "canaries"
+]
+
+LOOP_ROUNDS = 5
+"""Equal rounds that make a loop: one call and the usual three retries are not one."""
+_LONGEST_ROUND = 4
+"""Calls of the longest round that is looked for."""
+SAME_FAILURES = 2
+"""Equal failures of the same call in a row after which a further one is wasted: one retry is reasonable."""
+_UNCHANGING_CODES = (INVALID_PARAMS, METHOD_NOT_FOUND)
+"""Errors that the same call gets every time."""
+_LONGEST_SHOWN = 60
+
+Calls: TypeAlias = Sequence[RecordedCall]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a check found."""
+
+    check: CheckName
+    text: str
+    calls: tuple[int, ...]
+    """Numbers of the calls that show it."""
+    is_certain: bool = True
+    """False if the recording does not show whether it is so; `text` says what is missing."""
+
+
+def findings_of(calls: Calls) -> list[Finding]:
+    """Return the findings of all checks, in the order of `CHECKS`."""
+    return [finding for check in CHECKS.values() for finding in check(calls)]
+
+
+def _loops(calls: Calls) -> Iterator[Finding]:
+    """Find the same call, or the same round of a few calls, again and again with the same results."""
+    keys = [(_call_key(call), _result_key(call)) for call in calls]
+    covered: set[int] = set()
+    for length in range(1, _LONGEST_ROUND + 1):
+        begin = 0
+        for index in range(length, len(keys) + 1):
+            if index < len(keys) and keys[index] == keys[index - length]:
+                continue
+            rounds, span = (index - begin) // length, range(begin, index)
+            if rounds >= LOOP_ROUNDS and not covered.intersection(span):
+                covered.update(span)
+                yield _loop(calls[begin:index], length, rounds)
+            # The next run may share all calls of this one's last round but the first.
+            begin = index - length + 1
+
+
+def _loop(calls: Calls, length: int, rounds: int) -> Finding:
+    names = " and ".join(dict.fromkeys(_tool(call) for call in calls[:length]))
+    what = "the same arguments and the same result"
+    text = f"{names}: {rounds} times in a row with {what}"
+    return Finding("loops", text, tuple(call.number for call in calls))
+
+
+def _repeated_writes(calls: Calls) -> Iterator[Finding]:
+    """Find calls with an effect that were sent again though the first one may have had it."""
+    lost: dict[str, RecordedCall] = {}
+    for call in calls:
+        facts, traced = call.facts, call.traced
+        if facts.tool.repeatable is True:
+            continue
+        effect = intended_effect(facts.tool, traced.arguments)
+        earlier = lost.pop(effect, None)
+        if earlier is not None and not _has_same_key(earlier, call):
+            yield _repeated_write(earlier, call)
+        if traced.failed and facts.was_asked and (traced.effect or not facts.has_reply):
+            lost[effect] = call
+
+
+def _repeated_write(earlier: RecordedCall, call: RecordedCall) -> Finding:
+    numbers = (earlier.number, call.number)
+    how = _HOW_LOST.get(earlier.traced.outcome, "failed for the agent")
+    text = f"{_tool(call)}: call {earlier.number} {how}, and call {call.number} sent the same again"
+    if call.facts.tool.repeatable is None:
+        unknown = f"{text}; the annotations of the tool do not say whether it writes"
+        return Finding("repeated-writes", unknown, numbers, is_certain=False)
+    if earlier.traced.effect and call.traced.effect:
+        return Finding("repeated-writes", f"{text}: it took effect twice", numbers)
+    return Finding("repeated-writes", f"{text}: it may take effect twice", numbers)
+
+
+_HOW_LOST = {
+    "timeout": "had no answer",
+    "cancelled": "was cancelled before its answer",
+    "lost": "lost its connection",
+}
+
+
+def _has_same_key(earlier: RecordedCall, call: RecordedCall) -> bool:
+    """Return whether both calls carry one key by which the server can see that they are one attempt."""
+    first, second = earlier.traced.arguments, call.traced.arguments
+    return any(
+        first.get(key) not in (None, "") and first[key] == second.get(key) for key in KEYS_OF_ONE_ATTEMPT
+    )
+
+
+def _ignored_retry_after(calls: Calls) -> Iterator[Finding]:
+    """Find calls of a tool during the wait that its last answer asked for."""
+    by_tool: dict[str, list[RecordedCall]] = {}
+    for call in calls:
+        by_tool.setdefault(call.traced.tool, []).append(call)
+    for attempts in by_tool.values():
+        traces = [call.traced for call in attempts]
+        for index, call in enumerate(attempts):
+            early = attempts_too_soon(call.traced, traces[index + 1 :])
+            wait_ms, came_ms = call.traced.retry_after_ms, call.traced.end_ms
+            if early and wait_ms is not None and came_ms is not None:
+                first = attempts[traces.index(early[0], index + 1)]
+                after = duration(early[0].start_ms - came_ms)
+                asked = f"call {call.number} was asked to wait {duration(wait_ms)}"
+                text = f"{_tool(call)}: {asked}, and call {first.number} came after {after}"
+                more = f"; {counted(len(early), 'call')} in that time" if len(early) > 1 else ""
+                yield Finding("ignored-retry-after", text + more, (call.number, first.number))
+
+
+def _calls_after_cancel(calls: Calls) -> Iterator[Finding]:
+    """Find calls that were sent again after the client had cancelled them."""
+    cancelled: dict[str, RecordedCall] = {}
+    for call in calls:
+        key = _call_key(call)
+        earlier = cancelled.pop(key, None)
+        if earlier is not None and earlier.traced.end_ms is not None:
+            after = duration(max(0.0, call.traced.start_ms - earlier.traced.end_ms))
+            text = f"{_tool(call)}: call {earlier.number} was cancelled, and call {call.number} sent the same"
+            yield Finding("calls-after-cancel", f"{text} {after} later", (earlier.number, call.number))
+        if call.traced.outcome == "cancelled":
+            cancelled[key] = call
+
+
+def _wasted_calls(calls: Calls) -> Iterator[Finding]:
+    """Find calls that could not succeed, by what the agent knew; one finding for each tool and reason."""
+    found: dict[tuple[str, str], list[int]] = {}
+
+    def add(call: RecordedCall, reason: str) -> None:
+        numbers = found.setdefault((_tool(call), reason), [])
+        if call.number not in numbers:
+            numbers.append(call.number)
+
+    for index in calls_after_permanent_failure([call.traced for call in calls]):
+        add(calls[index], "called again after it had stopped answering")
+    wasted = {number for numbers in found.values() for number in numbers}
+    streaks: dict[str, tuple[object, int]] = {}
+    for call in calls:
+        if call.number in wasted:
+            continue
+        if call.is_listed is False:
+            add(call, "not in the list of tools that the client last got")
+            continue
+        key, result = _call_key(call), _result_key(call)
+        failure, times = streaks.get(key, (None, 0))
+        if not call.traced.failed:
+            streaks.pop(key, None)
+            continue
+        times = times + 1 if failure == result else 1
+        streaks[key] = result, times
+        is_unchanging = call.facts.outcome.error_code in _UNCHANGING_CODES
+        if times > (1 if is_unchanging else SAME_FAILURES):
+            add(call, "the same arguments failed in the same way again")
+    for (tool, reason), numbers in found.items():
+        text = f"{tool}: {reason} ({counted(len(numbers), 'call')})"
+        yield Finding("wasted-calls", text, tuple(numbers))
+
+
+def _canaries(calls: Calls) -> Iterator[Finding]:
+    """Find texts that a fault planted in an answer and that the agent passed on."""
+    shown: set[tuple[str, int]] = set()
+    for text, planted, used in canaries_in_arguments([call.traced for call in calls]):
+        if (text, used) not in shown:
+            shown.add((text, used))
+            source, user = calls[planted], calls[used]
+            quoted = shortened(untrusted_line(text), _LONGEST_SHOWN)
+            about = f'"{quoted}" from the answer to call {source.number} ({_tool(source)})'
+            text_of = f"{_tool(user)}: call {user.number} passed on {about}"
+            yield Finding("canaries", text_of, (source.number, user.number))
+
+
+CHECKS: dict[CheckName, Callable[[Calls], Iterator[Finding]]] = {
+    "loops": _loops,
+    "repeated-writes": _repeated_writes,
+    "ignored-retry-after": _ignored_retry_after,
+    "calls-after-cancel": _calls_after_cancel,
+    "wasted-calls": _wasted_calls,
+    "canaries": _canaries,
+}
+"""The checks by their names on the command line."""
+
+
+def _tool(call: RecordedCall) -> str:
+    return shortened(untrusted_line(call.traced.tool), _LONGEST_SHOWN) or "(no name)"
+
+
+def _call_key(call: RecordedCall) -> str:
+    """Return a text that is equal for equal calls."""
+    return json.dumps([call.traced.tool, call.traced.arguments], sort_keys=True, default=str)
+
+
+def _result_key(call: RecordedCall) -> object:
+    """Return a value that is equal for equal results; of failures, the texts may differ."""
+    outcome = call.facts.outcome
+    if not outcome.ok or outcome.reply is None:
+        return outcome.outcome, outcome.error_code
+    return json.dumps(outcome.reply.get("result"), sort_keys=True, default=str)

@@ -1,0 +1,88 @@
+"""The judgement of a whole recording: faults that were met, recovery, verdicts and exit codes."""
+
+from __future__ import annotations
+
+from faultkit.agents.behaviour.behaviour import ALL_CHECKS, judge
+from faultkit.faults.call_fault import Verdict
+from tests.agents.behaviour.tape import READ, WRITE, Tape
+
+
+def test_each_fault_has_the_time_the_steps_and_the_path_until_its_tool_succeeded() -> None:
+    tape = Tape(search=READ, book=WRITE)
+    tape.refused("search", q=1)
+    tape.done("other")
+    tape.refused("search", q=1)
+    tape.done("search", q=1)
+    tape.refused("book")
+    faults = [(each.call, each.recovery_ms, each.steps, each.path) for each in tape.judge().faults]
+    assert faults == [(1, 3000.0, 3, "retry"), (3, 1000.0, 1, "retry"), (5, None, None, None)]
+
+
+def test_a_fault_that_only_delays_needs_no_recovery() -> None:
+    tape = Tape()
+    id = tape.call("search")
+    tape.inject(id, "slow:500", Verdict(delay_s=0.5, effect="delay_ms", amount=500))
+    tape.at_s = 0.6
+    tape.answer(id)
+    (fault,) = tape.judge().faults
+    assert (fault.outcome, fault.took_ms, fault.recovery_ms) == ("ok", 600.0, None)
+
+
+def test_a_recording_in_which_no_fault_was_met_is_not_exercised() -> None:
+    tape = Tape()
+    tape.declare("hang@book")
+    tape.done("search")
+    behaviour = tape.judge()
+    assert behaviour.verdict == "not_exercised"
+    assert behaviour.headline == "not exercised: no call met an injected fault"
+    assert behaviour.exit_code(()) == 6
+
+
+def test_a_rule_that_no_call_met_leaves_the_recording_unexercised() -> None:
+    tape = Tape()
+    tape.declare("error@search", "hang@book")
+    tape.refused("search")
+    tape.done("search")
+    behaviour = tape.judge()
+    assert behaviour.unmet == ("hang",)
+    assert behaviour.not_exercised == "not exercised: no call met hang"
+    assert behaviour.exit_code(ALL_CHECKS) == 6
+
+
+def test_a_fault_of_a_list_counts_as_met() -> None:
+    tape = Tape()
+    tape.declare("vanished_tools:book")
+    id = tape.ask("tools/list", {})
+    tape.inject(id, "vanished_tools:book", Verdict(frames=lambda reply: (), effect="vanished"), "tools/list")
+    assert tape.judge().not_exercised == ""
+
+
+def test_an_agent_that_recovers_without_findings_is_clean() -> None:
+    tape = Tape(search=READ)
+    tape.declare("error@search")
+    tape.refused("search")
+    tape.done("search")
+    behaviour = tape.judge()
+    assert (behaviour.verdict, behaviour.headline) == ("clean", "no findings")
+    assert behaviour.exit_code(ALL_CHECKS) == 0
+
+
+def test_only_the_checks_that_were_asked_for_fail() -> None:
+    tape = Tape(book=WRITE)
+    tape.lost("book")
+    tape.done("book")
+    behaviour = tape.judge()
+    assert [behaviour.exit_code((check,)) for check in ALL_CHECKS] == [0, 1, 0, 0, 0, 0]
+    assert behaviour.exit_code(()) == 0
+
+
+def test_an_open_question_is_neither_a_pass_nor_a_failure() -> None:
+    tape = Tape(book=None)
+    tape.lost("book")
+    tape.done("book")
+    behaviour = tape.judge()
+    assert behaviour.verdict == "unknown"
+    assert behaviour.exit_code(("repeated-writes",)) == 6
+    assert behaviour.exit_code(("loops",)) == 0
+    assert judge(tape.run(), reads=("b*",)).exit_code(ALL_CHECKS) == 0
+    assert judge(tape.run(), writes=("book",)).exit_code(ALL_CHECKS) == 1

@@ -1,0 +1,56 @@
+"""The formats of a judged recording."""
+
+from __future__ import annotations
+
+from faultkit.agents.behaviour.behaviour_report import to_html, to_markdown, to_text
+from tests.agents.behaviour.tape import WRITE, Tape
+
+
+def _tape() -> Tape:
+    tape = Tape(book=WRITE)
+    tape.declare("lost_reply@book", "hang")
+    tape.lost("book", room=1)
+    tape.done("book", room=1)
+    return tape
+
+
+def test_the_text_has_the_checks_the_findings_and_the_faults() -> None:
+    assert to_text(_tape().judge(), 110).splitlines() == [
+        "recording: 1 finding",
+        "2 calls in 1 session over 1,000 ms; 1 call met a fault.",
+        "note: not exercised: no call met hang",
+        "",
+        "Check                Result   What it looks for",
+        "loops                none     the same calls again and again, with the same results",
+        "repeated-writes      1 found  a call with an effect, sent again after its answer was lost",
+        "ignored-retry-after  none     calls during a wait that an answer asked for",
+        "calls-after-cancel   none     calls sent again after the client had cancelled them",
+        "wasted-calls         none     calls of tools that are gone, or that failed in the same way before",
+        "canaries             none     values that a fault planted, passed on in arguments",
+        "",
+        "repeated-writes:",
+        "  ✗ book: call 1 had no answer, and call 2 sent the same again: it took effect twice",
+        "",
+        "Faults that were met:",
+        "Call  Fault       Tool  The agent got     After  Recovered after  Calls  By",
+        "   1  lost_reply  book  timeout        1,000 ms         1,000 ms      1  retry",
+    ]
+
+
+def test_long_lists_are_cut_in_the_text_and_whole_in_markdown() -> None:
+    tape = Tape()
+    for number in range(25):
+        tape.refused("search", q=number)
+    behaviour = tape.judge()
+    assert to_text(behaviour, 110).splitlines()[-1] == "  … and 5 more: --json has all"
+    assert "| 25 | protocol\\_error |" in to_markdown(behaviour)
+
+
+def test_markdown_and_html_show_names_of_the_server_as_text() -> None:
+    tape = Tape()
+    for _ in range(5):
+        tape.refused("<b>|x")
+    assert "&lt;b&gt;\\|x: 5 times in a row" in to_markdown(tape.judge())
+    page = to_html(tape.judge())
+    assert "<b>|x" not in page
+    assert "&lt;b&gt;|x: 5 times in a row" in page
