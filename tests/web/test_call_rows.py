@@ -167,6 +167,18 @@ def test_a_cancelled_call_has_the_time_until_its_cancellation() -> None:
     assert 0 <= row.duration_ms < 5000
 
 
+def test_a_cancelled_call_has_no_response_because_none_was_sent() -> None:
+    row, said = kept("slow", {"milliseconds": 60_000}, cancel=True)
+    assert (said.response_result, said.response_error, said.response_size_bytes) == (None, None, 0)
+    assert (row.response_chars, row.content_blocks) == (0, 0)
+
+
+def test_like_go_a_cancelled_call_has_the_response_that_was_sent() -> None:
+    row, said = kept("slow", {"milliseconds": 60_000}, cancel=True, like_go=True)
+    assert json.loads(said.response_result or "")["isError"] is True
+    assert row.response_chars == len("context canceled")
+
+
 def test_a_call_that_runs_when_the_server_ends_is_kept() -> None:
     row, _ = kept("slow", {"milliseconds": 60_000})
     assert row.error_category == "cancelled"

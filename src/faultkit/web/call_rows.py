@@ -53,6 +53,7 @@ class CallSnapshot(NamedTuple):
     raw: bytes
     """Bytes of the request."""
     reply: bytes
+    """Bytes of the reply; empty if none was sent."""
     request_chars: int
     """Length of the arguments of a request that is too long to be stored; otherwise computed later."""
     number: int
@@ -258,7 +259,7 @@ def _payload_of(call: CallSnapshot, id: str, headers: str | None) -> tuple[Paylo
     request_fits, reply_fits = len(raw) <= MOST_PAYLOAD_BYTES, len(reply) <= MOST_PAYLOAD_BYTES
     is_open = request_fits and reply_fits and not needs_redaction((raw + reply).decode("utf-8"))
     params, parameters = _params(raw, is_open) if request_fits else (None, None)
-    said = _response(call, id, is_open) if reply_fits else None
+    said = _response(call, id, is_open) if reply and reply_fits else None
     payload = Payload(
         request_params=params,
         request_size_bytes=len(raw),

@@ -71,9 +71,9 @@ class FinishedCall:
     name: str
     outcome: ToolOutcome
     texts: tuple[str, ...]
-    """Text blocks of the result; empty if the reply is an error."""
+    """Text blocks of the result; empty if the reply is an error, or if there was none."""
     reply: bytes
-    """Bytes of the reply, sent unless the call was cancelled."""
+    """Bytes of the reply; empty if none was sent, because the call was cancelled."""
     notes: tuple[SentNotification, ...]
     """The first notifications, at most MOST_NOTES."""
     notes_left_out: int
@@ -233,6 +233,8 @@ class FailureService:
             # The original answers cancelled calls too.
             exchange.cancelled = False
         exchange.reply(reply)
+        if exchange.cancelled:
+            reply, texts = b"", ()
         session = exchange.session
         finished = FinishedCall(
             exchange.request,

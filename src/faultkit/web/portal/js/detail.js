@@ -113,6 +113,7 @@ function parts({ plain: row, exact }) {
       : part("Result", said.response_result, {
           truncated: said.response_truncated,
           size: row.payload?.response_size_bytes,
+          missing: row.error_category === "cancelled" ? "None: the call was cancelled." : undefined,
         }),
     notifications(said.notifications ?? [], moment, said.notifications_truncated),
     el("section", {}, el("h3", {}, "Facts"), facts(row, said)),
@@ -120,12 +121,12 @@ function parts({ plain: row, exact }) {
   ];
 }
 
-function part(name, value, { truncated, size, method }) {
+function part(name, value, { truncated, size, method, missing = "Not stored." }) {
   const about = [method, size && bytes(size)].filter(Boolean).join(" · ");
   const body = truncated
     ? el("p", { class: "fine" }, "Too long to be stored: only its size is known.")
     : value === undefined
-      ? el("p", { class: "fine" }, "Not stored.")
+      ? el("p", { class: "fine" }, missing)
       : jsonBlock(value, name);
   return el(
     "section",
