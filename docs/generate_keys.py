@@ -21,7 +21,7 @@ from faultkit.chaos.effects.rule_effect import RULE_METADATA
 from faultkit.chaos.experiment.experiment_file import GAME_DAY
 from faultkit.chaos.experiment.experiment_keys import EXPERIMENT, KINDS, STEP
 from faultkit.chaos.steps.expect_keys import COMPARISON, EXPECT_TYPES
-from faultkit.mcp.mock import manifest
+from faultkit.mcp.mock import manifest_keys
 from faultkit.mcp.mock.manifest_responses import ERROR, RESPONSE
 from faultkit.plan.plan_keys import MATCH, PLAN, RULE, TRIGGER
 from faultkit.plan.schedule import PERIOD
@@ -58,14 +58,14 @@ PAGES: dict[str, dict[str, tuple[KeyTable, str]]] = {
         "retry": (RETRY, "key of `retry`"),
     },
     "mock.md": {
-        "mock_server": (manifest.SERVER, "key of `mock_server`"),
-        "tool": (manifest.TOOL, "key of a tool"),
+        "mock_server": (manifest_keys.SERVER, "key of `mock_server`"),
+        "tool": (manifest_keys.TOOL, "key of a tool"),
         "response": (RESPONSE, "key of a response"),
         "error": (ERROR, "key of an error"),
-        "resource": (manifest.RESOURCE, "key of a resource"),
-        "prompt": (manifest.PROMPT, "key of a prompt"),
-        "argument": (manifest.ARGUMENT, "key of a prompt's argument"),
-        "message": (manifest.MESSAGE, "key of a prompt's message"),
+        "resource": (manifest_keys.RESOURCE, "key of a resource"),
+        "prompt": (manifest_keys.PROMPT, "key of a prompt"),
+        "argument": (manifest_keys.ARGUMENT, "key of a prompt's argument"),
+        "message": (manifest_keys.MESSAGE, "key of a prompt's message"),
     },
     "experiments.md": {
         "experiment": (EXPERIMENT, "key"),

@@ -65,15 +65,15 @@ def test_the_manifest_of_the_page_answers_as_it_reads(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("key", ["mock_server", "a tool", "a response", "a resource", "a prompt"])
 def test_the_page_names_every_key_of_the_manifest(key: str) -> None:
-    from faultkit.mcp.mock import manifest
+    from faultkit.mcp.mock import manifest_keys
     from faultkit.mcp.mock import manifest_responses as responses
 
     known = {
-        "mock_server": manifest.SERVER.names,
-        "a tool": manifest.TOOL.names,
+        "mock_server": manifest_keys.SERVER.names,
+        "a tool": manifest_keys.TOOL.names,
         "a response": [key for key in responses.RESPONSE.names if key != "default"],
-        "a resource": manifest.RESOURCE.names,
-        "a prompt": manifest.PROMPT.names,
+        "a resource": manifest_keys.RESOURCE.names,
+        "a prompt": manifest_keys.PROMPT.names,
     }[key]
     title = re.escape(f"| key of `{key}` " if key == "mock_server" else f"| key of {key} ")
     table = re.search(title + r"\|.+?\n\n", PAGE, flags=re.DOTALL)

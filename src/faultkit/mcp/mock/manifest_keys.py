@@ -1,0 +1,180 @@
+"""The keys of a manifest: each mapping is declared once as a table.
+
+Those of responses are in `manifest_responses`. The tables of docs/mock.md are made from them.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from faultkit.base.documents.checks import shown, text
+from faultkit.base.documents.key_tables import Key, KeyTable, Schema
+from faultkit.base.documents.values import SWITCH_SCHEMA, TEXT_SCHEMA
+from faultkit.base.errors import InputError
+
+DEFAULT_NAME = "faultkit-mock"
+_ANY_TEXT: Schema = {"type": "string"}
+_OBJECT: Schema = {"type": "object"}
+_LIST: Schema = {"type": "array"}
+
+
+def _filled_text(expected: str) -> Callable[[object], str]:
+    return lambda value: text(value, expected, "")
+
+
+def _of_type(kind: type, expected: str) -> Callable[[object], Any]:
+    def read(value: object) -> Any:
+        if not isinstance(value, kind):
+            raise InputError("", f"expected {expected}, got {shown(value)}")
+        return value
+
+    return read
+
+
+_any_text = _of_type(str, "a text")
+_mapping = _of_type(Mapping, "a mapping")
+
+
+def _base64(value: object) -> str:
+    encoded = text(value, "base64 text", "")
+    try:
+        b64decode(encoded, validate=True)
+    except ValueError:
+        raise InputError("", f"expected base64 text, got {shown(encoded)}") from None
+    return encoded
+
+
+def _role(value: object) -> str:
+    if value not in ("user", "assistant"):
+        raise InputError("", f"expected user or assistant, got {shown(value)}")
+    return str(value)
+
+
+def _content(value: object) -> Mapping[str, Any]:
+    if isinstance(value, str):
+        return {"type": "text", "text": value}
+    if not isinstance(value, Mapping):
+        raise InputError("", f"expected a text or a block of content, got {shown(value)}")
+    return value
+
+
+SERVER = KeyTable(
+    Key(
+        "name",
+        _filled_text("a name"),
+        {**TEXT_SCHEMA, "default": DEFAULT_NAME},
+        DEFAULT_NAME,
+        "The name in `serverInfo`.",
+    ),
+    Key(
+        "version",
+        _filled_text("a version"),
+        {**TEXT_SCHEMA, "default": "1.0.0"},
+        "1.0.0",
+        "The version in `serverInfo`.",
+    ),
+    Key(
+        "instructions",
+        lambda value: None if value is None else text(value, "a text", ""),
+        TEXT_SCHEMA,
+        help="Instructions for clients, sent when they connect.",
+    ),
+    Key("tools", schema=_LIST, help="The tools; the list may be empty.", required="tools"),
+    Key("resources", schema=_LIST, help="Resources; without any, the methods for them do not exist."),
+    Key("prompts", schema=_LIST, help="Prompts; without any, the methods for them do not exist."),
+    has_nulls=False,
+)
+FILE = KeyTable(Key("mock_server", schema=SERVER, help="The server."), has_nulls=False)
+LIST_REPLY = KeyTable(Key("jsonrpc"), Key("id"), Key("result"), has_nulls=False)
+"""A whole reply to `tools/list`."""
+LIST_RESULT = KeyTable(
+    Key("nextCursor"), Key("_meta"), Key("resultType"), Key("ttlMs"), Key("cacheScope"), has_nulls=False
+)
+"""Keys of the result of a `tools/list` besides its tools. They are ignored."""
+TOOL = KeyTable(
+    Key("name", _filled_text("a name"), TEXT_SCHEMA, "", "The name of the tool.", "a name"),
+    Key("title", _any_text, _ANY_TEXT, help="Listed in `tools/list` unchanged."),
+    Key("description", _any_text, _ANY_TEXT, help="Listed in `tools/list` unchanged."),
+    Key(
+        "input_schema",
+        _mapping,
+        _OBJECT,
+        help="The JSON Schema of the arguments; a call without a required one gets error -32602.",
+    ),
+    Key("inputSchema", _mapping, _OBJECT, help="The same as `input_schema`."),
+    Key("output_schema", _mapping, _OBJECT, help="The JSON Schema of structured results."),
+    Key("outputSchema", _mapping, _OBJECT, help="The same as `output_schema`."),
+    Key("annotations", _mapping, _OBJECT, help="Listed in `tools/list` unchanged."),
+    Key("icons", _of_type(list, "a list"), _LIST, help="Listed in `tools/list` unchanged."),
+    Key("execution", _mapping, _OBJECT, help="Listed in `tools/list` unchanged."),
+    Key("_meta", _mapping, _OBJECT, help="Listed in `tools/list` unchanged."),
+    Key("response", help="The result of every call."),
+    Key(
+        "responses",
+        schema=_LIST,
+        help="Results and errors with conditions, at least one; not together with `response`.",
+    ),
+    Key(
+        "sampling",
+        help="True, or the parameters of the request: before it answers, the tool sends its client "
+        "`sampling/createMessage`.",
+    ),
+    Key("elicitation", help="The same for `elicitation/create`."),
+    Key("roots_list", help="The same for `roots/list`."),
+    has_nulls=False,
+)
+LISTED_KEYS = TOOL.names[: TOOL.names.index("response")]
+"""The keys of a tool that `tools/list` shows."""
+WIRE_NAMES = {"input_schema": "inputSchema", "output_schema": "outputSchema"}
+RESOURCE = KeyTable(
+    Key("uri", _filled_text("a URI"), TEXT_SCHEMA, "", "The URI of the resource.", "a URI"),
+    Key("name", _filled_text("a name"), TEXT_SCHEMA, help="Listed in `resources/list`; by default the URI."),
+    Key("title", _any_text, _ANY_TEXT, help="Listed in `resources/list`."),
+    Key("description", _any_text, _ANY_TEXT, help="Listed in `resources/list`."),
+    Key(
+        "mime_type",
+        _filled_text("a media type"),
+        {**TEXT_SCHEMA, "default": "text/plain"},
+        "text/plain",
+        "The media type.",
+    ),
+    Key("mimeType", _filled_text("a media type"), TEXT_SCHEMA, "text/plain", "The same as `mime_type`."),
+    Key("text", _any_text, _ANY_TEXT, "", "The contents as text."),
+    Key("blob", _base64, TEXT_SCHEMA, help="The contents as base64; not together with `text`."),
+    has_nulls=False,
+)
+PROMPT = KeyTable(
+    Key("name", _filled_text("a name"), TEXT_SCHEMA, "", "The name of the prompt.", "a name"),
+    Key("title", _any_text, _ANY_TEXT, help="Listed in `prompts/list`."),
+    Key("description", _any_text, _ANY_TEXT, help="Listed in `prompts/list`."),
+    Key("arguments", schema=_LIST, help="The arguments, listed in `prompts/list`."),
+    Key("text", _any_text, _ANY_TEXT, help="The text of its only message, with `${args.…}` filled in."),
+    Key("messages", schema=_LIST, help="Its messages, instead of `text`."),
+    has_nulls=False,
+)
+ARGUMENT = KeyTable(
+    Key("name", _filled_text("a name"), TEXT_SCHEMA, "", "The name of the argument.", "a name"),
+    Key("title", schema=_ANY_TEXT, help="Listed in `prompts/list`."),
+    Key("description", schema=_ANY_TEXT, help="Listed in `prompts/list`."),
+    Key(
+        "required",
+        _of_type(bool, "true or false"),
+        SWITCH_SCHEMA,
+        False,
+        "True: a request without it gets error -32602.",
+    ),
+    has_nulls=False,
+)
+MESSAGE = KeyTable(
+    Key("role", _role, {"enum": ["user", "assistant"]}, "user", "The role of the message."),
+    Key(
+        "content",
+        _content,
+        {"type": ["string", "object"]},
+        help="A text, or a block of content.",
+        required="a text or a block of content",
+    ),
+    has_nulls=False,
+)
