@@ -109,6 +109,7 @@ def _manifest(reader: MappingReader) -> Manifest:
         tuple(resources),
         tuple(prompts),
         reader.take("instructions"),
+        reader.take("page_size"),
     )
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from faultkit.faults.call_fault import Era
 from faultkit.mcp.mock.expressions import fill_names
+from faultkit.mcp.mock.list_pages import page_of
 from faultkit.mcp.mock.mock_model import (
     JsonRpcError,
     Manifest,
@@ -29,6 +30,13 @@ class ClientQuestions:
 
     questions: tuple[Question, ...]
     then: Callable[[Mapping[str, Any]], ReplyMember]
+
+
+class Listed(Protocol):
+    """An entry of a list."""
+
+    @property
+    def listed(self) -> dict[str, Any]: ...
 
 
 class AnswerSource(Protocol):
@@ -71,15 +79,15 @@ class ManifestAnswers:
         if method == "ping" and era == "legacy":
             return {}
         if method == "tools/list":
-            return {"tools": [tool.listed for tool in self._manifest.tools]}
+            return self._list("tools", self._manifest.tools, params)
         if method == "resources/list" and self._resources:
-            return {"resources": [each.listed for each in self._manifest.resources]}
+            return self._list("resources", self._manifest.resources, params)
         if method == "resources/templates/list" and self._resources:
-            return {"resourceTemplates": []}
+            return self._list("resourceTemplates", (), params)
         if method == "resources/read" and self._resources:
             return self._read(params.get("uri"), era)
         if method == "prompts/list" and self._prompts:
-            return {"prompts": [each.listed for each in self._manifest.prompts]}
+            return self._list("prompts", self._manifest.prompts, params)
         if method == "prompts/get" and self._prompts:
             return self._prompt(params)
         return JsonRpcError(METHOD_NOT_FOUND, f"method `{method}` is not there in the mock")
@@ -94,6 +102,15 @@ class ManifestAnswers:
         if self._prompts:
             found["prompts"] = {"listChanged": False}
         return found
+
+    def _list(
+        self, name: str, entries: Sequence[Listed], params: Mapping[str, Any]
+    ) -> dict[str, Any] | JsonRpcError:
+        listed = [each.listed for each in entries]
+        try:
+            return page_of(name, listed, params, self._manifest.page_size)
+        except ValueError as error:
+            return JsonRpcError(INVALID_PARAMS, f"Invalid params: cursor: {error}")
 
     def _read(self, uri: object, era: Era) -> dict[str, Any] | JsonRpcError:
         resource = self._resources.get(uri) if isinstance(uri, str) else None

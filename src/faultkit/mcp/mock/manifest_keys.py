@@ -11,10 +11,12 @@ from typing import Any
 
 from faultkit.base.documents.checks import shown, text
 from faultkit.base.documents.key_tables import Key, KeyTable, Schema
-from faultkit.base.documents.values import SWITCH_SCHEMA, TEXT_SCHEMA
+from faultkit.base.documents.values import SWITCH_SCHEMA, TEXT_SCHEMA, whole_number
 from faultkit.base.errors import InputError
 
 DEFAULT_NAME = "faultkit-mock"
+MOST_ENTRIES = 100_000
+"""Largest size of a page."""
 _ANY_TEXT: Schema = {"type": "string"}
 _OBJECT: Schema = {"type": "object"}
 _LIST: Schema = {"type": "array"}
@@ -84,6 +86,12 @@ SERVER = KeyTable(
     Key("tools", schema=_LIST, help="The tools; the list may be empty.", required="tools"),
     Key("resources", schema=_LIST, help="Resources; without any, the methods for them do not exist."),
     Key("prompts", schema=_LIST, help="Prompts; without any, the methods for them do not exist."),
+    Key(
+        "page_size",
+        whole_number(1, MOST_ENTRIES),
+        {"type": "integer", "minimum": 1, "maximum": MOST_ENTRIES},
+        help="Entries in a page of any list. By default, each list is one page.",
+    ),
     has_nulls=False,
 )
 FILE = KeyTable(Key("mock_server", schema=SERVER, help="The server."), has_nulls=False)

@@ -130,6 +130,8 @@ class Manifest:
     resources: tuple[MockResource, ...] = ()
     prompts: tuple[MockPrompt, ...] = ()
     instructions: str | None = None
+    page_size: int | None = None
+    """Entries in a page of a list; None for one page."""
 
     @property
     def listed(self) -> tuple[Mapping[str, Any], ...]:
