@@ -63,6 +63,7 @@ PAGES: dict[str, dict[str, tuple[KeyTable, str]]] = {
         "response": (RESPONSE, "key of a response"),
         "error": (ERROR, "key of an error"),
         "resource": (manifest_keys.RESOURCE, "key of a resource"),
+        "template": (manifest_keys.TEMPLATE, "key of a resource template"),
         "prompt": (manifest_keys.PROMPT, "key of a prompt"),
         "argument": (manifest_keys.ARGUMENT, "key of a prompt's argument"),
         "message": (manifest_keys.MESSAGE, "key of a prompt's message"),

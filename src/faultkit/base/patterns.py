@@ -22,10 +22,17 @@ class LinearPattern:
 
     def found_in(self, text: str) -> bool:
         """Return whether the pattern matches anywhere in a text."""
-        if not text.isascii():
-            # RE2 works on UTF-8, which has no lone surrogates.
-            text = text.encode("utf-8", "replace").decode("utf-8")
-        return self._compiled.search(text) is not None
+        return self._compiled.search(_without_surrogates(text)) is not None
+
+    def groups_of(self, text: str) -> tuple[str, ...] | None:
+        """Return what the groups match where the pattern first matches in a text; None if it does not."""
+        found = self._compiled.search(_without_surrogates(text))
+        return None if found is None else tuple(each or "" for each in found.groups())
+
+
+def _without_surrogates(text: str) -> str:
+    """Return a text for RE2, which works on UTF-8: that has no lone surrogates."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
 @lru_cache(maxsize=1024)

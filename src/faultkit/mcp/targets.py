@@ -6,6 +6,7 @@ A mock knows all its names; a gateway knows only those that the server's lists h
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -53,6 +54,8 @@ class Inventory:
     """URIs of the resources."""
     prompts: tuple[str, ...] | None = None
     methods: tuple[str, ...] | None = None
+    resource_prefixes: tuple[str, ...] = ()
+    """Beginnings of the URIs that templates of resources stand for."""
 
     def names(self, noun: str) -> tuple[str, ...] | None:
         """Return the known names of one kind: `tool`, `resource`, `prompt` or `method`."""
@@ -73,6 +76,12 @@ class Target:
     def is_among(self, names: Iterable[str]) -> bool:
         """Return whether the target matches one of these names."""
         return any(fnmatchcase(name, self.glob) for name in names)
+
+    def may_begin(self, prefix: str) -> bool:
+        """Return whether the target may match a name that begins so."""
+        fixed = re.split(r"[*?\[]", self.glob, maxsplit=1)[0]
+        is_whole = fixed == self.glob
+        return fixed.startswith(prefix) or (not is_whole and prefix.startswith(fixed))
 
     def missed(self, names: Iterable[str]) -> str:
         """Return the message for a target that is not among these names."""
@@ -105,5 +114,7 @@ def unmet_targets(rule: Rule, has: Inventory) -> Iterator[InputError]:
         yield InputError("match.server", f'expected {fitting}, got "{wanted}"')
     for target in targets_of(rule):
         names = has.names(target.noun)
+        if target.noun == "resource" and any(map(target.may_begin, has.resource_prefixes)):
+            continue
         if names is not None and not target.is_among(names):
             yield InputError(target.path, target.missed(names))

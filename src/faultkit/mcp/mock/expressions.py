@@ -61,6 +61,12 @@ def fill_names(value: Any, names: Mapping[str, Any]) -> Any:
     return value
 
 
+def fill_text(text: str, names: Mapping[str, Any]) -> str:
+    """Return a text with its `${…}` names replaced, as text even where it is nothing but one name."""
+    filled = fill_names(text, names)
+    return "" if filled is None else _text(filled)
+
+
 def _look_up(path: str, names: Mapping[str, Any]) -> Any:
     value: Any = names
     for key in path.split("."):

@@ -28,6 +28,7 @@ from faultkit.mcp.mock.manifest_keys import (
     PROMPT,
     RESOURCE,
     SERVER,
+    TEMPLATE,
     TOOL,
     WIRE_NAMES,
 )
@@ -37,10 +38,12 @@ from faultkit.mcp.mock.mock_model import (
     MockPrompt,
     MockResource,
     MockResult,
+    MockTemplate,
     MockTool,
     Question,
     mock_result,
 )
+from faultkit.mcp.mock.uri_template import UriTemplate
 
 if TYPE_CHECKING:
     from faultkit.mcp.mock.mock_recording import Recording
@@ -100,6 +103,9 @@ def _manifest(reader: MappingReader) -> Manifest:
     _refuse_repeats([tool.name for tool in tools], "tools", "name")
     resources = each_of(reader.given.get("resources", []), "resources", _resource)
     _refuse_repeats([each.listed["uri"] for each in resources], "resources", "uri")
+    templates = each_of(reader.given.get("resource_templates", []), "resource_templates", _template)
+    uris = [each.template.text for each in templates]
+    _refuse_repeats(uris, "resource_templates", "uri_template")
     prompts = each_of(reader.given.get("prompts", []), "prompts", _prompt)
     _refuse_repeats([each.listed["name"] for each in prompts], "prompts", "name")
     return Manifest(
@@ -110,6 +116,7 @@ def _manifest(reader: MappingReader) -> Manifest:
         tuple(prompts),
         reader.take("instructions"),
         reader.take("page_size"),
+        tuple(templates),
     )
 
 
@@ -125,6 +132,12 @@ def _refuse_repeats(names: Iterable[str], what: str, key: str) -> None:
 def _refuse_both(reader: MappingReader, one: str, other: str) -> None:
     if one in reader.given and other in reader.given:
         raise InputError(other, f"expected only one of {one} and {other}, got both")
+
+
+def _one_of(reader: MappingReader, one: str, other: str) -> str:
+    """Return which of two keys is given; the first if neither is."""
+    _refuse_both(reader, one, other)
+    return other if other in reader.given else one
 
 
 def _tool(entry: object) -> MockTool:
@@ -169,20 +182,36 @@ def _questions(given: Mapping[str, Any]) -> tuple[Question, ...]:
 
 def _resource(entry: object) -> MockResource:
     reader = MappingReader(entry, RESOURCE)
-    _refuse_both(reader, "mime_type", "mimeType")
-    _refuse_both(reader, "text", "blob")
     uri = reader.take("uri")
-    kind = reader.take("mime_type" if "mime_type" in reader.given else "mimeType")
+    listed, contents = _listed_and_contents(reader, uri)
+    return MockResource({"uri": uri, **listed}, {"uri": uri, **contents})
+
+
+def _template(entry: object) -> MockTemplate:
+    reader = MappingReader(entry, TEMPLATE)
+    key = _one_of(reader, "uri_template", "uriTemplate")
+    reader.require(key, "a template such as mem://notes/{id}")
+    template: UriTemplate = reader.take(key)
+    listed, contents = _listed_and_contents(reader, template.text)
+    if "text" in contents:
+        check_names(contents["text"], "text", ("args",))
+    return MockTemplate({"uriTemplate": template.text, **listed}, template, contents)
+
+
+def _listed_and_contents(reader: MappingReader, uri: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what the list shows of a resource or template, and its contents, without the URI."""
+    _refuse_both(reader, "text", "blob")
+    kind = reader.take(_one_of(reader, "mime_type", "mimeType"))
     name = reader.take("name") if "name" in reader.given else uri
-    listed = {"uri": uri, "name": name, "mimeType": kind, **reader.values("title", "description")}
+    shown_unchanged = reader.values("title", "description", "annotations", "icons", "_meta")
     form = "blob" if "blob" in reader.given else "text"
-    return MockResource(listed, {"uri": uri, "mimeType": kind, form: reader.take(form)})
+    return {"name": name, "mimeType": kind, **shown_unchanged}, {"mimeType": kind, form: reader.take(form)}
 
 
 def _prompt(entry: object) -> MockPrompt:
     reader = MappingReader(entry, PROMPT)
     name = reader.take("name")
-    listed: dict[str, Any] = {"name": name, **reader.values("title", "description")}
+    listed: dict[str, Any] = {"name": name, **reader.values("title", "description", "icons", "_meta")}
     if "arguments" in reader.given:
         listed["arguments"] = each_of(reader.given["arguments"], "arguments", _argument)
     _refuse_both(reader, "text", "messages")

@@ -54,6 +54,7 @@ class ManifestAnswers:
         self._manifest = manifest
         self._tools = {tool.name: tool for tool in manifest.tools}
         self._resources = {each.listed["uri"]: each for each in manifest.resources}
+        self._has_resources = bool(manifest.resources or manifest.templates)
         self._prompts = {each.listed["name"]: each for each in manifest.prompts}
         self._outcome_counts: dict[tuple[str, int], int] = {}
         """Outcomes used so far, by tool and place of the response."""
@@ -80,11 +81,11 @@ class ManifestAnswers:
             return {}
         if method == "tools/list":
             return self._list("tools", self._manifest.tools, params)
-        if method == "resources/list" and self._resources:
+        if method == "resources/list" and self._has_resources:
             return self._list("resources", self._manifest.resources, params)
-        if method == "resources/templates/list" and self._resources:
-            return self._list("resourceTemplates", (), params)
-        if method == "resources/read" and self._resources:
+        if method == "resources/templates/list" and self._has_resources:
+            return self._list("resourceTemplates", self._manifest.templates, params)
+        if method == "resources/read" and self._has_resources:
             return self._read(params.get("uri"), era)
         if method == "prompts/list" and self._prompts:
             return self._list("prompts", self._manifest.prompts, params)
@@ -97,7 +98,7 @@ class ManifestAnswers:
 
     def _capabilities(self) -> dict[str, Any]:
         found: dict[str, Any] = {"tools": {"listChanged": False}}
-        if self._resources:
+        if self._has_resources:
             found["resources"] = {"listChanged": False, "subscribe": False}
         if self._prompts:
             found["prompts"] = {"listChanged": False}
@@ -113,12 +114,20 @@ class ManifestAnswers:
             return JsonRpcError(INVALID_PARAMS, f"Invalid params: cursor: {error}")
 
     def _read(self, uri: object, era: Era) -> dict[str, Any] | JsonRpcError:
-        resource = self._resources.get(uri) if isinstance(uri, str) else None
-        if resource is None:
+        contents = self._contents(uri) if isinstance(uri, str) else None
+        if contents is None:
             # MCP 2026-07-28, Overview, Error Codes: -32602 replaces -32002.
             code = -32002 if era == "legacy" else INVALID_PARAMS
             return JsonRpcError(code, f"resource `{uri}` is not declared in the mock", {"uri": uri})
-        return {"contents": [resource.contents]}
+        return {"contents": [contents]}
+
+    def _contents(self, uri: str) -> dict[str, Any] | None:
+        """Return the contents of a resource, or else of the first template that the URI fits."""
+        resource = self._resources.get(uri)
+        if resource is not None:
+            return resource.contents
+        found = (each.read(uri) for each in self._manifest.templates)
+        return next((each for each in found if each is not None), None)
 
     def _prompt(self, params: Mapping[str, Any]) -> dict[str, Any] | JsonRpcError:
         name = params.get("name")

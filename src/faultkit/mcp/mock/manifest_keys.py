@@ -13,6 +13,7 @@ from faultkit.base.documents.checks import shown, text
 from faultkit.base.documents.key_tables import Key, KeyTable, Schema
 from faultkit.base.documents.values import SWITCH_SCHEMA, TEXT_SCHEMA, whole_number
 from faultkit.base.errors import InputError
+from faultkit.mcp.mock.uri_template import UriTemplate, parse_template
 
 DEFAULT_NAME = "faultkit-mock"
 MOST_ENTRIES = 100_000
@@ -37,6 +38,7 @@ def _of_type(kind: type, expected: str) -> Callable[[object], Any]:
 
 _any_text = _of_type(str, "a text")
 _mapping = _of_type(Mapping, "a mapping")
+_list = _of_type(list, "a list")
 
 
 def _base64(value: object) -> str:
@@ -62,6 +64,26 @@ def _content(value: object) -> Mapping[str, Any]:
     return value
 
 
+def _uri_template(value: object) -> UriTemplate:
+    given = text(value, "a template such as mem://notes/{id}", "")
+    try:
+        return parse_template(given)
+    except ValueError as error:
+        raise InputError("", str(error)) from None
+
+
+def _listed_keys(method: str) -> tuple[Key, ...]:
+    """Return the keys of a resource or template that a list shows unchanged."""
+    where = f"Listed in `{method}`."
+    return (
+        Key("title", _any_text, _ANY_TEXT, help=where),
+        Key("description", _any_text, _ANY_TEXT, help=where),
+        Key("annotations", _mapping, _OBJECT, help=where),
+        Key("icons", _list, _LIST, help=where),
+        Key("_meta", _mapping, _OBJECT, help=where),
+    )
+
+
 SERVER = KeyTable(
     Key(
         "name",
@@ -84,7 +106,16 @@ SERVER = KeyTable(
         help="Instructions for clients, sent when they connect.",
     ),
     Key("tools", schema=_LIST, help="The tools; the list may be empty.", required="tools"),
-    Key("resources", schema=_LIST, help="Resources; without any, the methods for them do not exist."),
+    Key(
+        "resources",
+        schema=_LIST,
+        help="Resources; without any, and without templates, the methods for them do not exist.",
+    ),
+    Key(
+        "resource_templates",
+        schema=_LIST,
+        help="Templates of resources that clients read by their variables.",
+    ),
     Key("prompts", schema=_LIST, help="Prompts; without any, the methods for them do not exist."),
     Key(
         "page_size",
@@ -115,7 +146,7 @@ TOOL = KeyTable(
     Key("output_schema", _mapping, _OBJECT, help="The JSON Schema of structured results."),
     Key("outputSchema", _mapping, _OBJECT, help="The same as `output_schema`."),
     Key("annotations", _mapping, _OBJECT, help="Listed in `tools/list` unchanged."),
-    Key("icons", _of_type(list, "a list"), _LIST, help="Listed in `tools/list` unchanged."),
+    Key("icons", _list, _LIST, help="Listed in `tools/list` unchanged."),
     Key("execution", _mapping, _OBJECT, help="Listed in `tools/list` unchanged."),
     Key("_meta", _mapping, _OBJECT, help="Listed in `tools/list` unchanged."),
     Key("response", help="The result of every call."),
@@ -136,11 +167,7 @@ TOOL = KeyTable(
 LISTED_KEYS = TOOL.names[: TOOL.names.index("response")]
 """The keys of a tool that `tools/list` shows."""
 WIRE_NAMES = {"input_schema": "inputSchema", "output_schema": "outputSchema"}
-RESOURCE = KeyTable(
-    Key("uri", _filled_text("a URI"), TEXT_SCHEMA, "", "The URI of the resource.", "a URI"),
-    Key("name", _filled_text("a name"), TEXT_SCHEMA, help="Listed in `resources/list`; by default the URI."),
-    Key("title", _any_text, _ANY_TEXT, help="Listed in `resources/list`."),
-    Key("description", _any_text, _ANY_TEXT, help="Listed in `resources/list`."),
+_CONTENTS = (
     Key(
         "mime_type",
         _filled_text("a media type"),
@@ -149,14 +176,37 @@ RESOURCE = KeyTable(
         "The media type.",
     ),
     Key("mimeType", _filled_text("a media type"), TEXT_SCHEMA, "text/plain", "The same as `mime_type`."),
+)
+RESOURCE = KeyTable(
+    Key("uri", _filled_text("a URI"), TEXT_SCHEMA, "", "The URI of the resource.", "a URI"),
+    Key("name", _filled_text("a name"), TEXT_SCHEMA, help="Listed in `resources/list`; by default the URI."),
+    *_listed_keys("resources/list"),
+    *_CONTENTS,
     Key("text", _any_text, _ANY_TEXT, "", "The contents as text."),
+    Key("blob", _base64, TEXT_SCHEMA, help="The contents as base64; not together with `text`."),
+    has_nulls=False,
+)
+TEMPLATE = KeyTable(
+    Key(
+        "uri_template",
+        _uri_template,
+        TEXT_SCHEMA,
+        help="The template of the URIs: variables are `{id}`, or `{+path}` for a text with slashes.",
+    ),
+    Key("uriTemplate", _uri_template, TEXT_SCHEMA, help="The same as `uri_template`."),
+    Key("name", _filled_text("a name"), TEXT_SCHEMA, help="Listed; by default the template."),
+    *_listed_keys("resources/templates/list"),
+    *_CONTENTS,
+    Key("text", _any_text, _ANY_TEXT, "", "The contents as text, with `${args.…}` filled in."),
     Key("blob", _base64, TEXT_SCHEMA, help="The contents as base64; not together with `text`."),
     has_nulls=False,
 )
 PROMPT = KeyTable(
     Key("name", _filled_text("a name"), TEXT_SCHEMA, "", "The name of the prompt.", "a name"),
     Key("title", _any_text, _ANY_TEXT, help="Listed in `prompts/list`."),
-    Key("description", _any_text, _ANY_TEXT, help="Listed in `prompts/list`."),
+    Key("description", _any_text, _ANY_TEXT, help="Listed in `prompts/list`, and in the prompt."),
+    Key("icons", _list, _LIST, help="Listed in `prompts/list`."),
+    Key("_meta", _mapping, _OBJECT, help="Listed in `prompts/list`."),
     Key("arguments", schema=_LIST, help="The arguments, listed in `prompts/list`."),
     Key("text", _any_text, _ANY_TEXT, help="The text of its only message, with `${args.…}` filled in."),
     Key("messages", schema=_LIST, help="Its messages, instead of `text`."),

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from faultkit.mcp.mock.expressions import Condition, fill_names, has_names
+from faultkit.mcp.mock.expressions import Condition, fill_names, fill_text, has_names
+from faultkit.mcp.mock.uri_template import UriTemplate
 from faultkit.mcp.targets import METHODS, Inventory
 from faultkit.mcp.wire.message import Id, encode
 
@@ -111,6 +112,27 @@ class MockResource:
 
 
 @dataclass(frozen=True, slots=True)
+class MockTemplate:
+    """A template of resources of a manifest."""
+
+    listed: dict[str, Any]
+    """Entry of `resources/templates/list`."""
+    template: UriTemplate
+    contents: dict[str, Any]
+    """Entry of `contents` in the result of `resources/read`, with `${…}` names and without the URI."""
+
+    def read(self, uri: str) -> dict[str, Any] | None:
+        """Return the contents of a URI; None if it is not one of the template."""
+        values = self.template.values(uri)
+        if values is None:
+            return None
+        filled = {**self.contents, "uri": uri}
+        if "text" in filled:
+            filled["text"] = fill_text(filled["text"], {"args": values})
+        return filled
+
+
+@dataclass(frozen=True, slots=True)
 class MockPrompt:
     """A prompt of a manifest."""
 
@@ -132,6 +154,7 @@ class Manifest:
     instructions: str | None = None
     page_size: int | None = None
     """Entries in a page of a list; None for one page."""
+    templates: tuple[MockTemplate, ...] = ()
 
     @property
     def listed(self) -> tuple[Mapping[str, Any], ...]:
@@ -147,6 +170,7 @@ class Manifest:
             tuple(each.listed["uri"] for each in self.resources),
             tuple(each.listed["name"] for each in self.prompts),
             METHODS,
+            tuple(each.template.prefix for each in self.templates),
         )
 
 
