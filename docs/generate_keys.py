@@ -61,6 +61,7 @@ PAGES: dict[str, dict[str, tuple[KeyTable, str]]] = {
         "mock_server": (manifest_keys.SERVER, "key of `mock_server`"),
         "tool": (manifest_keys.TOOL, "key of a tool"),
         "response": (RESPONSE, "key of a response"),
+        "call_message": (manifest_keys.CALL_MESSAGE, "key of an entry of `sends`"),
         "error": (ERROR, "key of an error"),
         "resource": (manifest_keys.RESOURCE, "key of a resource"),
         "template": (manifest_keys.TEMPLATE, "key of a resource template"),

@@ -29,9 +29,13 @@ def mock(folder: Path, text: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-def test_the_page_has_one_manifest_and_it_can_be_read() -> None:
-    (text,) = MANIFEST
-    assert [tool.name for tool in read_manifest(text).tools] == ["search", "status"]
+def test_the_manifest_of_the_page_can_be_read() -> None:
+    assert [tool.name for tool in read_manifest(MANIFEST[0]).tools] == ["search", "status"]
+
+
+@pytest.mark.parametrize("text", MANIFEST[1:])
+def test_the_other_examples_are_parts_of_a_manifest(text: str) -> None:
+    read_manifest(text if text.startswith("tools:") else f"tools: []\n{text}")
 
 
 def test_the_example_says_what_the_page_shows(tmp_path: Path) -> None:

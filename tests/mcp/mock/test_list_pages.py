@@ -14,7 +14,8 @@ from faultkit.mcp.mock.manifest_answers import ManifestAnswers
 
 
 def pages(name: str, entries: list[int], size: int | None) -> list[list[int]]:
-    found, params = [], {}
+    found: list[list[int]] = []
+    params: dict[str, Any] = {}
     while True:
         page = page_of(name, entries, params, size)
         found.append(page[name])

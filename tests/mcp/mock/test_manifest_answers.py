@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from faultkit.faults.call_fault import Era
+from faultkit.mcp.mock.answer_source import PendingAnswer
 from faultkit.mcp.mock.manifest import parse_manifest, read_manifest
-from faultkit.mcp.mock.manifest_answers import ClientQuestions, ManifestAnswers
+from faultkit.mcp.mock.manifest_answers import ManifestAnswers
 from faultkit.mcp.mock.mock_recording import read_recording
 from faultkit.mcp.targets import METHODS, Inventory
 from faultkit.mcp.wire.era import CAPABILITIES_KEY, SERVER_INFO_KEY, VERSION_KEY
@@ -206,7 +207,7 @@ def test_results_of_the_modern_era_say_that_they_are_whole() -> None:
 def test_a_tool_that_asks_says_what_and_goes_on_with_what_it_heard() -> None:
     answers = ManifestAnswers(MANIFEST)
     asking = answers.answer("tools/call", {"name": "asks"}, "legacy")
-    assert isinstance(asking, ClientQuestions)
+    assert isinstance(asking, PendingAnswer)
     assert [question.method for question in asking.questions] == ["sampling/createMessage", "roots/list"]
     member = asking.then({"sampling": {"text": "yes"}, "roots": {"x": 2}})
     assert json.loads(b"{" + member + b"}") == text('{"text": "yes"} 2')

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from faultkit.base.documents.values import MILLISECONDS
 from faultkit.base.errors import InputError
 from faultkit.mcp.mock.manifest import read_manifest
+from faultkit.mcp.mock.mock_model import LOG_LEVELS
 
 WRONG = [
     ("page_size: 0", "page_size: expected a whole number from 1 to 100000, got 0"),
@@ -35,6 +37,54 @@ WRONG = [
         'resource_templates: [{uri_template: "{a}", text: "${b}"}]',
         'resource_templates[0].text: expected a name of args in ${…}, got "b"',
     ),
+    (
+        'resource_templates: [{uri_template: "{a}", complete: [x]}]',
+        "resource_templates[0].complete: expected a mapping, got a list",
+    ),
+    (
+        'resource_templates: [{uri_template: "{a}", complete: {b: [x]}}]',
+        "resource_templates[0].complete.b: expected a variable of the template, one of a",
+    ),
+    (
+        'resource_templates: [{uri_template: "{a}", complete: {a: [x, 5]}}]',
+        "resource_templates[0].complete.a[1]: expected a text, got 5",
+    ),
+    (
+        "prompts: [{name: p, arguments: [{name: a, complete: x}]}]",
+        'prompts[0].arguments[0].complete: expected a list of texts, got "x"',
+    ),
+    (
+        "prompts: [{name: p, arguments: [{name: a, complete: [null]}]}]",
+        "prompts[0].arguments[0].complete[0]: expected a text, got nothing",
+    ),
+]
+
+WRONG += [
+    (f"    sends: {given}", f"tools[1].sends{problem}")
+    for given, problem in [
+        ("5", ": expected a list of sends, got 5"),
+        ("[x]", '[0]: expected a mapping, got "x"'),
+        ("[{after_ms: 5}]", "[0]: expected one of progress and log, got none"),
+        ("[{progress: 1, log: x}]", "[0]: expected one of progress and log, got both"),
+        ("[{progress: half}]", '[0].progress: expected a number, got "half"'),
+        ("[{progress: .nan}]", "[0].progress: expected a number that JSON has, got nan"),
+        (
+            "[{progress: 1, level: info}]",
+            "[0].level: expected one of progress, total, message, after_ms beside progress",
+        ),
+        ("[{log: x, total: 1}]", "[0].total: expected one of log, level, logger, after_ms beside log"),
+        (
+            "[{log: x, level: loud}]",
+            f'[0].level: expected one of {", ".join(LOG_LEVELS)}, got "loud"',
+        ),
+        (
+            "[{log: x, after_ms: -1}]",
+            f"[0].after_ms: expected {MILLISECONDS.format('of at least 0')}, got -1",
+        ),
+        ("[{progress: 1}, {log: x}, {progress: 1}]", "[2].progress: expected more than 1, got 1"),
+        ('[{log: "${nope}"}]', '[0].log: expected a name of args, tool in ${…}, got "nope"'),
+        ("[{log: x, mesage: y}]", '[0].mesage: unknown key; did you mean "message"?'),
+    ]
 ]
 
 

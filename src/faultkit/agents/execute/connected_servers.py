@@ -20,8 +20,8 @@ from faultkit.agents.suite.definition import CommandServer, MockServer, SuiteSer
 from faultkit.base.errors import TargetError
 from faultkit.faults.call_fault import Message, Transport
 from faultkit.mcp.mcp_client import OPENING_S, McpClient, ServerAddress
+from faultkit.mcp.mock.answer_source import AnswerSource, PendingAnswer
 from faultkit.mcp.mock.manifest import load_source
-from faultkit.mcp.mock.manifest_answers import AnswerSource, ClientQuestions
 from faultkit.mcp.mock.mock_model import Manifest, reply_of
 from faultkit.mcp.mock.mock_server import source_of
 
@@ -94,10 +94,13 @@ class InMemoryMock:
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> Message:
         """Return the answer of the mock. Raises TargetError if the tool needs one of its client."""
         answer = self._source.answer("tools/call", {"name": tool, "arguments": dict(arguments)}, "legacy")
-        if isinstance(answer, ClientQuestions):
-            raise TargetError(
-                f"{self.name}: `{tool}` asks its client, and an agent of a suite has no answers"
-            )
+        if isinstance(answer, PendingAnswer):
+            if answer.questions:
+                raise TargetError(
+                    f"{self.name}: `{tool}` asks its client, and an agent of a suite has no answers"
+                )
+            # Messages during a call are for clients: an agent gets the result, in virtual time at once.
+            answer = answer.then({})
         reply: Message = json.loads(reply_of(0, answer))
         return reply
 

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from faultkit.base.documents.checks import mapping, shown
+from faultkit.base.documents.checks import join_path, mapping, shown
 from faultkit.base.documents.mapping_reader import MappingReader
 from faultkit.base.documents.schema_example import smallest_value
 from faultkit.base.documents.yaml_text import placed, read_document, to_json_data
@@ -20,6 +20,7 @@ from faultkit.base.errors import InputError
 from faultkit.base.files import read_text
 from faultkit.mcp.mock.manifest_keys import (
     ARGUMENT,
+    CALL_MESSAGE,
     FILE,
     LIST_REPLY,
     LIST_RESULT,
@@ -31,9 +32,13 @@ from faultkit.mcp.mock.manifest_keys import (
     TEMPLATE,
     TOOL,
     WIRE_NAMES,
+    texts,
 )
 from faultkit.mcp.mock.manifest_responses import check_names, each_of, parse_responses
 from faultkit.mcp.mock.mock_model import (
+    LOG_MESSAGE,
+    PROGRESS,
+    CallMessage,
     Manifest,
     MockPrompt,
     MockResource,
@@ -153,7 +158,12 @@ def _tool(entry: object) -> MockTool:
         raise InputError(f"{key}.required", f"expected a list of names, got {shown(required)}")
     default = _default_answer(name, listed.get("outputSchema"))
     return MockTool(
-        name, listed, tuple(required), parse_responses(reader.given, default), _questions(reader.given)
+        name,
+        listed,
+        tuple(required),
+        parse_responses(reader.given, default),
+        _questions(reader.given),
+        _messages(reader.given.get("sends", [])),
     )
 
 
@@ -180,6 +190,45 @@ def _questions(given: Mapping[str, Any]) -> tuple[Question, ...]:
     return tuple(questions)
 
 
+def _messages(entries: object) -> tuple[CallMessage, ...]:
+    messages = each_of(entries, "sends", _message_of_call)
+    last: float | None = None
+    for index, each in enumerate(messages):
+        value = each.params.get("progress")
+        if value is None:
+            continue
+        if last is not None and value <= last:
+            # MCP 2025-11-25, Progress: the value must increase with each notification.
+            raise InputError(f"sends[{index}].progress", f"expected more than {last:g}, got {value:g}")
+        last = value
+    return tuple(messages)
+
+
+def _message_of_call(entry: object) -> CallMessage:
+    reader = MappingReader(entry, CALL_MESSAGE)
+    given = [key for key in ("progress", "log") if key in reader.given]
+    if len(given) != 1:
+        raise InputError("", f"expected one of progress and log, got {'both' if given else 'none'}")
+    own = ("progress", "total", "message") if given == ["progress"] else ("log", "level", "logger")
+    for key in reader.given:
+        if key not in own and key != "after_ms":
+            raise InputError(key, f"expected one of {', '.join(own)}, after_ms beside {given[0]}")
+    for key, value in reader.given.items():
+        check_names(value, key, ("args", "tool"))
+    after_s = reader.take("after_ms")
+    if given == ["progress"]:
+        return CallMessage(
+            PROGRESS, {key: _whole(value) for key, value in reader.values(*own).items()}, after_s
+        )
+    params = {"level": reader.take("level"), **reader.values("logger"), "data": reader.given["log"]}
+    return CallMessage(LOG_MESSAGE, params, after_s)
+
+
+def _whole(value: Any) -> Any:
+    """Return a number as the file has it: 50, not 50.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def _resource(entry: object) -> MockResource:
     reader = MappingReader(entry, RESOURCE)
     uri = reader.take("uri")
@@ -195,7 +244,18 @@ def _template(entry: object) -> MockTemplate:
     listed, contents = _listed_and_contents(reader, template.text)
     if "text" in contents:
         check_names(contents["text"], "text", ("args",))
-    return MockTemplate({"uriTemplate": template.text, **listed}, template, contents)
+    completions = {}
+    for name, values in reader.values("complete").get("complete", {}).items():
+        if name not in template.names:
+            raise InputError(
+                join_path("complete", name),
+                f"expected a variable of the template, one of {', '.join(template.names)}",
+            )
+        try:
+            completions[name] = texts(values)
+        except InputError as error:
+            raise error.within(join_path("complete", name)) from None
+    return MockTemplate({"uriTemplate": template.text, **listed}, template, contents, completions)
 
 
 def _listed_and_contents(reader: MappingReader, uri: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -212,8 +272,11 @@ def _prompt(entry: object) -> MockPrompt:
     reader = MappingReader(entry, PROMPT)
     name = reader.take("name")
     listed: dict[str, Any] = {"name": name, **reader.values("title", "description", "icons", "_meta")}
+    completions: dict[str, tuple[str, ...]] = {}
     if "arguments" in reader.given:
-        listed["arguments"] = each_of(reader.given["arguments"], "arguments", _argument)
+        arguments = each_of(reader.given["arguments"], "arguments", _argument)
+        listed["arguments"] = [each for each, _ in arguments]
+        completions = {each["name"]: values for each, values in arguments if values is not None}
     _refuse_both(reader, "text", "messages")
     if "messages" in reader.given:
         messages = each_of(reader.given["messages"], "messages", _message)
@@ -221,14 +284,16 @@ def _prompt(entry: object) -> MockPrompt:
         content = reader.take("text") if "text" in reader.given else f"mock {name}"
         messages = [_message({"content": content})]
     check_names(messages, "messages" if "messages" in reader.given else "text", ("args",))
-    return MockPrompt(listed, {"messages": messages, **reader.values("description")})
+    return MockPrompt(listed, {"messages": messages, **reader.values("description")}, completions)
 
 
-def _argument(entry: object) -> Mapping[str, Any]:
+def _argument(entry: object) -> tuple[Mapping[str, Any], tuple[str, ...] | None]:
+    """Return what the list shows of an argument, and the values that complete it."""
     reader = MappingReader(entry, ARGUMENT)
     reader.take("name")
     reader.take("required")
-    return reader.given
+    values = reader.take("complete")
+    return {key: value for key, value in reader.given.items() if key != "complete"}, values
 
 
 def _message(entry: object) -> dict[str, Any]:

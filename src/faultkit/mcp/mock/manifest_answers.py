@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from faultkit.faults.call_fault import Era
+from faultkit.mcp.mock.answer_source import ClientState, PendingAnswer
+from faultkit.mcp.mock.call_messages import set_log_level, timed_messages
+from faultkit.mcp.mock.completion import complete
 from faultkit.mcp.mock.expressions import fill_names
 from faultkit.mcp.mock.list_pages import page_of
 from faultkit.mcp.mock.mock_model import (
@@ -15,21 +17,18 @@ from faultkit.mcp.mock.mock_model import (
     MockOutcome,
     MockResult,
     MockTool,
-    Question,
     ReplyMember,
     error_member,
     result_member,
 )
-from faultkit.mcp.wire.era import CAPABILITIES_KEY, MISSING_CAPABILITY, complete_result, meta_of, opening_of
+from faultkit.mcp.wire.era import (
+    CAPABILITIES_KEY,
+    MISSING_CAPABILITY,
+    complete_result,
+    meta_of,
+    opening_of,
+)
 from faultkit.mcp.wire.message import INVALID_PARAMS, METHOD_NOT_FOUND
-
-
-@dataclass(frozen=True, slots=True)
-class ClientQuestions:
-    """Questions that the client has to answer first; `then` gets the answers by kind of question."""
-
-    questions: tuple[Question, ...]
-    then: Callable[[Mapping[str, Any]], ReplyMember]
 
 
 class Listed(Protocol):
@@ -37,14 +36,6 @@ class Listed(Protocol):
 
     @property
     def listed(self) -> dict[str, Any]: ...
-
-
-class AnswerSource(Protocol):
-    """A source of answers: a manifest or a recording."""
-
-    def answer(self, method: str, params: Mapping[str, Any], era: Era) -> ReplyMember | ClientQuestions:
-        """Return the answer to a request, or the questions that the client has to answer first."""
-        ...
 
 
 class ManifestAnswers:
@@ -56,6 +47,9 @@ class ManifestAnswers:
         self._resources = {each.listed["uri"]: each for each in manifest.resources}
         self._has_resources = bool(manifest.resources or manifest.templates)
         self._prompts = {each.listed["name"]: each for each in manifest.prompts}
+        self._has_logs = any(tool.has_logs for tool in manifest.tools)
+        self._templates = {each.template.text: each for each in manifest.templates}
+        self._completes = any(each.completions for each in (*manifest.prompts, *manifest.templates))
         self._outcome_counts: dict[tuple[str, int], int] = {}
         """Outcomes used so far, by tool and place of the response."""
         self._call_counts: dict[str, int] = {}
@@ -64,15 +58,20 @@ class ManifestAnswers:
         self._encoded: dict[tuple[int, Era], ReplyMember] = {}
         """Encoded outcomes without `${…}` names, by identity."""
 
-    def answer(self, method: str, params: Mapping[str, Any], era: Era) -> ReplyMember | ClientQuestions:
+    def answer(
+        self, method: str, params: Mapping[str, Any], era: Era, client: ClientState | None = None
+    ) -> ReplyMember | PendingAnswer:
+        client = ClientState() if client is None else client
         if method == "tools/call":
-            return self._call(params, era)
-        result = self._result(method, params, era)
+            return self._call(params, era, client)
+        result = self._result(method, params, era, client)
         if isinstance(result, JsonRpcError):
             return error_member(result)
         return result_member(complete_result(result, method, era, self._info))
 
-    def _result(self, method: str, params: Mapping[str, Any], era: Era) -> dict[str, Any] | JsonRpcError:
+    def _result(
+        self, method: str, params: Mapping[str, Any], era: Era, client: ClientState
+    ) -> dict[str, Any] | JsonRpcError:
         if method == "initialize" and era == "legacy":
             return self._opening(era, params.get("protocolVersion"))
         if method == "server/discover" and era == "modern":
@@ -91,6 +90,10 @@ class ManifestAnswers:
             return self._list("prompts", self._manifest.prompts, params)
         if method == "prompts/get" and self._prompts:
             return self._prompt(params)
+        if method == "completion/complete" and self._completes:
+            return complete(params, self._prompts, self._templates)
+        if method == "logging/setLevel" and self._has_logs and era == "legacy":
+            return set_log_level(client, params)
         return JsonRpcError(METHOD_NOT_FOUND, f"method `{method}` is not there in the mock")
 
     def _opening(self, era: Era, version: object = None) -> dict[str, Any]:
@@ -102,6 +105,10 @@ class ManifestAnswers:
             found["resources"] = {"listChanged": False, "subscribe": False}
         if self._prompts:
             found["prompts"] = {"listChanged": False}
+        if self._completes:
+            found["completions"] = {}
+        if self._has_logs:
+            found["logging"] = {}
         return found
 
     def _list(
@@ -142,7 +149,7 @@ class ManifestAnswers:
         result: dict[str, Any] = fill_names(prompt.result, {"args": arguments})
         return result
 
-    def _call(self, params: Mapping[str, Any], era: Era) -> ReplyMember | ClientQuestions:
+    def _call(self, params: Mapping[str, Any], era: Era, client: ClientState) -> ReplyMember | PendingAnswer:
         name, arguments = params.get("name"), params.get("arguments")
         tool = self._tools.get(name) if isinstance(name, str) else None
         if tool is None:
@@ -154,23 +161,29 @@ class ManifestAnswers:
         for each in tool.required:
             if each not in arguments:
                 return error_member(JsonRpcError(INVALID_PARAMS, f"missing required argument `{each}`"))
-        if not tool.questions:
-            return self._call_result(tool, {"args": arguments}, era)
-        if era == "modern":
-            return self._modern_questions(tool, arguments, params)
-        return ClientQuestions(
-            tool.questions, lambda answers: self._call_result(tool, {**answers, "args": arguments}, era)
+        questions = tool.questions
+        known: dict[str, Any] = {"args": arguments}
+        if era == "modern" and questions:
+            asked = self._modern_questions(tool, params)
+            if isinstance(asked, bytes):
+                return asked
+            questions, known = (), {**asked, **known}
+        try:
+            messages = timed_messages(tool, params, era, client)
+        except ValueError as error:
+            return error_member(JsonRpcError(INVALID_PARAMS, f"Invalid params: {error}"))
+        if not questions and not any(each.raw or each.after_s for each in messages):
+            return self._call_result(tool, known, era)
+        return PendingAnswer(
+            messages, questions, lambda answers: self._call_result(tool, {**answers, **known}, era)
         )
 
-    def _modern_questions(
-        self, tool: MockTool, arguments: dict[str, Any], params: Mapping[str, Any]
-    ) -> ReplyMember:
-        """Answer a modern call with questions (`input_required`), or with its result once the client repeats
-        the call with answers (MCP 2026-07-28, Multi Round-Trip Requests)."""
+    def _modern_questions(self, tool: MockTool, params: Mapping[str, Any]) -> ReplyMember | dict[str, Any]:
+        """Return the client's answers if it repeats the call with them, or else a result that asks for them
+        (`input_required`; MCP 2026-07-28, Multi Round-Trip Requests)."""
         answers = params.get("inputResponses")
         if isinstance(answers, dict) and all(each.asks in answers for each in tool.questions):
-            names: dict[str, Any] = {each.asks: answers[each.asks] for each in tool.questions}
-            return self._call_result(tool, {**names, "args": arguments}, "modern")
+            return {each.asks: answers[each.asks] for each in tool.questions}
         declared = meta_of(params).get(CAPABILITIES_KEY)
         able = declared if isinstance(declared, dict) else {}
         needed: dict[str, Any] = {each.asks: {} for each in tool.questions if each.asks not in able}

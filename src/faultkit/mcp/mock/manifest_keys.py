@@ -9,10 +9,19 @@ from base64 import b64decode
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from faultkit.base.documents.checks import shown, text
+from faultkit.base.documents.checks import sequence, shown, text
 from faultkit.base.documents.key_tables import Key, KeyTable, Schema
-from faultkit.base.documents.values import SWITCH_SCHEMA, TEXT_SCHEMA, whole_number
+from faultkit.base.documents.values import (
+    SWITCH_SCHEMA,
+    TEXT_SCHEMA,
+    choice,
+    number,
+    pause_s,
+    span_schema,
+    whole_number,
+)
 from faultkit.base.errors import InputError
+from faultkit.mcp.mock.mock_model import LOG_LEVELS
 from faultkit.mcp.mock.uri_template import UriTemplate, parse_template
 
 DEFAULT_NAME = "faultkit-mock"
@@ -21,6 +30,7 @@ MOST_ENTRIES = 100_000
 _ANY_TEXT: Schema = {"type": "string"}
 _OBJECT: Schema = {"type": "object"}
 _LIST: Schema = {"type": "array"}
+_TEXTS: Schema = {"type": "array", "items": {"type": "string"}}
 
 
 def _filled_text(expected: str) -> Callable[[object], str]:
@@ -39,6 +49,14 @@ def _of_type(kind: type, expected: str) -> Callable[[object], Any]:
 _any_text = _of_type(str, "a text")
 _mapping = _of_type(Mapping, "a mapping")
 _list = _of_type(list, "a list")
+
+
+def texts(value: object) -> tuple[str, ...]:
+    """Read a list of texts."""
+    for index, each in enumerate(sequence(value, "texts", "")):
+        if not isinstance(each, str):
+            raise InputError(f"[{index}]", f"expected a text, got {shown(each)}")
+    return tuple(map(str, sequence(value, "texts", "")))
 
 
 def _base64(value: object) -> str:
@@ -162,6 +180,36 @@ TOOL = KeyTable(
     ),
     Key("elicitation", help="The same for `elicitation/create`."),
     Key("roots_list", help="The same for `roots/list`."),
+    Key(
+        "sends", schema=_LIST, help="Progress and log messages that it sends, in order, while a call is open."
+    ),
+    has_nulls=False,
+)
+CALL_MESSAGE = KeyTable(
+    Key(
+        "progress",
+        number("a number"),
+        {"type": "number"},
+        help="Sends `notifications/progress` with this value, if the call has a progress token.",
+    ),
+    Key("total", number("a number"), {"type": "number"}, help="The total of the progress."),
+    Key("message", _any_text, _ANY_TEXT, help="The message of the progress."),
+    Key("log", help="Sends `notifications/message` with this text or value as data."),
+    Key(
+        "level",
+        choice(LOG_LEVELS),
+        {"enum": list(LOG_LEVELS)},
+        "info",
+        "The level of the log message.",
+    ),
+    Key("logger", _filled_text("a name"), TEXT_SCHEMA, help="The name of the logger."),
+    Key(
+        "after_ms",
+        pause_s,
+        span_schema({"minimum": 0}),
+        0.0,
+        "The time to wait before it is sent, in milliseconds or with a unit.",
+    ),
     has_nulls=False,
 )
 LISTED_KEYS = TOOL.names[: TOOL.names.index("response")]
@@ -199,6 +247,12 @@ TEMPLATE = KeyTable(
     *_CONTENTS,
     Key("text", _any_text, _ANY_TEXT, "", "The contents as text, with `${args.…}` filled in."),
     Key("blob", _base64, TEXT_SCHEMA, help="The contents as base64; not together with `text`."),
+    Key(
+        "complete",
+        _mapping,
+        {"type": "object", "additionalProperties": _TEXTS},
+        help="Values that `completion/complete` offers, by the name of the variable.",
+    ),
     has_nulls=False,
 )
 PROMPT = KeyTable(
@@ -223,6 +277,7 @@ ARGUMENT = KeyTable(
         False,
         "True: a request without it gets error -32602.",
     ),
+    Key("complete", texts, _TEXTS, help="Values that `completion/complete` offers for it."),
     has_nulls=False,
 )
 MESSAGE = KeyTable(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from faultkit.mcp.mock.expressions import Condition, fill_names, fill_text, has_names
@@ -88,6 +88,23 @@ class Question:
     params: dict[str, Any]
 
 
+PROGRESS: Literal["notifications/progress"] = "notifications/progress"
+LOG_MESSAGE: Literal["notifications/message"] = "notifications/message"
+LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
+"""Levels of log messages, by growing severity (RFC 5424 §6.2.1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallMessage:
+    """A notification that a tool sends while a call is open."""
+
+    method: Literal["notifications/progress", "notifications/message"]
+    params: dict[str, Any]
+    """Parameters with `${…}` names, without the progress token."""
+    after_s: float
+    """Time since the message before it, or since the call."""
+
+
 @dataclass(frozen=True, slots=True)
 class MockTool:
     """A tool of a manifest."""
@@ -99,6 +116,12 @@ class MockTool:
     """Names of the arguments that a call must have."""
     responses: tuple[ConditionalResponse, ...]
     questions: tuple[Question, ...] = ()
+    messages: tuple[CallMessage, ...] = ()
+
+    @property
+    def has_logs(self) -> bool:
+        """True if it sends log messages."""
+        return any(each.method == LOG_MESSAGE for each in self.messages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +143,13 @@ class MockTemplate:
     template: UriTemplate
     contents: dict[str, Any]
     """Entry of `contents` in the result of `resources/read`, with `${…}` names and without the URI."""
+    completions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Values that complete a variable, by its name."""
+
+    @property
+    def argument_names(self) -> tuple[str, ...]:
+        """Names of the variables."""
+        return self.template.names
 
     def read(self, uri: str) -> dict[str, Any] | None:
         """Return the contents of a URI; None if it is not one of the template."""
@@ -140,6 +170,13 @@ class MockPrompt:
     """Entry of `prompts/list`."""
     result: dict[str, Any]
     """Result of `prompts/get`, with `${…}` names."""
+    completions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Values that complete an argument, by its name."""
+
+    @property
+    def argument_names(self) -> tuple[str, ...]:
+        """Names of the arguments."""
+        return tuple(each["name"] for each in self.listed.get("arguments", ()))
 
 
 @dataclass(frozen=True, slots=True)

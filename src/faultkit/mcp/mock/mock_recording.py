@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias
 
 from faultkit.base.errors import InputError
 from faultkit.faults.call_fault import Era
-from faultkit.mcp.mock.manifest_answers import ClientQuestions
+from faultkit.mcp.mock.answer_source import ClientState, PendingAnswer
 from faultkit.mcp.mock.mock_model import JsonRpcError, ReplyMember, error_member, result_member
 from faultkit.mcp.recorded_lines import read_lines
 from faultkit.mcp.targets import METHODS, Inventory
@@ -230,7 +230,9 @@ class Replay:
         self._tools = {tool["name"] for tool in recording.listed}
         self._methods = {reply.method for reply in recording.replies}
 
-    def answer(self, method: str, params: Mapping[str, Any], era: Era) -> ReplyMember | ClientQuestions:
+    def answer(
+        self, method: str, params: Mapping[str, Any], era: Era, client: ClientState | None = None
+    ) -> ReplyMember | PendingAnswer:
         if method in _OPENING:
             return self._opening(method, params, era)
         key = key_of(method, params)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,8 @@ from faultkit.base.tasks import TaskSet
 from faultkit.faults.call_fault import ERAS, Transport
 from faultkit.mcp.injector import Injector, check_plan
 from faultkit.mcp.interpreter import count_reply, execute_verdict
-from faultkit.mcp.mock.manifest_answers import AnswerSource, ClientQuestions, ManifestAnswers
+from faultkit.mcp.mock.answer_source import AnswerSource, ClientState, PendingAnswer
+from faultkit.mcp.mock.manifest_answers import ManifestAnswers
 from faultkit.mcp.mock.mock_model import JsonRpcError, Manifest, Question, ReplyMember, error_member, reply_of
 from faultkit.mcp.run_log import RunLog
 from faultkit.mcp.wire.era import refusal_of
@@ -82,16 +83,23 @@ class MockService:
                 self._tasks.start(execute_verdict(verdict, exchange, lambda: self._ask(exchange)))
                 return
         answer = self._answer(exchange)
-        if isinstance(answer, ClientQuestions):
-            self._tasks.start(self._answer_after_questions(exchange, answer))
+        if isinstance(answer, PendingAnswer) and not _needs_time(answer):
+            # At once, so that a client that closes its end after the call gets the reply.
+            for message in answer.messages:
+                if message.raw is not None:
+                    exchange.note(message.raw)
+            answer = _then(answer, {})
+        if isinstance(answer, PendingAnswer):
+            self._tasks.start(self._answer_later(exchange, answer))
             return
         exchange.reply(reply_of(request.id, answer))
         count_reply(session)
 
-    def _answer(self, exchange: Exchange) -> ReplyMember | ClientQuestions:
+    def _answer(self, exchange: Exchange) -> ReplyMember | PendingAnswer:
         request = exchange.request
         try:
-            return self._source.answer(request.method, request.params, exchange.session.era)
+            client = client_of(exchange.session)
+            return self._source.answer(request.method, request.params, exchange.session.era, client)
         except RecursionError:
             # Some values can be parsed but are nested too deeply to be encoded.
             return _TOO_DEEP
@@ -99,35 +107,40 @@ class MockService:
     async def _ask(self, exchange: Exchange) -> Incoming:
         """Return the reply to a call with a verdict, as an upstream would."""
         answer = self._answer(exchange)
-        if isinstance(answer, ClientQuestions):
-            answer = await self._ask_client(exchange, answer)
+        if isinstance(answer, PendingAnswer):
+            answer = await self._finish(exchange, answer)
         return read(reply_of(exchange.request.id, answer))
 
-    async def _answer_after_questions(self, exchange: Exchange, questions: ClientQuestions) -> None:
-        """Answer a call without a verdict once the client has answered the tool's questions."""
+    async def _answer_later(self, exchange: Exchange, pending: PendingAnswer) -> None:
+        """Answer a call without a verdict after its messages and questions."""
+        work = asyncio.ensure_future(self._finish(exchange, pending))
+        exchange.on_cancel(work.cancel)
         try:
-            answer = await self._ask_client(exchange, questions)
+            answer = await work
         except asyncio.CancelledError:
             if not exchange.cancelled:
+                work.cancel()
                 raise
             exchange.finish()
             return
         exchange.reply(reply_of(exchange.request.id, answer))
         count_reply(exchange.session)
 
-    async def _ask_client(self, exchange: Exchange, questions: ClientQuestions) -> ReplyMember:
-        """Send the tool's questions to the client, then return the answer."""
+    async def _finish(self, exchange: Exchange, pending: PendingAnswer) -> ReplyMember:
+        """Send the messages of a call in their time, ask the client, and return the answer."""
+        for message in pending.messages:
+            if message.after_s:
+                await asyncio.sleep(message.after_s)
+            if message.raw is not None:
+                exchange.note(message.raw)
         answers: dict[str, Any] = {}
-        for question in questions.questions:
+        for question in pending.questions:
             reply = await self._question(exchange, question)
             if "error" in reply:
                 text = f"the client did not answer {question.method}"
                 return error_member(JsonRpcError(INTERNAL_ERROR, text, reply["error"]))
             answers[question.asks] = reply.get("result")
-        try:
-            return questions.then(answers)
-        except RecursionError:
-            return _TOO_DEEP
+        return _then(pending, answers)
 
     async def _question(self, exchange: Exchange, question: Question) -> dict[str, Any]:
         """Send one request to the client, on the stream of the call, and return the reply."""
@@ -143,6 +156,28 @@ class MockService:
             return await answered
         finally:
             del self._questions[key]
+
+
+def _needs_time(pending: PendingAnswer) -> bool:
+    return bool(pending.questions) or any(each.after_s for each in pending.messages)
+
+
+def _then(pending: PendingAnswer, answers: Mapping[str, Any]) -> ReplyMember:
+    try:
+        return pending.then(answers)
+    except RecursionError:
+        return _TOO_DEEP
+
+
+_CLIENT = "client of the mock"
+"""Key of a client's state in `Session.info`."""
+
+
+def client_of(session: Session) -> ClientState:
+    """Return what the client of a session has asked for. Modern clients over HTTP share a session, and ask
+    with each request."""
+    state: ClientState = session.info.setdefault(_CLIENT, ClientState())
+    return state
 
 
 def source_of(manifest: Manifest | Recording) -> AnswerSource:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 from faultkit.base.documents.checks import shown
-from faultkit.base.documents.patterns import LinearPattern
+from faultkit.base.patterns import LinearPattern
 
 _SIMPLE = "([^/?#,&]+)"
 _RESERVED = "(.+)"
