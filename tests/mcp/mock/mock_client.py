@@ -115,23 +115,47 @@ class Web:
         return (await self.post(message)).json()
 
     async def ask_modern(self, message: dict[str, Any], **able: Any) -> Any:
-        params = message["params"]
-        meta = {**MODERN, CAPABILITIES_KEY: able}
-        headers = {"mcp-protocol-version": "2026-07-28", "mcp-method": message["method"]}
-        name = params.get("name", params.get("uri"))
-        if name is not None:
-            headers["mcp-name"] = name
-        whole = {**message, "params": {**params, "_meta": meta}}
-        plain = {"accept": "application/json, text/event-stream"}
-        return (await self.client.post(self.url, json=whole, headers={**plain, **headers})).json()
+        whole, headers = _modern(message, able)
+        return (await self.client.post(self.url, json=whole, headers=headers)).json()
+
+    @asynccontextmanager
+    async def modern_stream(self, message: dict[str, Any]) -> AsyncIterator[AsyncIterator[Any]]:
+        """Return the messages of a modern response that is an event stream."""
+        whole, headers = _modern(message, {})
+        async with self.client.stream("POST", self.url, json=whole, headers=headers) as reply:
+            yield _events(reply)
+
+    @asynccontextmanager
+    async def own_stream(self) -> AsyncIterator[AsyncIterator[Any]]:
+        """Return the messages of the session that belong to no call."""
+        headers = {**self._headers, "accept": "text/event-stream"}
+        async with self.client.stream("GET", self.url, headers=headers) as reply:
+            yield _events(reply)
 
     @asynccontextmanager
     async def stream(self, message: dict[str, Any]) -> AsyncIterator[AsyncIterator[Any]]:
         """Return the messages of a response that is an event stream."""
         async with self.client.stream("POST", self.url, json=message, headers=self._headers) as reply:
-            assert reply.headers["content-type"] == "text/event-stream"
-            lines = reply.aiter_lines()
-            yield (json.loads(line[6:]) async for line in lines if line.startswith("data: "))
+            yield _events(reply)
+
+
+def _events(reply: httpx.Response) -> AsyncIterator[Any]:
+    assert reply.headers["content-type"] == "text/event-stream"
+    return (json.loads(line[6:]) async for line in reply.aiter_lines() if line.startswith("data: "))
+
+
+def _modern(message: dict[str, Any], able: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return a message with what a modern request has, and its headers."""
+    params = message["params"]
+    headers = {
+        "accept": "application/json, text/event-stream",
+        "mcp-protocol-version": "2026-07-28",
+        "mcp-method": message["method"],
+    }
+    name = params.get("name", params.get("uri"))
+    if name is not None:
+        headers["mcp-name"] = name
+    return {**message, "params": {**params, "_meta": {**MODERN, CAPABILITIES_KEY: able}}}, headers
 
 
 @asynccontextmanager

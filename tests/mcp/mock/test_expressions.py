@@ -244,7 +244,7 @@ WRONG = [
     ("args.city = 1", "expected a condition, got '= 1' at character 9"),
     ("#", "expected a condition, got '#'"),
     ('"open', "expected a condition, got '\"open'"),
-    ("arg.city == 1", "expected a name of args, tool, call, sampling, elicitation, roots, got 'arg'"),
+    ("arg.city == 1", "expected a name of args, tool, call, sampling, elicitation, roots, calls, got 'arg'"),
     ("len(args.city)", "expected one of has, size, string, int, got 'len'"),
     ("args.city.upper('x')", "expected one of contains, startsWith, endsWith, matches, got 'upper'"),
     ("args.city.matches('(?=O)')", "expected a pattern of RE2, got '(?=O)'"),

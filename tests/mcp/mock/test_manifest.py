@@ -268,7 +268,7 @@ WRONG = [
     ),
     (
         TOOL + "    response: ${arg.q}\n",
-        "line 3: tools[0].response: expected a name of args, tool, call, sampling, elicitation, roots"
+        "line 3: tools[0].response: expected a name of args, tool, call, sampling, elicitation, roots, calls"
         ' in ${…}, got "arg"',
     ),
     (

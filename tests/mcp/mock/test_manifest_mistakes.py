@@ -35,7 +35,7 @@ WRONG = [
     ),
     (
         'resource_templates: [{uri_template: "{a}", text: "${b}"}]',
-        'resource_templates[0].text: expected a name of args in ${…}, got "b"',
+        'resource_templates[0].text: expected a name of args, calls in ${…}, got "b"',
     ),
     (
         'resource_templates: [{uri_template: "{a}", complete: [x]}]',
@@ -59,6 +59,38 @@ WRONG = [
     ),
 ]
 
+WRONG += [
+    ("    listed_when: call > 0", "tools[1].listed_when: expected a name of calls, got 'call'"),
+    ("    listed_when: true", "tools[1].listed_when: expected a condition such as calls.login > 0, got true"),
+    (
+        "    listed_when: calls.aa > 0",
+        'tools[1].listed_when: expected a tool of the file behind calls, got "aa"; did you mean "a"?',
+    ),
+    (
+        """    responses: [{when: 'calls["x y"] > 0', result: 1}]""",
+        'tools[1].responses[0].when: expected a tool of the file behind calls, got "x y"',
+    ),
+    (
+        "    response: {n: ['${calls.x}']}",
+        'tools[1].response.n[0]: expected a tool of the file behind calls, got "x"',
+    ),
+    (
+        "resources: [{uri: a, text: '${calls.x}'}]",
+        'resources[0].text: expected a tool of the file behind calls, got "x"',
+    ),
+    (
+        "resources: [{uri: a, text: '${calls}'}]",
+        'resources[0].text: expected a tool of the file behind calls, got ""',
+    ),
+    (
+        "resources: [{uri: a, text: '${calls.a} ${args.b}'}]",
+        'resources[0].text: expected a name of calls in ${…}, got "args"',
+    ),
+    (
+        "prompts: [{name: a, listed_when: calls.x > 1}]",
+        'prompts[0].listed_when: expected a tool of the file behind calls, got "x"',
+    ),
+]
 WRONG += [
     (f"    sends: {given}", f"tools[1].sends{problem}")
     for given, problem in [

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from faultkit.faults.call_fault import Era
 from faultkit.mcp.mock.mock_model import Question, ReplyMember
+from faultkit.mcp.wire.exchange import Session
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,19 @@ class ClientState:
 
     log_level: str | None = None
     """Least level of the log messages that it gets; None for all."""
+    subscriptions: dict[str, None] = field(default_factory=dict)
+    """URIs of the resources that it subscribed to, in order."""
+
+
+_CLIENT = "client of the mock"
+"""Key of a client's state in `Session.info`."""
+
+
+def client_of(session: Session) -> ClientState:
+    """Return what the client of a session has asked for. Modern clients over HTTP share a session, and ask
+    with each request."""
+    state: ClientState = session.info.setdefault(_CLIENT, ClientState())
+    return state
 
 
 class AnswerSource(Protocol):

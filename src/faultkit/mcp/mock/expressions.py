@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from faultkit.base.patterns import LinearPattern
 
 _NAME = re.compile(r"\$\{\s*([A-Za-z_][\w.\-]*)\s*\}")
-NAME_ROOTS = ("args", "tool", "call", "sampling", "elicitation", "roots")
+NAME_ROOTS = ("args", "tool", "call", "sampling", "elicitation", "roots", "calls")
 
 
 def has_names(value: object) -> bool:
@@ -42,6 +42,18 @@ def unknown_name(value: object, roots: tuple[str, ...] = NAME_ROOTS) -> str | No
         return next((name for name in names if name not in roots), None)
     inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
     return next((name for each in inner if (name := unknown_name(each, roots)) is not None), None)
+
+
+def counted_tools(value: object) -> Iterator[str]:
+    """Yield each tool whose calls a value counts: X of `${calls.X}`; empty if the name lacks one."""
+    if isinstance(value, str):
+        for match in _NAME.finditer(value):
+            root, *rest = match[1].split(".")
+            if root == "calls":
+                yield rest[0] if rest else ""
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    for each in inner:
+        yield from counted_tools(each)
 
 
 def fill_names(value: Any, names: Mapping[str, Any]) -> Any:
@@ -229,9 +241,22 @@ _MOST_TOKENS = 300
 """Limit of tokens, because each may be one stack frame during evaluation."""
 
 
-def parse_condition(text: str) -> Condition:
-    """Parse a condition. Raises ValueError with the place of the mistake."""
-    value = _ConditionParser(text).condition()
+def tools_of_condition(text: str) -> Iterator[str]:
+    """Yield each tool whose calls a condition counts: X of `calls.X` and `calls["X"]`."""
+    tokens = [("sign", ""), *_tokens(text), ("sign", ""), ("sign", "")]
+    for at in range(1, len(tokens) - 2):
+        if tokens[at] == ("name", "calls") and tokens[at - 1][1] != ".":
+            kind, word = tokens[at + 2]
+            if tokens[at + 1][1] == "." and kind == "name":
+                yield word
+            elif tokens[at + 1][1] == "[" and kind == "text":
+                yield _unquoted(word)
+
+
+def parse_condition(text: str, roots: tuple[str, ...] = NAME_ROOTS) -> Condition:
+    """Parse a condition whose names begin with these roots. Raises ValueError with the place of the
+    mistake."""
+    value = _ConditionParser(text, roots).condition()
 
     def holds(names: Mapping[str, Any]) -> bool:
         try:
@@ -243,7 +268,8 @@ def parse_condition(text: str) -> Condition:
 
 
 class _ConditionParser:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, roots: tuple[str, ...]) -> None:
+        self._roots = roots
         self._tokens = list(_tokens(text))
         self._at = 0
         self._depth = 0
@@ -345,8 +371,8 @@ class _ConditionParser:
             return lambda names: word
         if self._take("("):
             return self._function(text)
-        if text not in NAME_ROOTS:
-            raise ValueError(f"expected a name of {', '.join(NAME_ROOTS)}, got {text!r}")
+        if text not in self._roots:
+            raise ValueError(f"expected a name of {', '.join(self._roots)}, got {text!r}")
         return item(lambda names: names, lambda names: text)
 
     def _function(self, name: str) -> Value:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from faultkit.base.documents.checks import join_path, mapping, shown
@@ -18,6 +18,8 @@ from faultkit.base.documents.schema_example import smallest_value
 from faultkit.base.documents.yaml_text import placed, read_document, to_json_data
 from faultkit.base.errors import InputError
 from faultkit.base.files import read_text
+from faultkit.base.text import did_you_mean
+from faultkit.mcp.mock.expressions import counted_tools, tools_of_condition
 from faultkit.mcp.mock.manifest_keys import (
     ARGUMENT,
     CALL_MESSAGE,
@@ -113,6 +115,7 @@ def _manifest(reader: MappingReader) -> Manifest:
     _refuse_repeats(uris, "resource_templates", "uri_template")
     prompts = each_of(reader.given.get("prompts", []), "prompts", _prompt)
     _refuse_repeats([each.listed["name"] for each in prompts], "prompts", "name")
+    _check_counted_tools(reader.given, [tool.name for tool in tools])
     return Manifest(
         reader.take("name"),
         reader.take("version"),
@@ -123,6 +126,40 @@ def _manifest(reader: MappingReader) -> Manifest:
         reader.take("page_size"),
         tuple(templates),
     )
+
+
+_COUNTING_KEYS = {
+    "tools": ("response", "responses", "listed_when"),
+    "resources": ("text", "listed_when"),
+    "resource_templates": ("text", "listed_when"),
+    "prompts": ("listed_when",),
+}
+"""Keys whose values may count the calls of tools."""
+
+
+def _check_counted_tools(given: Mapping[str, Any], tools: Sequence[str]) -> None:
+    """Raise InputError for a tool behind `calls` that the file does not have: its count would never grow."""
+    for kind, keys in _COUNTING_KEYS.items():
+        for index, entry in enumerate(given.get(kind, [])):
+            for key in keys:
+                for path, name in _counted_tools(entry.get(key), key):
+                    if name not in tools:
+                        problem = f"expected a tool of the file behind calls, got {shown(name)}"
+                        raise InputError(f"{kind}[{index}].{path}", problem + did_you_mean(name, tools, '"'))
+
+
+def _counted_tools(value: object, path: str) -> Iterator[tuple[str, str]]:
+    """Yield each tool whose calls a value counts, with the path of the text that does."""
+    if isinstance(value, str):
+        is_condition = path.rpartition(".")[2] in ("when", "listed_when")
+        for name in tools_of_condition(value) if is_condition else counted_tools(value):
+            yield path, name
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _counted_tools(each, join_path(path, key))
+    elif isinstance(value, list):
+        for index, each in enumerate(value):
+            yield from _counted_tools(each, f"{path}[{index}]")
 
 
 def _refuse_repeats(names: Iterable[str], what: str, key: str) -> None:
@@ -164,6 +201,7 @@ def _tool(entry: object) -> MockTool:
         parse_responses(reader.given, default),
         _questions(reader.given),
         _messages(reader.given.get("sends", [])),
+        reader.take("listed_when"),
     )
 
 
@@ -233,7 +271,10 @@ def _resource(entry: object) -> MockResource:
     reader = MappingReader(entry, RESOURCE)
     uri = reader.take("uri")
     listed, contents = _listed_and_contents(reader, uri)
-    return MockResource({"uri": uri, **listed}, {"uri": uri, **contents})
+    counts = frozenset(counted_tools(contents.get("text")))
+    if counts:
+        check_names(contents["text"], "text", ("calls",))
+    return MockResource({"uri": uri, **listed}, {"uri": uri, **contents}, reader.take("listed_when"), counts)
 
 
 def _template(entry: object) -> MockTemplate:
@@ -243,7 +284,7 @@ def _template(entry: object) -> MockTemplate:
     template: UriTemplate = reader.take(key)
     listed, contents = _listed_and_contents(reader, template.text)
     if "text" in contents:
-        check_names(contents["text"], "text", ("args",))
+        check_names(contents["text"], "text", ("args", "calls"))
     completions = {}
     for name, values in reader.values("complete").get("complete", {}).items():
         if name not in template.names:
@@ -255,7 +296,14 @@ def _template(entry: object) -> MockTemplate:
             completions[name] = texts(values)
         except InputError as error:
             raise error.within(join_path("complete", name)) from None
-    return MockTemplate({"uriTemplate": template.text, **listed}, template, contents, completions)
+    return MockTemplate(
+        {"uriTemplate": template.text, **listed},
+        template,
+        contents,
+        completions,
+        reader.take("listed_when"),
+        frozenset(counted_tools(contents.get("text"))),
+    )
 
 
 def _listed_and_contents(reader: MappingReader, uri: str) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -284,7 +332,12 @@ def _prompt(entry: object) -> MockPrompt:
         content = reader.take("text") if "text" in reader.given else f"mock {name}"
         messages = [_message({"content": content})]
     check_names(messages, "messages" if "messages" in reader.given else "text", ("args",))
-    return MockPrompt(listed, {"messages": messages, **reader.values("description")}, completions)
+    return MockPrompt(
+        listed,
+        {"messages": messages, **reader.values("description")},
+        completions,
+        reader.take("listed_when"),
+    )
 
 
 def _argument(entry: object) -> tuple[Mapping[str, Any], tuple[str, ...] | None]:

@@ -21,6 +21,7 @@ from faultkit.mcp.mock.mock_model import (
     error_member,
     result_member,
 )
+from faultkit.mcp.mock.mock_state import ConditionalEntry, MockState
 from faultkit.mcp.wire.era import (
     CAPABILITIES_KEY,
     MISSING_CAPABILITY,
@@ -28,14 +29,24 @@ from faultkit.mcp.wire.era import (
     meta_of,
     opening_of,
 )
-from faultkit.mcp.wire.message import INVALID_PARAMS, METHOD_NOT_FOUND
+from faultkit.mcp.wire.message import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND
 
 
-class Listed(Protocol):
+class Listed(ConditionalEntry, Protocol):
     """An entry of a list."""
 
     @property
     def listed(self) -> dict[str, Any]: ...
+
+
+_SUBSCRIBING = ("resources/subscribe", "resources/unsubscribe")
+_MOST_SUBSCRIPTIONS = 10_000
+
+
+def _not_found(uri: object, era: Era) -> JsonRpcError:
+    # MCP 2026-07-28, Overview, Error Codes: -32602 replaces -32002.
+    code = -32002 if era == "legacy" else INVALID_PARAMS
+    return JsonRpcError(code, f"resource `{uri}` is not declared in the mock", {"uri": uri})
 
 
 class ManifestAnswers:
@@ -52,8 +63,7 @@ class ManifestAnswers:
         self._completes = any(each.completions for each in (*manifest.prompts, *manifest.templates))
         self._outcome_counts: dict[tuple[str, int], int] = {}
         """Outcomes used so far, by tool and place of the response."""
-        self._call_counts: dict[str, int] = {}
-        """Calls so far by tool."""
+        self.state = MockState(manifest)
         self._info = {"name": manifest.name, "version": manifest.version}
         self._encoded: dict[tuple[int, Era], ReplyMember] = {}
         """Encoded outcomes without `${…}` names, by identity."""
@@ -86,6 +96,8 @@ class ManifestAnswers:
             return self._list("resourceTemplates", self._manifest.templates, params)
         if method == "resources/read" and self._has_resources:
             return self._read(params.get("uri"), era)
+        if method in _SUBSCRIBING and self._manifest.has_updates and era == "legacy":
+            return self._subscribe(method, params.get("uri"), client)
         if method == "prompts/list" and self._prompts:
             return self._list("prompts", self._manifest.prompts, params)
         if method == "prompts/get" and self._prompts:
@@ -100,11 +112,15 @@ class ManifestAnswers:
         return opening_of(era, version, self._capabilities(), self._info, self._manifest.instructions)
 
     def _capabilities(self) -> dict[str, Any]:
-        found: dict[str, Any] = {"tools": {"listChanged": False}}
+        changing = self._manifest.changing_lists
+        found: dict[str, Any] = {"tools": {"listChanged": "tools" in changing}}
         if self._has_resources:
-            found["resources"] = {"listChanged": False, "subscribe": False}
+            found["resources"] = {
+                "listChanged": "resources" in changing,
+                "subscribe": self._manifest.has_updates,
+            }
         if self._prompts:
-            found["prompts"] = {"listChanged": False}
+            found["prompts"] = {"listChanged": "prompts" in changing}
         if self._completes:
             found["completions"] = {}
         if self._has_logs:
@@ -114,7 +130,7 @@ class ManifestAnswers:
     def _list(
         self, name: str, entries: Sequence[Listed], params: Mapping[str, Any]
     ) -> dict[str, Any] | JsonRpcError:
-        listed = [each.listed for each in entries]
+        listed = [each.listed for each in self.state.listed(entries)]
         try:
             return page_of(name, listed, params, self._manifest.page_size)
         except ValueError as error:
@@ -122,24 +138,35 @@ class ManifestAnswers:
 
     def _read(self, uri: object, era: Era) -> dict[str, Any] | JsonRpcError:
         contents = self._contents(uri) if isinstance(uri, str) else None
-        if contents is None:
-            # MCP 2026-07-28, Overview, Error Codes: -32602 replaces -32002.
-            code = -32002 if era == "legacy" else INVALID_PARAMS
-            return JsonRpcError(code, f"resource `{uri}` is not declared in the mock", {"uri": uri})
-        return {"contents": [contents]}
+        return _not_found(uri, era) if contents is None else {"contents": [contents]}
 
     def _contents(self, uri: str) -> dict[str, Any] | None:
         """Return the contents of a resource, or else of the first template that the URI fits."""
         resource = self._resources.get(uri)
-        if resource is not None:
-            return resource.contents
-        found = (each.read(uri) for each in self._manifest.templates)
+        if resource is not None and self.state.is_listed(resource):
+            return resource.read(self.state.calls)
+        found = (each.read(uri, self.state.calls) for each in self.state.listed(self._manifest.templates))
         return next((each for each in found if each is not None), None)
+
+    def has_resource(self, uri: str) -> bool:
+        """Return whether a URI can be read."""
+        return self._contents(uri) is not None
+
+    def _subscribe(self, method: str, uri: object, client: ClientState) -> dict[str, Any] | JsonRpcError:
+        if not isinstance(uri, str) or not self.has_resource(uri):
+            return _not_found(uri, "legacy")
+        if method == "resources/unsubscribe":
+            client.subscriptions.pop(uri, None)
+        elif len(client.subscriptions) < _MOST_SUBSCRIPTIONS:
+            client.subscriptions[uri] = None
+        else:
+            return JsonRpcError(INTERNAL_ERROR, f"a session has at most {_MOST_SUBSCRIPTIONS} subscriptions")
+        return {}
 
     def _prompt(self, params: Mapping[str, Any]) -> dict[str, Any] | JsonRpcError:
         name = params.get("name")
         prompt = self._prompts.get(name) if isinstance(name, str) else None
-        if prompt is None:
+        if prompt is None or not self.state.is_listed(prompt):
             return JsonRpcError(INVALID_PARAMS, f"prompt `{name}` is not declared in the mock")
         given = params.get("arguments")
         arguments = given if isinstance(given, dict) else {}
@@ -152,7 +179,7 @@ class ManifestAnswers:
     def _call(self, params: Mapping[str, Any], era: Era, client: ClientState) -> ReplyMember | PendingAnswer:
         name, arguments = params.get("name"), params.get("arguments")
         tool = self._tools.get(name) if isinstance(name, str) else None
-        if tool is None:
+        if tool is None or not self.state.is_listed(tool):
             return error_member(JsonRpcError(INVALID_PARAMS, f"tool `{name}` is not declared in the mock"))
         if arguments is None:
             arguments = {}
@@ -198,7 +225,8 @@ class ManifestAnswers:
         """Return the outcome of a call: the first response whose condition holds, and the next of its
         outcomes."""
         names["tool"] = tool.name
-        names["call"] = self._call_counts[tool.name] = self._call_counts.get(tool.name, 0) + 1
+        names["call"] = self.state.count(tool.name)
+        names["calls"] = self.state.calls
         for index, response in enumerate(tool.responses):
             if response.when is None or response.when(names):
                 return self._encode(self._next(tool.name, index, response.outcomes), names, era)

@@ -21,6 +21,7 @@ from faultkit.base.documents.values import (
     whole_number,
 )
 from faultkit.base.errors import InputError
+from faultkit.mcp.mock.expressions import Condition, parse_condition
 from faultkit.mcp.mock.mock_model import LOG_LEVELS
 from faultkit.mcp.mock.uri_template import UriTemplate, parse_template
 
@@ -102,6 +103,20 @@ def _listed_keys(method: str) -> tuple[Key, ...]:
     )
 
 
+def _listed_when(value: object) -> Condition:
+    given = text(value, "a condition such as calls.login > 0", "")
+    try:
+        return parse_condition(given, ("calls",))
+    except ValueError as error:
+        raise InputError("", str(error)) from None
+
+
+_LISTED_WHEN = Key(
+    "listed_when",
+    _listed_when,
+    TEXT_SCHEMA,
+    help="A condition on `calls` under which it is there. By default it always is.",
+)
 SERVER = KeyTable(
     Key(
         "name",
@@ -180,6 +195,7 @@ TOOL = KeyTable(
     ),
     Key("elicitation", help="The same for `elicitation/create`."),
     Key("roots_list", help="The same for `roots/list`."),
+    _LISTED_WHEN,
     Key(
         "sends", schema=_LIST, help="Progress and log messages that it sends, in order, while a call is open."
     ),
@@ -230,8 +246,9 @@ RESOURCE = KeyTable(
     Key("name", _filled_text("a name"), TEXT_SCHEMA, help="Listed in `resources/list`; by default the URI."),
     *_listed_keys("resources/list"),
     *_CONTENTS,
-    Key("text", _any_text, _ANY_TEXT, "", "The contents as text."),
+    Key("text", _any_text, _ANY_TEXT, "", "The contents as text, with `${calls.TOOL}` filled in."),
     Key("blob", _base64, TEXT_SCHEMA, help="The contents as base64; not together with `text`."),
+    _LISTED_WHEN,
     has_nulls=False,
 )
 TEMPLATE = KeyTable(
@@ -245,7 +262,13 @@ TEMPLATE = KeyTable(
     Key("name", _filled_text("a name"), TEXT_SCHEMA, help="Listed; by default the template."),
     *_listed_keys("resources/templates/list"),
     *_CONTENTS,
-    Key("text", _any_text, _ANY_TEXT, "", "The contents as text, with `${args.…}` filled in."),
+    Key(
+        "text",
+        _any_text,
+        _ANY_TEXT,
+        "",
+        "The contents as text, with `${args.…}` and `${calls.TOOL}` filled in.",
+    ),
     Key("blob", _base64, TEXT_SCHEMA, help="The contents as base64; not together with `text`."),
     Key(
         "complete",
@@ -253,6 +276,7 @@ TEMPLATE = KeyTable(
         {"type": "object", "additionalProperties": _TEXTS},
         help="Values that `completion/complete` offers, by the name of the variable.",
     ),
+    _LISTED_WHEN,
     has_nulls=False,
 )
 PROMPT = KeyTable(
@@ -264,6 +288,7 @@ PROMPT = KeyTable(
     Key("arguments", schema=_LIST, help="The arguments, listed in `prompts/list`."),
     Key("text", _any_text, _ANY_TEXT, help="The text of its only message, with `${args.…}` filled in."),
     Key("messages", schema=_LIST, help="Its messages, instead of `text`."),
+    _LISTED_WHEN,
     has_nulls=False,
 )
 ARGUMENT = KeyTable(

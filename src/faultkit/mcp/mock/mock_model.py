@@ -12,6 +12,7 @@ from faultkit.mcp.mock.uri_template import UriTemplate
 from faultkit.mcp.targets import METHODS, Inventory
 from faultkit.mcp.wire.message import Id, encode
 
+ListKind: TypeAlias = Literal["tools", "resources", "prompts"]
 QuestionKind: TypeAlias = Literal["sampling", "elicitation", "roots"]
 
 
@@ -117,6 +118,8 @@ class MockTool:
     responses: tuple[ConditionalResponse, ...]
     questions: tuple[Question, ...] = ()
     messages: tuple[CallMessage, ...] = ()
+    listed_when: Condition | None = None
+    """Condition under which it is listed and can be called; None for always. So for other entries."""
 
     @property
     def has_logs(self) -> bool:
@@ -131,7 +134,20 @@ class MockResource:
     listed: dict[str, Any]
     """Entry of `resources/list`."""
     contents: dict[str, Any]
-    """Entry of `contents` in the result of `resources/read`."""
+    """Entry of `contents` in the result of `resources/read`, with `${…}` names if it counts calls."""
+    listed_when: Condition | None = None
+    counts: frozenset[str] = frozenset()
+    """Tools whose calls are counted in the text, so that they change it."""
+
+    def covers(self, uri: str) -> bool:
+        """Return whether it is the resource with this URI."""
+        return bool(self.listed["uri"] == uri)
+
+    def read(self, calls: Mapping[str, int]) -> dict[str, Any]:
+        """Return the contents after these numbers of calls."""
+        if not self.counts:
+            return self.contents
+        return {**self.contents, "text": fill_text(self.contents["text"], {"calls": calls})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,20 +161,28 @@ class MockTemplate:
     """Entry of `contents` in the result of `resources/read`, with `${…}` names and without the URI."""
     completions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Values that complete a variable, by its name."""
+    listed_when: Condition | None = None
+    counts: frozenset[str] = frozenset()
+    """Tools whose calls are counted in the text, so that they change it."""
+
+    def covers(self, uri: str) -> bool:
+        """Return whether a URI is one of the template."""
+        return self.template.values(uri) is not None
 
     @property
     def argument_names(self) -> tuple[str, ...]:
         """Names of the variables."""
         return self.template.names
 
-    def read(self, uri: str) -> dict[str, Any] | None:
-        """Return the contents of a URI; None if it is not one of the template."""
+    def read(self, uri: str, calls: Mapping[str, int]) -> dict[str, Any] | None:
+        """Return the contents of a URI after these numbers of calls; None if it is not one of the
+        template."""
         values = self.template.values(uri)
         if values is None:
             return None
         filled = {**self.contents, "uri": uri}
         if "text" in filled:
-            filled["text"] = fill_text(filled["text"], {"args": values})
+            filled["text"] = fill_text(filled["text"], {"args": values, "calls": calls})
         return filled
 
 
@@ -172,6 +196,7 @@ class MockPrompt:
     """Result of `prompts/get`, with `${…}` names."""
     completions: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Values that complete an argument, by its name."""
+    listed_when: Condition | None = None
 
     @property
     def argument_names(self) -> tuple[str, ...]:
@@ -195,8 +220,31 @@ class Manifest:
 
     @property
     def listed(self) -> tuple[Mapping[str, Any], ...]:
-        """Entries of `tools/list`."""
+        """Entries of `tools/list`, of tools that are not listed yet too."""
         return tuple(tool.listed for tool in self.tools)
+
+    @property
+    def lists(self) -> dict[ListKind, tuple[MockTool | MockResource | MockTemplate | MockPrompt, ...]]:
+        """Entries of the lists whose changes are announced."""
+        return {
+            "tools": self.tools,
+            "resources": (*self.resources, *self.templates),
+            "prompts": self.prompts,
+        }
+
+    @property
+    def changing_lists(self) -> frozenset[ListKind]:
+        """Lists with entries that are listed under a condition."""
+        return frozenset(
+            kind
+            for kind, entries in self.lists.items()
+            if any(each.listed_when is not None for each in entries)
+        )
+
+    @property
+    def has_updates(self) -> bool:
+        """True if calls change the contents of a resource."""
+        return any(each.counts for each in (*self.resources, *self.templates))
 
     @property
     def inventory(self) -> Inventory:

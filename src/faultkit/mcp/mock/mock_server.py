@@ -14,7 +14,8 @@ from faultkit.base.tasks import TaskSet
 from faultkit.faults.call_fault import ERAS, Transport
 from faultkit.mcp.injector import Injector, check_plan
 from faultkit.mcp.interpreter import count_reply, execute_verdict
-from faultkit.mcp.mock.answer_source import AnswerSource, ClientState, PendingAnswer
+from faultkit.mcp.mock.announcements import Announcements
+from faultkit.mcp.mock.answer_source import AnswerSource, PendingAnswer, client_of
 from faultkit.mcp.mock.manifest_answers import ManifestAnswers
 from faultkit.mcp.mock.mock_model import JsonRpcError, Manifest, Question, ReplyMember, error_member, reply_of
 from faultkit.mcp.run_log import RunLog
@@ -35,6 +36,10 @@ class MockService:
 
     def __init__(self, manifest: Manifest | Recording, injector: Injector) -> None:
         self._source = source_of(manifest)
+        self._announcements: Announcements | None = None
+        if isinstance(manifest, Manifest) and isinstance(self._source, ManifestAnswers):
+            self._announcements = Announcements(manifest, self._source.has_resource)
+            self._source.state.on_change = self._announcements.announce
         self._injector = injector
         injector.learn_tools(manifest.listed)
         self._name = manifest.name
@@ -54,10 +59,12 @@ class MockService:
         pass
 
     def closed(self, session: Session) -> None:
-        pass
+        if self._announcements is not None:
+            self._announcements.closed(session)
 
     def notification(self, session: Session, incoming: Incoming) -> None:
-        pass
+        if self._announcements is not None:
+            self._announcements.notification(session, incoming.method)
 
     def response(self, session: Session, incoming: Incoming) -> None:
         # Keyed by session, so that one client cannot answer for another.
@@ -82,6 +89,8 @@ class MockService:
                 session.frozen |= verdict.freezes_session
                 self._tasks.start(execute_verdict(verdict, exchange, lambda: self._ask(exchange)))
                 return
+        if self._listens(exchange):
+            return
         answer = self._answer(exchange)
         if isinstance(answer, PendingAnswer) and not _needs_time(answer):
             # At once, so that a client that closes its end after the call gets the reply.
@@ -104,8 +113,17 @@ class MockService:
             # Some values can be parsed but are nested too deeply to be encoded.
             return _TOO_DEEP
 
-    async def _ask(self, exchange: Exchange) -> Incoming:
-        """Return the reply to a call with a verdict, as an upstream would."""
+    def _listens(self, exchange: Exchange) -> bool:
+        """Keep a request open that listens for changes; return whether it is one."""
+        if self._announcements is None or not self._announcements.serves(exchange):
+            return False
+        self._announcements.listen(exchange)
+        return True
+
+    async def _ask(self, exchange: Exchange) -> Incoming | None:
+        """Return the reply to a call with a verdict, as an upstream would; None if the call stays open."""
+        if self._listens(exchange):
+            return None
         answer = self._answer(exchange)
         if isinstance(answer, PendingAnswer):
             answer = await self._finish(exchange, answer)
@@ -167,17 +185,6 @@ def _then(pending: PendingAnswer, answers: Mapping[str, Any]) -> ReplyMember:
         return pending.then(answers)
     except RecursionError:
         return _TOO_DEEP
-
-
-_CLIENT = "client of the mock"
-"""Key of a client's state in `Session.info`."""
-
-
-def client_of(session: Session) -> ClientState:
-    """Return what the client of a session has asked for. Modern clients over HTTP share a session, and ask
-    with each request."""
-    state: ClientState = session.info.setdefault(_CLIENT, ClientState())
-    return state
 
 
 def source_of(manifest: Manifest | Recording) -> AnswerSource:
