@@ -59,6 +59,10 @@ ENDING = RunEnding("interrupt", 12.34, Snapshot((COUNTS,), ("latency",), {"laten
             DialFailed(11.0, "9000", 3, "db:5432", "refused"),
             "    1.000000  9000   #3     no dial   db:5432: refused",
         ),
+        (
+            Requested(11.0, "http", 2, "GET", "/\x9b31m\u202e", ()),
+            "    1.000000  http   #2     request   GET /\\x9b31m\\u202e",
+        ),
         (RulesChanged(11.0, "*", ()), "    1.000000  *             rules     none act"),
         (
             Trouble(11.0, "9000", "out of descriptors"),

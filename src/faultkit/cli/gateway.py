@@ -143,8 +143,8 @@ def command(
     client may use stdio and the server HTTP, or the other way round. Options end at the first word that is
     none: what follows is the server's command, with or without -- before it.
 
-    Over HTTP, clients must send a token if the gateway adds headers or starts the server:
-    FAULT_GATEWAY_TOKEN, or a random one that is printed.
+    Over HTTP, clients must send a token if the gateway adds headers, starts the server, or is reachable
+    from other machines: FAULT_GATEWAY_TOKEN, or a random one that is printed.
     """
     from tempfile import TemporaryDirectory
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TextIO
 
 from faultkit.base.address import Endpoint
+from faultkit.base.text import escaped_line
 from faultkit.base.units import format_duration
 from faultkit.plan import Plan
 from faultkit.proxy.data_plane import DataPlane, ProxySpec, Snapshot, snapshot_document
@@ -211,7 +212,8 @@ def tail_line(event: PlaneEvent, began: float) -> str:
     """Return the line of an event, with its time since the start of the run."""
     connection = getattr(event, "connection", None)
     number = "" if connection is None else f"#{connection}"
-    return f"{event.at - began:12.6f}  {event.proxy:<6} {number:<6} {_event_text(event)}"
+    # Clients and servers choose some of the words, which must not control the terminal.
+    return f"{event.at - began:12.6f}  {event.proxy:<6} {number:<6} {escaped_line(_event_text(event))}"
 
 
 def _event_text(event: PlaneEvent) -> str:

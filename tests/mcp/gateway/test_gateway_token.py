@@ -78,6 +78,7 @@ def test_a_gateway_that_starts_processes_starts_none_for_a_caller_without_the_to
         (("--front", "http", "--", *LINE_SERVER), True),
         (("--upstream", "http://127.0.0.1:9/mcp", "--header", "authorization: x"), True),
         (("--upstream", "http://127.0.0.1:9/mcp"), False),
+        (("--upstream", "http://127.0.0.1:9/mcp", "--host", "0.0.0.0"), True),
         (("--front", "http", "--no-token", "--", *LINE_SERVER), False),
     ],
 )
@@ -88,8 +89,21 @@ def test_a_token_is_made_where_callers_could_do_harm(
     command = [*FAULT, "gateway", "--port", "0", *words]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        assert process.stderr.readline().startswith("gateway on http://127.0.0.1:")
+        assert process.stderr.readline().startswith("gateway on http://")
         process.terminate()
         rest = process.stderr.read()
         assert process.wait(PATIENCE_S) == 0
     assert rest.startswith("gateway token: ") == needs_one
+
+
+def test_an_open_gateway_that_other_machines_reach_is_a_warning() -> None:
+    words = ("--upstream", "http://127.0.0.1:9/mcp", "--host", "0.0.0.0", "--no-token")
+    with subprocess.Popen(
+        [*FAULT, "gateway", "--port", "0", *words], stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stderr is not None
+        process.stderr.readline()
+        assert process.stderr.readline() == (
+            "warning: every machine that reaches 0.0.0.0 may call the server (--no-token)\n"
+        )
+        process.terminate()

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from faultkit.base.address import url_host
+from faultkit.base.address import is_loopback, url_host
 from faultkit.base.errors import InputError
 from faultkit.base.external_program import check_program
 from faultkit.base.http.callers import allowed_hosts, has_token, refuse_without_token
@@ -245,16 +245,19 @@ def _client_token(job: GatewayJob) -> str | None:
     """Return the token that clients over HTTP must send; None to serve all.
 
     Without one, every user of the machine could use the credentials of a gateway that adds headers, or start
-    processes as its user."""
+    processes as its user, and other machines could reach the server."""
     if job.is_open:
         return None
-    return job.token or (new_token() if job.headers or job.command else None)
+    is_exposed = job.front == "http" and not is_loopback(job.host)
+    return job.token or (new_token() if job.headers or job.command or is_exposed else None)
 
 
 def _say_started(job: GatewayJob, token: str | None, url: str, behind: str, log: RunLog) -> None:
     log.started(f"gateway on {url}, in front of {behind}", url=url, upstream=behind)
     if token is not None and job.token is None:
         log.note(f"gateway token: {token}")
+    if token is None and not is_loopback(job.host):
+        log.note(f"warning: every machine that reaches {job.host} may call the server (--no-token)")
 
 
 def _admit(token: str, request: HttpRequest, answer: ResponseWriter, serve: Continuation) -> None:
