@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
-from typing import Any
 
 import click
 
@@ -68,11 +67,13 @@ class _McptestGroup(LazyGroup):
 @click.option("--debug", is_flag=True, help="The same as --log-level debug.")
 @click.option("--no-color", is_flag=True, help="Print without colours.")
 @click.pass_context
-def mcptest(ctx: click.Context, log_level: str, debug: bool, no_color: bool, **log: Any) -> None:
+def mcptest(
+    ctx: click.Context, log_file: str | None, log_level: str, log_stdout: bool, debug: bool, no_color: bool
+) -> None:
     """Test agents and MCP servers by suites, and mock servers."""
     if no_color:
         ctx.color = False
-    start_command(ctx, log_level="debug" if debug else log_level, **log)
+    start_command(ctx, log_file, "debug" if debug else log_level, log_stdout)
 
 
 def invoke_mcptest(args: Sequence[str]) -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any, TypeVar
 
 from faultkit.agents.coverage import MetFaults, met_faults
 from faultkit.agents.report.suite_json import results_document
@@ -12,6 +13,7 @@ from faultkit.agents.suite.definition import Suite
 from faultkit.agents.suite.results import RECOVERY_SUFFIX, SuiteResults
 from faultkit.base.errors import InputError
 
+T = TypeVar("T")
 FOLDER = Path(".fault_cache")
 _FAILED = "last-failed.json"
 _MET = "last-met.json"
@@ -64,15 +66,15 @@ def last_met() -> MetFaults | None:
         raise InputError(str(FOLDER / _MET), f"cannot be read: {error}; remove it") from None
 
 
-def met_in_file(file: str) -> MetFaults:
-    """Return what calls met in the run of a JSON report. Raises InputError."""
+def read_report(flag: str, file: str, read: Callable[[Any], T]) -> T:
+    """Return what `read` finds in a JSON report of `fault test`. Raises InputError that names the flag."""
     try:
-        return met_faults(json.loads(Path(file).read_text("utf-8")))
+        return read(json.loads(Path(file).read_text("utf-8")))
     except OSError as error:
-        raise InputError("--run", f"{file} cannot be read: {(error.strerror or '').lower()}") from None
+        raise InputError(flag, f"{file} cannot be read: {(error.strerror or '').lower()}") from None
     except (ValueError, TypeError, KeyError, AttributeError):
         raise InputError(
-            "--run", f"expected a report of `fault test --reporter json=FILE`, got {file}"
+            flag, f"expected a report of `fault test --reporter json=FILE`, got {file}"
         ) from None
 
 

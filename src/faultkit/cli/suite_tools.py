@@ -86,12 +86,12 @@ def coverage_command(paths: tuple[str, ...], as_json: bool, threshold: int | Non
 
     Nothing is run. Of servers that are not mocks, only the tools that a suite names are counted.
     """
-    from faultkit.agents.coverage import coverage_of
-    from faultkit.cli.suite_cache import last_met, met_in_file
+    from faultkit.agents.coverage import coverage_of, met_faults
+    from faultkit.cli.suite_cache import last_met, read_report
     from faultkit.cli.suites import NOT_MET, find_suites, load_all
 
     suites = load_all(find_suites(paths), {})
-    coverage = coverage_of(suites, last_met() if report is None else met_in_file(report))
+    coverage = coverage_of(suites, last_met() if report is None else read_report("--run", report, met_faults))
     share, met_share = coverage.share, coverage.met_share
     if as_json:
         untested = [dict(zip(("server", "tool", "phase"), each, strict=True)) for each in coverage.untested]

@@ -11,6 +11,7 @@ from time import sleep
 import click
 
 from faultkit.agents.kinds.agent_choice import require_clients
+from faultkit.agents.report.baseline import compare, read_baseline
 from faultkit.agents.suite.definition import Suite, SuiteFault, SuiteTest
 from faultkit.agents.suite.results import ResultRow, SuiteResults
 from faultkit.agents.suite.run_options import RunOptions, Selection, key_of, select
@@ -21,7 +22,7 @@ from faultkit.base.errors import FaultkitError, InputError
 from faultkit.base.text import count_of, printable_line
 from faultkit.cli.command_groups import CommandWithSubcommands, LazyCommand
 from faultkit.cli.shared_options import SUITE_SEED_HELP, json_option, seconds_of, seed_option
-from faultkit.cli.suite_cache import last_failed, store_run
+from faultkit.cli.suite_cache import last_failed, read_report, store_run
 
 REPORTERS = ("pretty", "quiet", "json", "junit", "markdown", "html", "sarif", "tap", "github")
 SUBCOMMANDS = {
@@ -133,6 +134,11 @@ Exit codes: 0 all tests passed; 1 a test did not; 2 a suite or an option is wron
 )
 @click.option("--output", metavar="FILE", help="File for the one --reporter that names none.")
 @json_option("The same as --reporter json.")
+@click.option(
+    "--baseline",
+    metavar="FILE",
+    help="JSON report of an earlier run: exit with 1 only if a test is worse than there.",
+)
 @click.option("--no-color", is_flag=True, help="Print without colours.")
 def command(
     paths: tuple[str, ...],
@@ -162,6 +168,7 @@ def command(
     reporters: tuple[str, ...],
     output: str | None,
     as_json: bool,
+    baseline: str | None,
     no_color: bool,
 ) -> int:
     """Run suites: each test declares a fault, runs an agent against it, and checks how the agent recovers.
@@ -184,6 +191,7 @@ def command(
         forbid_only=forbid_only,
         collect_only=collect_only,
         may_be_empty=pass_with_no_tests,
+        baseline=baseline,
     )
     if real_time and scale is not None:
         raise InputError("--scale", "expected only one of --real-time and --scale, got both")
@@ -231,6 +239,8 @@ class SuiteRequest:
     forbid_only: bool = False
     collect_only: bool = False
     may_be_empty: bool = False
+    baseline: str | None = None
+    """File of the report with which the results are compared."""
 
 
 def watch_suites(wanted: SuiteRequest, options: RunOptions, reports: Reports) -> int:
@@ -293,6 +303,7 @@ def run_selected(wanted: SuiteRequest, options: RunOptions, reports: Reports) ->
         return 0 if wanted.may_be_empty else NO_TESTS
     if wanted.collect_only:
         return 0
+    before = None if wanted.baseline is None else read_report("--baseline", wanted.baseline, read_baseline)
     for each in chosen:
         for test in each.tests:
             require_clients(each.suite, test, options)
@@ -303,6 +314,11 @@ def run_selected(wanted: SuiteRequest, options: RunOptions, reports: Reports) ->
         return _SIGNAL_CODES + ended.signal
     if any(suite.problem for suite in ended.results.suites):
         return InputError.exit_code
+    if before is not None and wanted.baseline is not None:
+        comparison = compare(before, ended.results)
+        for line in comparison.lines(wanted.baseline):
+            click.echo(line, err=True)
+        return NOT_MET if comparison.worse else 0
     return 0 if ended.results.ok else NOT_MET
 
 

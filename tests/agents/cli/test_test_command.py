@@ -392,3 +392,47 @@ def test_colours_can_be_switched_off(here: Path, args: list[str], monkeypatch: p
     monkeypatch.setattr("click.secho", lambda *given, **more: seen.append(click.get_current_context().color))
     invoke(["test", "suite.yml", *args])
     assert set(seen) == {False if args else None}
+
+
+def test_compared_with_an_earlier_run_only_what_is_worse_fails(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(["test", "suite.yml", "--reporter", "json=main.json"]) == 1
+    capsys.readouterr()
+    assert invoke(["test", "./suite.yml", "--baseline", "main.json"]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "not passed, as before: 1 row",
+        "compared with main.json: nothing is worse",
+    ]
+    now = SUITE.replace("agent: looping", "agent: naive").replace("retrying", "looping", 1)
+    now = now.replace("failures: 1", "failures: 99")
+    new = "  - { name: brand new, agent: looping, inject: [hung], recovery: { max_detection_ms: 3000 } }\n"
+    (here / "suite.yml").write_text(now + new)
+    assert invoke(["test", "suite.yml", "--baseline", "main.json"]) == 1
+    assert capsys.readouterr().err.splitlines() == [
+        "worse: comes back (recovery): passed before, failed now",
+        "worse: brand new (recovery): new, failed",
+        "better: never comes back (recovery): failed before, passed now",
+        "compared with main.json: 2 worse",
+    ]
+
+
+def test_a_longer_recovery_is_told_and_does_not_fail(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["test", "suite.yml", "--tag", "good", "--reporter", "json=main.json"]) == 0
+    (here / "suite.yml").write_text(SUITE.replace("failures: 1", "failures: 2"))
+    capsys.readouterr()
+    assert invoke(["test", "suite.yml", "--tag", "good", "--baseline", "main.json"]) == 0
+    assert capsys.readouterr().err.splitlines() == [
+        "slower: comes back (recovery): recovery in 3000 ms before, 6000 ms now",
+        "compared with main.json: nothing is worse",
+    ]
+
+
+def test_a_baseline_that_is_no_report_is_refused_before_anything_is_run(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (here / "main.json").write_text('{"tests": [1]}')
+    assert invoke(["test", "suite.yml", "--baseline", "main.json"]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("error: --baseline: expected a report of `fault test --reporter json=FILE`")
