@@ -148,7 +148,9 @@ def _tools(suite: Suite) -> Iterator[tuple[str, str]]:
         if isinstance(server.serving, MockServer) and server.serving.source is not None:
             yield from ((server.name, str(tool["name"])) for tool in server.serving.source.listed)
             continue
-        yield from ((test.server, test.tool) for test in suite.tools if test.server == server.name)
+        yield from (
+            (test.server, test.tool) for test in suite.tools if test.server == server.name and not test.method
+        )
         for fault in suite.faults:
             match = fault.rule.match
             if match.tool and "*" not in match.tool and fnmatchcase(server.name, match.server or "*"):

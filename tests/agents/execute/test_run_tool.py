@@ -82,6 +82,32 @@ agents: [{{ name: a, agent: {{ script: [search], say_on_failure: sorry }} }}]
     assert verdicts(results) == {"t": "error", "a": "error"}
 
 
+def test_a_list_of_a_server_can_be_tested_like_a_call(tmp_path: Path) -> None:
+    argv = program(tmp_path, "live.py", server_code())
+    body = f"""
+servers: {{ shop: {{ mock: tools.yml }}, live: {{ command: {argv} }} }}
+tools:
+  - name: mocked
+    server: shop
+    tool: tools/list
+    expect: [{{ target: error, exact: null }}, {{ target: result.tools, matcher: {{ length: 4 }} }}]
+  - name: live
+    server: live
+    tool: tools/list
+    expect: [{{ target: "result.tools[0].name", exact: search }}]
+  - {{ name: wrong, server: shop, tool: tools/list, expect: [{{ target: result.tools, length: 3 }}] }}
+"""
+    suite = write(tmp_path, body)
+    for results in (run(suite), run(suite, clock="scaled", scale=20.0)):
+        assert verdicts(results) == {"mocked": "passed", "live": "passed", "wrong": "failed"}
+
+
+def test_faults_cannot_be_injected_into_a_list(tmp_path: Path) -> None:
+    file = write(tmp_path, f"{HEAD}tools: [{{ name: t, tool: tools/list, inject: [hung] }}]\n")
+    _, problems = read_suite(file)
+    assert any("inject: expected no faults beside tools/list" in str(problem) for problem in problems)
+
+
 SIZES = {
     "1": ("failed", "max_response_tokens is 1: the result has about 12"),
     "11": ("failed", "max_response_tokens is 11: the result has about 12"),

@@ -53,6 +53,12 @@ class LiveServer:
         async with self._limited(f"the call of {tool}"):
             return await client.call(tool, arguments)
 
+    async def request(self, method: str, params: Mapping[str, Any]) -> Message:
+        """Send a request of another method. Raises TargetError."""
+        client = await self._connected()
+        async with self._limited(method):
+            return await client.request(method, params)
+
     async def close(self) -> None:
         """Close the connection; a program ends with it."""
         if self._client is not None:
@@ -93,11 +99,16 @@ class InMemoryMock:
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> Message:
         """Return the answer of the mock. Raises TargetError if the tool needs one of its client."""
-        answer = self._source.answer("tools/call", {"name": tool, "arguments": dict(arguments)}, "legacy")
+        return await self.request("tools/call", {"name": tool, "arguments": dict(arguments)})
+
+    async def request(self, method: str, params: Mapping[str, Any]) -> Message:
+        """Return the answer to a request. Raises TargetError if it needs one of its client."""
+        answer = self._source.answer(method, dict(params), "legacy")
         if isinstance(answer, PendingAnswer):
             if answer.questions:
+                what = params.get("name", method)
                 raise TargetError(
-                    f"{self.name}: `{tool}` asks its client, and an agent of a suite has no answers"
+                    f"{self.name}: `{what}` asks its client, and an agent of a suite has no answers"
                 )
             # Messages during a call are for clients: an agent gets the result, in virtual time at once.
             answer = answer.then({})
@@ -123,7 +134,16 @@ class ConnectedServers:
         for name in names:
             if name in self.missing:
                 raise TargetError(self.missing[name])
-        return [self.live[name] if name in self.live else self.mocks[name].begin() for name in names]
+        return [self._server(name) for name in names]
+
+    async def request(self, name: str, method: str, params: Mapping[str, Any]) -> Message:
+        """Send one request to a server. Raises TargetError."""
+        if name in self.missing:
+            raise TargetError(self.missing[name])
+        return await self._server(name).request(method, params)
+
+    def _server(self, name: str) -> LiveServer | InMemoryMock:
+        return self.live[name] if name in self.live else self.mocks[name].begin()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 from faultkit.agents.execute.connected_servers import ConnectedServers
 from faultkit.agents.execute.expectations import Snapshots, call_result
+from faultkit.agents.execute.observed_outcome import outcome_of_reply
 from faultkit.agents.execute.real_toolbox import real_toolbox
 from faultkit.agents.execute.virtual_toolbox import USUAL_PATIENCE_MS, VirtualToolbox
 from faultkit.agents.suite.agent_interface import RunBudget, ToolOutcome
@@ -36,10 +37,15 @@ async def run_tool_test(
     seed = suite.seed if options.seed is None else options.seed
     plan = suite.plan(test.inject, seed)
     (server,) = connected.fresh([test.server])
-    if options.clock == "virtual":
+    fault = ""
+    if test.method:
+        outcome = outcome_of_reply(await connected.request(test.server, test.method, test.arguments))
+        duration_ms = (perf_counter() - began) * 1000
+    elif options.clock == "virtual":
         box = VirtualToolbox([server], {server.name: Injector(plan, server.name)}, RunBudget())
         outcome = await box.call(test.tool, test.arguments)
         (call,) = box.calls
+        fault = call.fault
         # The fault takes virtual time, the live server real time: a caller would wait for both.
         duration_ms = (call.end_ms or 0.0) + (perf_counter() - began) * 1000
     else:
@@ -49,10 +55,11 @@ async def run_tool_test(
         ) as real:
             outcome = await real.call(test.tool, test.arguments)
             (call,) = real.calls
+        fault = call.fault
         duration_ms = (call.end_ms or 0.0) - call.start_ms
     took_ms = (perf_counter() - began) * 1000
     document = call_result(outcome, duration_ms)
-    verdict, text, limit = _judge(test, outcome, document, bool(call.fault), snapshots)
+    verdict, text, limit = _judge(test, outcome, document, bool(fault), snapshots)
     message, _, difference = text.partition("\n")
     return ResultRow(
         test.name,
@@ -63,7 +70,7 @@ async def run_tool_test(
         tags=test.tags,
         limit=limit,
         diff=difference,
-        details=(("fault", call.fault),) if call.fault else (),
+        details=(("fault", fault),) if fault else (),
     )
 
 

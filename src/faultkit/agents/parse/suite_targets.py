@@ -70,7 +70,7 @@ def _calls_of(test: SuiteTest) -> list[tuple[str, str]]:
     if isinstance(test, ToolTest):
         # A test that expects an error may call a missing tool on purpose.
         expects_error = any(each.target.startswith("error") for each in test.expect)
-        return [] if expects_error else [("tool", test.tool)]
+        return [] if expects_error or test.method else [("tool", test.tool)]
     agent = test.agent
     if isinstance(agent, ShippedAgent) and agent.goal is not None:
         goal = agent.goal

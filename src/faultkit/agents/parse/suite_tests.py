@@ -111,7 +111,7 @@ def parse_tool_test(value: object, path: str, source: SuiteSource) -> ToolTest:
     common = _common_values(reader, source, TOOL_ROOTS)
     chosen = reader.at_most_one("args", "arguments")
     limits = {**common.pop("limits"), **reader.values(*LIMIT.names)}
-    return ToolTest(
+    test = ToolTest(
         server=reader.take("server"),
         tool=reader.take("tool"),
         arguments=reader.take(chosen) if chosen else {},
@@ -119,6 +119,10 @@ def parse_tool_test(value: object, path: str, source: SuiteSource) -> ToolTest:
         place=source.place(path),
         **common,
     )
+    if test.method and test.inject:
+        problem = f"expected no faults beside {test.method}: they act on calls of tools in such a test"
+        reader.note("inject", InputError("", problem))
+    return test
 
 
 def _common_values(reader: MappingReader, source: SuiteSource, roots: tuple[str, ...]) -> dict[str, Any]:
@@ -314,7 +318,14 @@ AGENT_TEST = KeyTable(
 TOOL_TEST = KeyTable(
     *_common_keys(TOOL_ROOTS),
     Key("server", line, TEXT_SCHEMA, "", "The name of a server; by default default_server."),
-    Key("tool", line, TEXT_SCHEMA, "", "The name of the tool.", "the name of a tool"),
+    Key(
+        "tool",
+        line,
+        TEXT_SCHEMA,
+        "",
+        "The name of the tool, or tools/list, resources/list, resources/templates/list or prompts/list.",
+        "the name of a tool",
+    ),
     Key("args", arguments, ARGUMENTS_SCHEMA, {}),
     Key("arguments", arguments, ARGUMENTS_SCHEMA, {}, "Another name of args."),
     *LIMIT,

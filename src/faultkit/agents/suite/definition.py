@@ -241,9 +241,13 @@ class TokenLimit:
     """A larger result is remarked on, and does not fail the test."""
 
 
+REQUESTED_METHODS = ("tools/list", "resources/list", "resources/templates/list", "prompts/list")
+"""Methods that a test may have as its `tool`, as suites of mcptest do."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolTest:
-    """A test of one call of a tool."""
+    """A test of one call of a tool, or of one request of a list."""
 
     name: str
     server: str
@@ -263,6 +267,11 @@ class ToolTest:
     def server_names(self) -> tuple[str, ...]:
         """The server that the test uses."""
         return (self.server,)
+
+    @property
+    def method(self) -> str:
+        """The method that the test requests in place of a call of a tool; empty for a call."""
+        return self.tool if self.tool in REQUESTED_METHODS else ""
 
     @property
     def asserts_nothing(self) -> bool:
