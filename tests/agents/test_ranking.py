@@ -86,3 +86,13 @@ def test_programs_that_differ_in_their_arguments_are_different_agents(
     assert invoke(["test", "rank", str(path), "--vary", "m=liar,honest", "--json"]) == 0
     names = [one["agent"] for one in json.loads(capsys.readouterr().out)]
     assert sorted(name.rpartition(" ")[2] for name in names) == ["honest", "liar"]
+
+
+def test_a_suite_without_a_test_does_not_disturb_the_others(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = write(tmp_path, "compliance: []\n", "empty.yml")
+    full = write(tmp_path, HEAD + AGENT % ("retrying", "back"))
+    assert invoke(["test", "rank", str(empty), str(full), "--json"]) == 0
+    (standing,) = json.loads(capsys.readouterr().out)
+    assert (standing["agent"], standing["runs"]) == ("retrying", 1)

@@ -153,16 +153,14 @@ def rank_command(
 
     rows: list[tuple[str, ResultRow]] = []
     for variables in _variations(vary):
-        suites = load_all(find_suites(paths), variables, "--vary")
-        ended = run_suites_blocking(
-            select(suites, Selection()), RunOptions(seed=given_seed(seed), repeat=repeat)
-        )
+        chosen = select(load_all(find_suites(paths), variables, "--vary"), Selection())
+        ended = run_suites_blocking(chosen, RunOptions(seed=given_seed(seed), repeat=repeat))
         if ended.signal is not None:
             raise click.exceptions.Exit(128 + ended.signal)
-        for suite, result in zip(suites, ended.results.suites, strict=True):
+        for each, result in zip(chosen, ended.results.suites, strict=True):
             names = {
                 test.name: _with_variation(agent_name(test), variables)
-                for test in suite.tests
+                for test in each.tests
                 if isinstance(test, AgentTest)
             }
             for row in result.rows:
