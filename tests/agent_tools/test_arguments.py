@@ -17,7 +17,6 @@ from faultkit.agent_tools.argument_kinds import (
     file,
     flag,
     folder,
-    input_schema,
     language,
     message_with_example,
     number,
@@ -26,6 +25,7 @@ from faultkit.agent_tools.argument_kinds import (
     text,
     whole,
 )
+from faultkit.agent_tools.listed_schemas import input_schema
 from faultkit.agent_tools.tool import READS, Argument, Tool
 from faultkit.base.errors import InputError, TargetError
 from faultkit.code import LANGUAGES

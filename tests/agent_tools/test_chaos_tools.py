@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from mcp.client.client import Client
 
-from faultkit.agent_tools.argument_kinds import input_schema, read_arguments
+from faultkit.agent_tools.argument_kinds import read_arguments
 from faultkit.agent_tools.chaos_tools import (
     CHAOS_TOOLS,
     DURATION_S,
@@ -23,6 +23,7 @@ from faultkit.agent_tools.chaos_tools import (
     MESSAGE,
     PROBABILITY,
 )
+from faultkit.agent_tools.listed_schemas import input_schema
 from faultkit.agent_tools.tool import Services
 from faultkit.agent_tools.tool_runner import ToolRunner
 from faultkit.base.errors import InputError

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from faultkit.agent_tools.argument_kinds import input_schema
+from faultkit.agent_tools.listed_schemas import input_schema
 from faultkit.agent_tools.tool_catalog import TOOLS
 from faultkit.code import local_path
 from tests.agent_tools.impact_app import app

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from faultkit.agent_tools.argument_kinds import input_schema, read_arguments
+from faultkit.agent_tools.argument_kinds import read_arguments
 from faultkit.agent_tools.impact_functions import (
     advice_of,
     impact_of,
@@ -22,6 +22,7 @@ from faultkit.agent_tools.impact_functions import (
     structured_of,
 )
 from faultkit.agent_tools.impact_tools import DEFAULT_SLOS, OUTPUT, UNITS
+from faultkit.agent_tools.listed_schemas import input_schema
 from faultkit.agent_tools.load_limits import LoadLimits
 from faultkit.base.address import parse_map
 from faultkit.base.errors import InputError

@@ -145,17 +145,6 @@ def either(*types: str) -> dict[str, Any]:
     return {"anyOf": [{"type": each} for each in types]}
 
 
-def input_schema(tool: Tool) -> dict[str, Any]:
-    """Return the JSON schema of a tool's arguments."""
-    return {
-        "type": "object",
-        "properties": {each.name: dict(each.schema) for each in tool.arguments},
-        "required": [each.name for each in tool.arguments if each.default is REQUIRED],
-        "additionalProperties": False,
-        **tool.rules,
-    }
-
-
 def read_arguments(tool: Tool, given: Mapping[str, Any], root: str | None = None) -> dict[str, Any]:
     """Return all arguments. Raises one InputError with every mistake.
 

@@ -1,8 +1,8 @@
-"""The output schemas that `tools/list` contains: shorter than those of the declarations.
+"""The schemas of arguments and results that `tools/list` contains. Pure.
 
 A host puts the list of tools into its model's context, so that each byte of it costs every conversation. The
 declarations describe results in full, and tests validate results against them. The list has the names and
-types of a result's members: a client can validate with it, and a result explains itself when it comes. Pure.
+types of a result's members: a client can validate with it, and a result explains itself when it comes.
 """
 
 from __future__ import annotations
@@ -10,8 +10,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from faultkit.agent_tools.tool import REQUIRED, Tool
+
 _KEPT = ("type", "enum", "const")
 """Keywords of a result's member that are listed as they are."""
+
+
+def input_schema(tool: Tool) -> dict[str, Any]:
+    """Return the JSON schema of a tool's arguments."""
+    return {
+        "type": "object",
+        "properties": {each.name: dict(each.schema) for each in tool.arguments},
+        "required": [each.name for each in tool.arguments if each.default is REQUIRED],
+        "additionalProperties": False,
+        **tool.rules,
+    }
 
 
 def listed_output(schema: Mapping[str, Any]) -> dict[str, Any]:

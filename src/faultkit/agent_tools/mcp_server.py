@@ -22,8 +22,8 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from faultkit import __version__
 from faultkit.agent_tools import prompts, resources
-from faultkit.agent_tools.argument_kinds import brief_json, input_schema, suggestion
-from faultkit.agent_tools.listed_schemas import listed_output
+from faultkit.agent_tools.argument_kinds import brief_json, suggestion
+from faultkit.agent_tools.listed_schemas import input_schema, listed_output
 from faultkit.agent_tools.tool import Services, Tool
 from faultkit.agent_tools.tool_catalog import TOOLS, instructions_for
 from faultkit.agent_tools.tool_runner import ToolFailure, ToolOutcome, ToolRunner
