@@ -345,8 +345,7 @@ def export_command(store: str, form: str, output: IO[str], **options: Any) -> No
 )
 def prune_command(store: str, older_than: str) -> None:
     """Remove the calls that began before TIME, with their requests and responses."""
-    from faultkit.audit.access.management_rows import management_row
-    from faultkit.audit.row import AuditEntry
+    from faultkit.audit.access.management_rows import append_action, log_pruned
     from faultkit.base.times import now_us, parse_time
 
     try:
@@ -356,6 +355,5 @@ def prune_command(store: str, older_than: str) -> None:
     with open_existing_store(store) as log:
         count = log.prune(before_us)
         if count:
-            facts = {"older_than": time_text(before_us), "rows": count}
-            log.append([AuditEntry(management_row("audit.prune", facts))])
+            append_action(log, log_pruned(before_us, count))
     click.echo(f"{count} calls removed")

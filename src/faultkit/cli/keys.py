@@ -67,9 +67,8 @@ def create_command(
 
     Only its digest is stored, so it cannot be shown again. Running servers accept it at once.
     """
-    from faultkit.audit.access.api_keys import KeyStore, key_document, key_facts, parse_expiry
-    from faultkit.audit.access.management_rows import management_row
-    from faultkit.audit.row import AuditEntry
+    from faultkit.audit.access.api_keys import DEFAULT_SCOPES, KeyStore, key_document, parse_expiry
+    from faultkit.audit.access.management_rows import append_action, key_created
     from faultkit.base.times import now_us, time_text
 
     try:
@@ -78,10 +77,10 @@ def create_command(
         raise InputError("--expires", str(error)) from None
     with open_key_store(store, create=True) as log:
         try:
-            key, plain = KeyStore(log).create(name, scopes or ("read", "call"), expires_us)
+            key, plain = KeyStore(log).create(name, scopes or DEFAULT_SCOPES, expires_us)
         except InputError as error:
             raise InputError(_ARGUMENTS.get(error.path, error.path), error.problem) from None
-        log.append([AuditEntry(management_row("keys.create", key_facts(key)))])
+        append_action(log, key_created(key))
     if as_json:
         print_json(key_document(key) | {"key": plain})
         return
@@ -135,13 +134,12 @@ def revoke_command(name: str, store: str, as_json: bool) -> None:
     The key stays in the list, and its name can be used for a new key.
     """
     from faultkit.audit.access.api_keys import KeyStore
-    from faultkit.audit.access.management_rows import management_row
-    from faultkit.audit.row import AuditEntry
+    from faultkit.audit.access.management_rows import append_action, key_revoked
 
     with open_key_store(store) as log:
         revoked = "\0" not in name and KeyStore(log).revoke(name)
         if revoked:
-            log.append([AuditEntry(management_row("keys.revoke", {"name": name}))])
+            append_action(log, key_revoked(name))
     if not revoked:
         raise InputError(
             "NAME", f'expected a key that is in use, as `fault keys list` shows it, got "{name[:80]}"'

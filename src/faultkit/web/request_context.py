@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl
 
 from faultkit.audit.access.access import Access
 from faultkit.audit.access.identity import Identity
-from faultkit.audit.access.management_rows import management_row
+from faultkit.audit.access.management_rows import ManagementAction, management_row
 from faultkit.audit.access.rate_limits import RateLimiter
 from faultkit.audit.row import AuditEntry
 from faultkit.audit.store import Store
@@ -73,10 +73,10 @@ class RequestContext:
     identity: Identity
     services: SiteServices
 
-    def log_action(self, what: str, parameters: dict[str, Any]) -> None:
+    def log_action(self, action: ManagementAction) -> None:
         """Add a row for an action that is not a call, if there is a log."""
         if self.services.audit is not None:
-            row = management_row(what, parameters, self.identity, self.request.peer)
+            row = management_row(action, self.identity, self.request.peer)
             self.services.audit.writer.add(AuditEntry(row), wait=False)
 
     @property

@@ -7,8 +7,9 @@ from typing import Any
 
 from faultkit import __version__
 from faultkit.audit.access.access_settings import METADATA_PATH, metadata_of
-from faultkit.audit.access.api_keys import KeyStore, NameTaken, key_document, key_facts, parse_expiry
+from faultkit.audit.access.api_keys import DEFAULT_SCOPES, KeyStore, NameTaken, key_document, parse_expiry
 from faultkit.audit.access.identity import SCOPES
+from faultkit.audit.access.management_rows import key_created, key_revoked
 from faultkit.base.errors import InputError
 from faultkit.base.times import now_us, time_text
 from faultkit.mcp.failures.failure_tool import FailureTool
@@ -160,7 +161,6 @@ def _authorization_server(context: RequestContext) -> dict[str, Any] | None:
 # --- API keys ------------------------------------------------------------------------------------
 
 
-_DEFAULT_SCOPES = ("read", "call")
 _KEY_FIELDS = ("name", "scopes", "expires")
 
 
@@ -188,7 +188,7 @@ async def create_key(context: RequestContext) -> SiteReply:
     if not isinstance(name, str):
         raise InputError("name", f"expected a text, got {type_name(name)}")
     if scopes is None:
-        scopes = list(_DEFAULT_SCOPES)
+        scopes = list(DEFAULT_SCOPES)
     if not isinstance(scopes, list) or not all(isinstance(scope, str) for scope in scopes):
         raise InputError("scopes", "expected a list of texts")
     expires_us = _expires_us(expires)
@@ -196,7 +196,7 @@ async def create_key(context: RequestContext) -> SiteReply:
         key, plain = await context.in_thread(_keys(context).create, name, tuple(scopes), expires_us)
     except NameTaken as error:
         raise HttpError(409, str(error)) from None
-    context.log_action("keys.create", key_facts(key))
+    context.log_action(key_created(key))
     return json_reply({**key_document(key), "key": plain}, 201)
 
 
@@ -205,7 +205,7 @@ async def revoke_key(context: RequestContext) -> SiteReply:
     name = context.path_names["name"]
     if "\0" in name or not await context.in_thread(_keys(context).revoke, name):
         raise HttpError(404, f'expected the name of a key in use, got "{name[:60]}"')
-    context.log_action("keys.revoke", {"name": name})
+    context.log_action(key_revoked(name))
     return SiteReply(204)
 
 

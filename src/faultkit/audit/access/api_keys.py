@@ -34,6 +34,8 @@ KEY_PREFIX = "fk_"
 """Distinguishes a key from a token, and lets secret scanners recognise it."""
 _BYTES = 32
 _HINT_CHARS = len(KEY_PREFIX) + 4
+DEFAULT_SCOPES = ("read", "call")
+"""What a new key allows if nothing else is asked for."""
 EXPIRY_FORM = 'how long from now, such as "30d", or a time such as "2027-01-31T12:00:00Z"'
 NAME_FORM = 'up to 64 letters, digits, ".", "_" and "-", of which the first is a letter or a digit'
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", re.ASCII)
@@ -133,12 +135,6 @@ def key_document(key: ApiKey) -> dict[str, Any]:
     }
     shown = {name: None if at_us is None else time_text(at_us) for name, at_us in times.items()}
     return {"name": key.name, "hint": key.hint, "scopes": list(key.scopes), **shown}
-
-
-def key_facts(key: ApiKey) -> dict[str, Any]:
-    """Return what the audit log says about a new key."""
-    expires = None if key.expires_us is None else time_text(key.expires_us)
-    return {"name": key.name, "scopes": list(key.scopes), "expires": expires}
 
 
 def add_key(store: Store, key: ApiKey) -> bool:
