@@ -202,8 +202,11 @@ def search_command(
     QUERY is embedded by the same model as the code: if that was a provider's, QUERY is sent there, unless
     the mode is lexical.
     """
+    from faultkit.base.installation import require_extra
     from faultkit.code.index import open_store, search
 
+    # Before a missing index is noticed, which could not be made either.
+    require_extra("index", "fault search")
     with ExitStack() as stack:
         store = stack.enter_context(open_store(folder_of(folder), write=False, index_dir=index_dir))
         manifest = store.manifest()

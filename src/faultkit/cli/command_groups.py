@@ -1,7 +1,7 @@
 """Groups of commands whose modules are imported only when one is called, so that `--help` is fast.
 
 A command that ends with an ImportError, whether its module or something in it cannot be imported, says which
-extra it needs (`base.installation`)."""
+extra it needs (`base.installation`). Its help is shown without the extra, and says so too."""
 
 from __future__ import annotations
 
@@ -50,6 +50,15 @@ class LazyGroup(click.Group):
         with self._explained(ctx, lambda: name):
             return self.entries[name].load()
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        entry = self.entries.get(name or "")
+        if entry is not None and entry.extra and not set(rest).isdisjoint(ctx.help_option_names):
+            _warn_without(entry.extra, f"{ctx.command_path} {name}")
+        return name, command, rest
+
     def invoke(self, ctx: click.Context) -> Any:
         # The innermost group explains first: `fault agent tool`, not `fault agent`.
         with self._explained(ctx, lambda: ctx.invoked_subcommand):
@@ -74,6 +83,16 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, entry.summary) for name, entry in self.entries.items()])
+
+
+def _warn_without(extra: str, who: str) -> None:
+    """Warn that a command whose help is shown cannot be run yet."""
+    from faultkit.base.installation import MissingExtra, require_extra
+
+    try:
+        require_extra(extra, who)
+    except MissingExtra as missing:
+        click.echo(f"warning: {missing}", err=True)
 
 
 def lazy_group(name: str, summary: str, entries: dict[str, LazyCommand]) -> LazyGroup:

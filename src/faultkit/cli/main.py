@@ -36,15 +36,21 @@ COMMANDS: dict[str, LazyCommand] = {
     "demo": LazyCommand("faultkit.cli.demo:command", "Serve a small demo service with a dependency."),
     "faults": LazyCommand("faultkit.cli.faults:command", "List the faults and their settings."),
     "functions": LazyCommand(
-        "faultkit.cli.code_search:functions_command", "List the functions of a source file, or show one."
+        "faultkit.cli.code_search:functions_command",
+        "List the functions of a source file, or show one.",
+        "code",
     ),
     "review": LazyCommand(
-        "faultkit.cli.review:command", "Find reliability and performance problems in source code."
+        "faultkit.cli.review:command", "Find reliability and performance problems in source code.", "code"
     ),
     "improve": LazyCommand(
-        "faultkit.cli.advice:improve_command", "Fix what a review finds in a file: as a diff, or in place."
+        "faultkit.cli.advice:improve_command",
+        "Fix what a review finds in a file: as a diff, or in place.",
+        "code",
     ),
-    "slo": LazyCommand("faultkit.cli.advice:slo_command", "Suggest service level objectives for a function."),
+    "slo": LazyCommand(
+        "faultkit.cli.advice:slo_command", "Suggest service level objectives for a function.", "code"
+    ),
     "index": LazyCommand(
         "faultkit.cli.code_search:index_command",
         "Index a project's code for search, or update its index.",

@@ -13,15 +13,16 @@ import tokenize
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import unquote
-
-from pathspec import GitIgnoreSpec
 
 from faultkit.base.errors import InputError
 from faultkit.code.functions import find_function, list_functions
 from faultkit.code.languages import LANGUAGES, Language, known_language_of, language_of, language_of_script
 from faultkit.code.languages.syntax import Syntax, parse
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 MOST_BYTES = 10 * 1024 * 1024
 
@@ -365,6 +366,8 @@ def _rules_of(path: Path, base: str) -> tuple[_Rules, ...]:
 
 
 def _spec(lines: list[str]) -> GitIgnoreSpec:
+    from pathspec import GitIgnoreSpec
+
     try:
         return GitIgnoreSpec.from_lines(lines)
     except ValueError:
@@ -374,6 +377,8 @@ def _spec(lines: list[str]) -> GitIgnoreSpec:
 
 
 def _is_pattern(line: str) -> bool:
+    from pathspec import GitIgnoreSpec
+
     try:
         GitIgnoreSpec.from_lines([line])
     except ValueError:

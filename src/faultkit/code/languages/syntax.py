@@ -5,6 +5,8 @@ columns count from 1, columns in characters. This module does not know the meani
 
 A text may be a whole file (`parse`), a part of one that stands alone (`parse_snippet`), or lines out of a
 function (`parse_fragment`).
+
+tree-sitter is imported when a text is parsed, so that commands about code show their help without it.
 """
 
 from __future__ import annotations
@@ -15,12 +17,17 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, lru_cache
 from importlib import import_module
-
-import tree_sitter
-from tree_sitter import Node
+from typing import TYPE_CHECKING, Any
 
 from faultkit.base.errors import InputError, RunError
 from faultkit.code.languages import Language
+
+if TYPE_CHECKING:
+    import tree_sitter
+    from tree_sitter import Node
+else:
+    Node = Any
+    """Nodes of tree-sitter, for annotations."""
 
 __all__ = [
     "NAMELESS",
@@ -104,7 +111,7 @@ class Syntax:
 
     def captures(self, query: str, within: Node | Span | None = None) -> dict[str, list[Node]]:
         """Return nodes by the capture names of a query, each list in the order of the text."""
-        found = self._cursor(query, within).captures(within if isinstance(within, Node) else self.root)
+        found = self._cursor(query, within).captures(self._top(within))
         return {
             name: sorted(nodes, key=lambda node: (node.start_byte, -node.end_byte))
             for name, nodes in found.items()
@@ -113,9 +120,14 @@ class Syntax:
     def matches(self, query: str, within: Node | Span | None = None) -> list[dict[str, list[Node]]]:
         """Return the captures of each match."""
         cursor = self._cursor(query, within)
-        return [found for _, found in cursor.matches(within if isinstance(within, Node) else self.root)]
+        return [found for _, found in cursor.matches(self._top(within))]
+
+    def _top(self, within: Node | Span | None) -> Node:
+        return self.root if within is None or isinstance(within, Span) else within
 
     def _cursor(self, query: str, within: Node | Span | None) -> tree_sitter.QueryCursor:
+        import tree_sitter
+
         # A cursor holds state and belongs to one thread; the query is costly to make, and shared.
         cursor = tree_sitter.QueryCursor(_query(self.language, query))
         if isinstance(within, Span):
@@ -132,6 +144,8 @@ class Syntax:
 
 def parse(source: bytes, language: Language) -> Syntax:
     """Parse a UTF-8 text. Never fails because of the text."""
+    import tree_sitter
+
     if language.name == "php" and b"<?" not in source:
         language = replace(language, loader="language_php_only")
     parser = tree_sitter.Parser(_grammar(language))
@@ -163,6 +177,8 @@ def walk(top: Node, enters: Callable[[Node], bool] | None = None) -> Iterator[No
 
 @cache
 def _grammar(language: Language) -> tree_sitter.Language:
+    import tree_sitter
+
     try:
         return tree_sitter.Language(getattr(import_module(language.module), language.loader)())
     except (AttributeError, ValueError) as error:
@@ -171,6 +187,8 @@ def _grammar(language: Language) -> tree_sitter.Language:
 
 @lru_cache(maxsize=512)
 def _query(language: Language, query: str) -> tree_sitter.Query:
+    import tree_sitter
+
     return tree_sitter.Query(_grammar(language), query)
 
 
