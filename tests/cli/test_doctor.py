@@ -9,6 +9,8 @@ import resource
 import socket
 import sys
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import click
 import pytest
@@ -17,6 +19,8 @@ from faultkit.base import installation
 from faultkit.base.extras import CORE, EXTRAS, Package
 from faultkit.cli import doctor
 from faultkit.cli.main import COMMANDS, invoke
+from faultkit.mcp.hosts.config_check import address_of
+from faultkit.mcp.mcp_client import ServerAddress
 
 
 def hide(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
@@ -179,3 +183,78 @@ def test_the_usual_ports_are_the_defaults_of_the_commands() -> None:
         params = [each for every in commands(COMMANDS[name.split()[1]].load()) for each in every.params]
         given = {each.default for each in params} | {getattr(each, "flag_value", None) for each in params}
         assert port in given | {flags.get(str(each)) for each in given}, name
+
+
+TOOLS = "tools: [{name: echo, description: says it again}, {name: %s, description: its own}]\n"
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    """Return a config of two servers that share a tool, one that does not start, and one that is off."""
+    servers: dict[str, Any] = {}
+    for name in ("first", "second"):
+        (tmp_path / f"{name}.yml").write_text(TOOLS % name)
+        args = ["-m", "faultkit", "mock", "--tools-from", "${FOLDER}/" + f"{name}.yml"]
+        servers[name] = {"command": sys.executable, "args": args}
+    servers["gone"] = {"command": str(tmp_path / "nowhere")}
+    servers["unset"] = {"url": "http://127.0.0.1:1/mcp", "headers": {"X": "${env:NOT_SET_ANYWHERE}"}}
+    servers["off"] = {"command": "x", "disabled": True}
+    file = tmp_path / "mcp.json"
+    file.write_text(json.dumps({"mcpServers": servers}))
+    return file
+
+
+def test_the_servers_of_a_config_are_started_and_their_tools_counted(
+    config: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FOLDER", str(config.parent))
+    assert invoke(["doctor", "--mcp", str(config), "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    first, second, gone, unset, off = found["servers"]
+    assert (first["state"], first["tools"]) == ("ok", ["echo", "first"])
+    assert first["tokens"] == round(first["bytes"] / 4) > 10
+    assert found["bytes"] == first["bytes"] + second["bytes"]
+    assert found["shared_names"] == {"echo": ["first", "second"]}
+    assert (gone["state"], gone["problem"].startswith("cannot start ")) == ("failed", True), gone
+    assert unset["problem"] == "it needs the environment variable NOT_SET_ANYWHERE, which is not set"
+    assert (off["state"], off["tools"], off["problem"]) == ("off", [], None)
+
+
+def test_a_config_whose_servers_all_start_exits_with_0(
+    config: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FOLDER", str(config.parent))
+    servers = json.loads(config.read_text())["mcpServers"]
+    config.write_text(json.dumps({"servers": {name: servers[name] for name in ("first", "second")}}))
+    assert invoke(["doctor", "--mcp", str(config)]) == 0
+    head, first, second, _, total, note = capsys.readouterr().out.splitlines()
+    assert head.split() == ["server", "tools", "KB", "tokens", "state"]
+    assert (first.split()[:2], first.split()[-1]) == (["first", "2"], "ok")
+    assert second.split()[0] == "second"
+    assert re.fullmatch(r"4 tools, \d+\.\d KB in a model's context", total)
+    assert note == "note: the tool echo is in first and second: some clients use one of them only"
+
+
+@pytest.mark.parametrize(
+    ("args", "problem"),
+    [
+        (["--timeout", "5s"], "--timeout"),
+        (["--mcp", "nowhere.json"], "nowhere.json: cannot be read: no such file or directory"),
+    ],
+)
+def test_a_wrong_use_of_mcp_is_exit_2(
+    args: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(["doctor", *args]) == 2
+    assert problem in capsys.readouterr().err
+
+
+def test_an_address_is_read_as_a_host_reads_it() -> None:
+    zed = {"command": {"path": "node", "args": ["s.js"], "env": {"A": "${B:-c}"}}}
+    assert address_of(zed, {}) == ServerAddress(("node", "s.js"), env={"A": "c"})
+    web = {"type": "http", "url": "https://x.example/mcp", "headers": {"K": "${env:KEY}"}}
+    assert address_of(web, {"KEY": "k"}) == ServerAddress(url="https://x.example/mcp", headers={"K": "k"})
+    with pytest.raises(ValueError, match="neither a command nor a url"):
+        address_of({}, {})
+    with pytest.raises(ValueError, match="transport sse is not supported"):
+        address_of({"type": "sse", "url": "https://x.example/sse"}, {})

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -18,7 +18,11 @@ from faultkit.base.extras import CORE, EXTRAS, LEAST_PYTHON, Extra, Package, pac
 from faultkit.base.installation import install_command, installed_version, installer, is_installed
 from faultkit.base.network import cannot_listen
 from faultkit.base.text import and_list, count_of, one_line
-from faultkit.cli.shared_options import CONTROL_PORT, columns, json_option, print_json
+from faultkit.cli.mock import refuse_unused_flags
+from faultkit.cli.shared_options import CONTROL_PORT, columns, json_option, print_json, seconds_of
+
+if TYPE_CHECKING:
+    from faultkit.mcp.hosts.config_check import CheckedServer
 
 USUAL_PORTS: dict[int, str] = {
     3180: "fault run",
@@ -76,14 +80,35 @@ class ExtraState:
     """The command that installs it; empty if nothing is missing."""
 
 
-@click.command("doctor")
+@click.command(
+    "doctor",
+    epilog="""\b
+Examples:
+  fault doctor
+  fault doctor --mcp .mcp.json
+""",
+)
+@click.option(
+    "--mcp",
+    "config",
+    metavar="FILE",
+    help="Check the servers of an MCP client's config file instead: each is started, and lists its tools.",
+)
+@click.option(
+    "--timeout", default="30s", show_default=True, metavar="TIME", help="With --mcp: time for each server."
+)
 @json_option()
 @click.pass_context
-def command(ctx: click.Context, as_json: bool) -> None:
+def command(ctx: click.Context, config: str | None, timeout: str, as_json: bool) -> None:
     """Show what is installed, what the extras would add, and check this machine.
 
     Exits with 0 if everything that the core needs is there, and with 1 if not. Missing extras do not count.
+    With --mcp it exits with 1 if a server does not start.
     """
+    if config is None:
+        refuse_unused_flags(("--timeout",), "--mcp FILE")
+    else:
+        ctx.exit(_check_config(config, seconds_of("--timeout", timeout), as_json))
     core = [imported_state(package) for package in CORE]
     extras = [extra_state(extra) for extra in EXTRAS.values()]
     checks = [python_check(), platform_check(), core_check(core), file_check(), *port_checks()]
@@ -103,6 +128,59 @@ def command(ctx: click.Context, as_json: bool) -> None:
     else:
         click.echo("\n".join(_report(checks, core, extras, sound)))
     ctx.exit(0 if sound else 1)
+
+
+def _check_config(file: str, timeout_s: float, as_json: bool) -> int:
+    """Report the tools of each server of a config file, and names that several have; return the exit code."""
+    from faultkit.base.files import read_text
+    from faultkit.base.signals import run_until_signal
+    from faultkit.mcp.hosts.config_check import check_servers_of, shared_names
+    from faultkit.mcp.hosts.host_configs import format_of
+    from faultkit.mcp.hosts.server_entries import server_entries
+    from faultkit.mcp.hosts.wrapping import errors_in
+
+    text = read_text(file)
+    with errors_in(file):
+        entries = server_entries(text, format_of(file))
+    servers = run_until_signal(check_servers_of(entries, os.environ, timeout_s))
+    shared = shared_names(servers)
+    total = sum(server.size for server in servers)
+    if as_json:
+        print_json(
+            {
+                "servers": [
+                    {
+                        "name": each.name,
+                        "state": _state(each),
+                        "tools": list(each.tools),
+                        "bytes": each.size,
+                        "tokens": each.tokens,
+                        "problem": each.problem or None,
+                    }
+                    for each in servers
+                ],
+                "bytes": total,
+                "shared_names": shared,
+            }
+        )
+    else:
+        rows = [("server", "tools", "KB", "tokens", "state"), *map(_server_row, servers)]
+        click.echo(columns(rows))
+        count = count_of(sum(len(each.tools) for each in servers), "tool")
+        click.echo(f"\n{count}, {total / 1000:.1f} KB in a model's context")
+        for tool, names in shared.items():
+            click.echo(f"note: the tool {tool} is in {and_list(names)}: some clients use one of them only")
+    return 1 if any(server.problem for server in servers) else 0
+
+
+def _state(server: CheckedServer) -> str:
+    return "off" if server.is_off else "failed" if server.problem else "ok"
+
+
+def _server_row(server: CheckedServer) -> tuple[str, ...]:
+    state = f"failed: {one_line(server.problem)}" if server.problem else _state(server)
+    figures = (str(len(server.tools)), f"{server.size / 1000:.1f}", str(server.tokens))
+    return server.name, *(figures if state == "ok" else ("", "", "")), state
 
 
 def package_state(package: Package) -> PackageState:

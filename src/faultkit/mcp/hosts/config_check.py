@@ -1,0 +1,117 @@
+"""The servers of a host's configuration file, each started once: does it answer, and what do its tools cost?
+
+A host puts the tools of all its servers into its model's context. The cost is what `tools/list` has of them,
+in bytes of JSON, and as tokens by the usual rule of four bytes each.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from faultkit.base.errors import FaultkitError
+from faultkit.mcp.hosts.server_entries import ServerEntry
+from faultkit.mcp.mcp_client import McpClient, ServerAddress
+
+BYTES_OF_A_TOKEN = 4
+_AT_ONCE = 4
+_VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedServer:
+    """What one server of a configuration has."""
+
+    name: str
+    tools: tuple[str, ...] = ()
+    size: int = 0
+    """Bytes of its tools, as JSON."""
+    problem: str = ""
+    """Why it cannot be used; empty if it can."""
+    is_off: bool = False
+    """True if the configuration has turned it off; it is not started then."""
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens its tools take."""
+        return round(self.size / BYTES_OF_A_TOKEN)
+
+
+async def check_servers_of(
+    entries: Sequence[ServerEntry], variables: Mapping[str, str], timeout_s: float
+) -> list[CheckedServer]:
+    """Start each server, list its tools, and end it.
+
+    variables: those that entries refer to as ${NAME} or ${env:NAME}"""
+    limit = asyncio.Semaphore(_AT_ONCE)
+
+    async def check(entry: ServerEntry) -> CheckedServer:
+        async with limit:
+            return await _checked(entry, variables, timeout_s)
+
+    return list(await asyncio.gather(*map(check, entries)))
+
+
+def shared_names(servers: Sequence[CheckedServer]) -> dict[str, list[str]]:
+    """Return the tools that several servers have, with the servers."""
+    owners: dict[str, list[str]] = {}
+    for server in servers:
+        for tool in dict.fromkeys(server.tools):
+            owners.setdefault(tool, []).append(server.name)
+    return {tool: names for tool, names in owners.items() if len(names) > 1}
+
+
+async def _checked(entry: ServerEntry, variables: Mapping[str, str], timeout_s: float) -> CheckedServer:
+    if entry.value.get("disabled") is True or entry.value.get("enabled") is False:
+        return CheckedServer(entry.label, is_off=True)
+    try:
+        address = address_of(entry.value, variables)
+        async with asyncio.timeout(timeout_s), McpClient(address, opening_s=timeout_s) as client:
+            tools = await client.tools() if "tools" in client.capabilities else []
+    except TimeoutError:
+        return CheckedServer(entry.label, problem=f"no list of tools within {timeout_s:g} s")
+    except (FaultkitError, ValueError) as error:
+        return CheckedServer(entry.label, problem=str(error))
+    size = sum(len(json.dumps(tool, ensure_ascii=False, separators=(",", ":")).encode()) for tool in tools)
+    return CheckedServer(entry.label, tuple(str(tool.get("name")) for tool in tools), size)
+
+
+def address_of(value: Mapping[str, Any], variables: Mapping[str, str]) -> ServerAddress:
+    """Return how an entry reaches its server. Raises ValueError if it does not say, or lacks a variable."""
+    plain = _filled(dict(value), variables)
+    inner = plain.get("command")
+    # The older form of Zed.
+    started = {**plain, **inner, "command": inner.get("path")} if isinstance(inner, dict) else plain
+    command, url = started.get("command"), plain.get("url")
+    if isinstance(command, str) and command:
+        args, env = started.get("args", []), started.get("env") or {}
+        cwd = started.get("cwd")
+        return ServerAddress((command, *map(str, args)), env=env, cwd=cwd if isinstance(cwd, str) else None)
+    if isinstance(url, str) and url:
+        if plain.get("type", plain.get("transport")) == "sse":
+            raise ValueError("the transport sse is not supported (use streamable HTTP or stdio)")
+        return ServerAddress(url=url, headers=plain.get("headers") or plain.get("http_headers") or {})
+    raise ValueError("it has neither a command nor a url")
+
+
+def _filled(value: Any, variables: Mapping[str, str]) -> Any:
+    """Return the value with its references to variables replaced."""
+    if isinstance(value, dict):
+        # The former text of an entry behind the gateway is not used.
+        return {key: _filled(each, variables) for key, each in value.items() if not key.startswith("_")}
+    if isinstance(value, list):
+        return [_filled(each, variables) for each in value]
+    if not isinstance(value, str):
+        return value
+
+    def of(found: re.Match[str]) -> str:
+        there = variables.get(found[1], found[2])
+        if there is None:
+            raise ValueError(f"it needs the environment variable {found[1]}, which is not set")
+        return there
+
+    return _VARIABLE.sub(of, value)
