@@ -7,7 +7,8 @@
     {"t": 1.210, "session": "modern", "from": "client", "closed": 4}
 
 `from` is `client`, `server`, or `gateway`. The gateway's lines are the rules in force, at the start and after
-each change, and the frames that a client got in place of the server's reply. `closed`: over HTTP, the client
+each change, and the frames that a client got in place of the server's reply: those of a fault, or a status of
+the upstream without a reply. `closed`: over HTTP, the client
 closed its connection before the reply to this request. Bytes that are not JSON are kept
 as text under `raw`. Readers ignore members that they do not know, and lines without a message.
 """

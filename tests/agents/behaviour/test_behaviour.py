@@ -82,7 +82,7 @@ def test_an_open_question_is_neither_a_pass_nor_a_failure() -> None:
     tape.done("book")
     behaviour = tape.judge()
     assert behaviour.verdict == "unknown"
-    assert behaviour.exit_code(("repeated-writes",)) == 6
-    assert behaviour.exit_code(("loops",)) == 0
+    assert behaviour.exit_code(["repeated-writes"]) == 6
+    assert behaviour.exit_code(["loops"]) == 0
     assert judge(tape.run(), reads=("b*",)).exit_code(ALL_CHECKS) == 0
     assert judge(tape.run(), writes=("book",)).exit_code(ALL_CHECKS) == 1

@@ -109,6 +109,16 @@ def test_a_write_that_the_server_refused_may_be_sent_again() -> None:
     assert found(tape, "repeated-writes") == []
 
 
+@pytest.mark.parametrize(("status", "calls"), [(401, []), (503, [(1, 2)])])
+def test_a_status_that_refuses_a_write_has_no_effect_and_a_failure_of_the_server_may(
+    status: int, calls: list[tuple[int, ...]]
+) -> None:
+    tape = Tape(book=WRITE)
+    tape.sent(tape.call("book", room=1), Status(status))
+    tape.done("book", room=1)
+    assert [each for _, each in found(tape, "repeated-writes")] == calls
+
+
 def test_a_write_with_other_arguments_or_with_the_same_key_is_no_repetition() -> None:
     tape = Tape(book=WRITE)
     tape.lost("book", room=1)
@@ -116,6 +126,18 @@ def test_a_write_with_other_arguments_or_with_the_same_key_is_no_repetition() ->
     tape.lost("book", room=3, idempotency_key="k")
     tape.done("book", room=3, idempotency_key="k")
     assert found(tape, "repeated-writes") == []
+
+
+def test_an_agent_that_looks_before_it_writes_again_is_found_only_if_that_took_effect_twice() -> None:
+    unknown, twice = Tape(book=WRITE, list=READ), Tape(book=WRITE, list=READ)
+    unknown.call("book", room=1)
+    unknown.at_s += 1
+    twice.lost("book", room=1)
+    for tape in (unknown, twice):
+        tape.done("list")
+        tape.done("book", room=1)
+    assert found(unknown, "repeated-writes") == []
+    assert [calls for _, calls in found(twice, "repeated-writes")] == [(1, 3)]
 
 
 def test_a_new_key_makes_a_repetition() -> None:

@@ -34,6 +34,8 @@ SAME_FAILURES = 2
 """Equal failures of the same call in a row after which a further one is wasted: one retry is reasonable."""
 _UNCHANGING_CODES = (INVALID_PARAMS, METHOD_NOT_FOUND)
 """Errors that the same call gets every time."""
+_REFUSALS = range(400, 500)
+"""HTTP statuses of requests that a server did not carry out; after a 5xx that is unknown."""
 _LONGEST_SHOWN = 60
 
 Calls: TypeAlias = Sequence[RecordedCall]
@@ -83,28 +85,37 @@ def _loop(calls: Calls, length: int, rounds: int) -> Finding:
 def _repeated_writes(calls: Calls) -> Iterator[Finding]:
     """Find calls with an effect that were sent again though the first one may have had it."""
     lost: dict[str, RecordedCall] = {}
+    last_look = 0
     for call in calls:
         facts, traced = call.facts, call.traced
         if facts.tool.repeatable is True:
+            if facts.tool.read_only and not traced.failed:
+                last_look = call.number
             continue
         effect = intended_effect(facts.tool, traced.arguments)
         earlier = lost.pop(effect, None)
         if earlier is not None and not _has_same_key(earlier, call):
-            yield _repeated_write(earlier, call)
-        if traced.failed and facts.was_asked and (traced.effect or not facts.has_reply):
+            took_effect_twice = bool(earlier.traced.effect and traced.effect)
+            if took_effect_twice or last_look < earlier.number:
+                yield _repeated_write(earlier, call, took_effect_twice)
+        if traced.failed and facts.was_asked and (traced.effect or _is_fate_open(call)):
             lost[effect] = call
 
 
-def _repeated_write(earlier: RecordedCall, call: RecordedCall) -> Finding:
+def _is_fate_open(call: RecordedCall) -> bool:
+    """Return whether the server may have acted: it did not reply, and did not refuse the call by a status."""
+    return not call.facts.has_reply and call.facts.outcome.error_code not in _REFUSALS
+
+
+def _repeated_write(earlier: RecordedCall, call: RecordedCall, took_effect_twice: bool) -> Finding:
     numbers = (earlier.number, call.number)
     how = _HOW_LOST.get(earlier.traced.outcome, "failed for the agent")
     text = f"{_tool(call)}: call {earlier.number} {how}, and call {call.number} sent the same again"
     if call.facts.tool.repeatable is None:
         unknown = f"{text}; the annotations of the tool do not say whether it writes"
         return Finding("repeated-writes", unknown, numbers, is_certain=False)
-    if earlier.traced.effect and call.traced.effect:
-        return Finding("repeated-writes", f"{text}: it took effect twice", numbers)
-    return Finding("repeated-writes", f"{text}: it may take effect twice", numbers)
+    took = "took" if took_effect_twice else "may take"
+    return Finding("repeated-writes", f"{text}: it {took} effect twice", numbers)
 
 
 _HOW_LOST = {
@@ -130,10 +141,12 @@ def _ignored_retry_after(calls: Calls) -> Iterator[Finding]:
     for attempts in by_tool.values():
         traces = [call.traced for call in attempts]
         for index, call in enumerate(attempts):
-            early = attempts_too_soon(call.traced, traces[index + 1 :])
             wait_ms, came_ms = call.traced.retry_after_ms, call.traced.end_ms
-            if early and wait_ms is not None and came_ms is not None:
-                first = attempts[traces.index(early[0], index + 1)]
+            if wait_ms is None or came_ms is None:
+                continue
+            early = attempts_too_soon(call.traced, traces[index + 1 :])
+            if early:
+                first = next(each for each in attempts[index + 1 :] if each.traced is early[0])
                 after = duration(early[0].start_ms - came_ms)
                 asked = f"call {call.number} was asked to wait {duration(wait_ms)}"
                 text = f"{_tool(call)}: {asked}, and call {first.number} came after {after}"

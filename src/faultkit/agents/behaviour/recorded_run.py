@@ -50,6 +50,7 @@ class RecordedRun:
     met: frozenset[str]
     """Names of the rules that acted on a request."""
     sessions: int
+    """Sessions with calls of tools."""
     duration_ms: float
     warnings: tuple[str, ...] = ()
 
@@ -154,10 +155,10 @@ class _Reader:
             self._learn_list(message, session, id, is_rewritten=True)
 
     def _take_message(self, message: dict[str, Any], session: str, side: Side) -> None:
-        self.sessions.add(session)
         incoming = read(encode(message))
         if side == "client" and incoming.kind == "request" and incoming.id is not None:
             if incoming.method == METHOD:
+                self.sessions.add(session)
                 name = str(incoming.params.get("name", ""))
                 self.is_listed.append(None if self._listed is None else name in self._listed)
             elif incoming.method == _LIST:

@@ -49,7 +49,8 @@ def planted_values(
 
 def texts_found(texts: Iterable[str], where: str) -> list[str]:
     """Return those of these texts that stand in a text as whole words."""
-    return [text for text in texts if re.search(rf"(?<!\w){re.escape(text)}(?!\w)", where)]
+    # Most texts are not there at all, which is found much faster without a pattern.
+    return [text for text in texts if text in where and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", where)]
 
 
 def _leaves(value: object) -> Iterator[str]:

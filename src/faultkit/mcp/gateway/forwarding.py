@@ -69,7 +69,11 @@ def send_body(answer: ResponseWriter, status: int, lines: Headers, body: bytes) 
 
 
 async def copy_response(
-    request: HttpRequest, reply: HttpReply, lines: Headers, answer: ResponseWriter, tee: MessageTee | None
+    request: HttpRequest,
+    reply: HttpReply,
+    lines: Headers,
+    answer: ResponseWriter,
+    tee: MessageTee | ListeningStream | None,
 ) -> None:
     """Copy a response byte for byte as it arrives; `tee` gets the bytes too.
 
@@ -106,6 +110,45 @@ async def copy_response(
         answer.end()
 
 
+class ListeningStream:
+    """A stream of events that is copied, and into which the relay may put events of its own, between two of
+    the upstream's."""
+
+    def __init__(self, answer: ResponseWriter, tee: MessageTee | None) -> None:
+        """`tee` gets the bytes as without this object."""
+        self._answer = answer
+        self._tee = tee
+        self._tail = b""
+        """The last bytes that were copied, which show whether an event has ended."""
+        self._waiting: list[bytes] = []
+
+    def feed(self, chunk: bytes) -> None:
+        """Note bytes that were copied; write what waited for the end of an event."""
+        self._tail = (self._tail + chunk)[-_LONGEST_END:]
+        if self._tee is not None:
+            self._tee.feed(chunk)
+        self._write_waiting()
+
+    def end(self) -> None:
+        if self._tee is not None:
+            self._tee.end()
+
+    def put(self, message: bytes) -> None:
+        """Send a message as an event, now or after the event that is being copied."""
+        self._waiting.append(b"event: message\ndata: %b\n\n" % message)
+        self._write_waiting()
+
+    def _write_waiting(self) -> None:
+        if not self._tail or self._tail.endswith(_ENDS_OF_EVENTS):
+            waiting, self._waiting = self._waiting, []
+            for event in waiting:
+                self._answer.write(event)
+
+
+_ENDS_OF_EVENTS = (b"\n\n", b"\r\r", b"\r\n\r\n")
+_LONGEST_END = 4
+
+
 class MessageTee:
     """Parses the messages of a response while it is copied, for recordings and lists."""
 
@@ -114,6 +157,8 @@ class MessageTee:
         self._reader: SseReader | None = SseReader() if is_stream else None
         self._parts: list[bytes] | None = None if is_stream else []
         self._size = 0
+        self.has_reply = False
+        """True once a reply to a request has come."""
 
     def feed(self, chunk: bytes) -> None:
         """Take bytes of the body; report the events that end in them."""
@@ -126,7 +171,7 @@ class MessageTee:
                 return
             for event in events:
                 if event.data:
-                    self._on_message(read(event.data))
+                    self._report(event.data)
         elif self._parts is not None:
             self._size += len(chunk)
             if self._size > MOST_MESSAGE_BYTES:
@@ -137,4 +182,11 @@ class MessageTee:
     def end(self) -> None:
         """Report the message of a body that is no stream."""
         if self._parts:
-            self._on_message(read(b"".join(self._parts)))
+            self._report(b"".join(self._parts))
+
+    def _report(self, raw: bytes) -> None:
+        incoming = read(raw)
+        self.has_reply |= incoming.kind == "batch" or (
+            incoming.kind == "response" and incoming.id is not None
+        )
+        self._on_message(incoming)

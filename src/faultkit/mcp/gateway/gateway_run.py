@@ -175,6 +175,7 @@ async def _run_relay(
         token=token,
         warn=lambda text: log.note(f"{job.server or 'the server'}: {text}"),
     )
+    state.on_plan.append(relay.on_plan)
     server = HttpServer(relay.handle)
     try:
         host, port = await _listen(job, server.start)
@@ -217,6 +218,7 @@ async def _run_bridge(
         on_lost=on_lost,
         warn=lambda text: log.note(f"{name}: {text}"),
     )
+    state.on_plan.append(gateway.on_plan)
     is_orderly = False
     try:
         if job.front == "stdio":

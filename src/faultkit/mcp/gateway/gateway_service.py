@@ -20,6 +20,7 @@ from faultkit.mcp.wire.era import HEADER_MISMATCH, ParameterHeaders
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.message import METHOD_NOT_FOUND, Incoming, error_of
 from faultkit.mcp.wire.stdio_front import MOST_DRAIN_S
+from faultkit.plan import Plan
 
 _UNASKED_S = 0.05
 """Seconds that verdicts without a server get to end when the client has closed its end."""
@@ -82,6 +83,12 @@ class GatewayService:
             return False
         self._forward(session, incoming)
         return True
+
+    def on_plan(self, plan: Plan) -> None:
+        """Notify all clients if a new plan changes their lists of tools."""
+        if self._interception.changes_tool_list(plan):
+            for link in tuple(self._links.values()):
+                link.announce_tools_changed()
 
     # --- Service ------------------------------------------------------------------------------
 

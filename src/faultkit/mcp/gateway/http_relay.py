@@ -29,6 +29,7 @@ from faultkit.base.http.http_server import Headers, HttpRequest, ResponseWriter
 from faultkit.base.tasks import TaskSet
 from faultkit.faults.call_fault import Era, Verdict
 from faultkit.mcp.gateway.forwarding import (
+    ListeningStream,
     MessageTee,
     copy_response,
     end_to_end_headers,
@@ -37,6 +38,7 @@ from faultkit.mcp.gateway.forwarding import (
     send_body,
 )
 from faultkit.mcp.gateway.interception import Interception
+from faultkit.mcp.gateway.link import TOOLS_CHANGED, tools_changed_for
 from faultkit.mcp.gateway.oauth_metadata import (
     MOST_BYTES,
     is_metadata_request,
@@ -51,6 +53,7 @@ from faultkit.mcp.wire.era import BATCH_VERSIONS, SESSION_HEADER, STATUS_OF, VER
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.http_exchange import HttpBatchExchange, http_batch
 from faultkit.mcp.wire.message import Incoming, cancelled_id, encode, read
+from faultkit.plan import Plan
 
 _MOST_SESSIONS = 10_000
 
@@ -87,6 +90,8 @@ class HttpRelay:
         self._token = token
         self._hosts = hosts
         self._sessions: OrderedDict[str, Session] = OrderedDict()
+        self._listening: dict[ListeningStream, bytes] = {}
+        """Open streams for notifications, each with the one that says that the list of tools has changed."""
         self._tasks = TaskSet[None]()
 
     @property
@@ -97,6 +102,12 @@ class HttpRelay:
     async def stop(self) -> None:
         await self._tasks.cancel()
         self._client.close()
+
+    def on_plan(self, plan: Plan) -> None:
+        """Notify all clients that listen if a new plan changes their lists of tools."""
+        if self._interception.changes_tool_list(plan):
+            for stream, notification in tuple(self._listening.items()):
+                stream.put(notification)
 
     def handle(self, request: HttpRequest, answer: ResponseWriter) -> None:
         """Serve one request."""
@@ -247,17 +258,27 @@ class HttpRelay:
         reply = await self._forward(request, answer, is_read=is_read)
         if reply is None:
             return
-        tee = (
-            MessageTee(reply.is_stream, partial(self._interception.on_server_message, session))
-            if is_read
-            else None
-        )
+        on_message = partial(self._interception.on_server_message, session)
+        messages = MessageTee(reply.is_stream, on_message) if is_read else None
+        tee: MessageTee | ListeningStream | None = messages
+        # Servers send notifications on the stream of a GET or, in the modern era, of a request that listens.
+        changed = TOOLS_CHANGED if request.method == "GET" else None
+        if incoming is not None:
+            changed = tools_changed_for(incoming)
+        is_plain = "content-length" not in reply.headers and "content-encoding" not in reply.headers
+        if changed is not None and reply.is_stream and is_plain:
+            tee = ListeningStream(answer, messages)
+            self._listening[tee] = changed
         try:
             await copy_response(request, reply, self._response_headers(reply, request), answer, tee)
+            if incoming is not None and messages is not None and not messages.has_reply:
+                self._interception.record_status(session, incoming, reply.status, reply.headers)
         except ConnectionLost as lost:
             answer.abort(lost.reset)
         finally:
             reply.close()
+            if isinstance(tee, ListeningStream):
+                del self._listening[tee]
 
     async def _forward_metadata(self, request: HttpRequest, answer: ResponseWriter) -> None:
         """Forward a request for OAuth metadata; put the relay's address in place of the upstream's."""

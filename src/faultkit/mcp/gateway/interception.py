@@ -12,17 +12,17 @@ returns at once while the plan has no rules, and `on_server_message` for the rep
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeAlias
 
-from faultkit.faults.call_fault import Frame, Verdict
+from faultkit.faults.call_fault import CallFault, Frame, Status, Verdict
 from faultkit.mcp.gateway.recorder import Side, TrafficObserver
 from faultkit.mcp.injector import Injector
 from faultkit.mcp.interpreter import AskServer, FrameObserver, execute_verdict
 from faultkit.mcp.targets import Target, targets_of
 from faultkit.mcp.wire.exchange import Exchange, Session, call_of
 from faultkit.mcp.wire.message import Id, Incoming, cancelled_id
-from faultkit.plan import Plan
+from faultkit.plan import Plan, Rule
 
 
 class Interception:
@@ -43,6 +43,7 @@ class Interception:
         self._observer = observer
         self._elapsed = elapsed or stopwatch()
         self._listings = Listings(injector, warn)
+        self._list_rules = rules_of_tool_lists(injector.plan)
         self.local_calls = LocalCalls()
         self.is_recording = observer is not None
         """True if messages are passed to an observer. Callers check it before `record`, because most
@@ -51,6 +52,11 @@ class Interception:
     @property
     def has_rules(self) -> bool:
         return bool(self._injector.plan.rules)
+
+    def changes_tool_list(self, plan: Plan) -> bool:
+        """Return whether the list of tools is another one with a new plan than with the one before."""
+        before, self._list_rules = self._list_rules, rules_of_tool_lists(plan)
+        return before != self._list_rules
 
     def wants_reply_to(self, method: str) -> bool:
         """Return whether the reply to this method has to be parsed: for a recording, or to learn a list."""
@@ -89,6 +95,14 @@ class Interception:
         """Record that the client closed the response to a request, which it no longer waits for."""
         if self._observer is not None and request.id is not None:
             self._observer.closed(session.id, request.id)
+
+    def record_status(
+        self, session: Session, request: Incoming, status: int, headers: Mapping[str, str]
+    ) -> None:
+        """Record that the upstream refused a request by a status, without a reply."""
+        if self._observer is not None and request.id is not None and status >= _FIRST_ERROR_STATUS:
+            wait = tuple((name, value) for name, value in headers.items() if name.lower() == "retry-after")
+            self._observer.sent(session.id, request.id, Status(status, wait))
 
     def on_server_message(self, session: Session, incoming: Incoming) -> None:
         """Learn lists from a message of the server, and record it."""
@@ -140,6 +154,8 @@ class LocalCalls:
         return run()
 
 
+_TOOLS_LIST = "tools/list"
+_FIRST_ERROR_STATUS = 400
 _LIST_KEYS = {"tool": "name", "resource": "uri", "prompt": "name"}
 """Kinds of lists, and the key of an entry that a target is compared with."""
 _MOST_NAMES = 10_000
@@ -169,7 +185,7 @@ class Listings:
 
     def wants(self, method: str) -> bool:
         """Return whether the reply to this method has to be parsed."""
-        return method == "tools/list" or any(method == f"{noun}s/list" for noun in self._unchecked_targets())
+        return method == _TOOLS_LIST or any(method == f"{noun}s/list" for noun in self._unchecked_targets())
 
     def learn(self, reply: Incoming) -> None:
         """Learn from a reply; replies that list nothing are ignored."""
@@ -216,6 +232,15 @@ class Listings:
             for rule, target in targets:
                 if not target.is_among(names):
                     self._warn(f'rule "{rule}": {target.missed(names)}')
+
+
+def rules_of_tool_lists(plan: Plan) -> tuple[Rule, ...]:
+    """Return the rules whose faults change what a list of tools contains."""
+    return tuple(
+        rule
+        for rule in plan.rules
+        if isinstance(rule.fault, CallFault) and rule.fault.fitting_methods() == (_TOOLS_LIST,)
+    )
 
 
 def stopwatch() -> Callable[[], float]:

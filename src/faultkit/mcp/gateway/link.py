@@ -61,6 +61,8 @@ from faultkit.mcp.wire.message import CANCELLED, Id, Incoming, encode, error_of,
 MOST_UNREAD_BYTES = 64 << 20
 """Bytes that a server may leave unread; above that, requests are refused and other messages dropped."""
 LOG = "notifications/message"
+_LIST_CHANGED = "notifications/tools/list_changed"
+TOOLS_CHANGED = notification_of(_LIST_CHANGED, {})
 _LISTEN = "subscriptions/listen"
 _TAIL_BYTES = 1024
 """Bytes at the end of a broken reply in which its id is looked for."""
@@ -419,6 +421,28 @@ class Link:
             carrier.note(incoming.raw)
         else:
             self.session.push(incoming.raw)
+
+    # --- from the gateway itself ---------------------------------------------------------------
+
+    def announce_tools_changed(self) -> None:
+        """Notify the client that its list of tools, as the rules let it appear, is another one."""
+        if self.session.era == "legacy":
+            self.session.push(TOOLS_CHANGED)
+            return
+        for call in tuple(self._calls.values()):
+            if (notification := tools_changed_for(call.exchange.request)) is not None:
+                call.exchange.note(notification)
+
+
+def tools_changed_for(request: Incoming) -> bytes | None:
+    """Return the notification of changed tools for a request that listens for it; None for any other.
+
+    In the modern era only a client that listens gets it, in the stream of its subscription (MCP 2026-07-28,
+    Subscriptions)."""
+    wanted = request.params.get("notifications") if request.method == _LISTEN else None
+    if not isinstance(wanted, dict) or wanted.get("toolsListChanged") is not True:
+        return None
+    return notification_of(_LIST_CHANGED, {"_meta": {SUBSCRIPTION_KEY: request.id}})
 
 
 def _number(value: str | int) -> int:

@@ -33,7 +33,8 @@ class TrafficObserver(Protocol):
         """Handle an injection, before its verdict is executed."""
 
     def sent(self, session: str, id: Id, frame: Frame) -> None:
-        """Handle a frame that the client gets in place of the reply to this request."""
+        """Handle a frame that the client gets in place of the reply to this request: a fault's, or a status
+        of the upstream."""
 
     def closed(self, session: str, id: Id) -> None:
         """Handle the end of the client's wait for a reply: it closed the response to this request."""
