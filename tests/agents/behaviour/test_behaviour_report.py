@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from faultkit.agents.behaviour.behaviour_report import to_html, to_markdown, to_text
+from faultkit.agents.behaviour.behaviour_report import to_document, to_html, to_markdown, to_text
 from tests.agents.behaviour.tape import WRITE, Tape
 
 
@@ -54,3 +54,28 @@ def test_markdown_and_html_show_names_of_the_server_as_text() -> None:
     page = to_html(tape.judge())
     assert "<b>|x" not in page
     assert "&lt;b&gt;|x: 5 times in a row" in page
+
+
+def test_numbers_in_a_row_are_a_range_in_html() -> None:
+    tape = Tape()
+    tape.done("search")
+    for _ in range(6):
+        tape.refused("note")
+    assert ">2–7<" in to_html(tape.judge())
+
+
+def test_a_check_is_not_passed_if_no_fault_was_met() -> None:
+    tape = Tape()
+    tape.done("search")
+    assert 'class="badge passed"' not in to_html(tape.judge())
+    tape.refused("search")
+    tape.done("search")
+    assert 'class="badge passed"' in to_html(tape.judge())
+
+
+def test_the_trace_in_json_says_which_call_a_number_is() -> None:
+    document = to_document(_tape().judge())
+    assert [(each["call"], each["tool"], each["outcome"], each["fault"]) for each in document["trace"]] == [
+        (1, "book", "timeout", "lost_reply"),
+        (2, "book", "ok", None),
+    ]

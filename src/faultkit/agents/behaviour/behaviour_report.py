@@ -10,6 +10,7 @@ from typing import Any
 from faultkit import __version__
 from faultkit.agents.behaviour.behaviour import ALL_CHECKS, Behaviour, CheckVerdict, MetFault, Verdict
 from faultkit.agents.behaviour.checks import CheckName
+from faultkit.agents.behaviour.recorded_run import RecordedCall
 from faultkit.base.numbers import NO_FIGURE, duration
 from faultkit.base.text import and_list, counted, printable_line
 from faultkit.report import markdown
@@ -46,6 +47,9 @@ _BADGES: dict[CheckVerdict, Badge] = {
     "unknown": Badge("inconclusive", "?", "unknown"),
     "none": Badge("passed", "✓", "none"),
 }
+_UNJUDGED = Badge("not-exercised", "–", "none")
+_NO_VERDICT = Badge("unfinished", "–", "no verdict")
+_CALL_HEADS = ("Call", "At", "Tool", "Took", "The agent got", "Fault")
 _CLASSES: dict[Verdict, VerdictClass] = {
     "findings": "failed",
     "not_exercised": "not-exercised",
@@ -90,6 +94,18 @@ def to_document(behaviour: Behaviour) -> dict[str, Any]:
             for finding in behaviour.findings
         ],
         "faults": [_fault_document(fault) for fault in behaviour.faults],
+        "trace": [
+            {
+                "call": call.number,
+                "session": call.facts.session,
+                "tool": call.traced.tool,
+                "start_ms": round(call.traced.start_ms, 3),
+                "end_ms": None if call.traced.end_ms is None else round(call.traced.end_ms, 3),
+                "outcome": call.traced.outcome,
+                "fault": call.traced.fault or None,
+            }
+            for call in run.calls
+        ],
         "notes": list(_notes(behaviour)),
     }
 
@@ -174,10 +190,7 @@ def to_html(behaviour: Behaviour) -> str:
 def behaviour_page(behaviour: Behaviour) -> Page:
     """Return the page of a judgement."""
     texts = _texts(behaviour)
-    rows = [
-        (check, badge_markup(_BADGES[behaviour.verdict_of(check)]), meaning)
-        for check, meaning in MEANINGS.items()
-    ]
+    rows = [(check, badge_markup(_badge(behaviour, check)), meaning) for check, meaning in MEANINGS.items()]
     return Page(
         kind="gateway report",
         title=printable_line(behaviour.run.source),
@@ -203,18 +216,52 @@ def _sections(behaviour: Behaviour, texts: _Texts) -> Iterator[Section]:
         if found:
             rows = [
                 (
-                    ", ".join(map(str, one.calls)),
+                    _ranges(one.calls),
                     printable_line(one.text),
                     "" if one.is_certain else "unknown",
                 )
                 for one in found
             ]
             table: Block = Table(("Calls", "Finding", ""), rows, f"Findings of {check}")
-            cards.append(Card(check, _BADGES[behaviour.verdict_of(check)], [table]))
+            cards.append(Card(check, _badge(behaviour, check), [table]))
     yield Section("Findings", cards, if_empty="No check found anything.")
     if texts.faults:
         table = Table(_FAULT_HEADS, texts.faults, _FAULTS_TITLE, numeric=_FAULT_NUMERIC)
         yield Section(_FAULTS_TITLE, [Card("Recovery", _recovery_badge(behaviour), [table])])
+
+    calls = Table(
+        _CALL_HEADS, [_call_cells(call) for call in behaviour.run.calls], "All calls", numeric=(0, 1, 3)
+    )
+    yield Section("Calls", [Card("All calls", _NO_VERDICT, [calls], is_folded=True)])
+
+
+def _badge(behaviour: Behaviour, check: CheckName) -> Badge:
+    """Return the badge of a check. Nothing found proves nothing if no fault was met."""
+    verdict = behaviour.verdict_of(check)
+    return _UNJUDGED if verdict == "none" and not behaviour.run.met else _BADGES[verdict]
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Return numbers in order as text, with those in a row as a range: `1, 4–9`."""
+    parts: list[list[int]] = []
+    for number in numbers:
+        if parts and number == parts[-1][-1] + 1:
+            parts[-1][1:] = [number]
+        else:
+            parts.append([number])
+    return ", ".join("–".join(map(str, part)) for part in parts)
+
+
+def _call_cells(call: RecordedCall) -> tuple[str, ...]:
+    traced = call.traced
+    return (
+        str(call.number),
+        duration(traced.start_ms),
+        printable_line(traced.tool),
+        "never" if traced.end_ms is None else duration(traced.end_ms - traced.start_ms),
+        traced.outcome.replace("_", " "),
+        printable_line(traced.fault),
+    )
 
 
 def _recovery_badge(behaviour: Behaviour) -> Badge:
