@@ -234,6 +234,7 @@ PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\n-----END RSA PRIVATE K
         ("AKIAIOSFODNN7EXAMPLE is the key", "[redacted] is the key"),
         ("ghp_abcdefghijklmnopqrstuvwxyz0123456789", "[redacted]"),
         ("sk-ant-api03-abcdefghijklmnop", "[redacted]"),
+        ("fk_" + "aB3-_" * 8 + "xyz", "[redacted]"),
         ("SK0123456789abcdef0123456789abcdef", "[redacted]"),
         (
             "https://discord.com/api/webhooks/123456/" + "aB3_" * 17,

@@ -164,6 +164,8 @@ _PREFIXES: tuple[tuple[str, str, str], ...] = (
     ("KEY", "AIza", r"[A-Za-z0-9_\-]{30,}"),
     ("KEY", "AGE-SECRET-KEY-1", r"[A-Z0-9]{20,}"),
     ("KEY", "SG.", r"[A-Za-z0-9_\-]{16,}\.[A-Za-z0-9_\-]{16,}"),
+    # `fault keys create`.
+    ("KEY", "fk_", r"[A-Za-z0-9_\-]{40,}"),
     # Twilio.
     ("KEY", "SK", r"[0-9a-f]{32}(?!\w)"),
     ("TOKEN", "gh", r"[pousr]_[A-Za-z0-9]{20,}"),
@@ -263,7 +265,7 @@ _KEYED = (
 """Of a name that means a secret, and a value after it."""
 _SHAPED = (
     r"[spr]k[-_][A-Za-z0-9_\-]{16}|(?:AKIA|ASIA)[0-9A-Z]{16}|AIza[A-Za-z0-9_\-]{30}|AGE-SECRET-KEY-1"
-    r"|SG\.[A-Za-z0-9_\-]{16}|SK[0-9a-f]{32}|gh[pousr]_[A-Za-z0-9]{20}|github_pat_|glpat-|xox[a-z]-|xapp-"
+    r"|SG\.[A-Za-z0-9_\-]{16}|SK[0-9a-f]{32}|fk_[A-Za-z0-9_\-]{40}|gh[pousr]_[A-Za-z0-9]{20}|github_pat_|glpat-|xox[a-z]-|xapp-"
     r"|(?:hf|npm|dop_v1|shpat|shpss)_[A-Za-z0-9]{20}|pypi-[A-Za-z0-9_\-]{20}|ya29\.|eyJ[A-Za-z0-9_\-]{8,}\.eyJ"
     r"|hooks\.slack|api/webhooks/|[0-9]{8}:AA|PRIVATE KEY|://[^\s/?#@\"'`<>]+@|(?i:bearer|basic) +\S{8}"
 )

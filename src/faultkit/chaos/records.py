@@ -17,7 +17,7 @@ from faultkit.audit.experiment_results import (
     read_results,
     read_totals,
 )
-from faultkit.audit.redaction import json_text, redacted
+from faultkit.audit.redaction import json_text, redacted, redacted_text
 from faultkit.audit.row import AuditEntry, AuditRow, new_row_id
 from faultkit.audit.store import Store
 from faultkit.base.errors import RunError
@@ -190,7 +190,7 @@ def _row(
         success=error is None,
         tool_group=GROUP,
         parameters=parameters,
-        error_message=(error or "")[:_LONGEST_ERROR],
+        error_message=redacted_text((error or "")[:_LONGEST_ERROR])[:_LONGEST_ERROR],
         request_chars=len(parameters),
         transport=transport,
         source=source,

@@ -58,6 +58,16 @@ def test_a_row_has_the_caller_and_the_reason_but_no_secret() -> None:
     assert "fk_secret" not in str(row)
 
 
+def test_a_secret_in_the_path_or_the_name_of_a_client_is_not_kept() -> None:
+    async def test(refusals: Refusals) -> None:
+        key = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+        refusals.note(request(target=f"/mcp/{key}", **{"user-agent": f"agent password=hunter2 {key}"}), WRONG)
+
+    (row,) = rows_of(test)
+    assert row.parameters == '{"method":"POST","path":"/mcp/[redacted]","times":1}'
+    assert row.user_agent == "agent password=[redacted] [redacted]"
+
+
 def test_the_first_is_a_row_at_once_and_the_others_are_one_at_the_end() -> None:
     async def test(refusals: Refusals) -> None:
         for port in range(1000):

@@ -16,7 +16,7 @@ from typing import Any
 
 from faultkit.audit.access.identity import Category, Refusal
 from faultkit.audit.access.rate_limits import address_of
-from faultkit.audit.redaction import json_text, storable_text
+from faultkit.audit.redaction import json_text, redacted_text
 from faultkit.audit.row import REFUSAL, TIMES, AuditEntry, AuditRow, new_row_id
 from faultkit.base.http.http_server import HttpRequest
 from faultkit.base.times import now_us
@@ -129,4 +129,4 @@ def _anonymised(row: AuditRow) -> AuditRow:
 
 
 def _text(text: str) -> str:
-    return storable_text(text[:_MOST_CHARS])
+    return redacted_text(text[:_MOST_CHARS])[:_MOST_CHARS]

@@ -133,6 +133,6 @@ class _Accepted(socket.socket):
 
     def close(self) -> None:
         super().close()
-        if self._on_close is not None:
-            self._on_close, on_close = None, self._on_close
+        on_close, self._on_close = self._on_close, None
+        if on_close is not None:
             on_close()
