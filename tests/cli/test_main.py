@@ -158,6 +158,7 @@ def test_a_log_file_goes_on_when_it_can_be_written_again(
     log = logging.getLogger("faultkit")
     handler = log.handlers[-1]
     assert isinstance(handler, logging.FileHandler)
+    assert handler.stream is not None
     handler.stream.close()
     with Path("/dev/full").open("w") as full, contextlib.suppress(OSError):
         handler.stream = full
