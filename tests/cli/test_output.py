@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from io import StringIO
 
 import pytest
@@ -102,6 +103,15 @@ def test_plain_output_has_only_warnings_between_start_and_end() -> None:
     stream = StringIO()
     PlainLines(stream).happened([Opened(1.0, "9000", 0, "c"), Trouble(1.0, "9000", "accepting pauses")])
     assert stream.getvalue() == "warning: 9000: accepting pauses\n"
+
+
+def test_connections_without_a_descriptor_are_not_those_of_an_unreachable_upstream() -> None:
+    counts = replace(COUNTS, shortages=2)
+    ending = RunEnding("interrupt", 2.0, Snapshot((counts,), (), {}, LatenessSummary(), 0, 0))
+    assert end_lines(ending)[1] == (
+        "connections: 3 (1 could not reach the upstream; 2 got no descriptor on this machine, see `ulimit -n`)"
+        ", 1.5 kB up, 2.0 MB down"
+    )
 
 
 @pytest.mark.parametrize(

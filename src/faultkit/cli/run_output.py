@@ -269,12 +269,16 @@ def end_lines(ending: RunEnding) -> list[str]:
     up = human_bytes(sum(proxy.to_upstream_bytes for proxy in proxies))
     down = human_bytes(sum(proxy.to_client_bytes for proxy in proxies))
     failed = sum(proxy.dial_failures for proxy in proxies)
+    short = sum(proxy.shortages for proxy in proxies)
+    lacks = [f"{failed} could not reach the upstream"] if failed else []
+    if short:
+        lacks.append(f"{short} got no descriptor on this machine, see `ulimit -n`")
+    lacking = f" ({'; '.join(lacks)})" if lacks else ""
     late = snapshot.lateness
     injected = ", ".join(f"{rule} {count}" for rule, count in snapshot.injected.items())
     lines = [
         f"ended ({ending.reason}) after {ending.seconds:.1f} s",
-        f"connections: {sum(proxy.accepted for proxy in proxies)}"
-        f"{f' ({failed} could not reach the upstream)' if failed else ''}, {up} up, {down} down",
+        f"connections: {sum(proxy.accepted for proxy in proxies)}{lacking}, {up} up, {down} down",
         f"injected: {injected or 'nothing'}",
     ]
     if late.count:
