@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from faultkit.base.errors import InputError, RunError
-from faultkit.base.files import check_output_path, path_within, replace_file, write_output
+from faultkit.base.files import check_output_path, path_within, read_text, replace_file, write_output
 
 
 def test_a_file_is_made_or_replaced(tmp_path: Path) -> None:
@@ -120,3 +120,9 @@ def test_a_folder_that_only_claims_to_be_writable_is_found_before_a_run() -> Non
     with pytest.raises(InputError) as caught:
         check_output_path("/proc/x.html", (".html",))
     assert caught.value.problem.startswith('expected a folder to write in, got "/proc"')
+
+
+@pytest.mark.parametrize("name", ["a\0b", "\ud800"])
+def test_a_name_that_no_file_can_have_is_wrong_input(name: str) -> None:
+    with pytest.raises(InputError, match="expected a name that a file can have"):
+        read_text(name)

@@ -46,14 +46,14 @@ def _read_experiment(path: Path) -> None:
         problems_of(experiment, Limits())
 
 
-def _command(*words: str) -> Callable[[Path], None]:
-    """Return a reader that is a command: it must exit with 0 or 2, and without a defect."""
+def _command(*words: str, codes: tuple[int, ...] = (0, 2)) -> Callable[[Path], None]:
+    """Return a reader that is a command: it must exit with one of the codes, and without a defect."""
 
     def read(path: Path) -> None:
         said = io.StringIO()
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
             code = invoke([*words, str(path)])
-        if code not in (0, 2) or _DEFECT.search(said.getvalue()):
+        if code not in codes or _DEFECT.search(said.getvalue()):
             raise Broken(f"exit code {code}: {said.getvalue()[-1000:]}")
 
     return read
@@ -64,6 +64,7 @@ READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
     "scenario": ("scenario.yaml", load_scenarios),
     "scenario validate": ("scenario.yaml", _command("scenario", "validate")),
     "suite": ("suite.yaml", lambda path: load_suite(path, env={})),
+    "test --collect-only": ("suite.yaml", _command("test", "--collect-only", codes=(0, 2, 7))),
     "experiment": ("experiment.yaml", _read_experiment),
     "game day": ("day.yaml", lambda path: load_day(path, {})),
     "chaos validate": ("experiment.yaml", _command("chaos", "validate")),

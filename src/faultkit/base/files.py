@@ -162,3 +162,5 @@ def read_text(path: str | os.PathLike[str]) -> str:
         raise InputError(source, f"cannot be read: {(error.strerror or str(error)).lower()}") from None
     except UnicodeDecodeError as error:
         raise InputError(source, f"expected UTF-8 text, got byte {error.object[error.start]:#04x}") from None
+    except ValueError:  # A zero byte, or half of a surrogate pair.
+        raise InputError(source, "expected a name that a file can have") from None
