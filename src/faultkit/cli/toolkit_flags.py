@@ -119,7 +119,7 @@ def with_toolkit_flags(
     for text in given.get("variables", ()):
         if not text.partition("=")[0] or "=" not in text:
             raise InputError("--var", f'expected NAME=VALUE or NAME:TYPE=VALUE, got "{text}"')
-    texts = {
+    texts: dict[str, Any] = {
         name: tuple((path, _checked_text(name, path)) for path in given.get(name, ())) for name in _FILES
     }
     settings = given.get("settings")

@@ -117,6 +117,14 @@ def test_a_wrong_flag_ends_with_2(
     assert shop.log == []
 
 
+def test_a_variable_that_the_configuration_lacks_is_told(shop: Shop) -> None:
+    code, ours = fault_run(shop, shop.file(CONFIGURED), "--var", "plaec:str=there", "--var", "place=there")
+    assert code == 0
+    assert ours["faultkit"]["warnings"] == [
+        "--var plaec does nothing: the configuration of the experiment has no such key"
+    ]
+
+
 def test_the_flags_need_a_file_of_chaos_toolkit(capsys: pytest.CaptureFixture[str]) -> None:
     Path("own.yaml").write_text(
         "name: own\nsteady_state: [{name: a, process: {command: ['true']}}]\nmethod: [{pause: 1ms}]\n"

@@ -65,6 +65,7 @@ class ToolkitRunner:
         self._limits = limits
         self._dry_run = dry_run
         self._monitor = RunMonitor(lease, switch, stopping, on_event)
+        self._monitor.warnings += _unused_variables(experiment)
         self._order = Order(
             "gate" if dry_run else "run",
             os.path.abspath(experiment.file),
@@ -325,6 +326,17 @@ def plan_of(experiment: ToolkitExperiment) -> list[dict[str, Any]]:
         for phase, activities in parts
         for activity in (activities if isinstance(activities, list) else ())
         if isinstance(activity, Mapping)
+    ]
+
+
+def _unused_variables(experiment: ToolkitExperiment) -> list[str]:
+    """Return a warning for each variable that the configuration lacks: the library ignores it."""
+    configuration = _mapping(experiment.written.get("configuration"))
+    names = [text.partition("=")[0].split(":")[0] for text in experiment.flags.variables]
+    return [
+        f"--var {name} does nothing: the configuration of the experiment has no such key"
+        for name in names
+        if name not in configuration
     ]
 
 
