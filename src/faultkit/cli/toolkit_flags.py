@@ -80,6 +80,7 @@ _OPTIONS = (
         help="Chaos Toolkit: what to leave out; activities are both. --dry-run changes nothing in any case.",
     ),
 )
+_FILES = ("var_files", "control_files")
 _NAMES = (
     "variables",
     "var_files",
@@ -131,9 +132,6 @@ def with_toolkit_flags(
         replace(each, flags=flags, settings=settings) if isinstance(each, ToolkitExperiment) else each
         for each in experiments
     )
-
-
-_FILES = ("var_files", "control_files")
 
 
 def _flag(name: str) -> str:
