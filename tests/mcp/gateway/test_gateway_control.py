@@ -115,6 +115,16 @@ def test_a_plan_put_in_holds_for_its_time_and_the_one_before_comes_back() -> Non
     run(main)
 
 
+def test_a_rule_may_name_half_of_a_surrogate_pair() -> None:
+    async def main() -> None:
+        async with api() as at:
+            rule = {"name": "odd", "fault": "hang", "match": {"tool": "\ud800"}}
+            status, body = await at.call("POST", "/rules", rule)
+            assert (status, body["rule"]["match"]) == (201, {"tool": "\ud800"})
+
+    run(main)
+
+
 def test_a_change_expires_by_itself() -> None:
     async def main() -> None:
         running = GatewayState(PLAN, "", "stdio")

@@ -201,6 +201,14 @@ def test_a_rule_that_is_renewed_stays_as_long_again(api: Api) -> None:
     assert api.call("PATCH", "/rules/slow?ttl=60")[0] == 404
 
 
+def test_a_rule_may_name_half_of_a_surrogate_pair(api: Api) -> None:
+    rule = {"name": "odd", "fault": "http_error", "match": {"path": "\ud800"}}
+    status, answer = api.call("POST", "/rules", rule)
+    assert (status, answer["rule"]["match"]) == (201, {"path": "\ud800"})
+    status, plan = api.call("GET", "/plan")
+    assert (status, plan["rules"][-1]["match"]) == (200, {"path": "\ud800"})
+
+
 def test_a_rule_is_taken_away(api: Api) -> None:
     assert api.call("DELETE", "/rules/jitter")[0] == 200
     assert api.names() == []

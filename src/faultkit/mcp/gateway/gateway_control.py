@@ -8,7 +8,6 @@ and every change expires after `ttl` seconds.
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -33,6 +32,7 @@ from faultkit.proxy.control.control_core import (
     Problem,
     check_caller,
     check_loopback,
+    document_bytes,
     event_line,
     headers_of,
     own_hosts,
@@ -203,7 +203,7 @@ class GatewayControl:
 
     def _publish(self, event: Body) -> None:
         timed = {"event": event.pop("event"), "t": round(self._state.elapsed_s, 6), **event}
-        self._send(event_line(timed).encode("utf-8", "replace"))
+        self._send(event_line(timed).encode())
 
     def _send(self, data: bytes) -> None:
         for reader in tuple(self._event_readers):
@@ -213,4 +213,4 @@ class GatewayControl:
 
 
 def _send_document(answer: ResponseWriter, status: int, document: Body) -> None:
-    answer.respond(status, [*_JSON, *headers_of(status)], json.dumps(document, ensure_ascii=False).encode())
+    answer.respond(status, [*_JSON, *headers_of(status)], document_bytes(document))

@@ -176,9 +176,14 @@ def own_hosts(host: str, port: int) -> frozenset[str]:
     return frozenset(str(Endpoint(name, port)) for name in {*LOOPBACK_NAMES, host})
 
 
+def document_bytes(document: Mapping[str, Any]) -> bytes:
+    """Return a document as JSON, in ASCII: half of a surrogate pair, which a rule may name, is not UTF-8."""
+    return json.dumps(document, separators=(",", ":")).encode()
+
+
 def event_line(document: Mapping[str, Any]) -> str:
     """Return one event of `/events`."""
-    return f"data: {json.dumps(document, ensure_ascii=False)}\n\n"
+    return f"data: {json.dumps(document)}\n\n"
 
 
 def headers_of(status: int) -> list[tuple[str, str]]:

@@ -15,7 +15,7 @@ from typing import Any
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -34,6 +34,7 @@ from faultkit.proxy.control.control_core import (
     Reply,
     check_caller,
     check_loopback,
+    document_bytes,
     event_line,
     headers_of,
     own_hosts,
@@ -231,7 +232,7 @@ async def _read_body(request: Request) -> bytes:
 
 def _response(reply: Reply) -> Response:
     status, document = reply
-    return JSONResponse(document, status, dict(headers_of(status)))
+    return Response(document_bytes(document), status, dict(headers_of(status)), "application/json")
 
 
 async def _show_http_exception(request: Request, error: Exception) -> Response:
