@@ -1,4 +1,5 @@
-"""The official conformance suite gives the same result through the gateway as directly, check by check.
+"""The official conformance suite gives the same result through the gateway as directly, check by check, and
+the mock of the examples passes it.
 
 `tests/mcp/conformance/install.sh` installs it, in two versions: the stable line tests the legacy era, and the
 newer one version 2026-07-28.
@@ -74,6 +75,15 @@ def test_the_suite_finds_the_same_through_the_gateway_as_directly(era: str, tmp_
     assert failures(direct) <= {"sep-2243-server-accepts-whitespace-header-value"}
     assert results["relay"] == direct
     assert without_framing(results["bridge"]) == without_framing(direct)
+
+
+def test_the_mock_of_the_examples_passes_the_suite(tmp_path: Path) -> None:
+    mock = [*FAULT, "mock", "--tools-from", "examples/conformance.yml", "--front", "http", "--port", "0"]
+    with listening(mock, "stderr") as url:
+        found = run_suite("legacy", url, tmp_path)
+    assert len(found) == 32
+    assert failures(found) == set()
+    assert sum(len(checks) for checks in found.values()) >= 43
 
 
 def failures(found: Checks) -> set[str]:

@@ -129,7 +129,8 @@ def test_a_session_that_is_not_initialized_is_told_nothing() -> None:
 def test_a_resource_that_is_not_there_cannot_be_subscribed_to(method: str) -> None:
     async def main() -> None:
         client = MemoryClient(mock_of(MANIFEST))
-        for uri in ("mem://last", "nope", None, []):
+        unknown: list[Any] = ["mem://last", "nope", None, []]
+        for uri in unknown:
             assert reply_to(client, method, uri=uri)["code"] == -32002
         assert reply_to(MemoryClient(mock_of(FIXED)), method, uri="mem://a")["code"] == -32601
         assert (

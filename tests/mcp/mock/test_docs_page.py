@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from faultkit.mcp.mock.manifest import read_manifest
+from faultkit.mcp.mock.manifest import load_manifest, read_manifest
 from tests.mcp.mock.mock_client import call, request
 
 PAGE = (Path(__file__).parents[3] / "docs" / "mock.md").read_text("utf-8")
@@ -36,6 +36,12 @@ def test_the_manifest_of_the_page_can_be_read() -> None:
 @pytest.mark.parametrize("text", MANIFEST[1:])
 def test_the_other_examples_are_parts_of_a_manifest(text: str) -> None:
     read_manifest(text if text.startswith("tools:") else f"tools: []\n{text}")
+
+
+def test_the_example_for_the_conformance_suite_can_be_read() -> None:
+    manifest = load_manifest(Path(__file__).parents[3] / "examples/conformance.yml")
+    assert {tool.name for tool in manifest.tools} >= {"test_tool_with_progress", "test_sampling"}
+    assert (manifest.has_updates, sorted(manifest.changing_lists)) == (True, ["prompts", "tools"])
 
 
 def test_the_example_says_what_the_page_shows(tmp_path: Path) -> None:

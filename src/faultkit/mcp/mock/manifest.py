@@ -223,6 +223,7 @@ def _questions(given: Mapping[str, Any]) -> tuple[Question, ...]:
             value = _DEFAULT_PARAMS[key]
         if not isinstance(value, Mapping):
             raise InputError(key, f"expected true or the parameters of {method}, got {shown(value)}")
+        check_names(value, key, ("args", "tool"))
         asks: Any = key.removesuffix("_list")
         questions.append(Question(asks, method, dict(value)))
     return tuple(questions)

@@ -17,6 +17,7 @@ from faultkit.mcp.mock.mock_model import (
     MockOutcome,
     MockResult,
     MockTool,
+    Question,
     ReplyMember,
     error_member,
     result_member,
@@ -56,11 +57,10 @@ class ManifestAnswers:
         self._manifest = manifest
         self._tools = {tool.name: tool for tool in manifest.tools}
         self._resources = {each.listed["uri"]: each for each in manifest.resources}
-        self._has_resources = bool(manifest.resources or manifest.templates)
+        self._has_resources = bool(manifest.readable)
         self._prompts = {each.listed["name"]: each for each in manifest.prompts}
         self._has_logs = any(tool.has_logs for tool in manifest.tools)
         self._templates = {each.template.text: each for each in manifest.templates}
-        self._completes = any(each.completions for each in (*manifest.prompts, *manifest.templates))
         self._outcome_counts: dict[tuple[str, int], int] = {}
         """Outcomes used so far, by tool and place of the response."""
         self.state = MockState(manifest)
@@ -102,7 +102,7 @@ class ManifestAnswers:
             return self._list("prompts", self._manifest.prompts, params)
         if method == "prompts/get" and self._prompts:
             return self._prompt(params)
-        if method == "completion/complete" and self._completes:
+        if method == "completion/complete" and self._manifest.completes:
             return complete(params, self._prompts, self._templates)
         if method == "logging/setLevel" and self._has_logs and era == "legacy":
             return set_log_level(client, params)
@@ -121,7 +121,7 @@ class ManifestAnswers:
             }
         if self._prompts:
             found["prompts"] = {"listChanged": "prompts" in changing}
-        if self._completes:
+        if self._manifest.completes:
             found["completions"] = {}
         if self._has_logs:
             found["logging"] = {}
@@ -188,10 +188,10 @@ class ManifestAnswers:
         for each in tool.required:
             if each not in arguments:
                 return error_member(JsonRpcError(INVALID_PARAMS, f"missing required argument `{each}`"))
-        questions = tool.questions
         known: dict[str, Any] = {"args": arguments}
+        questions = tuple(each.filled({**known, "tool": tool.name}) for each in tool.questions)
         if era == "modern" and questions:
-            asked = self._modern_questions(tool, params)
+            asked = self._modern_questions(tool.name, questions, params)
             if isinstance(asked, bytes):
                 return asked
             questions, known = (), {**asked, **known}
@@ -205,19 +205,21 @@ class ManifestAnswers:
             messages, questions, lambda answers: self._call_result(tool, {**answers, **known}, era)
         )
 
-    def _modern_questions(self, tool: MockTool, params: Mapping[str, Any]) -> ReplyMember | dict[str, Any]:
+    def _modern_questions(
+        self, tool: str, questions: tuple[Question, ...], params: Mapping[str, Any]
+    ) -> ReplyMember | dict[str, Any]:
         """Return the client's answers if it repeats the call with them, or else a result that asks for them
         (`input_required`; MCP 2026-07-28, Multi Round-Trip Requests)."""
         answers = params.get("inputResponses")
-        if isinstance(answers, dict) and all(each.asks in answers for each in tool.questions):
-            return {each.asks: answers[each.asks] for each in tool.questions}
+        if isinstance(answers, dict) and all(each.asks in answers for each in questions):
+            return {each.asks: answers[each.asks] for each in questions}
         declared = meta_of(params).get(CAPABILITIES_KEY)
         able = declared if isinstance(declared, dict) else {}
-        needed: dict[str, Any] = {each.asks: {} for each in tool.questions if each.asks not in able}
+        needed: dict[str, Any] = {each.asks: {} for each in questions if each.asks not in able}
         if needed:
-            text = f"tool `{tool.name}` asks its client for {', '.join(needed)}"
+            text = f"tool `{tool}` asks its client for {', '.join(needed)}"
             return error_member(JsonRpcError(MISSING_CAPABILITY, text, {"requiredCapabilities": needed}))
-        asked = {each.asks: {"method": each.method, "params": each.params} for each in tool.questions}
+        asked = {each.asks: {"method": each.method, "params": each.params} for each in questions}
         result = {"resultType": "input_required", "inputRequests": asked}
         return result_member(complete_result(result, "tools/call", "modern", self._info))
 

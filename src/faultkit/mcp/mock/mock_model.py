@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from faultkit.mcp.mock.expressions import Condition, fill_names, fill_text, has_names
@@ -87,6 +87,11 @@ class Question:
     asks: QuestionKind
     method: str
     params: dict[str, Any]
+    """Parameters with `${…}` names."""
+
+    def filled(self, names: Mapping[str, Any]) -> Question:
+        """Return the question with its names replaced."""
+        return replace(self, params=fill_names(self.params, names)) if has_names(self.params) else self
 
 
 PROGRESS: Literal["notifications/progress"] = "notifications/progress"
@@ -224,11 +229,22 @@ class Manifest:
         return tuple(tool.listed for tool in self.tools)
 
     @property
+    def readable(self) -> tuple[MockResource | MockTemplate, ...]:
+        """Resources and templates."""
+        return (*self.resources, *self.templates)
+
+    @property
+    def completes(self) -> bool:
+        """True if there are values that complete an argument."""
+        owners: tuple[MockPrompt | MockTemplate, ...] = (*self.prompts, *self.templates)
+        return any(each.completions for each in owners)
+
+    @property
     def lists(self) -> dict[ListKind, tuple[MockTool | MockResource | MockTemplate | MockPrompt, ...]]:
         """Entries of the lists whose changes are announced."""
         return {
             "tools": self.tools,
-            "resources": (*self.resources, *self.templates),
+            "resources": self.readable,
             "prompts": self.prompts,
         }
 
@@ -244,7 +260,7 @@ class Manifest:
     @property
     def has_updates(self) -> bool:
         """True if calls change the contents of a resource."""
-        return any(each.counts for each in (*self.resources, *self.templates))
+        return any(each.counts for each in self.readable)
 
     @property
     def inventory(self) -> Inventory:

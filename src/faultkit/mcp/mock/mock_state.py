@@ -54,7 +54,7 @@ class MockState:
             kind: [each for each in entries if each.listed_when is not None]
             for kind, entries in manifest.lists.items()
         }
-        self._counting = [each for each in (*manifest.resources, *manifest.templates) if each.counts]
+        self._counting = [each for each in manifest.readable if each.counts]
 
     def is_listed(self, entry: ConditionalEntry) -> bool:
         """Return whether an entry is listed now; one that is not cannot be used either."""
