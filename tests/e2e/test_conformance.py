@@ -21,6 +21,16 @@ from tests.mcp.gateway.gateway_processes import FAULT, FEATURES, listening
 from tests.mcp.node import NODE, PACKAGES, REASON, has_package
 
 PATIENCE_S = 120.0
+MOCK = [*FAULT, "mock", "--tools-from", "examples/conformance.yml", "--front", "http", "--port", "0"]
+ASKING = (
+    "basic-elicitation",
+    "capability-check",
+    "multi-round",
+    "multiple-input-requests",
+    "non-tool-request",
+    "request-state",
+    "tampered-state",
+)
 GATEWAY = [*FAULT, "gateway", "--front", "http", "--port", "0", "--no-token"]
 ERAS = {
     "legacy": ("conformance", ["--suite", "all"]),
@@ -78,12 +88,21 @@ def test_the_suite_finds_the_same_through_the_gateway_as_directly(era: str, tmp_
 
 
 def test_the_mock_of_the_examples_passes_the_suite(tmp_path: Path) -> None:
-    mock = [*FAULT, "mock", "--tools-from", "examples/conformance.yml", "--front", "http", "--port", "0"]
-    with listening(mock, "stderr") as url:
+    with listening(MOCK, "stderr") as url:
         found = run_suite("legacy", url, tmp_path)
     assert len(found) == 32
     assert failures(found) == set()
     assert sum(len(checks) for checks in found.values()) >= 43
+
+
+def test_of_the_modern_scenarios_the_mock_fails_only_those_with_questions_that_it_does_not_have(
+    tmp_path: Path,
+) -> None:
+    with listening(MOCK, "stderr") as url:
+        found = run_suite("modern", url, tmp_path)
+    assert len(found) == 40
+    failed = {name for name, checks in found.items() if failures({name: checks})}
+    assert failed == {f"server-input-required-result-{each}" for each in ASKING}
 
 
 def failures(found: Checks) -> set[str]:

@@ -67,6 +67,25 @@ def reply_to(question: dict[str, Any]) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "id": question["id"], "result": ANSWERS[question["method"]]}
 
 
+def test_arguments_that_a_modern_call_repeats_in_headers_are_compared() -> None:
+    schema = {"type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
+    manifest = parse_manifest([{"name": "a", "input_schema": schema, "response": "${args.region}"}])
+    meta = {"_meta": MODERN}
+    message = request(1, "tools/call", name="a", arguments={"region": "eu"}, **meta)
+    own = {"mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "a"}
+
+    async def main() -> None:
+        async with over_http(MockJob(manifest, front="http", port=0)) as web:
+            for header, status in ((None, 400), ("us", 400), ("eu", 200), ("=?base64?ZXU=?=", 200)):
+                more = {} if header is None else {"mcp-param-region": header}
+                reply = await web.post(message, **own, **more)
+                assert (header, reply.status_code) == (header, status)
+                if status == 400:
+                    assert reply.json()["error"]["code"] == -32020
+
+    run(main)
+
+
 # --- healthy ---------------------------------------------------------------------------------------
 
 

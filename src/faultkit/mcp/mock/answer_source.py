@@ -47,7 +47,9 @@ _CLIENT = "client of the mock"
 def client_of(session: Session) -> ClientState:
     """Return what the client of a session has asked for. Modern clients over HTTP share a session, and ask
     with each request."""
-    state: ClientState = session.info.setdefault(_CLIENT, ClientState())
+    state: ClientState | None = session.info.get(_CLIENT)
+    if state is None:
+        state = session.info[_CLIENT] = ClientState()
     return state
 
 

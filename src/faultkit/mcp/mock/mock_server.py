@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from faultkit.base.address import url_host
@@ -19,9 +20,9 @@ from faultkit.mcp.mock.answer_source import AnswerSource, PendingAnswer, client_
 from faultkit.mcp.mock.manifest_answers import ManifestAnswers
 from faultkit.mcp.mock.mock_model import JsonRpcError, Manifest, Question, ReplyMember, error_member, reply_of
 from faultkit.mcp.run_log import RunLog
-from faultkit.mcp.wire.era import refusal_of
+from faultkit.mcp.wire.era import HEADER_MISMATCH, ParameterHeaders, refusal_of
 from faultkit.mcp.wire.exchange import Exchange, Session, call_of
-from faultkit.mcp.wire.message import INTERNAL_ERROR, Id, Incoming, encode, read
+from faultkit.mcp.wire.message import INTERNAL_ERROR, Id, Incoming, encode, error_of, read, result_of
 from faultkit.mcp.wire.stdio_front import serve_stdio
 from faultkit.plan import Plan
 
@@ -42,12 +43,20 @@ class MockService:
             self._source.state.on_change = self._announcements.announce
         self._injector = injector
         injector.learn_tools(manifest.listed)
+        self._listed = manifest.listed
         self._name = manifest.name
         self._tasks = TaskSet[None]()
         self._questions: dict[tuple[str, Id], asyncio.Future[dict[str, Any]]] = {}
         """Open requests to clients, by session and id."""
         self._question_count = 0
         self._began_s = asyncio.get_running_loop().time()
+
+    @cached_property
+    def _parameters(self) -> ParameterHeaders:
+        """The arguments that modern calls over HTTP repeat in headers."""
+        headers = ParameterHeaders()
+        headers.learn(read(result_of(0, {"tools": list(self._listed)})))
+        return headers
 
     async def stop(self) -> None:
         """Cancel every call that is not answered yet."""
@@ -79,6 +88,11 @@ class MockService:
             if refusal is not None:
                 failure = JsonRpcError(refusal.code, refusal.message, refusal.data)
                 exchange.reply(reply_of(request.id, error_member(failure)))
+                return
+        if session.era == "modern" and session.transport == "http" and request.method == "tools/call":
+            wrong = self._parameters.mismatch(request, exchange.headers)
+            if wrong is not None:
+                exchange.reply(error_of(request.id, HEADER_MISMATCH, f"Header mismatch: {wrong}"))
                 return
         if self._injector.plan.rules:
             now_s = asyncio.get_running_loop().time() - self._began_s

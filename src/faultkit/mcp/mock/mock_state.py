@@ -42,6 +42,9 @@ class ResourceUpdated:
 Change: TypeAlias = ListChanged | ResourceUpdated
 
 
+_KINDS: tuple[ListKind, ...] = ("tools", "resources", "prompts")
+
+
 class MockState:
     """The counts of calls, and what depends on them."""
 
@@ -51,8 +54,9 @@ class MockState:
         self.on_change: Callable[[Change], None] = lambda change: None
         """Called with each change, when a call causes it."""
         self._conditional = {
-            kind: [each for each in entries if each.listed_when is not None]
-            for kind, entries in manifest.lists.items()
+            kind: [each for each in manifest.lists[kind] if each.listed_when is not None]
+            for kind in _KINDS
+            if kind in manifest.changing_lists
         }
         self._counting = [each for each in manifest.readable if each.counts]
 
