@@ -140,6 +140,31 @@ def test_a_resource_that_is_not_there_cannot_be_subscribed_to(method: str) -> No
     run_virtual(main())
 
 
+def test_a_resource_that_is_gone_can_be_unsubscribed_from() -> None:
+    manifest = parse_manifest(
+        {
+            "tools": [{"name": "a"}],
+            "resources": [{"uri": "mem://a", "text": "${calls.a}", "listed_when": "calls.a < 2"}],
+        }
+    )
+
+    async def main() -> None:
+        client = MemoryClient(mock_of(manifest))
+        assert reply_to(client, "resources/subscribe", uri="mem://a") == {}
+        client.call(1, "a")
+        client.call(2, "a")
+        assert client.methods == [
+            "notifications/resources/updated",
+            "reply",
+            "notifications/resources/list_changed",
+            "reply",
+        ]
+        assert reply_to(client, "resources/unsubscribe", uri="mem://a") == {}
+        assert reply_to(client, "resources/unsubscribe", uri="mem://a")["code"] == -32002
+
+    run_virtual(main())
+
+
 @pytest.mark.parametrize(("era", "opening"), [("legacy", "initialize"), ("modern", "server/discover")])
 def test_changes_are_announced_only_if_something_can_change(era: Era, opening: str) -> None:
     async def main() -> None:

@@ -153,14 +153,17 @@ class ManifestAnswers:
         return self._contents(uri) is not None
 
     def _subscribe(self, method: str, uri: object, client: ClientState) -> dict[str, Any] | JsonRpcError:
+        if method == "resources/unsubscribe" and isinstance(uri, str) and uri in client.subscriptions:
+            # Also if the resource is not there any more.
+            del client.subscriptions[uri]
+            return {}
         if not isinstance(uri, str) or not self.has_resource(uri):
             return _not_found(uri, "legacy")
-        if method == "resources/unsubscribe":
-            client.subscriptions.pop(uri, None)
-        elif len(client.subscriptions) < _MOST_SUBSCRIPTIONS:
+        if method == "resources/subscribe":
+            if len(client.subscriptions) >= _MOST_SUBSCRIPTIONS:
+                problem = f"a session has at most {_MOST_SUBSCRIPTIONS} subscriptions"
+                return JsonRpcError(INTERNAL_ERROR, problem)
             client.subscriptions[uri] = None
-        else:
-            return JsonRpcError(INTERNAL_ERROR, f"a session has at most {_MOST_SUBSCRIPTIONS} subscriptions")
         return {}
 
     def _prompt(self, params: Mapping[str, Any]) -> dict[str, Any] | JsonRpcError:
