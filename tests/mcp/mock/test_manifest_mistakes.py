@@ -38,6 +38,10 @@ WRONG = [
         'resource_templates[0].text: expected a name of args, calls in ${…}, got "b"',
     ),
     (
+        'resource_templates: [{uri_template: "{a}/{b}", text: "${args.a} ${args.c}"}]',
+        'resource_templates[0].text: expected a variable of a, b behind args, got "c"',
+    ),
+    (
         'resource_templates: [{uri_template: "{a}", complete: [x]}]',
         "resource_templates[0].complete: expected a mapping, got a list",
     ),

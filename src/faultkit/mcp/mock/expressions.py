@@ -44,16 +44,16 @@ def unknown_name(value: object, roots: tuple[str, ...] = NAME_ROOTS) -> str | No
     return next((name for each in inner if (name := unknown_name(each, roots)) is not None), None)
 
 
-def counted_tools(value: object) -> Iterator[str]:
-    """Yield each tool whose calls a value counts: X of `${calls.X}`; empty if the name lacks one."""
+def names_behind(root: str, value: object) -> Iterator[str]:
+    """Yield what follows a root in the names of a value: `x` of `${calls.x}`; empty if nothing does."""
     if isinstance(value, str):
         for match in _NAME.finditer(value):
-            root, *rest = match[1].split(".")
-            if root == "calls":
+            first, *rest = match[1].split(".")
+            if first == root:
                 yield rest[0] if rest else ""
     inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
     for each in inner:
-        yield from counted_tools(each)
+        yield from names_behind(root, each)
 
 
 def fill_names(value: Any, names: Mapping[str, Any]) -> Any:

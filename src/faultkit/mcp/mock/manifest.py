@@ -19,7 +19,7 @@ from faultkit.base.documents.yaml_text import placed, read_document, to_json_dat
 from faultkit.base.errors import InputError
 from faultkit.base.files import read_text
 from faultkit.base.text import did_you_mean
-from faultkit.mcp.mock.expressions import counted_tools, tools_of_condition
+from faultkit.mcp.mock.expressions import names_behind, tools_of_condition
 from faultkit.mcp.mock.manifest_keys import (
     ARGUMENT,
     CALL_MESSAGE,
@@ -152,7 +152,7 @@ def _counted_tools(value: object, path: str) -> Iterator[tuple[str, str]]:
     """Yield each tool whose calls a value counts, with the path of the text that does."""
     if isinstance(value, str):
         is_condition = path.rpartition(".")[2] in ("when", "listed_when")
-        for name in tools_of_condition(value) if is_condition else counted_tools(value):
+        for name in tools_of_condition(value) if is_condition else names_behind("calls", value):
             yield path, name
     elif isinstance(value, Mapping):
         for key, each in value.items():
@@ -272,7 +272,7 @@ def _resource(entry: object) -> MockResource:
     reader = MappingReader(entry, RESOURCE)
     uri = reader.take("uri")
     listed, contents = _listed_and_contents(reader, uri)
-    counts = frozenset(counted_tools(contents.get("text")))
+    counts = frozenset(names_behind("calls", contents.get("text")))
     if counts:
         check_names(contents["text"], "text", ("calls",))
     return MockResource({"uri": uri, **listed}, {"uri": uri, **contents}, reader.take("listed_when"), counts)
@@ -286,6 +286,10 @@ def _template(entry: object) -> MockTemplate:
     listed, contents = _listed_and_contents(reader, template.text)
     if "text" in contents:
         check_names(contents["text"], "text", ("args", "calls"))
+        for name in names_behind("args", contents["text"]):
+            if name not in template.names:
+                known = ", ".join(template.names)
+                raise InputError("text", f"expected a variable of {known} behind args, got {shown(name)}")
     completions = {}
     for name, values in reader.values("complete").get("complete", {}).items():
         if name not in template.names:
@@ -303,7 +307,7 @@ def _template(entry: object) -> MockTemplate:
         contents,
         completions,
         reader.take("listed_when"),
-        frozenset(counted_tools(contents.get("text"))),
+        frozenset(names_behind("calls", contents.get("text"))),
     )
 
 
