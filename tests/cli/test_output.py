@@ -109,8 +109,8 @@ def test_connections_without_a_descriptor_are_not_those_of_an_unreachable_upstre
     counts = replace(COUNTS, shortages=2)
     ending = RunEnding("interrupt", 2.0, Snapshot((counts,), (), {}, LatenessSummary(), 0, 0))
     assert end_lines(ending)[1] == (
-        "connections: 3 (1 could not reach the upstream; 2 got no descriptor on this machine, see `ulimit -n`)"
-        ", 1.5 kB up, 2.0 MB down"
+        "connections: 3 (1 could not reach the upstream; 2 got no descriptor on this machine, "
+        "see `ulimit -n`), 1.5 kB up, 2.0 MB down"
     )
 
 
