@@ -28,7 +28,7 @@ class Client:
         command = [*FAULT, "gateway", *options, "--", *FAULT, "mock", "--tools-from", str(tools)]
         pipe = subprocess.PIPE
         self._process = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
-        self._last_id = 0
+        self._last_id = self._last_call = 0
         self.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {}})
         self.ask("tools/list", {})
 
@@ -44,10 +44,12 @@ class Client:
         return json.loads(self._process.stdout.readline()) if is_answered else {}
 
     def call(self, tool: str, *, is_answered: bool = True, **arguments: Any) -> dict[str, Any]:
+        self._last_call = self._last_id + 1
         return self.ask("tools/call", {"name": tool, "arguments": arguments}, is_answered=is_answered)
 
     def cancel(self) -> None:
-        self.send({"method": "notifications/cancelled", "params": {"requestId": self._last_id}})
+        """Cancel the last call of a tool."""
+        self.send({"method": "notifications/cancelled", "params": {"requestId": self._last_call}})
 
     def close(self) -> str:
         """End the session, and return what the gateway wrote to stderr."""
@@ -77,6 +79,9 @@ def bad(tmp_path_factory: pytest.TempPathFactory) -> Path:
     found = client.call("search", q="rooms")
     order = found["result"]["content"][-1]["text"]
     client.call("book", is_answered=False, room=1)
+    while '"booked"' not in (folder / "calls.jsonl").read_text():
+        # The server has got the call when it has answered it, which the client does not see.
+        client.ask("ping", {})
     client.cancel()
     client.call("book", room=1)
     for _ in range(6):
@@ -154,6 +159,15 @@ def test_a_gateway_writes_the_report_at_its_end_without_a_recording_of_its_own(t
     assert stderr.endswith(f"{page}: not exercised: no call met an injected fault\n")
     assert "Not exercised: no call met an injected fault" in page.read_text()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report.html", "tools.yaml"]
+
+
+def test_a_server_that_fails_decides_the_exit_code_though_a_report_is_written(tmp_path: Path) -> None:
+    page = tmp_path / "report.json"
+    command = [*FAULT, "gateway", "--report", str(page), "--", sys.executable, "-c", "raise SystemExit(7)"]
+    ask = '{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n'
+    ended = subprocess.run(command, input=ask, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 7
+    assert json.loads(page.read_text())["recording"] == "Traffic of this gateway"
 
 
 def test_a_recording_without_a_fault_is_not_exercised(tmp_path: Path) -> None:

@@ -200,7 +200,8 @@ def command(
         recorded = job if record is not None else replace(job, record=f"{folder}/calls.jsonl")
         ended = run_async(run_gateway(recorded, say_on_stderr))
         assert ended.recording is not None
-        say_on_stderr(write_report(ended.recording, report, as_json=as_json))
+        source = ended.recording if record is not None else "Traffic of this gateway"
+        say_on_stderr(write_report(ended.recording, source, report, as_json=as_json))
     return ended.code
 
 

@@ -121,12 +121,15 @@ def check_report_path(path: str) -> None:
     check_output_path(path, WRITERS)
 
 
-def write_report(recording: str, path: str, *, as_json: bool) -> str:
-    """Judge a recording, write the report, and return a line that says so: text, or a JSON event."""
-    from faultkit.agents.behaviour.behaviour import judge
-    from faultkit.agents.behaviour.recorded_run import load_recorded_run
+def write_report(recording: str, source: str, path: str, *, as_json: bool) -> str:
+    """Judge a recording, write the report, and return a line that says so: text, or a JSON event.
 
-    behaviour = judge(load_recorded_run(recording))
+    source: what the report calls the recording"""
+    from faultkit.agents.behaviour.behaviour import judge
+    from faultkit.agents.behaviour.recorded_run import read_recorded_run
+    from faultkit.base.files import read_text
+
+    behaviour = judge(read_recorded_run(read_text(recording), source))
     _write(path, behaviour)
     if as_json:
         return json.dumps({"event": "report", "file": path, "verdict": behaviour.verdict})

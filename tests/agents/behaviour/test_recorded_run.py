@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from faultkit.agents.behaviour.recorded_run import load_recorded_run, read_recorded_run
@@ -72,14 +74,21 @@ def test_a_last_line_that_is_cut_off_is_left_out_with_a_warning() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "calls.jsonl: expected a recording of `fault gateway --record`, got an empty file"),
-        ('{"t": 1}\n', "calls.jsonl: line 1: expected from: client, server, gateway, got nothing"),
+        ("", "expected a recording of `fault gateway --record`, got an empty file"),
+        ('{"t": 1}\n', "line 1: expected from: client, server, gateway, got nothing"),
     ],
 )
-def test_a_file_that_is_no_recording_is_refused(text: str, problem: str) -> None:
+def test_a_file_that_is_no_recording_is_refused(text: str, problem: str, tmp_path: Path) -> None:
+    file = tmp_path / "calls.jsonl"
+    file.write_text(text)
     with pytest.raises(InputError) as refused:
-        read_recorded_run(text, "calls.jsonl")
-    assert str(refused.value) == problem
+        load_recorded_run(str(file))
+    assert str(refused.value) == f"{file}: {problem}"
+
+
+def test_a_gateway_without_any_traffic_has_a_recording_without_calls() -> None:
+    run = read_recorded_run("")
+    assert (run.calls, run.sessions, run.duration_ms) == ((), 0, 0.0)
 
 
 def test_a_file_that_is_not_there_is_named() -> None:

@@ -253,6 +253,8 @@ def test_a_slow_call_can_be_called_off(browser: Browser, served: Served) -> None
     browser.until("document.querySelector('.answer').innerText.includes('Cancelled')")
     browser.open("#/calls?source=portal-tryit&category=cancelled")
     rows_are(browser, "slow")
+    browser.click(f"{ROWS} .said")
+    browser.until("document.querySelector('.detail').innerText.includes('None: the call was cancelled.')")
 
 
 # Replay

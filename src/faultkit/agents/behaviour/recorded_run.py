@@ -57,14 +57,15 @@ class RecordedRun:
 
 def load_recorded_run(path: str) -> RecordedRun:
     """Read a recording from a file. Raises InputError."""
-    return read_recorded_run(read_text(path), path)
+    text = read_text(path)
+    if not text.strip():
+        raise InputError(path, "expected a recording of `fault gateway --record`, got an empty file")
+    return read_recorded_run(text, path)
 
 
 def read_recorded_run(text: str, source: str = "recording") -> RecordedRun:
-    """Read a recording. Raises InputError with the line of a mistake."""
+    """Read a recording, which may be empty. Raises InputError with the line of a mistake."""
     lines, warnings = read_lines(text, source)
-    if not lines:
-        raise InputError(source, "expected a recording of `fault gateway --record`, got an empty file")
     reader = _Reader()
     for line in lines:
         reader.take(line)
