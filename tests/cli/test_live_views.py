@@ -100,11 +100,11 @@ def test_a_view_that_became_narrower_erases_all_its_old_rows() -> None:
     view = RunView(console)
     view.started(StartedRun(PLAN, ((ProxySpec("9000", HERE, THERE), HERE),), 100.0, 100.0))
     plane = SimpleNamespace(snapshot=snapshot, plan=PLAN)
-    view.tick(plane, 110.0)  # type: ignore[arg-type]
+    view.tick(plane, 110.0)
     assert isinstance(console.file, StringIO)
     wide = console.file.getvalue()
     console.width = 50
-    view.tick(plane, 111.0)  # type: ignore[arg-type]
+    view.tick(plane, 111.0)
     narrow = console.file.getvalue()[len(wide) :]
     view.close()
     lines = wide.count("\n") + 1
