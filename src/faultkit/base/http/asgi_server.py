@@ -9,11 +9,15 @@ from __future__ import annotations
 import contextlib
 import socket
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import uvicorn
 
 from faultkit.base.http.listener import Listener
+
+FIRST_REQUEST_S = 20.0
+"""Seconds in which something must arrive on a new connection."""
 
 
 def uvicorn_config(app: Any, *, grace_s: int, **settings: Any) -> uvicorn.Config:
@@ -50,8 +54,25 @@ class AsgiServer(uvicorn.Server):
         await super().shutdown(sockets)
 
     def _make_protocol(self) -> Any:
-        make: Any = self.config.http_protocol_class
+        protocol: Any = self.config.http_protocol_class
+        make = _closing_when_silent(protocol)
         return make(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
+
+
+@lru_cache
+def _closing_when_silent(protocol: Any) -> Any:
+    """Return a protocol of uvicorn that closes a connection on which nothing arrives.
+
+    Uvicorn has such a timer only between two requests; it cancels the timer when data arrive."""
+
+    class ClosingWhenSilent(protocol):  # type: ignore[misc]
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self.timeout_keep_alive_task = self.loop.call_later(
+                FIRST_REQUEST_S, self.timeout_keep_alive_handler
+            )
+
+    return ClosingWhenSilent
 
 
 class ServerWithoutSignals(AsgiServer):
