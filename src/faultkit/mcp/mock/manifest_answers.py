@@ -192,6 +192,8 @@ class ManifestAnswers:
             if each not in arguments:
                 return error_member(JsonRpcError(INVALID_PARAMS, f"missing required argument `{each}`"))
         known: dict[str, Any] = {"args": arguments}
+        if not tool.questions and not tool.messages:
+            return self._call_result(tool, known, era)
         questions = tuple(each.filled({**known, "tool": tool.name}) for each in tool.questions)
         if era == "modern" and questions:
             asked = self._modern_questions(tool.name, questions, params)

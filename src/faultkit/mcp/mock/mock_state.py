@@ -70,6 +70,9 @@ class MockState:
 
     def count(self, tool: str) -> int:
         """Count a call and report what changes by it; return the number of calls of the tool."""
+        if not self._conditional and not self._counting:
+            self.calls[tool] += 1
+            return self.calls[tool]
         before = self._listed_names()
         self.calls[tool] += 1
         after = self._listed_names()
