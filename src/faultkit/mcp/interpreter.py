@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from faultkit.faults.call_fault import EndStream, Frame, KeepAlive, Verdict
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.message import Incoming
+from faultkit.mcp.wire.stdio_front import MOST_DRAIN_S
 
 MOST_OVERTAKEN_S = 5.0
 """Longest time that a reply waits for later replies to overtake it."""
@@ -25,8 +26,19 @@ FrameObserver = Callable[[Frame], None]
 """Called with each frame before it is sent, for recordings."""
 _OVERTAKEN = "replies that are being overtaken"
 """Key of the waiting replies in `Session.info`."""
+UNASKED_S = 0.05
+"""Seconds that verdicts without a server get to end when the client has closed its end."""
 _FRAMES_AT_A_TIME = 32
 """Frames sent before other tasks get a turn."""
+
+
+def will_reply(verdict: Verdict) -> bool:
+    """Return whether a verdict asks the server and then replies soon; `lost_reply` never does.
+
+    The others end with the client: those that hang, and those that need no server and are done at once."""
+    frames = () if verdict.frames is None else verdict.frames(None)
+    soon = verdict.delay_s < MOST_DRAIN_S and all(frame.after_s < MOST_DRAIN_S for frame in frames)
+    return verdict.ask and soon
 
 
 async def execute_verdict(

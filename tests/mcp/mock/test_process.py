@@ -89,6 +89,25 @@ def test_the_end_of_stdin_ends_it_at_once_whatever_it_is_doing(fault: str, tools
         assert ended(process) == (0, reply if fault == "none" else b"", said)
 
 
+def test_a_slow_reply_is_still_written_after_the_end_of_stdin(tools: str) -> None:
+    with started("mock", "--tools-from", tools, "--fault", "slow:300") as process:
+        say(process, call(2, "plain"))
+        assert process.stdin is not None
+        process.stdin.close()
+        process.stdin = None
+        code, out, _ = ended(process)
+        assert (code, json.loads(out)["id"]) == (0, 2)
+
+
+def test_a_mock_that_other_machines_reach_is_a_warning(tools: str) -> None:
+    listening = ["--front", "http", "--host", "0.0.0.0", "--port", "0"]
+    with started("mock", "--tools-from", tools, *listening) as process:
+        assert process.stderr is not None
+        process.stderr.readline()
+        assert process.stderr.readline() == b"warning: every machine that reaches 0.0.0.0 may call the mock\n"
+        process.terminate()
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize("front", ["stdio", "http"])
 def test_a_signal_ends_it_in_good_order_even_while_a_call_hangs(

@@ -15,15 +15,12 @@ from faultkit.mcp.gateway.interception import Interception
 from faultkit.mcp.gateway.link import Link
 from faultkit.mcp.gateway.recorder import TrafficObserver
 from faultkit.mcp.injector import Injector
+from faultkit.mcp.interpreter import UNASKED_S, will_reply
 from faultkit.mcp.upstreams.upstream import Connect
 from faultkit.mcp.wire.era import HEADER_MISMATCH, ParameterHeaders
 from faultkit.mcp.wire.exchange import Exchange, Session
 from faultkit.mcp.wire.message import METHOD_NOT_FOUND, Incoming, error_of
-from faultkit.mcp.wire.stdio_front import MOST_DRAIN_S
 from faultkit.plan import Plan
-
-_UNASKED_S = 0.05
-"""Seconds that verdicts without a server get to end when the client has closed its end."""
 
 
 class GatewayService:
@@ -65,11 +62,11 @@ class GatewayService:
     async def drain(self, session: Session) -> None:
         """Wait for the pending replies of a session whose client has closed its end, then end its server."""
         link = self._links.get(session.id)
-        asking = [task for task, verdict in self._executing.items() if _will_reply(verdict)]
-        others = [task for task, verdict in self._executing.items() if not _will_reply(verdict)]
+        asking = [task for task, verdict in self._executing.items() if will_reply(verdict)]
+        others = [task for task, verdict in self._executing.items() if not will_reply(verdict)]
         if others:
             # Most end at once. Calls that hang would be cut short by the end of any server.
-            await asyncio.wait(others, timeout=_UNASKED_S)
+            await asyncio.wait(others, timeout=UNASKED_S)
         if asking:
             await asyncio.wait(asking)
         if link is not None:
@@ -178,12 +175,6 @@ class GatewayService:
     def _on_server_lost(self, session: Session, why: str, code: int | None) -> None:
         self._stop_link(session.id)
         self._on_lost(session, why, code)
-
-
-def _will_reply(verdict: Verdict) -> bool:
-    """Return whether a verdict waits for the server and then replies soon; `lost_reply` never does."""
-    frames = () if verdict.frames is None else verdict.frames(None)
-    return verdict.ask and all(frame.after_s < MOST_DRAIN_S for frame in frames)
 
 
 def _is_modern_http(session: Session) -> bool:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from faultkit.base.address import url_host
+from faultkit.base.address import is_loopback, url_host
 from faultkit.base.network import cannot_listen
 from faultkit.base.signals import AsyncStopSignal
 from faultkit.base.tasks import TaskSet
 from faultkit.faults.call_fault import ERAS, Transport
 from faultkit.mcp.injector import Injector, check_plan
-from faultkit.mcp.interpreter import count_reply, execute_verdict
+from faultkit.mcp.interpreter import UNASKED_S, count_reply, execute_verdict, will_reply
 from faultkit.mcp.mock.announcements import Announcements
 from faultkit.mcp.mock.answer_source import AnswerSource, PendingAnswer, client_of
 from faultkit.mcp.mock.manifest_answers import ManifestAnswers
@@ -46,6 +46,8 @@ class MockService:
         self._listed = manifest.listed
         self._name = manifest.name
         self._tasks = TaskSet[None]()
+        self._replying = TaskSet[None]()
+        """Those of the tasks that will reply soon."""
         self._questions: dict[tuple[str, Id], asyncio.Future[dict[str, Any]]] = {}
         """Open requests to clients, by session and id."""
         self._question_count = 0
@@ -61,6 +63,14 @@ class MockService:
     async def stop(self) -> None:
         """Cancel every call that is not answered yet."""
         await self._tasks.cancel()
+        await self._replying.cancel()
+
+    async def drain(self, session: Session) -> None:
+        """Wait for the pending replies of a session whose client has closed its end."""
+        if self._tasks:
+            # Most end at once. Those that hang are cut short by the end of the mock.
+            await asyncio.wait(self._tasks, timeout=UNASKED_S)
+        await self._replying.wait()
 
     # --- Service ------------------------------------------------------------------------------
 
@@ -101,7 +111,8 @@ class MockService:
                 _, verdict = decided
                 # At once, so that later messages of the same read are ignored too.
                 session.frozen |= verdict.freezes_session
-                self._tasks.start(execute_verdict(verdict, exchange, lambda: self._ask(exchange)))
+                tasks = self._replying if will_reply(verdict) else self._tasks
+                tasks.start(execute_verdict(verdict, exchange, lambda: self._ask(exchange)))
                 return
         if self._listens(exchange):
             return
@@ -113,7 +124,9 @@ class MockService:
                     exchange.note(message.raw)
             answer = _then(answer, {})
         if isinstance(answer, PendingAnswer):
-            self._tasks.start(self._answer_later(exchange, answer))
+            # A client that has closed its end answers no questions.
+            tasks = self._tasks if answer.questions else self._replying
+            tasks.start(self._answer_later(exchange, answer))
             return
         exchange.reply(reply_of(request.id, answer))
         count_reply(session)
@@ -246,7 +259,7 @@ async def run_mock(
     with AsyncStopSignal() as signals:
         try:
             if job.front == "stdio":
-                ended = await signals.wait(serve_stdio(mock, stdin_fd, stdout_fd))
+                ended = await signals.wait(serve_stdio(mock, stdin_fd, stdout_fd, at_end=mock.drain))
             else:
                 ended = await _serve_http(mock, job, signals, log)
         finally:
@@ -268,6 +281,8 @@ async def _serve_http(mock: MockService, job: MockJob, signals: AsyncStopSignal,
     try:
         url = f"http://{url_host(host)}:{port}/mcp"
         log.started(f"mock on {url}", url=url)
+        if not is_loopback(job.host):
+            log.note(f"warning: every machine that reaches {job.host} may call the mock")
         return await signals.wait()
     finally:
         await front.stop()
