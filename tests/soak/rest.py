@@ -14,8 +14,9 @@ _RESOLVERS = 8
 """Threads that the data plane starts when it needs them, and keeps."""
 _SPARE_PIPES = 32
 """Descriptors of pipes that the data plane keeps for the next bulk transfer."""
-_MOST_GROWTH, _ALWAYS_BYTES = 1.5, 40 << 20
-"""Memory is never freed to the last byte, so the bound is a generous one."""
+_MOST_GROWTH, _ALWAYS_BYTES = 2, 64 << 20
+"""A generous bound: Python keeps memory that it has freed, and the data plane collects circles rarely
+(`base/garbage.py`), so that some ended connections are still in memory."""
 
 
 def wait_for_rest(subject: Subject, before: Usage, control: int | None = None, kept: int = 0) -> Usage:
