@@ -29,7 +29,7 @@ CONFIGURED = experiment(
     },
     secrets={"vault": {"token": "hush"}},
 )
-LATE = action("late", python("log", text="late"), pauses={"before": 3})
+LATE = action("late", python("log", text="late"), pauses={"before": 6})
 PAUSED = experiment("paused", [action("slow", python("log", text="x"), pauses={"before": 60})])
 DEVIATES = experiment("deviates", [BREAK])
 
